@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+# Every target sets up what it needs from a bare checkout; a second run skips what is done.
+
+PYTHON ?= python3
+VENV := .venv
+BROWNIE_VENV := .venv-brownie
+STAMPS := .stamps
+PIP_FLAGS := -qq --disable-pip-version-check
+export OMP_NUM_THREADS ?= 2
+export OMP_WAIT_POLICY ?= PASSIVE
+
+PY := $(VENV)/bin/python
+# Brownie keeps compilers, networks and accounts under HOME: give it one of its own.
+BROWNIE_ENV := HOME="$(CURDIR)/.home" SOLCX_BINARY_PATH="$(CURDIR)/.home/solcx" \
+	PATH="$(CURDIR)/$(BROWNIE_VENV)/bin:$(CURDIR)/node_modules/.bin:$$PATH"
+
+FORMATTED := contracts tests/contracts/solidity benchmarks/contracts
+
+.DEFAULT_GOAL := help
+.PHONY: help setup contracts demo test test-python test-web3-7 test-contracts check fmt bench clean distclean
+
+help: ## List the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
+
+setup: ## Install everything: Python, npm packages, compiler, contracts
+	@$(MAKE) --no-print-directory -j3 $(STAMPS)/venv $(STAMPS)/brownie $(STAMPS)/npm
+	@$(MAKE) --no-print-directory contracts
+
+$(STAMPS)/python:
+	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(0 if (3, 11) <= v < (3, 14) else \
+	 f"Python 3.11 to 3.13 is needed, {v[0]}.{v[1]} was found: run make with PYTHON=/path/to/python3.11")'
+	@mkdir -p $(STAMPS) && touch $@
+
+$(STAMPS)/venv: requirements/lock.txt pyproject.toml | $(STAMPS)/python
+	@echo "setup: Python environment ($(VENV))"
+	@$(PYTHON) -m venv $(VENV)
+	@$(VENV)/bin/pip install $(PIP_FLAGS) -r requirements/lock.txt
+	@$(VENV)/bin/pip install $(PIP_FLAGS) --no-deps --editable .
+	@touch $@
+
+$(STAMPS)/brownie: requirements/brownie.lock.txt | $(STAMPS)/python
+	@echo "setup: contract environment ($(BROWNIE_VENV))"
+	@$(PYTHON) -m venv $(BROWNIE_VENV)
+	@$(BROWNIE_VENV)/bin/pip install $(PIP_FLAGS) -r requirements/brownie.lock.txt
+	@touch $@
+
+$(STAMPS)/npm: package.json package-lock.json | $(STAMPS)/python
+	@echo "setup: npm packages"
+	@command -v node >/dev/null || { echo "Node 18 or later is needed, and no 'node' was found on PATH"; exit 1; }
+	@node -e 'const v = +process.versions.node.split(".")[0]; if (v < 18) { console.error(`Node 18 or later is needed, $${process.version} was found`); process.exit(1); }'
+	@npm install --silent --no-audit --no-fund --no-save
+	@touch $@
+
+contracts: $(STAMPS)/contracts ## Install the compiler and compile the contracts
+
+$(STAMPS)/contracts: $(shell find contracts -name '*.sol') brownie-config.yaml $(wildcard scripts/toolchain/*) \
+		$(STAMPS)/venv $(STAMPS)/brownie $(STAMPS)/npm
+	@echo "setup: compiler and contracts"
+	@$(BROWNIE_ENV) $(BROWNIE_VENV)/bin/python scripts/toolchain/install_solc.py
+	@$(BROWNIE_ENV) $(BROWNIE_VENV)/bin/brownie compile --all >/dev/null
+	@$(BROWNIE_VENV)/bin/python scripts/toolchain/export_artifacts.py
+	@touch $@
+
+demo: setup ## Train, publish, forget, verify: the whole loop on two local chains
+	@$(VENV)/bin/blockful demo
+
+test: test-python test-web3-7 test-contracts ## Run all tests
+
+test-python: setup
+	@$(VENV)/bin/python -m pytest
+
+test-web3-7: setup
+	@$(BROWNIE_VENV)/bin/python -m pytest -q -p no:pytest-brownie -p no:cacheprovider -c /dev/null --rootdir . tests/chain
+
+test-contracts: setup
+	@$(BROWNIE_ENV) $(BROWNIE_VENV)/bin/brownie test tests/contracts
+
+check: setup ## Run the linters: ruff, mypy, solhint, forge fmt, slither
+	@$(VENV)/bin/ruff check .
+	@$(VENV)/bin/ruff format --check .
+	@$(VENV)/bin/mypy
+	@node_modules/.bin/solhint --disc --quiet --max-warnings 0 'contracts/**/*.sol'
+	@if [ -x node_modules/.bin/forge ]; then node_modules/.bin/forge fmt --check $(FORMATTED); fi
+	@$(BROWNIE_ENV) $(BROWNIE_VENV)/bin/slither . --config-file slither.config.json
+
+fmt: setup ## Format the Python code
+	@$(VENV)/bin/ruff check --fix --exit-zero .
+	@$(VENV)/bin/ruff format .
+
+bench: setup ## Measure gas, crypto, redactions, path weights and storage
+	@for script in gas election crypto redaction path_weights store unlearning; do $(PY) benchmarks/$$script.py || exit 1; done
+
+clean: ## Remove what was built and the caches; keep environments and runs
+	@rm -rf build .pytest_cache .mypy_cache .ruff_cache .hypothesis $(STAMPS)/contracts
+
+distclean: clean ## Remove everything that is not in the repository, runs too
+	@rm -rf $(VENV) $(BROWNIE_VENV) node_modules .home $(STAMPS) runs .blockful deployments
