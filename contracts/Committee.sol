@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity 0.8.30;
+
+import {Alarms} from "./base/Alarms.sol";
+import {QuorumBook} from "./base/QuorumBook.sol";
+import {Sortition} from "./base/Sortition.sol";
+import {Stakes} from "./base/Stakes.sol";
+import {Equivocation, ICommittee} from "./interfaces/ICommittee.sol";
+import {Certificate} from "./interfaces/IQuorum.sol";
+import {Candidate, Parameters} from "./interfaces/IStakes.sol";
+import {IVrfVerifier} from "./interfaces/IVrfVerifier.sol";
+import {Signature64} from "./lib/Signature64.sol";
+
+/// @title The committee on its home chain, elected by stake, trust and verifiable randomness
+contract Committee is Sortition, Alarms, ICommittee {
+    /// @inheritdoc ICommittee
+    mapping(uint64 epoch => mapping(bytes32 proposal => uint256 voters)) public override credited;
+
+    mapping(uint64 epoch => uint256) private _reported;
+
+    /// @param vrf_ A VrfVerifier.
+    /// @param rules In force for ever.
+    constructor(IVrfVerifier vrf_, Parameters memory rules)
+        QuorumBook(block.chainid, address(this))
+        Stakes(vrf_, rules)
+    {}
+
+    /// @inheritdoc ICommittee
+    function report(Certificate calldata certificate) external override {
+        requireQuorum(certificate);
+        (uint64 epoch, bytes32 proposal) = (certificate.epoch, certificate.proposal);
+        uint256 known = credited[epoch][proposal];
+        uint256 voters = certificate.voters & ~known;
+        if (voters == 0) revert NothingToCredit(proposal, certificate.voters);
+        if (known == 0) ++_reported[epoch];
+        credited[epoch][proposal] = known | voters;
+        emit Reported(epoch, proposal, voters);
+        for (uint256 index = 0; voters >> index != 0; ++index) {
+            if ((voters >> index) & 1 != 0) _credit(registrantOf[_member(epoch, index)]);
+        }
+    }
+
+    /// @inheritdoc ICommittee
+    function slash(Equivocation calldata evidence) external override {
+        if (evidence.firstContent == evidence.secondContent) revert SameContent(evidence.firstContent);
+        address member = _member(evidence.epoch, evidence.index);
+        _requireVote(evidence, evidence.firstContent, evidence.firstVote, member);
+        _requireVote(evidence, evidence.secondContent, evidence.secondVote, member);
+        address registrant = registrantOf[member];
+        Candidate storage entry = _known(registrant);
+        if (entry.slashed) revert Excluded(registrant);
+        _slash(registrant, msg.sender);
+        _dismiss(entry);
+    }
+
+    function _reports() internal view override returns (uint256) {
+        return _reported[currentEpoch];
+    }
+
+    /// @dev Counts a vote; the first `creditedVotes` of an epoch are good experiences.
+    function _credit(address registrant) private {
+        Candidate storage entry = _candidates[registrant];
+        if (entry.votes == _parameters.creditedVotes) return;
+        ++entry.votes;
+        _experience(registrant, 1, 0);
+    }
+
+    function _requireVote(Equivocation calldata evidence, bytes32 content, bytes calldata vote, address member)
+        private
+        view
+    {
+        address recovered = Signature64.recover(decisionDigest(evidence.epoch, evidence.proposal, content), vote);
+        if (member == address(0) || recovered != member) revert InvalidEvidence(evidence.index, recovered, member);
+    }
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity 0.8.30;
+
+import {Certified} from "./base/Certified.sol";
+import {QuorumBook} from "./base/QuorumBook.sol";
+import {Action, IQuorum, Roster} from "./interfaces/IQuorum.sol";
+import {IQuorumMirror} from "./interfaces/IQuorumMirror.sol";
+
+/// @title The committee as another chain sees it
+contract QuorumMirror is IQuorumMirror, QuorumBook, Certified {
+    /// @param homeChainId Chain of the committee that is mirrored.
+    /// @param homeCommittee Its address there.
+    /// @param epoch Its current epoch, at least 1.
+    constructor(uint256 homeChainId, address homeCommittee, uint64 epoch, Roster memory first)
+        QuorumBook(homeChainId, homeCommittee)
+        Certified(IQuorum(address(this)))
+    {
+        if (epoch == 0) revert EpochNotNext(0, 1);
+        _startEpoch(epoch, first);
+    }
+
+    /// @inheritdoc IQuorumMirror
+    function advance(uint64 epoch, Roster calldata next, Action calldata action) external override {
+        _execute(action, keccak256(abi.encode(epoch, next)));
+        if (epoch != currentEpoch + 1) revert EpochNotNext(epoch, currentEpoch + 1);
+        _startEpoch(epoch, next);
+    }
+}

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity 0.8.30;
+
+import {Election, IElection, Phase} from "../interfaces/IElection.sol";
+import {Roster} from "../interfaces/IQuorum.sol";
+import {Candidate, Stage} from "../interfaces/IStakes.sol";
+import {Quorum} from "../lib/Quorum.sol";
+import {Smallest} from "../lib/Smallest.sol";
+import {Stakes} from "./Stakes.sol";
+import {VRF} from "@chainlink/contracts/src/v0.8/vrf/VRF.sol";
+
+/// @title Elections: commit, reveal, prove, confirm
+/// @dev Slither takes a struct that holds one time for a time: of all comparisons below, only those with a deadline
+/// look at the clock, which bounds periods of minutes and more and which a validator moves by seconds.
+// slither-disable-start timestamp,incorrect-equality
+abstract contract Sortition is Stakes, IElection {
+    using Smallest for Smallest.List;
+
+    bytes32 private constant _COMMITMENT = keccak256("BlockFUL/sortition/v1/commitment");
+    bytes32 private constant _SEED = keccak256("BlockFUL/sortition/v1/seed");
+    bytes32 private constant _ALPHA = keccak256("BlockFUL/sortition/v1/alpha");
+
+    Election private _election;
+    address[] private _entrants;
+    address[] private _elected;
+    /// @dev Members that confirmed a key, and the key that most confirmed in this key generation.
+    mapping(bytes32 key => uint256) private _confirmations;
+    bytes32 private _leading;
+    uint64 private _epochSince;
+
+    /// @inheritdoc IElection
+    function election() external view override returns (Election memory) {
+        return _election;
+    }
+
+    /// @inheritdoc IElection
+    function entrants() external view override returns (address[] memory) {
+        return _entrants;
+    }
+
+    /// @inheritdoc IElection
+    function elected() external view override returns (address[] memory) {
+        return _elected;
+    }
+
+    /// @inheritdoc IElection
+    function alpha() public view override returns (uint256) {
+        return uint256(_bound(_ALPHA, _election.seed, 0));
+    }
+
+    /// @inheritdoc IElection
+    function openElection() external override {
+        if (_election.phase != Phase.Idle) revert WrongPhase(_election.phase, Phase.Idle);
+        _requireReached(uint256(_epochSince) + _parameters.epochLength);
+        _election.epoch = currentEpoch + 1;
+        _openDraw();
+    }
+
+    /// @inheritdoc IElection
+    function commit(bytes32 commitment) external override {
+        _requireOpen(Phase.Commit);
+        Candidate storage entry = _known(msg.sender);
+        _requireEligible(entry);
+        if (entry.draw == _election.draw) revert WrongStage(msg.sender, _election.draw);
+        if (commitment == 0) revert EmptyCommitment();
+        if (_election.committed == _parameters.maxCandidates) {
+            _displace(entry);
+        } else {
+            _entrants.push(msg.sender);
+            ++_election.committed;
+        }
+        entry.draw = _election.draw;
+        entry.stage = Stage.Committed;
+        entry.attempt = 0;
+        entry.commitment = commitment;
+        emit Committed(_election.draw, msg.sender, commitment);
+    }
+
+    /// @inheritdoc IElection
+    function reveal(bytes32 secret) external override {
+        _requireOpen(Phase.Reveal);
+        Candidate storage entry = _at(Stage.Committed);
+        bytes32 commitment =
+            keccak256(abi.encode(_COMMITMENT, block.chainid, address(this), _election.draw, msg.sender, secret));
+        if (commitment != entry.commitment) revert WrongSecret(commitment, entry.commitment);
+        entry.stage = Stage.Revealed;
+        // XOR does not depend on the order, so who reveals last chooses nothing by it.
+        _election.fold ^= keccak256(abi.encode(msg.sender, secret));
+        ++_election.revealed;
+        emit Revealed(_election.draw, msg.sender, secret);
+    }
+
+    /// @inheritdoc IElection
+    function prove(VRF.Proof calldata proof) external override {
+        _requireOpen(Phase.Prove);
+        Candidate storage entry = _at(Stage.Revealed);
+        bytes32 key = keccak256(abi.encode(proof.pk));
+        if (key != entry.vrfKey) revert WrongVrfKey(key, entry.vrfKey);
+        uint256 output = vrf.output(proof, alpha());
+        entry.stage = Stage.Proven;
+        entry.output = output;
+        ++_election.proven;
+        emit Proved(_election.draw, msg.sender, output);
+    }
+
+    /// @inheritdoc IElection
+    function confirmKey(uint256 keyX, uint256 keyY, uint32 threshold) external override {
+        _requireOpen(Phase.Confirm);
+        Candidate storage entry = _at(Stage.Elected);
+        uint8 attempt = _election.attempt;
+        if (entry.attempt == attempt) revert AlreadyConfirmed(msg.sender, attempt);
+        uint256 quorum = Quorum.size(_elected.length, false);
+        uint256 least = _faults() + 1;
+        if (threshold < least || threshold > quorum) revert ThresholdOutOfRange(threshold, least, quorum);
+        _requireKey(keyX, keyY);
+
+        bytes32 key = keccak256(abi.encode(_election.draw, attempt, keyX, keyY, threshold));
+        uint256 count = ++_confirmations[key];
+        if (count > _confirmations[_leading]) _leading = key;
+        entry.attempt = attempt;
+        entry.confirmed = key;
+        emit KeyConfirmed(_election.draw, attempt, msg.sender, key, count);
+        if (count == quorum) _install(Roster(_elected, threshold, false, keyX, keyY));
+    }
+
+    /// @inheritdoc IElection
+    function proceed() external override {
+        Phase phase = _election.phase;
+        if (phase == Phase.Commit) {
+            _requireReached(_election.deadline);
+            if (_election.committed < _parameters.minimum) _void("too few candidates");
+            else _enter(Phase.Reveal, _parameters.revealPeriod);
+        } else if (phase == Phase.Reveal) {
+            _closeReveal();
+        } else if (phase == Phase.Prove) {
+            _closeProve();
+        } else if (phase == Phase.Confirm) {
+            _closeConfirm();
+        } else {
+            revert WrongPhase(phase, Phase.Commit);
+        }
+    }
+
+    /// @dev Votes credited to a member, and certificates reported, decide what an epoch was worth.
+    function _reports() internal view virtual returns (uint256);
+
+    function _drawing(Candidate storage entry) internal view override returns (bool) {
+        Phase phase = _election.phase;
+        return
+            phase != Phase.Idle && entry.draw == _election.draw
+                && (phase != Phase.Confirm || entry.stage == Stage.Elected);
+    }
+
+    /// @dev The key of a slashed member's election must not come into force.
+    function _dismiss(Candidate storage entry) internal {
+        if (_election.phase == Phase.Confirm && _drawing(entry)) _void("an elected member was slashed");
+    }
+
+    function _closeReveal() private {
+        Election storage current = _election;
+        if (current.revealed < current.committed) {
+            _requireReached(current.deadline);
+            _punish(Stage.Committed);
+            emit ElectionVoid(current.epoch, current.draw, "a secret was withheld");
+            _openDraw();
+            return;
+        }
+        current.seed = _bound(_SEED, current.seed, current.fold);
+        emit SeedDrawn(current.epoch, current.draw, current.seed, alpha());
+        _enter(Phase.Prove, _parameters.provePeriod);
+    }
+
+    function _closeProve() private {
+        if (_election.proven < _election.committed) {
+            _requireReached(_election.deadline);
+            _punish(Stage.Revealed);
+        }
+        Smallest.List memory smallest = Smallest.create(_parameters.seats);
+        uint256 count = _entrants.length;
+        for (uint256 i = 0; i < count; ++i) {
+            Candidate storage entry = _candidates[_entrants[i]];
+            if (entry.stage == Stage.Proven && _inGoodStanding(entry)) smallest.offer(entry.output, _entrants[i]);
+        }
+        if (smallest.length < _parameters.minimum) {
+            _void("too few proofs");
+            return;
+        }
+        delete _elected;
+        for (uint256 i = 0; i < smallest.length; ++i) {
+            Candidate storage entry = _candidates[smallest.owners[i]];
+            entry.stage = Stage.Elected;
+            _elected.push(entry.voter);
+        }
+        emit Elected(_election.epoch, _election.draw, _elected);
+        _generate(1);
+    }
+
+    /// @dev With f + 1 confirmations of one key an honest member is among them, so generation was possible.
+    function _closeConfirm() private {
+        _requireReached(_election.deadline);
+        bool blame = _confirmations[_leading] > _faults();
+        bool standing = true;
+        uint256 count = _elected.length;
+        for (uint256 i = 0; i < count; ++i) {
+            address registrant = registrantOf[_elected[i]];
+            Candidate storage entry = _candidates[registrant];
+            bool agreed = entry.attempt == _election.attempt && entry.confirmed == _leading;
+            if (blame && !agreed) _withhold(registrant);
+            standing = standing && _inGoodStanding(entry);
+        }
+        if (!standing) _void("an elected member lost its standing");
+        else if (_election.attempt == _parameters.attempts) _void("no key was confirmed");
+        else _generate(_election.attempt + 1);
+    }
+
+    /// @dev Gives the caller the place of the entrant with the least weight, of equals the latest.
+    function _displace(Candidate storage entry) private {
+        uint256 least = _weight(entry);
+        uint256 count = _entrants.length;
+        uint256 place = count;
+        for (uint256 i = count; i > 0; --i) {
+            uint256 weight = _weight(_candidates[_entrants[i - 1]]);
+            if (weight < least) (least, place) = (weight, i - 1);
+        }
+        if (place == count) revert ElectionFull(count);
+        address displaced = _entrants[place];
+        _candidates[displaced].draw = 0;
+        _entrants[place] = msg.sender;
+        emit Displaced(_election.draw, displaced, msg.sender);
+    }
+
+    /// @dev Starts the epoch: the old members' service ends, the new members' begins. The roster is valid: voting
+    /// addresses are registered once and not zero, entrants once a draw, threshold and key were checked.
+    function _install(Roster memory next) private {
+        uint64 old = currentEpoch;
+        for (uint256 i = 0; i < _size(old); ++i) {
+            address registrant = registrantOf[_member(old, i)];
+            Candidate storage entry = _candidates[registrant];
+            entry.servedUntil = uint40(block.timestamp);
+            bool idle = _reports() != 0 && entry.votes == 0;
+            entry.votes = 0;
+            if (!entry.slashed) _experience(registrant, idle ? 0 : 1, idle ? 1 : 0);
+        }
+        for (uint256 i = 0; i < next.members.length; ++i) {
+            _candidates[registrantOf[next.members[i]]].servedUntil = type(uint40).max;
+        }
+        _election.phase = Phase.Idle;
+        _epochSince = uint64(block.timestamp);
+        _beginEpoch(_election.epoch, next);
+    }
+
+    function _openDraw() private {
+        delete _entrants;
+        ++_election.draw;
+        (_election.committed, _election.revealed, _election.proven) = (0, 0, 0);
+        _election.fold = 0;
+        _enter(Phase.Commit, _parameters.commitPeriod);
+    }
+
+    function _generate(uint8 attempt) private {
+        _leading = 0;
+        _election.attempt = attempt;
+        _enter(Phase.Confirm, _parameters.confirmPeriod);
+    }
+
+    function _enter(Phase phase, uint256 period) private {
+        _election.phase = phase;
+        _election.deadline = uint64(block.timestamp + period);
+        emit PhaseStarted(_election.epoch, _election.draw, phase, _election.deadline);
+    }
+
+    function _void(string memory reason) private {
+        _election.phase = Phase.Idle;
+        emit ElectionVoid(_election.epoch, _election.draw, reason);
+    }
+
+    /// @dev Punishes every entrant that got no further than `stage`.
+    function _punish(Stage stage) private {
+        uint256 count = _entrants.length;
+        for (uint256 i = 0; i < count; ++i) {
+            if (_candidates[_entrants[i]].stage == stage) _withhold(_entrants[i]);
+        }
+    }
+
+    function _withhold(address registrant) private {
+        _candidates[registrant].barred = uint32(_election.epoch);
+        emit Withheld(_election.draw, registrant, _election.phase);
+        _experience(registrant, 0, _parameters.withholding);
+        _burn(registrant, _parameters.forfeit);
+    }
+
+    /// @dev f of n = 3f + 1.
+    function _faults() private view returns (uint256) {
+        return (_elected.length - 1) / 3;
+    }
+
+    /// @dev H(tag || chainid || this || epoch || draw || first || second)
+    function _bound(bytes32 tag, bytes32 first, bytes32 second) private view returns (bytes32) {
+        return keccak256(abi.encode(tag, block.chainid, address(this), _election.epoch, _election.draw, first, second));
+    }
+
+    function _requireOpen(Phase phase) private view {
+        if (_election.phase != phase) revert WrongPhase(_election.phase, phase);
+        if (block.timestamp >= _election.deadline) revert TooLate(block.timestamp, _election.deadline);
+    }
+
+    function _requireEligible(Candidate storage entry) private view {
+        if (entry.slashed) revert Excluded(msg.sender);
+        if (entry.unbondingSince != 0) revert IsUnbonding(msg.sender);
+        if (entry.stake < _parameters.minStake) revert StakeTooLow(entry.stake, _parameters.minStake);
+        if (_trust(entry) < _parameters.minTrust) revert Untrusted(_trust(entry), _parameters.minTrust);
+        if (entry.barred == _election.epoch) revert Barred(msg.sender, _election.epoch);
+    }
+
+    /// @dev The caller's entry in the present draw, at `stage`.
+    function _at(Stage stage) private view returns (Candidate storage entry) {
+        entry = _candidates[msg.sender];
+        if (entry.draw != _election.draw || entry.stage != stage) revert WrongStage(msg.sender, _election.draw);
+    }
+}
+// slither-disable-end timestamp,incorrect-equality

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity 0.8.30;
+
+/// @title What members refused, and why (Algorithm 1, lines 15 to 21; Algorithm 2, lines 13 to 20)
+interface IAlarms {
+    /// @notice A member of the current epoch refused a proposal.
+    event AlarmRaised(uint64 indexed epoch, bytes32 indexed proposal, address indexed member, string reason);
+
+    /// @notice The signature is not of the member at `index` of this epoch.
+    error InvalidAlarm(uint256 index, address recovered, address expected);
+    /// @notice Alarms are of the current epoch.
+    error AlarmOutOfEpoch(uint64 given, uint64 current);
+    /// @notice A member raises one alarm a proposal.
+    error AlarmRepeated(bytes32 proposal, uint256 index);
+    /// @notice A reason has 1 to 256 bytes.
+    error ReasonLength(uint256 length);
+
+    /// @notice Bit i is set when member i has raised an alarm on `proposal` in `epoch`.
+    function alarms(uint64 epoch, bytes32 proposal) external view returns (uint256 members);
+
+    /// @notice Records why the member at `index` refused `proposal`. Anyone may submit it.
+    /// @dev `signature`: 64 bytes (EIP-2098) over `Alarm(uint64 epoch,bytes32 proposal,string reason)` under the
+    /// domain of votes. Emits AlarmRaised. Reverts with AlarmOutOfEpoch, ReasonLength, InvalidAlarm or AlarmRepeated.
+    function alarm(uint64 epoch, bytes32 proposal, string calldata reason, uint256 index, bytes calldata signature)
+        external;
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity 0.8.30;
+
+import {IAlarms} from "./IAlarms.sol";
+import {IElection} from "./IElection.sol";
+import {Certificate, IQuorum} from "./IQuorum.sol";
+import {IStakes} from "./IStakes.sol";
+
+/// @notice Two votes of one member on one proposal of one epoch, with different content.
+struct Equivocation {
+    uint64 epoch;
+    bytes32 proposal;
+    /// The member's index in the roster of the epoch.
+    uint256 index;
+    bytes32 firstContent;
+    /// 64 bytes, EIP-2098.
+    bytes firstVote;
+    bytes32 secondContent;
+    bytes secondVote;
+}
+
+/// @title The committee on its home chain, elected by stake, trust and verifiable randomness
+interface ICommittee is IQuorum, IStakes, IElection, IAlarms {
+    /// @notice A certificate's votes were credited; bit i is set for member i.
+    event Reported(uint64 indexed epoch, bytes32 indexed proposal, uint256 voters);
+
+    /// @notice No vote of the certificate is to be credited.
+    error NothingToCredit(bytes32 proposal, uint256 voters);
+    /// @notice Both votes are on the same content.
+    error SameContent(bytes32 content);
+    /// @notice A vote of the evidence is not of the member at `index`.
+    error InvalidEvidence(uint256 index, address recovered, address member);
+
+    /// @notice Votes on a proposal that were credited; bit i is set for member i.
+    function credited(uint64 epoch, bytes32 proposal) external view returns (uint256 voters);
+
+    /// @notice Credits the votes of a certificate of the current epoch, each member once a proposal. Anyone may.
+    /// @dev Emits Reported and TrustChanged. Reverts with NothingToCredit and as requireQuorum.
+    function report(Certificate calldata certificate) external;
+
+    /// @notice Burns the stake of a member that voted twice on a proposal, less the caller's reward, and excludes it.
+    /// @dev Emits Slashed and Burnt. Reverts with SameContent, InvalidEvidence, UnknownCandidate or Excluded.
+    function slash(Equivocation calldata evidence) external;
+}

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity 0.8.30;
+
+import {IVrfVerifier} from "./IVrfVerifier.sol";
+import {VRF} from "@chainlink/contracts/src/v0.8/vrf/VRF.sol";
+
+/// @notice What the committee is ruled by. Amounts in wei, times in seconds.
+struct Parameters {
+    /// Least stake of a candidate: what an equivocation costs, and what a second identity costs.
+    uint96 minStake;
+    /// Burnt from the stake of who withholds a secret, a proof or a key: above what one more draw is worth.
+    uint96 forfeit;
+    /// Least trust of a candidate, parts per million; below 500,000, or no newcomer could stand.
+    uint32 minTrust;
+    /// Members of a full committee (n of 3f + 1); at most 100, so that an epoch starts within one block's gas.
+    uint16 seats;
+    /// Fewer members than this elect nobody; at least 1, and 4 to bear one fault.
+    uint16 minimum;
+    /// Most candidates of one election, at most 256: every loop over them fits into one block.
+    uint16 maxCandidates;
+    /// Share of a slashed stake that the reporter gets, percent; at most 50, so that reporting oneself never pays.
+    uint8 reward;
+    /// Most votes an epoch that raise a member's trust: made-up proposals cannot farm it.
+    uint8 creditedVotes;
+    /// What a withheld secret, proof or key adds to `bad`.
+    uint8 withholding;
+    /// Key generations before an election is void.
+    uint8 attempts;
+    /// Least length of an epoch, before an election may be opened.
+    uint32 epochLength;
+    /// Time to commit to a secret; long enough to get a transaction through.
+    uint32 commitPeriod;
+    /// Time to reveal it.
+    uint32 revealPeriod;
+    /// Time to prove one's output.
+    uint32 provePeriod;
+    /// Time to generate and confirm a group key.
+    uint32 confirmPeriod;
+    /// Time from unbonding, or from the end of one's last epoch, to withdrawal: longer than it takes to notice
+    /// two votes on one proposal and to report them.
+    uint32 unbondingDelay;
+}
+
+/// @notice A registered candidate.
+struct Candidate {
+    /// Voting address, its own for ever.
+    address voter;
+    /// When unbonding was asked for; 0 when it was not.
+    uint40 unbondingSince;
+    /// The draw it last took part in.
+    uint32 draw;
+    /// The key generation that it last confirmed a key of.
+    uint8 attempt;
+    /// How far it came in that draw.
+    Stage stage;
+    /// Two of its votes contradicted each other.
+    bool slashed;
+    uint96 stake;
+    /// Good and bad experiences.
+    uint32 good;
+    uint32 bad;
+    /// When its last epoch ended; 2^40 - 1 while it serves.
+    uint40 servedUntil;
+    /// Votes credited in the current epoch.
+    uint24 votes;
+    /// It withheld something when this epoch's committee was drawn.
+    uint32 barred;
+    /// keccak256(x || y) of its VRF key.
+    bytes32 vrfKey;
+    /// Commitment to its secret.
+    bytes32 commitment;
+    /// VRF output.
+    uint256 output;
+    /// Key that it confirmed: keccak256(abi.encode(draw, attempt, keyX, keyY, threshold)).
+    bytes32 confirmed;
+}
+
+/// @notice How far a candidate came in a draw.
+enum Stage {
+    None,
+    Committed,
+    Revealed,
+    Proven,
+    Elected
+}
+
+/// @title Stake and trust of those who may be elected
+interface IStakes {
+    /// @notice A candidate registered, with its VRF key.
+    event Registered(address indexed registrant, address indexed voter, uint256 vrfX, uint256 vrfY, uint256 stake);
+    /// @notice Stake was added.
+    event Deposited(address indexed registrant, uint256 amount, uint256 stake);
+    /// @notice A candidate wants its stake back; it is no longer elected.
+    event Unbonding(address indexed registrant, uint256 since);
+    /// @notice A stake was paid out.
+    event Withdrawn(address indexed registrant, uint256 amount);
+    /// @notice Trust changed, in parts per million.
+    event TrustChanged(address indexed registrant, uint32 good, uint32 bad, uint256 trust);
+    /// @notice Stake was burnt: it stays in this contract for ever.
+    event Burnt(address indexed registrant, uint256 amount);
+    /// @notice A member was convicted of voting twice on one proposal.
+    event Slashed(address indexed registrant, address indexed reporter, uint256 burnt, uint256 reward);
+    /// @notice A reward was paid out.
+    event Claimed(address indexed reporter, uint256 amount);
+
+    /// @notice A parameter breaks the rule named by `reason`.
+    error InvalidParameters(string reason);
+    /// @notice The account, voting address or VRF key is registered.
+    error AlreadyRegistered(address registrant, address voter, bytes32 vrfKey);
+    /// @notice The account is not registered.
+    error UnknownCandidate(address account);
+    /// @notice The stake is below `needed`.
+    error StakeTooLow(uint256 stake, uint256 needed);
+    /// @notice Trust is below the threshold.
+    error Untrusted(uint256 trust, uint256 needed);
+    /// @notice The candidate was slashed; it is excluded for ever.
+    error Excluded(address registrant);
+    /// @notice The voting address did not sign `Registration(address registrant)`.
+    error InvalidConsent(address recovered, address voter);
+    /// @notice The proof is of another key.
+    error WrongVrfKey(bytes32 given, bytes32 expected);
+    /// @notice The candidate has asked for its stake back.
+    error IsUnbonding(address registrant);
+    /// @notice Unbonding was not asked for.
+    error NotUnbonding(address registrant);
+    /// @notice The candidate takes part in the draw that is under way, or serves.
+    error Engaged(address registrant);
+    /// @notice Not before `at`.
+    error TooEarly(uint256 time, uint256 at);
+    /// @notice There is nothing to pay out.
+    error NothingToPay(address account);
+    /// @notice The receiver refused the payment.
+    error PaymentRefused(address account, uint256 amount);
+
+    /// @notice The contract that checks VRF proofs.
+    function vrf() external view returns (IVrfVerifier);
+
+    /// @notice The rules that this contract was deployed with.
+    function parameters() external view returns (Parameters memory);
+
+    /// @notice Sum of all stakes.
+    function totalStake() external view returns (uint256);
+
+    /// @notice Sum of what was burnt.
+    function burnt() external view returns (uint256);
+
+    /// @notice Sum of rewards not yet claimed.
+    function totalRewards() external view returns (uint256);
+
+    /// @notice Reward that `reporter` can claim.
+    function rewards(address reporter) external view returns (uint256);
+
+    /// @notice A candidate as it stands; all zero for an unknown account.
+    function candidate(address registrant) external view returns (Candidate memory);
+
+    /// @notice The account that registered a voting address; 0 for none.
+    function registrantOf(address voter) external view returns (address);
+
+    /// @notice floor(10^6 (good + 1) / (good + bad + 2)).
+    function trust(address registrant) external view returns (uint256);
+
+    /// @notice Input of the proof of possession: keccak256(abi.encode(DST, chainid, this, registrant)),
+    /// DST = keccak256("BlockFUL/sortition/v1/possession").
+    function possessionAlpha(address registrant) external view returns (uint256);
+
+    /// @notice Registers the caller with its stake, its voting address and its VRF key.
+    /// @dev `consent`: 64-byte EIP-2098 signature of `voter` over `Registration(address registrant)` under the domain
+    /// of votes, so that nobody registers an address of another. `possession`: VRF proof for possessionAlpha, so that
+    /// nobody registers a key of another. Emits Registered. Reverts with StakeTooLow, AlreadyRegistered,
+    /// InvalidConsent, or the reasons of VRF.sol.
+    function register(address voter, bytes calldata consent, VRF.Proof calldata possession) external payable;
+
+    /// @notice Adds to the caller's stake, and takes back its unbonding.
+    /// @dev Emits Deposited. Reverts with UnknownCandidate, Excluded or StakeTooLow.
+    function deposit() external payable;
+
+    /// @notice Asks for the stake back; the caller is not elected from here on.
+    /// @dev Emits Unbonding. Reverts with UnknownCandidate, IsUnbonding or Engaged (in a draw; who serves may ask).
+    function unbond() external;
+
+    /// @notice Pays the whole stake to the caller.
+    /// @dev Emits Withdrawn. Reverts with NotUnbonding, Engaged (who serves), TooEarly, NothingToPay, PaymentRefused.
+    function withdraw() external;
+
+    /// @notice Pays the caller's rewards.
+    /// @dev Emits Claimed. Reverts with NothingToPay or PaymentRefused.
+    function claim() external;
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity 0.8.30;
+
+import {Secp256k1} from "./Secp256k1.sol";
+
+/// @title Schnorr-type chameleon hash after Ateniese and de Medeiros (SCN 2004), one ecrecover
+/// @notice With H = keccak256 over 32-byte words, Y = xG the group key, keyId = H(Y.x || Y.y):
+///
+///     phi(P)    = H(DST_phi || P.x) mod n
+///     r         = h + phi(P) mod n
+///     c         = H(DST_challenge || keyId || label || message || r) mod n
+///     valid     = 0 <= h < n, 0 < P.x < n, 0 < s < n, c != 0, P.y even, sG = cP + Y
+///
+/// @dev ecrecover(e, 27, R.x, t) returns address(R.x^-1 (tR - eG)), R.y even. With R = P,
+/// t = -c P.x and e = -s P.x this is address(sG - cP), which is address(Y) iff sG = cP + Y.
+/// Derivation and argument: docs/chameleon-hash.md.
+library ChameleonHash {
+    /// @dev The words that are hashed to check an opening, laid out once for many openings: 0 to 3 label
+    /// [DST_label, chainid, this, position], 4 to 6 message [DST_message, version, payload], 7 to 11
+    /// challenge [DST_challenge, keyId, label, message, r].
+    struct Transcript {
+        bytes32[12] words;
+    }
+
+    bytes32 internal constant DST_CHALLENGE = keccak256("BlockFUL/CH/secp256k1-NR/v1/challenge");
+    bytes32 internal constant DST_PHI = keccak256("BlockFUL/CH/secp256k1-NR/v1/phi");
+    bytes32 internal constant DST_LABEL = keccak256("BlockFUL/CH/secp256k1-NR/v1/label");
+    bytes32 internal constant DST_MESSAGE = keccak256("BlockFUL/CH/secp256k1-NR/v1/message");
+
+    /// @notice The transcript of openings of this contract under the group key of `keyId`.
+    function transcript(bytes32 keyId) internal view returns (Transcript memory prepared) {
+        prepared.words[0] = DST_LABEL;
+        prepared.words[1] = bytes32(block.chainid);
+        prepared.words[2] = bytes32(uint256(uint160(address(this))));
+        prepared.words[4] = DST_MESSAGE;
+        prepared.words[7] = DST_CHALLENGE;
+        prepared.words[8] = keyId;
+    }
+
+    /// @notice Whether (px, s) opens `h` to `payload` in `version` at `position` of this contract.
+    function opens(
+        Transcript memory prepared,
+        uint256 position,
+        uint256 version,
+        bytes32 payload,
+        uint256 h,
+        uint256 px,
+        uint256 s
+    ) internal view returns (bool) {
+        uint256 challenge;
+        assembly ("memory-safe") {
+            let words := mload(prepared)
+            challenge := add(words, 0xe0)
+            // label = H(DST_label || chainid || this || position)
+            mstore(add(words, 0x60), position)
+            mstore(add(words, 0x120), keccak256(words, 0x80))
+            // message = H(DST_message || version || payload)
+            mstore(add(words, 0xa0), version)
+            mstore(add(words, 0xc0), payload)
+            mstore(add(words, 0x140), keccak256(add(words, 0x80), 0x60))
+        }
+        return _check(challenge, h, px, s);
+    }
+
+    /// @notice Whether (px, s) opens `h` to `message` at `label` under the group key of `keyId`.
+    /// @dev Never reverts.
+    function verify(bytes32 keyId, bytes32 label, bytes32 message, uint256 h, uint256 px, uint256 s)
+        internal
+        view
+        returns (bool)
+    {
+        bytes32 tag = DST_CHALLENGE;
+        uint256 challenge;
+        assembly ("memory-safe") {
+            challenge := mload(0x40)
+            mstore(0x40, add(challenge, 0xa0))
+            mstore(challenge, tag)
+            mstore(add(challenge, 0x20), keyId)
+            mstore(add(challenge, 0x40), label)
+            mstore(add(challenge, 0x60), message)
+        }
+        return _check(challenge, h, px, s);
+    }
+
+    /// @dev `words` is the place in memory of the five words of the challenge; the last is written here.
+    function _check(uint256 words, uint256 h, uint256 px, uint256 s) private view returns (bool valid) {
+        bytes32 phiTag = DST_PHI;
+        uint256 n = Secp256k1.ORDER;
+        assembly ("memory-safe") {
+            // 0 <= h < n, 0 < P.x < n, 0 < s < n: for numbers below n the product mod n is 0 iff one is 0
+            let sp := mulmod(s, px, n)
+            if and(and(lt(h, n), gt(sp, 0)), and(lt(px, n), lt(s, n))) {
+                // r = h + phi(P) mod n, phi(P) = H(DST_phi || P.x)
+                mstore(0x00, phiTag)
+                mstore(0x20, px)
+                mstore(add(words, 0x80), addmod(h, keccak256(0x00, 0x40), n))
+
+                // ecrecover(n - s P.x, 27, P.x, n - c P.x) = address(sG - cP); it refuses c = 0
+                // c = H(DST_challenge || keyId || label || message || r) mod n
+                let input := mload(0x40)
+                mstore(add(input, 0x60), sub(n, mulmod(keccak256(words, 0xa0), px, n)))
+                mstore(input, sub(n, sp))
+                mstore(add(input, 0x20), 27)
+                mstore(add(input, 0x40), px)
+                pop(staticcall(gas(), 1, input, 0x80, 0x00, 0x20))
+                // A failed recovery returns no bytes: address(Y) is compared with 32 bytes only.
+                let expected := and(mload(add(words, 0x20)), 0xffffffffffffffffffffffffffffffffffffffff)
+                valid := and(eq(returndatasize(), 0x20), eq(mload(0x00), expected))
+            }
+        }
+    }
+}

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Deploys the contracts and writes where they stand: one `<chain id>.json` for each chain.
+
+    brownie run deploy main --network live-chain       AppointedCommittee with its first roster, and LiveChain
+    brownie run deploy archive --network archive-chain QuorumMirror and ArchiveRegistry
+    brownie run deploy everything                      all four on one chain
+    brownie run deploy elected --network live-chain    VrfVerifier, elected Committee, and LiveChain
+
+Environment:
+    BLOCKFUL_DEPLOYMENTS  folder of the deployments files (./deployments)
+    BLOCKFUL_ROSTER       JSON file of the first roster; without it, a roster for demonstrations
+                          whose secrets everybody knows
+    BLOCKFUL_HOME         for `archive`: deployments file of the chain that the committee stands on
+    BLOCKFUL_PARAMETERS   for `elected`: JSON file of the committee's parameters, by their names in IStakes
+    BLOCKFUL_ACCOUNT      brownie account to deploy from (the node's first account)
+
+A roster file: {"members": ["0x..."], "threshold": 3, "unanimous": false, "keyX": "0x..", "keyY": "0x.."}.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+FORMAT = "blockful-deployments/1"
+PROJECT = Path(__file__).resolve().parents[1]
+Roster = tuple[list[str], int, bool, int, int]
+
+
+def main() -> Path:
+    """AppointedCommittee and LiveChain."""
+    return write(deploy_live(roster()))
+
+
+def archive() -> Path:
+    """QuorumMirror and ArchiveRegistry, for the committee named by BLOCKFUL_HOME."""
+    home = json.loads(Path(os.environ["BLOCKFUL_HOME"]).read_text())
+    committee = home["contracts"]["AppointedCommittee"]["address"]
+    return write(deploy_archive(roster(), int(home["chainId"]), committee))
+
+
+def everything() -> Path:
+    """All four contracts on one chain."""
+    from brownie import chain
+
+    first = roster()
+    live = deploy_live(first)
+    return write({**live, **deploy_archive(first, chain.id, live["AppointedCommittee"].address)})
+
+
+def elected() -> Path:
+    """VrfVerifier, the elected Committee with the parameters of BLOCKFUL_PARAMETERS, and LiveChain."""
+    return write(deploy_elected(parameters(Path(os.environ["BLOCKFUL_PARAMETERS"]))))
+
+
+def deploy_elected(rules: tuple[int, ...]) -> dict[str, Any]:
+    from brownie import Committee, LiveChain, VrfVerifier
+
+    deployer = account()
+    verifier = deployer.deploy(VrfVerifier)
+    committee = deployer.deploy(Committee, verifier, rules)
+    live = deployer.deploy(LiveChain, committee)
+    return {"VrfVerifier": verifier, "Committee": committee, "LiveChain": live}
+
+
+def parameters(path: Path) -> tuple[int, ...]:
+    """The ABI's Parameters; every name must be there, and no other."""
+    artifact = PROJECT / "blockful_py" / "chain" / "artifacts" / "Committee.json"
+    abi = json.loads(artifact.read_text())["abi"]
+    constructor = next(entry for entry in abi if entry["type"] == "constructor")
+    names = [item["name"] for item in constructor["inputs"][1]["components"]]
+    given = json.loads(path.read_text())
+    if set(given) != set(names):
+        raise ValueError(f"{path}: expected exactly {', '.join(names)}; found {', '.join(given)}")
+    return tuple(int(given[name]) for name in names)
+
+
+def deploy_live(first: Roster) -> dict[str, Any]:
+    from brownie import AppointedCommittee, LiveChain
+
+    deployer = account()
+    committee = deployer.deploy(AppointedCommittee, deployer)
+    committee.appoint(first, {"from": deployer})
+    return {"AppointedCommittee": committee, "LiveChain": deployer.deploy(LiveChain, committee)}
+
+
+def deploy_archive(first: Roster, home_chain_id: int, home_committee: str) -> dict[str, Any]:
+    from brownie import ArchiveRegistry, QuorumMirror
+
+    deployer = account()
+    mirror = deployer.deploy(QuorumMirror, home_chain_id, home_committee, 1, first)
+    return {"QuorumMirror": mirror, "ArchiveRegistry": deployer.deploy(ArchiveRegistry, mirror)}
+
+
+def account() -> Any:
+    """The account that pays: BLOCKFUL_ACCOUNT of brownie's, or the node's first."""
+    from brownie import accounts
+
+    name = os.environ.get("BLOCKFUL_ACCOUNT")
+    return accounts.load(name) if name else accounts[0]
+
+
+def roster() -> Roster:
+    """The first epoch's roster."""
+    path = os.environ.get("BLOCKFUL_ROSTER")
+    if path is None:
+        return demo_roster()
+    value = json.loads(Path(path).read_text())
+    key = (int(value["keyX"], 0), int(value["keyY"], 0))
+    return (value["members"], int(value["threshold"]), bool(value.get("unanimous", False)), *key)
+
+
+def demo_roster(size: int = 4) -> Roster:
+    """Members 1 to `size` and a group key from secrets that everybody can compute."""
+    from eth_keys import keys
+    from eth_utils import keccak
+
+    def key(label: str) -> Any:
+        return keys.PrivateKey(keccak(text=f"BlockFUL demonstration {label}")).public_key
+
+    print("deploy: BLOCKFUL_ROSTER is not set, so this committee is for demonstrations only")
+    group = key("group").to_bytes()
+    members = [key(f"member {index}").to_checksum_address() for index in range(1, size + 1)]
+    coordinates = (int.from_bytes(group[:32], "big"), int.from_bytes(group[32:], "big"))
+    return (members, -(-2 * size // 3), False, *coordinates)
+
+
+def write(contracts: dict[str, Any]) -> Path:
+    """Adds `contracts` to the deployments file of this chain, and returns its path."""
+    from brownie import chain
+
+    directory = Path(os.environ.get("BLOCKFUL_DEPLOYMENTS", "deployments"))
+    directory.mkdir(parents=True, exist_ok=True)
+    path = directory / f"{chain.id}.json"
+    entries = {
+        name: {
+            "address": contract.address.lower(),
+            "block": contract.tx.block_number,
+            "transaction": contract.tx.txid,
+        }
+        for name, contract in contracts.items()
+    }
+    known = json.loads(path.read_text())["contracts"] if path.exists() else {}
+    value = {
+        "format": FORMAT,
+        "chainId": chain.id,
+        "contracts": dict(sorted({**known, **entries}.items())),
+        "compiler": compiler(),
+    }
+    partial = path.with_suffix(".partial")
+    partial.write_text(json.dumps(value, indent=2) + "\n")
+    partial.replace(path)
+    print(f"deploy: {', '.join(entries)} on chain {chain.id}, {path}")
+    return path
+
+
+def compiler() -> dict[str, Any]:
+    """Compiler and settings of the shipped artifacts."""
+    artifact = PROJECT / "blockful_py" / "chain" / "artifacts" / "LiveChain.json"
+    settings: dict[str, Any] = json.loads(artifact.read_text())["compiler"]
+    return settings
