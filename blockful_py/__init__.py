@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""BlockFUL: unlearning in blockchained federated learning.
+
+    from blockful_py import Federation, Settings
+
+`blockful_py.learning`, `unlearning` and `graph` are importable without any chain software: the
+names below are loaded when they are first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from blockful_py.pipeline.federation import Federation
+    from blockful_py.pipeline.settings import Settings
+    from blockful_py.types import Paradigm, Position
+
+__all__ = ["Federation", "Paradigm", "Position", "Settings"]
+
+_HOMES = {
+    "Federation": "blockful_py.pipeline.federation",
+    "Settings": "blockful_py.pipeline.settings",
+    "Paradigm": "blockful_py.types",
+    "Position": "blockful_py.types",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is given back when a `with` block ends."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from types import TracebackType
+from typing import Self
+
+
+class Closing(ABC):
+    """A context manager that closes itself, however its block ends."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Gives back what this holds; a second call does nothing."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()

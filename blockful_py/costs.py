@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The paper's cost and energy model (section "Analysis and Comparison"), exact in integers.
+
+    K  models that the request updates, starts included, models under epsilon excluded
+    L  blocks of the live chain that hold them
+    N  mean number of references of those K models, the first start left out (`mean_references`)
+    M  members of the committee
+    Q  starts;  d  depth;  |D|  samples;  |S|  parameters
+
+                 chameleon hashes     consensus   transfers
+    parallel     K + L                1           K up + K down
+    sequential   K + K                K           K up + K down + N (K - 1) down
+
+The N (K - 1) downloads are those of re-aggregation (eq. 17): the owner of each updated model fetches the
+model's references, except for the first start, whose owner already holds what it starts from.  Any further
+start re-aggregates like the others, because its references may have changed before it.  With N taken as the
+mean over exactly these K - 1 models, N (K - 1) is the number of their references: the formula is an equality.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from blockful_py.errors import UnknownModelError
+
+
+@dataclass(frozen=True, slots=True)
+class Operations:
+    """How often each operation of the cost model was carried out; counts add up with `+`.
+
+    Attributes:
+        ch_transactions: chameleon hash collisions of transactions.
+        ch_blocks: chameleon hash collisions of block headers.
+        consensus: certificates agreed on.
+        uploads: models sent to storage.
+        downloads: models fetched from storage.
+    """
+
+    ch_transactions: int = 0
+    ch_blocks: int = 0
+    consensus: int = 0
+    uploads: int = 0
+    downloads: int = 0
+
+    def __post_init__(self) -> None:
+        counts = (self.ch_transactions, self.ch_blocks, self.consensus, self.uploads, self.downloads)
+        if min(counts) < 0:
+            raise ValueError(f"operations are counted from 0, not {counts}")
+
+    def __add__(self, other: Operations) -> Operations:
+        return Operations(
+            self.ch_transactions + other.ch_transactions,
+            self.ch_blocks + other.ch_blocks,
+            self.consensus + other.consensus,
+            self.uploads + other.uploads,
+            self.downloads + other.downloads,
+        )
+
+    @property
+    def chameleon_hashes(self) -> int:
+        return self.ch_transactions + self.ch_blocks
+
+    @property
+    def transfers(self) -> int:
+        return self.uploads + self.downloads
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """Cost (or energy) of one chameleon hash, one consensus (a node) and one transfer (a parameter)."""
+
+    chameleon_hash: float
+    consensus: float
+    transfer: float
+
+
+def expected_parallel(models: int, blocks: int) -> Operations:
+    """(K + L) CH, 1 consensus, K uploads and K downloads.
+
+    Raises:
+        ValueError: unless 1 <= blocks <= models.
+    """
+    _check_models(models)
+    if not 1 <= blocks <= models:
+        raise ValueError(f"{models} models lie in 1 to {models} blocks, not in {blocks}")
+    return Operations(models, blocks, 1, models, models)
+
+
+def expected_sequential(models: int, references: Fraction | int) -> Operations:
+    """2K CH, K consensus, K uploads and K + N (K - 1) downloads; `references` is N.
+
+    Raises:
+        ValueError: if there is no model, or N (K - 1) is not a whole number of downloads.
+    """
+    _check_models(models)
+    fetched = Fraction(references) * (models - 1)
+    if fetched < 0 or fetched.denominator != 1:
+        raise ValueError(
+            f"N (K - 1) = {references} * {models - 1} is not a whole number: pass mean_references(...)"
+        )
+    return Operations(models, models, models, models, models + int(fetched))
+
+
+def mean_references(references: Mapping[str, Sequence[str]], updated: Sequence[str]) -> Fraction:
+    """N: mean number of references of the updated models, the first of them (the first start) left out.
+
+    Args:
+        references: the references of every model, by name.
+        updated: the K models in the order of their update; the first start comes first.
+
+    Raises:
+        UnknownModelError: if an updated model is not in `references`.
+        ValueError: if `updated` is empty or names a model twice.
+    """
+    _check_models(len(updated))
+    if len(set(updated)) != len(updated):
+        raise ValueError("a model is updated once in a request, and one is named twice")
+    for name in updated:
+        if name not in references:
+            raise UnknownModelError(name, tuple(references))
+    rest = updated[1:]
+    return Fraction(sum(len(references[name]) for name in rest), len(rest) or 1)
+
+
+def blockchain_cost(operations: Operations, prices: Prices) -> float:
+    """CH C_CH + consensus C_con + transfers C_tran: the paper's overheads, in the unit of `prices`."""
+    return (
+        operations.chameleon_hashes * prices.chameleon_hash
+        + operations.consensus * prices.consensus
+        + operations.transfers * prices.transfer
+    )
+
+
+def blockchain_energy(operations: Operations, members: int, parameters: int, prices: Prices) -> float:
+    """CH M E_CH + consensus M E_con + transfers |S| E_tran, in the unit of the prices.
+
+    parallel    (K + L) M E_CH +   M E_con + 2K |S| E_tran
+    sequential      2K  M E_CH + K M E_con + 2K |S| E_tran + N (K - 1) |S| E_tran
+    """
+    return (
+        operations.chameleon_hashes * members * prices.chameleon_hash
+        + operations.consensus * members * prices.consensus
+        + operations.transfers * parameters * prices.transfer
+    )
+
+
+def learning_energy_sequential(
+    starts: int, depth: int, references: float, samples: int, parameters: int, power: float
+) -> float:
+    """Q P_seq d N |D| |S|, the paper's order of magnitude with its constant taken as 1."""
+    return starts * power * depth * references * samples * parameters
+
+
+def learning_energy_parallel(
+    models: int,
+    starts: int,
+    depth: int,
+    references: float,
+    samples: int,
+    parameters: int,
+    members: int,
+    power_sequential: float,
+    power_parallel: float,
+) -> float:
+    """Q P_seq |D| |S| + (K - Q) M P_para d N |S|, constants taken as 1."""
+    retraining = starts * power_sequential * samples * parameters
+    passing = (models - starts) * members * power_parallel * depth * references * parameters
+    return retraining + passing
+
+
+def single_block_hashes(models: int) -> int:
+    """SC_block in chameleon hashes: every transaction in a block of its own, 2K."""
+    _check_models(models)
+    return 2 * models
+
+
+def shared_block_hashes(models: int) -> int:
+    """MC_block in chameleon hashes: all transactions in one block, K + 1."""
+    _check_models(models)
+    return models + 1
+
+
+def _check_models(models: int) -> None:
+    if models < 1:
+        raise ValueError(f"a request updates at least its start, not {models} models")

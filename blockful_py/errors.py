@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every exception that BlockFUL raises on purpose.
+
+    BlockfulError
+    |-- SettingsError            a setting is missing, unknown or out of range
+    |-- GraphError               the inheritance graph is not usable
+    |   |-- CycleError
+    |   `-- UnknownModelError
+    |-- LearningError            data, partitions, models or training
+    |   `-- UnknownClassError
+    |-- UnlearningError          a request or a method cannot be carried out
+    |-- StorageError             the block store or an IPFS node
+    |   |-- BlockNotFoundError
+    |   |-- IntegrityError       bytes do not match their CID
+    |   `-- FormatError          bytes that are not what they claim to be
+    |-- CryptoError              keys, hashes, shares
+    |   |-- InvalidKeyError
+    |   |-- InvalidSignatureError
+    |   |-- NonceReuseError
+    |   |-- KeystoreError        a member's secrets cannot be read or written
+    |   `-- CheaterError         names the members whose messages are wrong
+    |-- CommitteeError           a proposal was not certified
+    |   |-- QuorumError
+    |   |-- RefusedError         a member's own check refused the proposal
+    |   |   `-- RefutedError     ... because its content is wrong, whatever else happens on the chains
+    |   |-- MessageError         bytes that are no message of this committee to this member
+    |   |-- UnreachableError     a member did not answer in time
+    |   `-- MemoryLostError      a member cannot remember what it did, and must not go on
+    |-- ChainError               a node, a deployment or a transaction
+    |   |-- NodeError            unreachable, wrong chain id, port taken
+    |   |-- DeploymentError
+    |   |-- ToolchainError       Node, the compiler or a program is missing or too old
+    |   `-- ContractError        a custom error of a contract, by name
+    |-- VerificationError        a check of the record failed
+    `-- RunError                 a run directory cannot be used
+
+An error says what was expected, what was found, and what to do about it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+
+class BlockfulError(Exception):
+    """Base of all errors of this package.
+
+    `exit_code` is the status that the command line ends with.
+    """
+
+    exit_code = 1
+
+
+class SettingsError(BlockfulError):
+    exit_code = 2
+
+
+class GraphError(BlockfulError):
+    exit_code = 2
+
+
+class CycleError(GraphError):
+    """The references form a cycle; `models` lists it in order."""
+
+    def __init__(self, models: Sequence[str]) -> None:
+        self.models = tuple(models)
+        path = " -> ".join((*self.models, self.models[0]))
+        super().__init__(
+            f"the references form a cycle: {path}. "
+            "A model can only reference models published before it: remove one of these references."
+        )
+
+
+class UnknownModelError(GraphError):
+    """A name that no model of the graph has."""
+
+    def __init__(self, name: str, known: Sequence[str]) -> None:
+        self.name = name
+        self.known = tuple(known)
+        shown = ", ".join(self.known[:20]) + (", ..." if len(self.known) > 20 else "")
+        super().__init__(f"there is no model {name!r}. Known models: {shown or 'none'}.")
+
+
+class LearningError(BlockfulError):
+    exit_code = 2
+
+
+class UnknownClassError(LearningError):
+    """A class that the data does not have, or that no user holds."""
+
+
+class UnlearningError(BlockfulError):
+    exit_code = 2
+
+
+class StorageError(BlockfulError):
+    exit_code = 5
+
+
+class BlockNotFoundError(StorageError):
+    """A block is not in the store."""
+
+
+class IntegrityError(StorageError):
+    """Bytes do not hash to their CID."""
+
+
+class FormatError(StorageError):
+    """Bytes that are not what they claim to be (truncated, malformed, too large)."""
+
+
+class CryptoError(BlockfulError):
+    exit_code = 6
+
+
+class InvalidKeyError(CryptoError):
+    """A key or point is not a valid one on secp256k1."""
+
+
+class InvalidSignatureError(CryptoError):
+    """A signature does not verify."""
+
+
+class NonceReuseError(CryptoError):
+    """A signing nonce would be used twice, which would reveal the share."""
+
+
+class KeystoreError(CryptoError):
+    """A file of secrets is damaged, of another format, or the passphrase is wrong."""
+
+
+class CheaterError(CryptoError):
+    """Members sent messages that do not check out; `members` are their 1-based indices."""
+
+    def __init__(self, members: Sequence[int], what: str) -> None:
+        self.members = tuple(sorted(members))
+        self.what = what
+        listed = ", ".join(str(member) for member in self.members)
+        super().__init__(f"{what} from member(s) {listed} does not check out; exclude them and repeat.")
+
+
+class CommitteeError(BlockfulError):
+    exit_code = 6
+
+
+class QuorumError(CommitteeError):
+    """Too few members agreed."""
+
+
+class RefusedError(CommitteeError):
+    """A member's own check of a proposal failed."""
+
+
+class RefutedError(RefusedError):
+    """A proposal's content is not what the member finds itself: worth an alarm."""
+
+
+class MessageError(CommitteeError):
+    """Bytes that are not a message, or not one from, to and about what they have to be."""
+
+
+class UnreachableError(CommitteeError):
+    """A member cannot be reached, or did not answer in time."""
+
+
+class MemoryLostError(CommitteeError):
+    """The memory of a member is missing, damaged, in use, or cannot be written."""
+
+
+class ChainError(BlockfulError):
+    exit_code = 4
+
+
+class NodeError(ChainError):
+    """A node is down, answers for another chain, or its port is taken."""
+
+
+class DeploymentError(ChainError):
+    """A deployments file is missing or does not match the chain."""
+
+
+class ToolchainError(ChainError):
+    """A program that is needed is missing or too old."""
+
+
+class ContractError(ChainError):
+    """A contract refused a call with a custom error.
+
+    `name` is the Solidity error, `arguments` its parameters by name.
+    """
+
+    def __init__(self, contract: str, name: str, arguments: Mapping[str, Any]) -> None:
+        self.contract = contract
+        self.name = name
+        self.arguments = dict(arguments)
+        listed = ", ".join(f"{key}={_shown(value)}" for key, value in self.arguments.items())
+        super().__init__(f"{contract} refused: {name}({listed})")
+
+
+class VerificationError(BlockfulError):
+    """A check of the record failed; `check` names it, `subject` what it was made on."""
+
+    exit_code = 3
+
+    def __init__(self, check: str, subject: str, detail: str) -> None:
+        self.check = check
+        self.subject = subject
+        self.detail = detail
+        super().__init__(f"{subject}: check {check!r} failed: {detail}")
+
+
+class RunError(BlockfulError):
+    """A run directory is missing, unfinished, or of another version."""
+
+
+def _shown(value: Any) -> str:
+    return "0x" + value.hex() if isinstance(value, bytes) else str(value)

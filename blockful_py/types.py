@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The values that one stage hands to the next.  They mean the same in Solidity and in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum, StrEnum
+from typing import Any
+
+Rng = Callable[[int], bytes]
+"""A source of randomness: `rng(n)` returns n bytes."""
+
+HEADER_INDEX = 2**32 - 1
+"""Index of a block header's own position."""
+
+
+class Paradigm(StrEnum):
+    """How the committee decides: one certificate for all models, or one for each."""
+
+    PARALLEL = "parallel"
+    SEQUENTIAL = "sequential"
+
+
+class Codec(IntEnum):
+    """Multicodec of a CID's block."""
+
+    RAW = 0x55
+    DAG_PB = 0x70
+
+
+class ArchiveReason(IntEnum):
+    PUBLISHED = 0
+    SUPERSEDED = 1
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Position:
+    """Place of a model on the live chain: block height (from 1) and index in the block."""
+
+    height: int
+    index: int
+
+    def __post_init__(self) -> None:
+        if not (0 <= self.height < 2**32 and 0 <= self.index < 2**32):
+            raise ValueError(f"height and index must be in [0, 2^32), not {self.height}, {self.index}")
+
+    @property
+    def packed(self) -> int:
+        """`height << 32 | index`, as the contracts write it."""
+        return self.height << 32 | self.index
+
+    @classmethod
+    def unpack(cls, packed: int) -> Position:
+        return cls(packed >> 32, packed & 0xFFFFFFFF)
+
+    @classmethod
+    def of_header(cls, height: int) -> Position:
+        return cls(height, HEADER_INDEX)
+
+    def __str__(self) -> str:
+        return f"{self.height}:{self.index}"
+
+
+@dataclass(frozen=True, slots=True)
+class Uri:
+    """A CIDv1 as the chain stores it: its sha2-256 digest (32 bytes) and its codec."""
+
+    digest: bytes
+    codec: Codec
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A point of secp256k1 other than infinity, affine coordinates."""
+
+    x: int
+    y: int
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """Opening of a chameleon hash: x of the point P with even y, and s (design: 0 < px, s < n)."""
+
+    px: int
+    s: int
+
+
+@dataclass(frozen=True, slots=True)
+class Roster:
+    """Members of an epoch by voting address, and its group key.
+
+    Attributes:
+        members: voting addresses, 20 bytes each; member index i (0-based) is bit i of `voters`.
+        threshold: shares needed for a collision.
+        unanimous: every member must vote.
+        group_key: Y = xG.
+    """
+
+    members: tuple[bytes, ...]
+    threshold: int
+    unanimous: bool
+    group_key: Point
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """EIP-712 votes on `Decision(epoch, proposal, contentHash)`.
+
+    Attributes:
+        voters: bit i is set when member i voted.
+        votes: 64 bytes (EIP-2098) a set bit, by ascending member index.
+    """
+
+    epoch: int
+    proposal: bytes
+    content_hash: bytes
+    voters: int
+    votes: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One chunk of one action, with its Merkle path to the certificate's content hash."""
+
+    certificate: Certificate
+    chunk: int
+    chunks: int
+    path: tuple[bytes, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Publication:
+    """A model as it is first published on the live chain."""
+
+    ch: int
+    opening: Opening
+    uri: Uri
+    owner: bytes
+    references: tuple[Position, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NewBlock:
+    """A block as it is proposed to the live chain; `timestamp` in seconds."""
+
+    parent_hash: bytes
+    timestamp: int
+    ch: int
+    opening: Opening
+    publications: tuple[Publication, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """Replacement of the URI at `position`; `version` is the one it will have."""
+
+    position: Position
+    version: int
+    uri: Uri
+    opening: Opening
+    references_hash: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class HeaderUpdate:
+    """New opening of a block header; `version` is the one it will have."""
+
+    height: int
+    version: int
+    opening: Opening
+
+
+@dataclass(frozen=True, slots=True)
+class ModelTransaction:
+    """A transaction of the live chain as it stands."""
+
+    position: Position
+    ch: int
+    opening: Opening
+    uri: Uri
+    version: int
+    epoch: int
+    owner: bytes
+    settled: bool
+    references: tuple[Position, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """A block header of the live chain as it stands; `timestamp` in seconds."""
+
+    height: int
+    parent_hash: bytes
+    ch: int
+    opening: Opening
+    version: int
+    epoch: int
+    merkle_root: bytes
+    timestamp: int
+    tx_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveRecord:
+    """A record as it is proposed to the archive chain."""
+
+    position: Position
+    version: int
+    reason: ArchiveReason
+    uri: Uri
+
+
+@dataclass(frozen=True, slots=True)
+class StoredArchiveRecord:
+    """A record of the archive chain as it stands; `timestamp` in seconds."""
+
+    index: int
+    record: ArchiveRecord
+    timestamp: int
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What a transaction did: its hash, block, gas used and the contract's decoded events."""
+
+    transaction_hash: bytes
+    block_number: int
+    gas_used: int
+    events: tuple[tuple[str, Mapping[str, Any]], ...] = field(default=(), repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class UnlearningRequest:
+    """Who asks that what be forgotten, from where.
+
+    Attributes:
+        starts: names of the models that the request starts from.
+        classes: labels to forget.
+        requesters: owners of the starts, 20-byte addresses, in the order of `starts`.
+    """
+
+    starts: tuple[str, ...]
+    classes: tuple[int, ...]
+    requesters: tuple[bytes, ...]
