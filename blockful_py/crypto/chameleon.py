@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The chameleon hash: Ateniese and de Medeiros (2004) on secp256k1, Nyberg-Rueppel form.
+
+Construction, domain separation and security argument: docs/chameleon-hash.md.
+"""
+
+from __future__ import annotations
+
+from blockful_py.crypto import curve
+from blockful_py.crypto.curve import N
+from blockful_py.crypto.keccak import keccak, words
+from blockful_py.crypto.randomness import system_rng
+from blockful_py.errors import CryptoError
+from blockful_py.types import Opening, Point, Rng
+
+
+def tag(name: str) -> bytes:
+    """DST_name = keccak256("BlockFUL/CH/secp256k1-NR/v1/" || name)."""
+    return keccak(b"BlockFUL/CH/secp256k1-NR/v1/" + name.encode())
+
+
+DST_CHALLENGE = tag("challenge")
+DST_PHI = tag("phi")
+DST_LABEL = tag("label")
+DST_MESSAGE = tag("message")
+
+
+def keygen(rng: Rng = system_rng) -> tuple[int, Point]:
+    """A trapdoor x and its key Y = xG."""
+    secret = curve.random_scalar(rng)
+    return secret, curve.multiply_base(secret)
+
+
+def label(chain_id: int, contract: bytes, position: int) -> bytes:
+    """L = H(DST_label || chainid || contract || position); `position` is packed, `contract` 20 bytes."""
+    return keccak(words(DST_LABEL, chain_id, contract, position))
+
+
+def message(version: int, payload: bytes) -> bytes:
+    """m = H(DST_message || version || payload); `payload` is 32 bytes."""
+    return keccak(words(DST_MESSAGE, version, payload))
+
+
+def phi(px: int) -> int:
+    """phi(P) = H(DST_phi || P.x) mod n."""
+    return int.from_bytes(keccak(DST_PHI + px.to_bytes(32, "big")), "big") % N
+
+
+def challenge(key_id: bytes, label: bytes, message: bytes, r: int) -> int:
+    """c = H(DST_challenge || keyId || L || m || r) mod n; keyId, L and m have 32 bytes each."""
+    data = b"".join((DST_CHALLENGE, key_id, label, message, r.to_bytes(32, "big")))
+    if len(data) != 160:
+        raise ValueError("key id, label and message are digests of 32 bytes each")
+    return int.from_bytes(keccak(data), "big") % N
+
+
+def hash_message(
+    public_key: Point, label: bytes, message: bytes, rng: Rng = system_rng
+) -> tuple[int, Opening]:
+    """A chameleon hash h of `message` at `label`, and its opening; anyone can make one.
+
+    Raises InvalidKeyError when the key is not a point of the curve.
+    """
+    key_id = curve.key_id(public_key)
+    while True:
+        r = curve.random_scalar(rng)
+        c = challenge(key_id, label, message, r)
+        if c == 0:
+            continue
+        # P = zG - c^-1 Y
+        shift = curve.multiply(public_key, N - pow(c, -1, N))
+        while True:
+            z = curve.random_scalar(rng)
+            point = curve.sum_with_base(z, shift)
+            if point is not None and point.y & 1 == 0 and point.x < N:
+                break
+        # s = cz;  h = r - phi(P)
+        h = (r - phi(point.x)) % N
+        if h != 0:
+            return h, Opening(point.x, c * z % N)
+
+
+def verify(public_key: Point, label: bytes, message: bytes, h: int, opening: Opening) -> bool:
+    """Whether `opening` opens h to `message` at `label` under `public_key`.
+
+    Numbers out of range and keys that are no points give False; only digests of the wrong length raise
+    (ValueError).
+    """
+    px, s = opening.px, opening.s
+    in_field = 0 <= public_key.x < curve.P and 0 <= public_key.y < curve.P
+    if not (in_field and 0 <= h < N and 0 < px < N and 0 < s < N):
+        return False
+    # r = h + phi(P);  sG - cP = px^-1 ((-c px) P - (-s px) G) = Y
+    c = challenge(curve.key_id(public_key), label, message, (h + phi(px)) % N)
+    return curve.recover(px, N - c * px % N, N - s * px % N) == public_key
+
+
+def collide(secret: int, label: bytes, message: bytes, h: int, rng: Rng = system_rng) -> Opening:
+    """An opening of h to `message` at `label`, by the trapdoor.
+
+    Raises InvalidKeyError for a secret out of range, CryptoError for a hash out of range.
+    """
+    public_key = curve.multiply_base(secret)
+    return collide_with(secret, curve.key_id(public_key), label, message, h, rng)
+
+
+def collide_with(
+    secret: int, key_id: bytes, label: bytes, message: bytes, h: int, rng: Rng = system_rng
+) -> Opening:
+    """`collide` for a caller who knows the identifier of the secret's key."""
+    if not 0 <= h < N:
+        raise CryptoError("a chameleon hash is a number below the order of secp256k1.")
+    while True:
+        k = curve.random_scalar(rng)
+        point = curve.multiply_base(k)
+        if point.x >= N:
+            continue
+        # R = kG, k negated where y is odd;  r' = h + phi(R);  s' = c'k + x
+        c = challenge(key_id, label, message, (h + phi(point.x)) % N)
+        if c != 0:
+            return Opening(point.x, curve.multiply_add(k, N - c if point.y & 1 else c, secret))

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""EIP-712 hashing of structs that are declared as dataclasses.
+
+A field names its Solidity type, or the dataclass of a nested struct:
+
+    @dataclass(frozen=True)
+    class Mail:
+        sender: Person = typed(Person)
+        sent_at: int = typed("uint64")
+
+Snake case becomes camel case, so the struct above is `Mail(Person sender,uint64 sentAt)Person(...)`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from blockful_py.crypto.keccak import keccak, words
+from blockful_py.crypto.signature import recover as recover
+from blockful_py.crypto.signature import sign as sign
+
+_SUFFIX = re.compile(r"(.+)\[(\d*)\]$")
+_INTEGER = re.compile(r"(u?int)(\d+)$")
+_BYTES = re.compile(r"bytes(\d+)$")
+
+
+def typed(kind: str | type) -> Any:
+    """A dataclass field of the Solidity type `kind`; for a struct, its dataclass."""
+    return field(metadata={"eip712": kind})
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """The domain that signatures are bound to; `contract` has 20 bytes."""
+
+    chain_id: int
+    contract: bytes
+    name: str = "BlockFUL"
+    version: str = "1"
+
+    def separator(self) -> bytes:
+        """hashStruct of `EIP712Domain(name, version, chainId, verifyingContract)`, 32 bytes."""
+        kind = b"EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"
+        encoded = (_encode("string", self.name), _encode("string", self.version))
+        return keccak(words(keccak(kind), *encoded, self.chain_id, _encode("address", self.contract)))
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What members of the committee vote on; `epoch` is theirs, `content_hash` the root over the actions."""
+
+    epoch: int = typed("uint64")
+    proposal: bytes = typed("bytes32")
+    content_hash: bytes = typed("bytes32")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelStatement:
+    """What the owner of a model signs: digest of its weights' CID, references, training, name, time (s)."""
+
+    weights: bytes = typed("bytes32")
+    references: bytes = typed("bytes32")
+    training: bytes = typed("bytes32")
+    name: str = typed("string")
+    created: int = typed("uint64")
+
+
+@dataclass(frozen=True, slots=True)
+class UnlearningRequest:
+    """What a user signs who asks to be forgotten: keccak256 of the starts; what (labels, users, or
+    "user:row" of samples; two of the three are empty); how, time (s)."""
+
+    starts: bytes = typed("bytes32")
+    classes: tuple[int, ...] = typed("uint256[]")
+    clients: tuple[int, ...] = typed("uint256[]")
+    samples: tuple[str, ...] = typed("string[]")
+    paradigm: str = typed("string")
+    method: str = typed("string")
+    created: int = typed("uint64")
+
+
+def encode_type(struct: type) -> str:
+    """`encodeType`: the struct, then the structs that it uses by name."""
+    used = _structs(struct, {})
+    others = sorted(name for name in used if name != struct.__name__)
+    return "".join(_signature(used[name]) for name in (struct.__name__, *others))
+
+
+def hash_struct(value: Any) -> bytes:
+    """`hashStruct` of a dataclass instance, 32 bytes.  Raises ValueError for a value out of its type."""
+    encoded = (_encode(item.metadata["eip712"], getattr(value, item.name)) for item in fields(value))
+    return keccak(words(keccak(encode_type(type(value)).encode()), *encoded))
+
+
+def digest(domain: Domain, value: Any) -> bytes:
+    """What is signed: keccak256(0x1901 || domain separator || hashStruct(value))."""
+    return keccak(b"\x19\x01" + domain.separator() + hash_struct(value))
+
+
+def decision_digest(domain: Domain, epoch: int, proposal: bytes, content_hash: bytes) -> bytes:
+    """The digest of a vote (IQuorum.decisionDigest)."""
+    return digest(domain, Decision(epoch, proposal, content_hash))
+
+
+def _signature(struct: type) -> str:
+    members = (f"{_name(item.metadata['eip712'])} {_camel(item.name)}" for item in fields(struct))
+    return f"{struct.__name__}({','.join(members)})"
+
+
+def _structs(struct: type, found: dict[str, type]) -> dict[str, type]:
+    if struct.__name__ not in found:
+        found[struct.__name__] = struct
+        for item in fields(struct):
+            if isinstance(item.metadata["eip712"], type):
+                _structs(item.metadata["eip712"], found)
+    return found
+
+
+def _name(kind: str | type) -> str:
+    return kind if isinstance(kind, str) else kind.__name__
+
+
+def _camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(part.capitalize() for part in rest)
+
+
+def _encode(kind: str | type, value: Any) -> bytes:
+    """`encodeData` of one member: one word."""
+    if isinstance(kind, type):
+        if type(value) is not kind:
+            raise ValueError(f"expected a {kind.__name__}, not {value!r}")
+        return hash_struct(value)
+    if array := _SUFFIX.match(kind):
+        if array[2] and len(value) != int(array[2]):
+            raise ValueError(f"{kind} has {array[2]} items, not {len(value)}")
+        return keccak(b"".join(_encode(array[1], item) for item in value))
+    if kind == "string":
+        return keccak(value.encode())
+    if kind == "bytes":
+        return keccak(value)
+    return _encode_atomic(kind, value)
+
+
+def _encode_atomic(kind: str, value: Any) -> bytes:
+    if kind == "bool":
+        return int(bool(value)).to_bytes(32, "big")
+    if kind == "address" and len(value) == 20:
+        return bytes(12) + bytes(value)
+    if (sized := _BYTES.match(kind)) and len(value) == int(sized[1]) <= 32:
+        return bytes(value) + bytes(32 - len(value))
+    if integer := _INTEGER.match(kind):
+        bits, signed = int(integer[2]), integer[1] == "int"
+        low, high = (-(2 ** (bits - 1)), 2 ** (bits - 1)) if signed else (0, 2**bits)
+        if low <= value < high:
+            return int(value).to_bytes(32, "big", signed=signed)
+    raise ValueError(f"{value!r} is not a {kind}")

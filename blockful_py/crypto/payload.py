@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the chameleon hashes, blocks and archive records are made over (ILiveChain, IArchiveRegistry)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from blockful_py.crypto.keccak import keccak, words
+from blockful_py.crypto.merkle import standard_leaf
+from blockful_py.types import ArchiveRecord, Position, Uri
+
+
+def references_hash(references: Iterable[Position]) -> bytes:
+    """keccak256(abi.encodePacked(uint256(reference)...)), references in the order stored."""
+    return keccak(words(*(reference.packed for reference in references)))
+
+
+def transaction_payload(uri: Uri, owner: bytes, references_hash: bytes) -> bytes:
+    """keccak256(abi.encode(uri, codec, owner, referencesHash)); `owner` is a 20-byte address."""
+    return keccak(words(uri.digest, uri.codec, _address(owner), references_hash))
+
+
+def header_payload(parent_hash: bytes, merkle_root: bytes, timestamp: int, tx_count: int) -> bytes:
+    """keccak256(abi.encode(parentHash, merkleRoot, timestamp, txCount)); `timestamp` in seconds."""
+    return keccak(words(parent_hash, merkle_root, timestamp, tx_count))
+
+
+def block_hash(parent_hash: bytes, ch: int, merkle_root: bytes, timestamp: int) -> bytes:
+    """keccak256(abi.encode(parentHash, ch, merkleRoot, timestamp)): only what never changes."""
+    return keccak(words(parent_hash, ch, merkle_root, timestamp))
+
+
+def genesis_block_hash(chain_id: int, contract: bytes) -> bytes:
+    """blockHash(0) = keccak256(abi.encode(chainid, LiveChain))."""
+    return keccak(words(chain_id, _address(contract)))
+
+
+def block_leaf(position: Position, ch: int) -> bytes:
+    """Leaf of a block's Merkle tree: keccak256(keccak256(abi.encode(uint256(position), bytes32(ch))))."""
+    return standard_leaf(words(position.packed, ch))
+
+
+def archive_genesis_head(chain_id: int, contract: bytes) -> bytes:
+    """head(0) = keccak256(abi.encode(chainid, ArchiveRegistry))."""
+    return keccak(words(chain_id, _address(contract)))
+
+
+def archive_head_step(head: bytes, index: int, record: ArchiveRecord, timestamp: int) -> bytes:
+    """head(n + 1) from head(n), n = `index`:
+
+    keccak256(abi.encode(head, n, position, version, reason, codec, digest, timestamp)), seconds.
+    """
+    packed, uri = record.position.packed, record.uri
+    return keccak(words(head, index, packed, record.version, record.reason, uri.codec, uri.digest, timestamp))
+
+
+def _address(value: bytes) -> bytes:
+    if len(value) != 20:
+        raise ValueError(f"an address has 20 bytes, not {len(value)}")
+    return value

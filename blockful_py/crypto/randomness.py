@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sources of randomness: the operating system's, and a seeded one for reproducible runs."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+
+
+def system_rng(size: int) -> bytes:
+    """`size` bytes from the operating system's generator."""
+    return os.urandom(size)
+
+
+class SeededRng:
+    """A deterministic generator: call number i returns SHAKE-256(key || i), cut to the size asked for.
+
+    The key is SHA3-256 of the seed and the labels, each with its kind and length, so that no two
+    lists of labels share a stream.  Two generators of one seed and one list of labels give the same
+    bytes for the same sequence of calls.  Keys drawn from it are as secret as its seed.
+    """
+
+    def __init__(self, seed: bytes, *labels: str | int | bytes) -> None:
+        self._key = hashlib.sha3_256(b"".join(map(_tagged, (seed, *labels)))).digest()
+        self._calls = 0
+
+    def __call__(self, size: int) -> bytes:
+        block = self._key + self._calls.to_bytes(8, "big")
+        self._calls += 1
+        return hashlib.shake_256(block).digest(size)
+
+    def derive(self, *labels: str | int | bytes) -> SeededRng:
+        """A generator of its own for `labels`; it does not depend on the calls made to this one."""
+        return SeededRng(self._key, *labels)
+
+
+def _tagged(label: str | int | bytes) -> bytes:
+    if isinstance(label, str):
+        kind, data = b"s", label.encode()
+    elif isinstance(label, int):
+        kind, data = b"i", label.to_bytes(label.bit_length() // 8 + 1, "big", signed=True)
+    else:
+        kind, data = b"b", label
+    return kind + len(data).to_bytes(8, "big") + data

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compact ECDSA signatures (EIP-2098): r || (y parity << 255 | s), 64 bytes, s low."""
+
+from __future__ import annotations
+
+from blockful_py.crypto import curve
+from blockful_py.errors import InvalidSignatureError
+
+_PARITY = 1 << 255
+
+
+def sign(secret: int, digest: bytes) -> bytes:
+    """The signature of a 32-byte digest; one secret and digest always give the same one (RFC 6979).
+
+    Raises InvalidKeyError unless the secret is in [1, n).
+    """
+    r, s, parity = curve.sign(secret, digest)
+    return r.to_bytes(32, "big") + (parity << 255 | s).to_bytes(32, "big")
+
+
+def recover(digest: bytes, signature: bytes) -> bytes:
+    """The 20-byte address that signed.
+
+    Raises InvalidSignatureError for another length, a high s (EIP-2) or numbers that no key gives.
+    """
+    if len(signature) != 64 or len(digest) != 32:
+        raise InvalidSignatureError(
+            f"expected a digest of 32 bytes and a signature of 64, found {len(digest)} and {len(signature)}."
+        )
+    r, packed = int.from_bytes(signature[:32], "big"), int.from_bytes(signature[32:], "big")
+    s = packed & (_PARITY - 1)
+    if s > curve.N // 2:
+        raise InvalidSignatureError("the signature's s is above half the group order (EIP-2); normalise it.")
+    # A point R of odd y is -R' of even y:  sR - eG = (-s)R' - eG.
+    if packed & _PARITY:
+        s = (curve.N - s) % curve.N
+    key = curve.recover(r, s, int.from_bytes(digest, "big"))
+    if key is None:
+        raise InvalidSignatureError("no key gives this signature; it is damaged or of another digest.")
+    return curve.address(key)
+
+
+def is_by(address: bytes, digest: bytes, signature: bytes) -> bool:
+    """Whether `address` signed `digest`; malformed signatures give False."""
+    try:
+        return recover(digest, signature) == address
+    except InvalidSignatureError:
+        return False

@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Collisions by t of n members in two rounds, many messages at once (after FROST3).
+
+Round 1: signer i gives (D_i, E_i) = (d_i G, e_i G) for each message.  With D, E their sums over the
+signers, both sides compute
+
+    rho   = H(DST_frost-rho || keyId || H(signers) || D || E || L || m' || h)
+    R     = D + rho E,  sigma = 1 where R.y is even, otherwise -1
+    r'    = h + phi(R),  c' = challenge(keyId, L, m', r')
+
+Round 2: z_i = sigma (d_i + rho e_i) + lambda_i x_i c'^-1, and s' = c' * sum of z_i opens h with R.x.
+Security argument and its limits: docs/chameleon-hash.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, NoReturn
+
+from blockful_py.crypto import chameleon, curve
+from blockful_py.crypto.curve import N
+from blockful_py.crypto.keccak import keccak
+from blockful_py.crypto.randomness import system_rng
+from blockful_py.crypto.threshold.keys import CommitteeKey, KeyShare, lagrange
+from blockful_py.crypto.threshold.messages import AggregatedNonces, NonceCommitments, SignatureShares, Task
+from blockful_py.crypto.threshold.nonces import NonceStore, draw
+from blockful_py.crypto.threshold.response import Responder
+from blockful_py.crypto.workspace import Workspace
+from blockful_py.errors import CheaterError, CryptoError, InvalidKeyError, QuorumError
+from blockful_py.types import Opening, Point, Rng
+
+DST_RHO = chameleon.tag("frost-rho")
+
+
+class _Round(NamedTuple):
+    """What both sides compute of one message; `weight` is c'^-1, `negated` that sigma is -1."""
+
+    rho: int
+    px: int
+    negated: bool
+    challenge: int
+    weight: int
+
+
+class Signer:
+    """A member that holds its share, and the nonces of the batches that it has committed to.
+
+    Whoever calls `sign` must have checked each task's h against the chain and its message against the
+    request; a signer checks what can be checked without them.
+    """
+
+    def __init__(self, share: KeyShare, rng: Rng = system_rng) -> None:
+        self._share = share
+        self._public = share.public
+        self._rng = rng
+        self.nonces = NonceStore()
+
+    @property
+    def index(self) -> int:
+        return self._share.index
+
+    def commit(self, session: bytes, count: int) -> NonceCommitments:
+        """Round 1: nonce pairs for `count` messages.
+
+        Raises NonceReuseError when the session has begun, ValueError for fewer than one message.
+        """
+        if count < 1:
+            raise ValueError(f"a batch has one message or more, not {count}")
+        pairs = draw(self._share.secret, session, count, self._rng)
+        self.nonces.put(session, pairs)
+        points = tuple((curve.multiply_base(d), curve.multiply_base(e)) for d, e in pairs)
+        return NonceCommitments(self.index, session, points)
+
+    def sign(self, tasks: Sequence[Task], nonces: AggregatedNonces) -> SignatureShares:
+        """Round 2: the signer's share of every collision.  Its nonces are gone before it answers.
+
+        Raises QuorumError for fewer than t signers, NonceReuseError when the session's nonces are used
+        or were never made, CryptoError for a batch that is not the one committed to.
+        """
+        _check_signers(self._public, nonces.signers)
+        if self.index not in nonces.signers:
+            raise CryptoError(f"signer {self.index} is not among the signers {list(nonces.signers)}.")
+        pairs = self.nonces.take(nonces.session)
+        if not len(tasks) == len(nonces.pairs) == len(pairs):
+            raise CryptoError(
+                f"committed to {len(pairs)} messages, asked for {len(tasks)} with {len(nonces.pairs)} nonce "
+                "pairs; begin a new session."
+            )
+        rounds = _rounds(self._public, tasks, nonces)
+        responder = Responder(self._share.secret, lagrange(nonces.signers, self.index))
+        values = tuple(
+            responder.answer(pair, round_.rho, round_.negated, round_.weight)
+            for pair, round_ in zip(pairs, rounds, strict=True)
+        )
+        return SignatureShares(self.index, nonces.session, values)
+
+
+def aggregate(key: CommitteeKey, commitments: Sequence[NonceCommitments]) -> AggregatedNonces:
+    """Sums the signers' nonces of one session.
+
+    Raises QuorumError for fewer than t signers, CheaterError naming those whose message is of another
+    session or length or holds a point that is not on the curve.
+    """
+    ordered = sorted(commitments, key=lambda given: given.signer)
+    signers = tuple(given.signer for given in ordered)
+    _check_signers(key, signers)
+    session, count = _majority([(given.session, len(given.pairs)) for given in ordered])
+    wrong = [given.signer for given in ordered if (given.session, len(given.pairs)) != (session, count)]
+    if wrong:
+        raise CheaterError(wrong, "the nonce commitment")
+    workspace = Workspace(len(signers))
+    columns = zip(*(given.pairs for given in ordered), strict=True)
+    sums = tuple(
+        (_sum(workspace, signers, [d for d, _ in column]), _sum(workspace, signers, [e for _, e in column]))
+        for column in columns
+    )
+    return AggregatedNonces(session, signers, sums)
+
+
+def combine(
+    key: CommitteeKey,
+    tasks: Sequence[Task],
+    commitments: Sequence[NonceCommitments],
+    nonces: AggregatedNonces,
+    shares: Sequence[SignatureShares],
+) -> tuple[Opening, ...]:
+    """The openings, each verified; the shares are looked at one by one only when one does not hold.
+
+    `nonces` is what `aggregate` made of `commitments` and the signers were asked with.  Raises CheaterError
+    naming the signers whose share is missing or wrong.
+    """
+    by_signer = {given.signer: given for given in shares}
+    missing = [index for index in nonces.signers if not _is_complete(by_signer.get(index), nonces)]
+    if missing:
+        raise CheaterError(missing, "the signature share")
+    rounds = _rounds(key, tasks, nonces)
+    columns = zip(*(by_signer[index].values for index in nonces.signers), strict=True)
+    openings = tuple(
+        Opening(round_.px, round_.challenge * sum(column) % N)
+        for round_, column in zip(rounds, columns, strict=True)
+    )
+    for item, (task, opening) in enumerate(zip(tasks, openings, strict=True)):
+        if not chameleon.verify(key.group_key, task.label, task.message, task.h, opening):
+            _blame(key, rounds[item], item, commitments, by_signer)
+    return openings
+
+
+def _blame(
+    key: CommitteeKey,
+    round_: _Round,
+    item: int,
+    commitments: Sequence[NonceCommitments],
+    shares: dict[int, SignatureShares],
+) -> NoReturn:
+    """Raises CheaterError naming the signers whose share of message `item` is wrong.
+
+    z_i G = sigma (D_i + rho E_i) + c'^-1 lambda_i Y_i
+    """
+    signers = [given.signer for given in commitments]
+    cheaters = [
+        given.signer
+        for given in commitments
+        if not _holds(
+            shares[given.signer].values[item],
+            round_,
+            given.pairs[item],
+            key.verification_share(given.signer),
+            round_.weight * lagrange(signers, given.signer) % N,
+        )
+    ]
+    if cheaters:
+        raise CheaterError(cheaters, "the signature share")
+    raise CryptoError("all shares check out but the opening does not hold; is this their group key?")
+
+
+def _holds(value: int, round_: _Round, pair: tuple[Point, Point], share: Point, scaled: int) -> bool:
+    try:
+        nonce = curve.add(pair[0], curve.multiply(pair[1], round_.rho))
+        signed = curve.negate(nonce) if round_.negated else nonce
+        expected = curve.add(signed, curve.multiply(share, scaled))
+        return curve.multiply_base(value) == expected
+    except InvalidKeyError:
+        return False
+
+
+def _sum(workspace: Workspace, signers: tuple[int, ...], points: list[Point]) -> Point:
+    """The sum of the signers' nonces; G in the place of infinity.
+
+    Only a signer that does not know its own nonce can bring about infinity; with G there (as in MuSig2)
+    its share is found wrong, and it is named.
+    """
+    try:
+        return workspace.total(points)
+    except InvalidKeyError:
+        wrong = [index for index, point in zip(signers, points, strict=True) if not curve.on_curve(point)]
+        if wrong:
+            raise CheaterError(wrong, "the nonce commitment") from None
+        return curve.G
+
+
+def _rounds(key: CommitteeKey, tasks: Sequence[Task], nonces: AggregatedNonces) -> list[_Round]:
+    signers = keccak(b"".join(index.to_bytes(4, "big") for index in nonces.signers))
+    bound = DST_RHO + key.key_id + signers
+    workspace = Workspace(2)
+    bases = [_nonce(workspace, bound, task, d, e) for task, (d, e) in zip(tasks, nonces.pairs, strict=True)]
+    challenges = [
+        chameleon.challenge(key.key_id, task.label, task.message, (task.h + chameleon.phi(px)) % N)
+        for task, (_, px, _) in zip(tasks, bases, strict=True)
+    ]
+    if 0 in challenges or any(px >= N for _, px, _ in bases):
+        raise CryptoError("these nonces give no opening; begin a new session.")
+    return [
+        _Round(rho, px, negated, c, inverse)
+        for (rho, px, negated), c, inverse in zip(bases, challenges, curve.inverses(challenges), strict=True)
+    ]
+
+
+def _nonce(workspace: Workspace, bound: bytes, task: Task, d: Point, e: Point) -> tuple[int, int, bool]:
+    """rho of one message, and of R = D + rho E the x and whether y is odd."""
+    if not 0 <= task.h < N or len(task.label) != 32 or len(task.message) != 32:
+        raise CryptoError(
+            "a task is a label and a message of 32 bytes each and a hash below the group order."
+        )
+    both = curve.compress(d) + curve.compress(e)
+    data = b"".join((bound, both, task.label, task.message, task.h.to_bytes(32, "big")))
+    rho = int.from_bytes(keccak(data), "big") % N
+    nonce = workspace.add_multiple(d, rho, e)
+    return rho, int.from_bytes(nonce[1:], "big"), nonce[0] == 3
+
+
+def _check_signers(key: CommitteeKey, signers: tuple[int, ...]) -> None:
+    if len(signers) < key.threshold:
+        raise QuorumError(f"{key.threshold} signers are needed, {len(signers)} are there; ask more members.")
+    if list(signers) != sorted(set(signers)) or not all(1 <= index <= key.size for index in signers):
+        raise CryptoError(
+            f"signers are distinct indices from 1 to {key.size}, ascending, not {list(signers)}."
+        )
+
+
+def _is_complete(given: SignatureShares | None, nonces: AggregatedNonces) -> bool:
+    return given is not None and given.session == nonces.session and len(given.values) == len(nonces.pairs)
+
+
+def _majority(kinds: list[tuple[bytes, int]]) -> tuple[bytes, int]:
+    return max(kinds, key=kinds.count)
