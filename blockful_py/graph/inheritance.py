@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The inheritance graph: which model was aggregated from which (paper, section Training Models)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import breadth_first_order
+
+from blockful_py.errors import GraphError, UnknownModelError
+from blockful_py.graph.order import Indices, topological_order, transpose
+
+
+@dataclass(frozen=True, slots=True)
+class Depth:
+    """Edges from the nearest start to a model, along the shortest and along the longest path."""
+
+    shortest: int
+    longest: int
+
+
+class InheritanceGraph:
+    """An immutable directed acyclic graph of named models; an edge goes from a reference to its heir.
+
+    References are held in CSR form: those of model i are `indices[indptr[i]:indptr[i + 1]]`, in the
+    order given.  No method recurses; all are O(V + E).
+    """
+
+    def __init__(self, names: Sequence[str], indptr: Indices, indices: Indices) -> None:
+        """Check and take over a graph in CSR form.
+
+        Raises:
+            GraphError: a name or a reference occurs twice, or the arrays do not form a CSR graph.
+            CycleError: the references form a cycle.
+        """
+        self.names = tuple(names)
+        self.indptr, self.indices = _frozen(indptr), _frozen(indices)
+        self._number = {name: i for i, name in enumerate(self.names)}
+        self._check_form()
+        self.order = _frozen(topological_order(self.names, self.indptr, self.indices))
+        self._child_ptr, self._children = transpose(self.indptr, self.indices)
+
+    @classmethod
+    def from_references(cls, references: Mapping[str, Iterable[str]]) -> InheritanceGraph:
+        """Graph of `{model: its references}`; roots have none.
+
+        Raises:
+            UnknownModelError: a reference is not a key of the mapping.
+            GraphError, CycleError: see the constructor.
+        """
+        number = {name: i for i, name in enumerate(references)}
+        flat: list[int] = []
+        ends = [0]
+        for listed in references.values():
+            for name in listed:
+                if name not in number:
+                    raise UnknownModelError(name, list(number))
+                flat.append(number[name])
+            ends.append(len(flat))
+        return cls(tuple(number), np.array(ends, dtype=np.int64), np.array(flat, dtype=np.int64))
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._number
+
+    def number(self, name: str) -> int:
+        """Row of a model.  Raises UnknownModelError."""
+        try:
+            return self._number[name]
+        except KeyError:
+            raise UnknownModelError(name, self.names) from None
+
+    def numbers(self, names: Iterable[str]) -> Indices:
+        return np.array([self.number(name) for name in names], dtype=np.int64)
+
+    def references(self, name: str) -> tuple[str, ...]:
+        return tuple(self.names[j] for j in self._references_of(self.number(name)))
+
+    def heirs(self, name: str) -> tuple[str, ...]:
+        """Models that reference this one."""
+        i = self.number(name)
+        return tuple(self.names[j] for j in self._children[self._child_ptr[i] : self._child_ptr[i + 1]])
+
+    def topological_order(self) -> tuple[str, ...]:
+        """All names, every model after its references."""
+        return tuple(self.names[i] for i in self.order)
+
+    def descendants(self, starts: Iterable[str]) -> tuple[str, ...]:
+        """Models that inherit from any start, in topological order, without the starts themselves."""
+        return self._named(self._reached(self.numbers(starts), self._child_ptr, self._children))
+
+    def ancestors(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Models that any of `names` inherits from, in topological order, without `names` themselves."""
+        return self._named(self._reached(self.numbers(names), self.indptr, self.indices))
+
+    def depth(self, starts: Iterable[str]) -> dict[str, Depth]:
+        """Depth of every start and descendant; a start has depth 0 even below another start."""
+        sources = set(self.numbers(starts).tolist())
+        shortest: dict[int, int] = {}
+        longest: dict[int, int] = {}
+        for i in self.order.tolist():
+            above = [j for j in self._references_of(i) if j in shortest]
+            if i in sources:
+                shortest[i] = longest[i] = 0
+            elif above:
+                shortest[i] = 1 + min(shortest[j] for j in above)
+                longest[i] = 1 + max(longest[j] for j in above)
+        return {self.names[i]: Depth(shortest[i], longest[i]) for i in shortest}
+
+    def waves(self, subset: Iterable[str] | None = None) -> tuple[tuple[str, ...], ...]:
+        """Groups that can be computed together: each model's references inside `subset` (default: all
+        models) lie in earlier groups, and every group is as early as possible."""
+        wanted = set(range(len(self))) if subset is None else set(self.numbers(subset).tolist())
+        level: dict[int, int] = {}
+        groups: list[list[str]] = []
+        for i in self.order.tolist():
+            if i not in wanted:
+                continue
+            above = [level[j] for j in self._references_of(i) if j in level]
+            level[i] = 1 + max(above, default=-1)
+            if level[i] == len(groups):
+                groups.append([])
+            groups[level[i]].append(self.names[i])
+        return tuple(tuple(group) for group in groups)
+
+    def reached(self, starts: Iterable[str]) -> Indices:
+        """Rows of the descendants of `starts`, without the starts, in topological order."""
+        return self._reached(self.numbers(starts), self._child_ptr, self._children)
+
+    def _references_of(self, i: int) -> list[int]:
+        listed: list[int] = self.indices[self.indptr[i] : self.indptr[i + 1]].tolist()
+        return listed
+
+    def _reached(self, sources: Indices, indptr: Indices, indices: Indices) -> Indices:
+        if len(sources) == 0:
+            return np.empty(0, dtype=np.int64)
+        # One search for all sources: from an extra node V that has an edge to each of them.
+        size = len(self)
+        ptr = np.append(indptr, len(indices) + len(sources))
+        edges = csr_array(
+            (np.ones(len(indices) + len(sources), dtype=np.int8), np.append(indices, sources), ptr),
+            shape=(size + 1, size + 1),
+        )
+        found = breadth_first_order(edges, size, directed=True, return_predecessors=False)
+        inside = np.zeros(size + 1, dtype=bool)
+        inside[found] = True
+        inside[sources] = False
+        return self.order[inside[self.order]]
+
+    def _named(self, rows: Indices) -> tuple[str, ...]:
+        return tuple(self.names[i] for i in rows)
+
+    def _check_form(self) -> None:
+        size = len(self.names)
+        if len(self._number) != size:
+            twice = next(name for i, name in enumerate(self.names) if self._number[name] != i)
+            raise GraphError(f"two models are named {twice!r}: give every model its own name.")
+        if len(self.indptr) != size + 1 or self.indptr[0] != 0 or self.indptr[-1] != len(self.indices):
+            raise GraphError(
+                f"indptr must have {size + 1} entries from 0 to {len(self.indices)} (names and references)."
+            )
+        if np.any(np.diff(self.indptr) < 0) or np.any((self.indices < 0) | (self.indices >= size)):
+            raise GraphError(f"indptr must not fall, and references must be rows from 0 to {size - 1}.")
+        rows = np.repeat(np.arange(size, dtype=np.int64), np.diff(self.indptr))
+        edges = np.sort(rows * size + self.indices)
+        doubled = np.flatnonzero(edges[1:] == edges[:-1])
+        if len(doubled):
+            heir, reference = (self.names[i] for i in divmod(int(edges[doubled[0]]), size))
+            raise GraphError(f"{heir!r} references {reference!r} twice: list it once.")
+
+
+def _frozen(array: Indices) -> Indices:
+    copy = np.array(array, dtype=np.int64)
+    copy.setflags(write=False)
+    return copy

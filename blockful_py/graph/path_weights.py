@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Path weights: how much of each start's change reaches each model (paper, eq. 7 and 8)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csc_array
+from scipy.sparse.linalg import spsolve_triangular
+
+from blockful_py.errors import GraphError
+from blockful_py.graph.inheritance import InheritanceGraph
+
+
+@dataclass(frozen=True)
+class PathWeights:
+    """C of eq. 8: `matrix[i, k]` is the sum over the paths p from `starts[k]` to `names[i]` of
+    `1 / prod(N_j for j on p, except the start)`.
+
+    Attributes:
+        names: starts, then their descendants in topological order.
+        starts: columns.
+        matrix: float64, shape (len(names), len(starts)); the first rows are the identity.
+    """
+
+    names: tuple[str, ...]
+    starts: tuple[str, ...]
+    matrix: NDArray[np.float64]
+
+    @property
+    def descendants(self) -> tuple[str, ...]:
+        return self.names[len(self.starts) :]
+
+    def row(self, name: str) -> NDArray[np.float64]:
+        """Weights of one affected model, shape (len(starts),).  Raises ValueError for another model."""
+        row: NDArray[np.float64] = self.matrix[self.names.index(name)]
+        return row
+
+
+def path_weights(graph: InheritanceGraph, starts: Sequence[str]) -> PathWeights:
+    """Solve `C[y] = (1/N_y) sum over references j of C[j]`, `C[s] = e_s`, for all affected models.
+
+    With D the descendants in topological order, A[y, j] = 1/N_y, S the starts: (I - A_DD) C_D = A_DS,
+    a sparse unit lower triangular system, O(E k).  A start's row is its unit vector, so a path that
+    runs through another start is cut there: that start's own change is already its total change.
+
+    Raises:
+        UnknownModelError: a start is not in the graph.
+        GraphError: no start, or one named twice.
+    """
+    starts = tuple(starts)
+    if not starts or len(set(starts)) < len(starts):
+        raise GraphError(f"give one or more starts, each once, not {list(starts)}.")
+    sources = graph.numbers(starts)
+    rows = graph.reached(starts)
+    count, width = len(rows), len(starts)
+    column = np.full(len(graph), -1, dtype=np.int64)
+    column[rows] = np.arange(count)
+    column[sources] = count + np.arange(width)
+
+    degrees = np.diff(graph.indptr)[rows]
+    heir = np.repeat(np.arange(count, dtype=np.int64), degrees)
+    offset = np.arange(int(degrees.sum()), dtype=np.int64) - np.repeat(np.cumsum(degrees) - degrees, degrees)
+    reference = column[graph.indices[graph.indptr[rows][heir] + offset]]
+    weight = 1.0 / degrees[heir]
+
+    matrix = np.zeros((width + count, width), order="F")
+    matrix[np.arange(width), np.arange(width)] = 1.0
+    if count:
+        known = reference >= count
+        right = np.zeros((count, width), order="F")
+        right[heir[known], reference[known] - count] = weight[known]
+        among = (reference >= 0) & ~known
+        edges = (-weight[among], (heir[among], reference[among]))
+        system = csc_array(edges, shape=(count, count))
+        matrix[width:] = spsolve_triangular(
+            system, right, lower=True, unit_diagonal=True, overwrite_A=True, overwrite_b=True
+        )
+    matrix.setflags(write=False)
+    names = (*starts, *(graph.names[i] for i in rows))
+    return PathWeights(names, starts, matrix)
