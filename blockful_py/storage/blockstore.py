@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Blocks as files of a directory, verified on every read.
+
+    blocks/<shard>/<cid>   the block; shard = the two characters before the CID's last one
+    tmp/                   blocks being written; a name here is never read
+
+A block appears under its name by a rename after its bytes are on the disk, so it is whole or
+absent, also after a crash and with several processes writing.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from blockful_py.errors import BlockNotFoundError, FormatError, IntegrityError, StorageError
+from blockful_py.storage.cid import cid_string, parse_cid
+from blockful_py.storage.unixfs import MAX_BLOCK_SIZE
+from blockful_py.types import Uri
+
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+
+
+class BlockStore:
+    """A directory of blocks named by their CIDs."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self._blocks = directory / "blocks"
+        self._tmp = directory / "tmp"
+        with readable_errors(directory):
+            for folder in (directory, self._blocks, self._tmp):
+                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def put(self, uri: Uri, block: bytes) -> bool:
+        """Writes a block durably; False when it was here already.
+
+        Raises:
+            StorageError: the disk is full or cannot be written; nothing is left behind.
+        """
+        path = self._path(uri)
+        with readable_errors(self.directory):
+            if _same(path, block):
+                return False
+            path.parent.mkdir(mode=0o700, exist_ok=True)
+            write_durably(path, block, self._tmp)
+        return True
+
+    def get(self, uri: Uri) -> bytes:
+        """The bytes of a block.
+
+        Raises:
+            BlockNotFoundError: it is not here.
+            IntegrityError: the bytes on the disk do not hash to the CID.
+        """
+        path = self._path(uri)
+        with readable_errors(self.directory):
+            try:
+                with path.open("rb") as file:
+                    block = file.read(MAX_BLOCK_SIZE + 1)
+            except FileNotFoundError:
+                raise BlockNotFoundError(
+                    f"block {cid_string(uri)} is not in the store {self.directory}: "
+                    "it was deleted, or this is another store than the one it was added to."
+                ) from None
+        if hashlib.sha256(block).digest() != uri.digest:
+            raise IntegrityError(
+                f"the bytes stored for {cid_string(uri)} do not hash to it: {path} is damaged or was "
+                "changed; add the original again, or restore it from a copy."
+            )
+        return block
+
+    def has(self, uri: Uri) -> bool:
+        """Whether the block is here (its bytes are not read)."""
+        return self._path(uri).is_file()
+
+    def remove(self, uri: Uri) -> None:
+        """Removes a block, durably; nothing happens when it is not here."""
+        path = self._path(uri)
+        with readable_errors(self.directory):
+            try:
+                path.unlink()
+            except FileNotFoundError:
+                return
+            sync_directory(path.parent)
+
+    def __iter__(self) -> Iterator[Uri]:
+        """Yields every block here, in no particular order."""
+        for shard in list(self._blocks.iterdir()):
+            for path in list(shard.iterdir()):
+                with suppress(FormatError):
+                    yield parse_cid(path.name)
+
+    def clear_temporary(self) -> None:
+        """Removes what interrupted writes left; no write may be in progress."""
+        for path in self._tmp.iterdir():
+            path.unlink(missing_ok=True)
+
+    def _path(self, uri: Uri) -> Path:
+        name = cid_string(uri)
+        return self._blocks / name[-3:-1] / name
+
+
+def write_durably(path: Path, data: bytes, temporary: Path) -> None:
+    """Writes `path` by way of a file in `temporary`, a folder of the same file system.
+
+    When it returns, the bytes and the name survive a power cut; when it raises, `path` is as before.
+    """
+    descriptor, name = tempfile.mkstemp(dir=temporary)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+    sync_directory(path.parent)
+
+
+def sync_directory(directory: Path) -> None:
+    """Makes the names in `directory` durable."""
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def readable_errors(directory: Path) -> Iterator[None]:
+    """Turns an OSError into a StorageError that says what to do."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _FULL:
+            raise StorageError(
+                f"no room is left for {directory} ({error.strerror}): free some space or choose another "
+                "storage directory, then run the command again; nothing half-written was kept."
+            ) from error
+        raise StorageError(
+            f"the store {directory} cannot be used ({error.strerror}: {error.filename}): "
+            "check that the path is a directory you may write to."
+        ) from error
+
+
+def _same(path: Path, block: bytes) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(len(block) + 1) == block
+    except FileNotFoundError:
+        return False

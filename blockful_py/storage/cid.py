@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CIDv1 with sha2-256, of codec raw or dag-pb, in base32.
+
+    bytes   0x01 || codec || 0x12 || 0x20 || digest        (version, codec, sha2-256, 32 bytes)
+    text    "b" || base32 of the bytes, lower case, without padding
+
+Source: https://github.com/multiformats/cid.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+
+from blockful_py.errors import FormatError
+from blockful_py.types import Codec, Uri
+
+DIGEST_SIZE = 32
+_VERSION = 0x01
+_SHA2_256 = bytes([0x12, DIGEST_SIZE])
+_SIZE = 2 + len(_SHA2_256) + DIGEST_SIZE
+
+
+def uri_of(block: bytes, codec: Codec) -> Uri:
+    """The Uri of one block: its sha2-256 digest beside its codec."""
+    return Uri(hashlib.sha256(block).digest(), codec)
+
+
+def cid_bytes(uri: Uri) -> bytes:
+    """The 36 bytes of the CID of `uri`.
+
+    Raises:
+        FormatError: the digest is not 32 bytes long.
+    """
+    if len(uri.digest) != DIGEST_SIZE:
+        raise FormatError(f"a sha2-256 digest has {DIGEST_SIZE} bytes, this one has {len(uri.digest)}.")
+    return bytes([_VERSION, uri.codec]) + _SHA2_256 + uri.digest
+
+
+def uri_from_bytes(cid: bytes) -> Uri:
+    """The Uri of a binary CID; of the 34 bytes of a CIDv0 too, which always means dag-pb.
+
+    Raises:
+        FormatError: another version, codec, hash or length.
+    """
+    if len(cid) == len(_SHA2_256) + DIGEST_SIZE and cid.startswith(_SHA2_256):
+        return Uri(cid[len(_SHA2_256) :], Codec.DAG_PB)
+    if len(cid) != _SIZE or cid[0] != _VERSION or cid[2:4] != _SHA2_256:
+        raise FormatError(
+            f"{cid[:40].hex() or 'an empty string'} is not a CIDv1 with a sha2-256 digest of 32 bytes."
+        )
+    try:
+        codec = Codec(cid[1])
+    except ValueError:
+        raise FormatError(
+            f"a CID of codec 0x{cid[1]:02x}; only raw (0x55) and dag-pb (0x70) are read."
+        ) from None
+    return Uri(cid[4:], codec)
+
+
+def cid_string(uri: Uri) -> str:
+    """The CID as IPFS tools print it, `bafkrei...` (raw) or `bafybei...` (dag-pb)."""
+    return "b" + base64.b32encode(cid_bytes(uri)).decode().rstrip("=").lower()
+
+
+def parse_cid(text: str) -> Uri:
+    """The Uri that a CID string names; only the canonical spelling is accepted.
+
+    Raises:
+        FormatError: not a base32 CIDv1 of codec raw or dag-pb with sha2-256.
+    """
+    advice = "expected a CIDv1 in base32 such as bafkrei... (`ipfs cid base32` converts others)"
+    if not text.startswith("b") or len(text) > 128:
+        raise FormatError(f"{text[:80]!r} is not a CID: {advice}.")
+    body = text[1:].upper()
+    try:
+        uri = uri_from_bytes(base64.b32decode(body + "=" * (-len(body) % 8)))
+    except (binascii.Error, ValueError):
+        raise FormatError(f"{text!r} is not a CID: {advice}.") from None
+    if cid_string(uri) != text:
+        raise FormatError(f"{text!r} is not the canonical spelling of its CID: {advice}.")
+    return uri

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files kept in a directory, named by their CIDs.
+
+    pins/<cid>   an empty file for each file that is kept
+    lock         held shared while adding, exclusively while deleting
+
+A file is kept once its pin exists, which is written after all its blocks.  Deleting removes the
+pin, then those blocks that no other pinned file has.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import io
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+from blockful_py.errors import BlockNotFoundError, FormatError, IntegrityError
+from blockful_py.storage.blockstore import BlockStore, readable_errors, sync_directory, write_durably
+from blockful_py.storage.cid import cid_string, parse_cid
+from blockful_py.storage.unixfs import blocks_of, read_file, write_file
+from blockful_py.types import Uri
+
+READ_LIMIT = 2**30
+"""Bytes that `ContentStore.read` holds in memory unless told otherwise."""
+
+
+class ContentStore:
+    """A content-addressed store of files; safe for several processes and threads at once."""
+
+    def __init__(self, directory: Path | str) -> None:
+        """Opens or creates the store in `directory`.
+
+        Raises:
+            StorageError: the directory cannot be made or written.
+        """
+        self.directory = Path(directory)
+        self._blocks = BlockStore(self.directory)
+        self._pins = self.directory / "pins"
+        with readable_errors(self.directory):
+            self._pins.mkdir(mode=0o700, exist_ok=True)
+
+    def add(self, data: bytes) -> Uri:
+        """Stores `data` durably and returns its Uri; the same bytes always get the same one.
+
+        Raises:
+            StorageError: the disk is full or cannot be written; the store is as before.
+        """
+        return self.add_stream(io.BytesIO(data))
+
+    def add_stream(self, stream: BinaryIO) -> Uri:
+        """Stores what `stream` yields, in memory bounded by a few chunks; otherwise as `add`."""
+        written: list[Uri] = []
+
+        def put(uri: Uri, block: bytes) -> None:
+            if self._blocks.put(uri, block):
+                written.append(uri)
+
+        try:
+            with self._locked(fcntl.LOCK_SH):
+                root = write_file(stream, put)
+                with readable_errors(self.directory):
+                    write_durably(self._pins / cid_string(root), b"", self.directory / "tmp")
+        except BaseException:
+            if written:
+                with self._locked(fcntl.LOCK_EX):
+                    self._remove_unpinned(written)
+            raise
+        return root
+
+    def read(self, uri: Uri, limit: int = READ_LIMIT) -> bytes:
+        """The bytes of the file `uri`, every block checked against its CID.
+
+        Raises:
+            BlockNotFoundError: a block of it is not here.
+            IntegrityError: a block's bytes do not hash to its CID.
+            FormatError: it is not a file, or longer than `limit` bytes.
+        """
+        parts: list[bytes] = []
+        size = 0
+        for part in self.stream(uri):
+            size += len(part)
+            if size > limit:
+                raise FormatError(f"{cid_string(uri)} is longer than the {limit} bytes allowed here.")
+            parts.append(part)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def stream(self, uri: Uri) -> Iterator[bytes]:
+        """Yields the bytes of the file `uri` in verified pieces of at most 2 MiB; errors as `read`."""
+        return read_file(uri, self._blocks.get)
+
+    def has(self, uri: Uri) -> bool:
+        """Whether the file `uri` is kept here."""
+        with readable_errors(self.directory):
+            return (self._pins / cid_string(uri)).is_file()
+
+    def delete(self, uri: Uri) -> None:
+        """Stops keeping the file `uri` and removes the blocks that no other kept file has.
+
+        Nothing happens when it is not here; after a crash, deleting again completes it.
+        """
+        with self._locked(fcntl.LOCK_EX), readable_errors(self.directory):
+            (self._pins / cid_string(uri)).unlink(missing_ok=True)
+            sync_directory(self._pins)
+            blocks, complete = self._reachable(uri)
+            self._remove_unpinned(reversed(blocks) if complete else list(self._blocks))
+
+    def collect_garbage(self) -> int:
+        """Removes blocks of no kept file, and unfinished writes, that a crash left; returns how many."""
+        with self._locked(fcntl.LOCK_EX), readable_errors(self.directory):
+            self._blocks.clear_temporary()
+            return self._remove_unpinned(list(self._blocks))
+
+    def __iter__(self) -> Iterator[Uri]:
+        """Yields the Uri of every kept file, by CID."""
+        for path in sorted(self._pins.iterdir()):
+            with suppress(FormatError):
+                yield parse_cid(path.name)
+
+    def _remove_unpinned(self, candidates: Iterable[Uri]) -> int:
+        """Removes those candidates that no pinned file has; the lock must be held exclusively."""
+        kept = {block for pin in self for block in self._reachable(pin)[0]}
+        removed = 0
+        for uri in candidates:
+            if uri not in kept and self._blocks.has(uri):
+                self._blocks.remove(uri)
+                removed += 1
+        return removed
+
+    def _reachable(self, uri: Uri) -> tuple[list[Uri], bool]:
+        """Blocks of a file as far as its nodes can be read, and whether all of them could."""
+        blocks: list[Uri] = []
+        try:
+            for block in blocks_of(uri, self._blocks.get):
+                blocks.append(block)
+        except (BlockNotFoundError, IntegrityError, FormatError):
+            return blocks, not self._blocks.has(uri)
+        return blocks, True
+
+    @contextmanager
+    def _locked(self, mode: int) -> Iterator[None]:
+        with readable_errors(self.directory):
+            file = (self.directory / "lock").open("a")
+        with file:
+            fcntl.flock(file, mode)
+            yield

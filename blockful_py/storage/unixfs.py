@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files as balanced UnixFS DAGs, by the profile `unixfs-v1-2025` (IPIP-499).
+
+Raw leaves of 1 MiB; nodes of at most 1024 links, filled from the left; every leaf at the same
+depth.  A file of at most 1 MiB is its one raw block.  Blocks are handed to and asked of the
+caller, so memory stays bounded by a chunk and by one node for each level.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterable, Iterator
+from typing import BinaryIO
+
+from blockful_py.errors import FormatError
+from blockful_py.storage.cid import cid_string, uri_of
+from blockful_py.storage.dag_pb import FileNode, Link, decode, encode
+from blockful_py.types import Codec, Uri
+
+CHUNK_SIZE = 2**20
+"""Bytes of a leaf."""
+MAX_LINKS = 1024
+"""Links of a node, as written."""
+MAX_BLOCK_SIZE = 2 * 2**20
+"""Bytes of a block, as read: the limit that IPFS nodes have for blocks they exchange."""
+MAX_DEPTH = 8
+"""Levels of nodes, as read: 4 hold 10^18 bytes in this profile."""
+
+PutBlock = Callable[[Uri, bytes], None]
+GetBlock = Callable[[Uri], bytes]
+
+
+def write_file(stream: BinaryIO, put: PutBlock) -> Uri:
+    """Cuts `stream` into blocks, hands each to `put`, children first, and returns the root."""
+    levels: list[list[Link]] = [[]]
+    for chunk in _chunks(stream):
+        uri = uri_of(chunk, Codec.RAW)
+        put(uri, chunk)
+        levels[0].append(Link(uri, len(chunk), len(chunk)))
+        level = 0
+        while len(levels[level]) == MAX_LINKS:
+            _close(levels, level, put)
+            level += 1
+    for level in range(len(levels)):
+        if levels[level] and (level + 1 < len(levels) or len(levels[level]) > 1):
+            _close(levels, level, put)
+    return levels[-1][0].uri
+
+
+def file_uri(data: bytes | BinaryIO) -> Uri:
+    """The Uri that a file gets, without storing it."""
+    stream = io.BytesIO(data) if isinstance(data, bytes) else data
+    return write_file(stream, lambda _uri, _block: None)
+
+
+def read_file(uri: Uri, get: GetBlock) -> Iterator[bytes]:
+    """Yields the bytes of the file `uri` in order; `get` returns verified blocks.
+
+    Every step yields at least one byte or ends the file, so a consumer that stops at a size
+    bounds the work too.
+
+    Raises:
+        FormatError: malformed nodes, sizes that do not add up, too many levels, oversized blocks.
+    """
+    root = _load(uri, get)
+    if isinstance(root, bytes):
+        yield root
+        return
+    yield from _inline(root)
+    pending = [iter(root.links)]
+    while pending:
+        link = next(pending[-1], None)
+        if link is None:
+            pending.pop()
+            continue
+        child = _load(link.uri, get)
+        size = len(child) if isinstance(child, bytes) else child.size
+        if size != link.size or size == 0:
+            raise FormatError(f"{cid_string(link.uri)} holds {size} bytes, its parent says {link.size}.")
+        if isinstance(child, bytes):
+            yield child
+            continue
+        if len(pending) == MAX_DEPTH:
+            raise FormatError(f"{cid_string(uri)} has more than {MAX_DEPTH} levels of nodes.")
+        yield from _inline(child)
+        pending.append(iter(child.links))
+
+
+def blocks_of(uri: Uri, get: GetBlock) -> Iterator[Uri]:
+    """Yields every block of the file `uri` once, parents before children; leaves are not read.
+
+    Raises:
+        FormatError: a malformed node.
+    """
+    seen = {uri}
+    pending = [uri]
+    while pending:
+        at = pending.pop()
+        yield at
+        if at.codec is Codec.RAW:
+            continue
+        for link in decode(get(at)).links:
+            if link.uri not in seen:
+                seen.add(link.uri)
+                pending.append(link.uri)
+
+
+def _chunks(stream: BinaryIO) -> Iterable[bytes]:
+    """Yields chunks of exactly CHUNK_SIZE but the last; one empty chunk for an empty stream."""
+    first = True
+    while True:
+        parts: list[bytes] = []
+        missing = CHUNK_SIZE
+        while missing and (part := stream.read(missing)):
+            parts.append(part)
+            missing -= len(part)
+        if first or parts:
+            yield parts[0] if len(parts) == 1 else b"".join(parts)
+        if missing:
+            return
+        first = False
+
+
+def _close(levels: list[list[Link]], level: int, put: PutBlock) -> None:
+    """Replaces the links of a level by one node over them, on the level above."""
+    links = tuple(levels[level])
+    block = encode(links)
+    uri = uri_of(block, Codec.DAG_PB)
+    put(uri, block)
+    if level + 1 == len(levels):
+        levels.append([])
+    size = sum(link.size for link in links)
+    levels[level + 1].append(Link(uri, size, len(block) + sum(link.total_size for link in links)))
+    levels[level].clear()
+
+
+def _inline(node: FileNode) -> Iterator[bytes]:
+    if node.data:
+        yield node.data
+
+
+def _load(uri: Uri, get: GetBlock) -> bytes | FileNode:
+    block = get(uri)
+    if len(block) > MAX_BLOCK_SIZE:
+        raise FormatError(f"{cid_string(uri)} is a block of {len(block)} bytes, over {MAX_BLOCK_SIZE}.")
+    if uri.codec is Codec.RAW:
+        return block
+    try:
+        return decode(block)
+    except FormatError as error:
+        raise FormatError(f"{cid_string(uri)} is not a file: {error}") from None

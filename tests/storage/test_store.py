@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from blockful_py.errors import BlockNotFoundError, FormatError, IntegrityError
+from blockful_py.storage import ContentStore, cid_string, file_uri, uri_of
+from blockful_py.types import Codec
+from tests.storage.conftest import PATTERN, Pattern
+
+MIB = 2**20
+
+
+@pytest.mark.parametrize("size", [0, 1, MIB, MIB + 1, 3 * MIB + 7])
+def test_what_was_added_is_read(store: ContentStore, size: int) -> None:
+    data = (PATTERN * 4)[:size]
+    uri = store.add(data)
+    assert uri == file_uri(data)
+    assert store.read(uri) == data
+    assert store.has(uri)
+
+
+def test_adding_twice_is_adding_once(store: ContentStore) -> None:
+    assert store.add(b"model") == store.add(b"model")
+    assert list(store) == [file_uri(b"model")]
+
+
+def test_a_file_is_kept_by_another_store_object_on_the_same_directory(store: ContentStore) -> None:
+    uri = store.add(b"model")
+    assert ContentStore(store.directory).read(uri) == b"model"
+
+
+def test_streams_are_stored_and_read_in_pieces(store: ContentStore) -> None:
+    uri = store.add_stream(Pattern(5 * MIB))
+    pieces = list(store.stream(uri))
+    assert [len(piece) for piece in pieces] == [MIB] * 5
+    assert store.read(uri) == PATTERN * 5
+
+
+def test_a_file_longer_than_the_limit_is_refused(store: ContentStore) -> None:
+    uri = store.add(PATTERN * 3)
+    with pytest.raises(FormatError, match="longer than the 2097152 bytes"):
+        store.read(uri, limit=2 * MIB)
+
+
+def test_an_unknown_file_is_named(store: ContentStore) -> None:
+    uri = file_uri(b"elsewhere")
+    assert not store.has(uri)
+    with pytest.raises(BlockNotFoundError, match=cid_string(uri)):
+        store.read(uri)
+
+
+def test_deleting_removes_every_block(store: ContentStore) -> None:
+    uri = store.add_stream(Pattern(3 * MIB + 1))
+    store.delete(uri)
+    assert not store.has(uri)
+    assert _stored(store) == []
+    with pytest.raises(BlockNotFoundError):
+        store.read(uri)
+
+
+def test_deleting_what_is_not_here_changes_nothing(store: ContentStore) -> None:
+    kept = store.add(b"kept")
+    store.delete(file_uri(b"never added"))
+    assert store.read(kept) == b"kept"
+
+
+def test_deleting_spares_blocks_of_other_files(store: ContentStore) -> None:
+    long = store.add(PATTERN + b"tail")
+    short = store.add(PATTERN)
+    store.delete(short)
+    assert store.read(long) == PATTERN + b"tail"
+    other = store.add(PATTERN + b"other")
+    store.delete(long)
+    assert store.read(other) == PATTERN + b"other"
+    store.delete(other)
+    assert _stored(store) == []
+
+
+def test_every_flipped_bit_of_a_small_file_is_detected(store: ContentStore) -> None:
+    uri = store.add(b"model")
+    (path,) = _stored(store)
+    for bit in range(8 * len(b"model")):
+        damaged = bytearray(b"model")
+        damaged[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(damaged)
+        with pytest.raises(IntegrityError, match=cid_string(uri)):
+            store.read(uri)
+
+
+@pytest.mark.parametrize("damage", [b"", b"mode", b"models", bytes(3 * MIB)])
+def test_a_truncated_or_longer_block_is_detected(store: ContentStore, damage: bytes) -> None:
+    uri = store.add(b"model")
+    (path,) = _stored(store)
+    path.write_bytes(damage)
+    with pytest.raises(IntegrityError, match=cid_string(uri)):
+        store.read(uri)
+
+
+def test_a_damaged_leaf_of_a_long_file_is_named(store: ContentStore) -> None:
+    uri = store.add(PATTERN + b"tail")
+    leaf = uri_of(b"tail", Codec.RAW)
+    (path,) = (path for path in _stored(store) if path.name == cid_string(leaf))
+    path.write_bytes(b"tall")
+    with pytest.raises(IntegrityError, match=cid_string(leaf)):
+        store.read(uri)
+
+
+def test_adding_again_repairs_a_damaged_block(store: ContentStore) -> None:
+    uri = store.add(b"model")
+    (path,) = _stored(store)
+    path.write_bytes(b"wrong")
+    assert store.add(b"model") == uri
+    assert store.read(uri) == b"model"
+
+
+def test_deleting_a_file_with_a_damaged_root_leaves_nothing_of_it(store: ContentStore) -> None:
+    kept = store.add(b"kept")
+    uri = store.add(PATTERN + b"tail")
+    (root,) = (path for path in _stored(store) if path.name == cid_string(uri))
+    root.write_bytes(b"damaged")
+    store.delete(uri)
+    assert [path.name for path in _stored(store)] == [cid_string(kept)]
+
+
+def test_garbage_is_what_no_kept_file_has(store: ContentStore) -> None:
+    kept = store.add(PATTERN + b"tail")
+    lost = store.add(b"lost")
+    (store.directory / "pins" / cid_string(lost)).unlink()
+    (store.directory / "tmp" / "interrupted").write_bytes(b"half")
+    assert store.collect_garbage() == 1
+    assert store.read(kept) == PATTERN + b"tail"
+    assert list((store.directory / "tmp").iterdir()) == []
+
+
+def _stored(store: ContentStore) -> list[Path]:
+    return sorted(path for path in (store.directory / "blocks").rglob("*") if path.is_file())
