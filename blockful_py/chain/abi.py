@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How the shared types are written in the contracts' ABI, and the digests of actions.
+
+A digest is what a certificate commits to: keccak256(abi.encode(arguments of the action)).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from eth_abi.abi import encode
+
+from blockful_py.crypto.keccak import keccak
+from blockful_py.errors import ChainError
+from blockful_py.types import (
+    Action,
+    ArchiveReason,
+    ArchiveRecord,
+    Certificate,
+    Codec,
+    Header,
+    HeaderUpdate,
+    ModelTransaction,
+    NewBlock,
+    Opening,
+    Point,
+    Position,
+    Publication,
+    Roster,
+    StoredArchiveRecord,
+    Update,
+    Uri,
+)
+
+OPENING = "(uint256,uint256)"
+PUBLICATION = f"(uint256,{OPENING},bytes32,uint8,address,uint64[])"
+NEW_BLOCK = f"(bytes32,uint64,uint256,{OPENING},{PUBLICATION}[])"
+UPDATE = f"(uint64,uint32,bytes32,uint8,{OPENING},bytes32)"
+HEADER_UPDATE = f"(uint32,uint32,{OPENING})"
+RECORD = "(uint64,uint32,uint8,uint8,bytes32)"
+ROSTER = "(address[],uint32,bool,uint256,uint256)"
+
+
+def new_block_digest(block: NewBlock) -> bytes:
+    """Digest of `LiveChain.append`."""
+    return keccak(encode([NEW_BLOCK], [new_block(block)]))
+
+
+def redaction_digest(updates: Sequence[Update], header_updates: Sequence[HeaderUpdate]) -> bytes:
+    """Digest of `LiveChain.redact`."""
+    values = [[update(each) for each in updates], [header_update(each) for each in header_updates]]
+    return keccak(encode([f"{UPDATE}[]", f"{HEADER_UPDATE}[]"], values))
+
+
+def archive_digest(expected_head: bytes, timestamp: int, records: Sequence[ArchiveRecord]) -> bytes:
+    """Digest of `ArchiveRegistry.append`; `timestamp` in seconds."""
+    values = [expected_head, timestamp, [record(each) for each in records]]
+    return keccak(encode(["bytes32", "uint64", f"{RECORD}[]"], values))
+
+
+def auditor_digest(auditor: bytes, key_x: int, key_y: int) -> bytes:
+    """Digest of `ArchiveRegistry.setAuditor`; `auditor` is a 20-byte address."""
+    return keccak(encode(["address", "uint256", "uint256"], [auditor, key_x, key_y]))
+
+
+def roster_digest(epoch: int, members: Roster) -> bytes:
+    """Digest of `QuorumMirror.advance`."""
+    return keccak(encode(["uint64", ROSTER], [epoch, roster(members)]))
+
+
+def opening(value: Opening) -> tuple[int, int]:
+    return value.px, value.s
+
+
+def publication(value: Publication) -> tuple[Any, ...]:
+    references = [reference.packed for reference in value.references]
+    return value.ch, opening(value.opening), value.uri.digest, int(value.uri.codec), value.owner, references
+
+
+def new_block(value: NewBlock) -> tuple[Any, ...]:
+    publications = [publication(each) for each in value.publications]
+    return value.parent_hash, value.timestamp, value.ch, opening(value.opening), publications
+
+
+def update(value: Update) -> tuple[Any, ...]:
+    return (
+        value.position.packed,
+        value.version,
+        value.uri.digest,
+        int(value.uri.codec),
+        opening(value.opening),
+        value.references_hash,
+    )
+
+
+def header_update(value: HeaderUpdate) -> tuple[Any, ...]:
+    return value.height, value.version, opening(value.opening)
+
+
+def record(value: ArchiveRecord) -> tuple[Any, ...]:
+    return value.position.packed, value.version, int(value.reason), int(value.uri.codec), value.uri.digest
+
+
+def roster(value: Roster) -> tuple[Any, ...]:
+    return list(value.members), value.threshold, value.unanimous, value.group_key.x, value.group_key.y
+
+
+def certificate(value: Certificate) -> tuple[Any, ...]:
+    return value.epoch, value.proposal, value.content_hash, value.voters, value.votes
+
+
+def action(value: Action) -> tuple[Any, ...]:
+    return certificate(value.certificate), value.chunk, value.chunks, list(value.path)
+
+
+def to_transaction(position: Position, value: Sequence[Any]) -> ModelTransaction:
+    """A `ModelTransaction` as `LiveChain.transaction` returns it.
+
+    Raises ChainError for a codec that the contract never stores.
+    """
+    ch, (px, s), digest, codec, version, epoch, owner, settled, references = value
+    if codec not in set(Codec):
+        raise ChainError(f"the chain holds codec {codec:#x} for the model at {position}: it was altered.")
+    return ModelTransaction(
+        position=position,
+        ch=ch,
+        opening=Opening(px, s),
+        uri=Uri(digest, Codec(codec)),
+        version=version,
+        epoch=epoch,
+        owner=owner,
+        settled=settled,
+        references=tuple(map(Position.unpack, references)),
+    )
+
+
+def to_header(height: int, value: Sequence[Any]) -> Header:
+    """A `Header` as `LiveChain.header` returns it."""
+    parent_hash, ch, (px, s), version, epoch, merkle_root, timestamp, tx_count = value
+    return Header(height, parent_hash, ch, Opening(px, s), version, epoch, merkle_root, timestamp, tx_count)
+
+
+def to_record(index: int, value: Sequence[Any]) -> StoredArchiveRecord:
+    """A `StoredRecord` as `ArchiveRegistry.records` returns it."""
+    (position, version, reason, codec, digest), timestamp = value
+    stored = ArchiveRecord(
+        Position.unpack(position), version, ArchiveReason(reason), Uri(digest, Codec(codec))
+    )
+    return StoredArchiveRecord(index, stored, timestamp)
+
+
+def to_roster(value: Sequence[Any]) -> Roster:
+    """A `Roster` as `IQuorum.roster` returns it."""
+    members, threshold, unanimous, key_x, key_y = value
+    return Roster(tuple(members), threshold, unanimous, Point(key_x, key_y))

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The archive chain: a list of records that only grows (IArchiveRegistry)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from blockful_py.chain import abi
+from blockful_py.chain.contract import Contract
+from blockful_py.types import Action, ArchiveRecord, Receipt, StoredArchiveRecord
+
+READ_SIZE = 200
+"""Records of one eth_call."""
+
+
+class ArchiveRegistryContract(Contract):
+    """Adapter of ArchiveRegistry.  Every method raises NodeError when the node fails."""
+
+    NAME: ClassVar[str] = "ArchiveRegistry"
+
+    def quorum(self) -> bytes:
+        """The contract that certificates are checked with, 20 bytes."""
+        quorum: bytes = self._read("quorum")
+        return quorum
+
+    def length(self) -> int:
+        """Number of records."""
+        length: int = self._read("length")
+        return length
+
+    def head(self) -> bytes:
+        """Head of the hash chain."""
+        head: bytes = self._read("head")
+        return head
+
+    def records(self, start: int, count: int) -> tuple[StoredArchiveRecord, ...]:
+        """Records `start` to `start + count - 1`, in few calls.  Raises ContractError UnknownRecord."""
+        groups = [
+            (first, min(READ_SIZE, start + count - first)) for first in range(start, start + count, READ_SIZE)
+        ]
+        found = self._read_many([("records", group) for group in groups])
+        values = [value for group in found for value in group]
+        return tuple(abi.to_record(start + i, value) for i, value in enumerate(values))
+
+    def progress(self, proposal: bytes) -> tuple[int, int]:
+        """Chunks done and in all of a proposal; (0, 0) when it has not begun."""
+        done, chunks = self._read("progress", proposal)
+        return done, chunks
+
+    def auditor_key(self, auditor: bytes) -> tuple[int, int]:
+        """An auditor's encryption key, affine; (0, 0) when not registered."""
+        key_x, key_y = self._read("auditorKey", auditor)
+        return key_x, key_y
+
+    def append(
+        self, expected_head: bytes, timestamp: int, records: Sequence[ArchiveRecord], action: Action
+    ) -> Receipt:
+        """Appends records; `timestamp` in seconds.
+
+        Raises:
+            ContractError: the contract refused it, by the error's name in IArchiveRegistry or IQuorum.
+        """
+        return self.send(self.append_data(expected_head, timestamp, records, action))
+
+    def append_data(
+        self, expected_head: bytes, timestamp: int, records: Sequence[ArchiveRecord], action: Action
+    ) -> bytes:
+        """Call data of `append`."""
+        values = [abi.record(each) for each in records]
+        return self.interface.encode("append", expected_head, timestamp, values, abi.action(action))
+
+    def set_auditor(self, auditor: bytes, key_x: int, key_y: int, action: Action) -> Receipt:
+        """Registers or replaces an auditor's key; (0, 0) removes it.  Raises: as `append`."""
+        return self._send("setAuditor", auditor, key_x, key_y, abi.action(action))
+
+    def append_leaf(
+        self,
+        expected_head: bytes,
+        timestamp: int,
+        records: Sequence[ArchiveRecord],
+        chunk: int,
+        chunks: int,
+    ) -> bytes:
+        """Leaf of `append(expected_head, timestamp, records)` in a certificate's content."""
+        return self._leaf("append", chunk, chunks, abi.archive_digest(expected_head, timestamp, records))
+
+    def set_auditor_leaf(self, auditor: bytes, key_x: int, key_y: int, chunk: int, chunks: int) -> bytes:
+        """Leaf of `set_auditor(auditor, key_x, key_y)` in a certificate's content."""
+        return self._leaf("setAuditor", chunk, chunks, abi.auditor_digest(auditor, key_x, key_y))

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A transaction before it is sent, and what it did."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from blockful_py.chain.interface import Interface
+from blockful_py.chain.node import hexadecimal
+from blockful_py.types import Receipt
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A transaction to send: to a contract, or the creation of one (`to` is None).
+
+    `gas` is its limit; None asks the node for an estimate.  `value` is paid with it, in wei.
+    `slots`: of the contract's storage that it touches for certain; declared where that saves gas.
+    """
+
+    interface: Interface
+    to: bytes | None
+    data: bytes
+    gas: int | None = None
+    value: int = 0
+    slots: tuple[int, ...] = ()
+
+    @property
+    def what(self) -> str:
+        return f"a call of {self.interface.name}" if self.to else f"the deployment of {self.interface.name}"
+
+
+def to_receipt(call: Call, found: Mapping[str, Any]) -> Receipt:
+    """A receipt of JSON-RPC with the events of the contract that was called."""
+    events = (call.interface.event(log) for log in found["logs"] if _is_from(log, call, found))
+    return Receipt(
+        transaction_hash=bytes.fromhex(found["transactionHash"][2:]),
+        block_number=int(found["blockNumber"], 16),
+        gas_used=int(found["gasUsed"], 16),
+        events=tuple(event for event in events if event is not None),
+    )
+
+
+def _is_from(log: Mapping[str, Any], call: Call, found: Mapping[str, Any]) -> bool:
+    contract = hexadecimal(call.to) if call.to is not None else found["contractAddress"]
+    return str(log["address"]).lower() == str(contract).lower()

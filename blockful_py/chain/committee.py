@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The elected committee on its home chain (ICommittee): stake, elections, trust."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import ClassVar
+
+from blockful_py.chain import abi
+from blockful_py.chain.quorum import HomeCommitteeContract
+from blockful_py.chain.sortition import (
+    CandidateState,
+    ElectionState,
+    Equivocation,
+    Parameters,
+    Phase,
+    Registration,
+    Stage,
+)
+from blockful_py.crypto import curve, eip712, vrf
+from blockful_py.crypto.keccak import keccak, words
+from blockful_py.types import Certificate, Point, Receipt
+
+COMMITMENT = keccak(b"BlockFUL/sortition/v1/commitment")
+
+
+class CommitteeContract(HomeCommitteeContract):
+    """Adapter of Committee.  Every method raises NodeError, and those that send ContractError as well."""
+
+    NAME: ClassVar[str] = "Committee"
+
+    def election(self) -> ElectionState:
+        phase, *others = self._read("election")
+        return ElectionState(Phase(phase), *others)
+
+    def candidate(self, registrant: bytes) -> CandidateState:
+        """All zero for an unknown account."""
+        values = list(self._read("candidate", registrant))
+        values[4] = Stage(values[4])
+        return CandidateState(*values)
+
+    def trust(self, registrant: bytes) -> int:
+        """Parts per million."""
+        trust: int = self._read("trust", registrant)
+        return trust
+
+    def registrant_of(self, voter: bytes) -> bytes:
+        """The account that registered a voting address; zeros for none."""
+        registrant: bytes = self._read("registrantOf", voter)
+        return registrant
+
+    def parameters(self) -> Parameters:
+        return Parameters(*self._read("parameters"))
+
+    def elected(self) -> tuple[bytes, ...]:
+        """Voting addresses of the latest elected, by roster index."""
+        elected: tuple[bytes, ...] = self._read("elected")
+        return elected
+
+    def entrants(self) -> tuple[bytes, ...]:
+        """Accounts that committed in the present draw."""
+        entrants: tuple[bytes, ...] = self._read("entrants")
+        return entrants
+
+    def alpha(self) -> int:
+        """VRF input of the present draw, once its seed is drawn."""
+        alpha: int = self._read("alpha")
+        return alpha
+
+    def rewards(self, reporter: bytes) -> int:
+        """Reward that `reporter` can claim, wei."""
+        rewards: int = self._read("rewards", reporter)
+        return rewards
+
+    def credited(self, epoch: int, proposal: bytes) -> int:
+        """Bit i is set when the vote of member i was credited."""
+        credited: int = self._read("credited", epoch, proposal)
+        return credited
+
+    def register(self, registrant: bytes, voting_secret: int, vrf_secret: int, stake: int) -> Receipt:
+        """Registers the sender, whose address is `registrant`, with `stake` wei.  Secrets stay here."""
+        digest = eip712.digest(self.domain, Registration(registrant))
+        alpha: int = self._read("possessionAlpha", registrant)
+        proof = self._proof(vrf_secret, alpha)
+        voter = curve.address(curve.multiply_base(voting_secret))
+        return self._send("register", voter, eip712.sign(voting_secret, digest), proof, value=stake)
+
+    def deposit(self, amount: int) -> Receipt:
+        """Adds `amount` wei to the sender's stake and takes back its unbonding."""
+        return self._send("deposit", value=amount)
+
+    def unbond(self) -> Receipt:
+        return self._send("unbond")
+
+    def withdraw(self) -> Receipt:
+        return self._send("withdraw")
+
+    def claim(self) -> Receipt:
+        """Pays the sender's rewards."""
+        return self._send("claim")
+
+    def open_election(self) -> Receipt:
+        return self._send("openElection")
+
+    def proceed(self) -> Receipt:
+        """Ends a phase that is over.  Raises ContractError TooEarly or WrongPhase otherwise."""
+        return self._send("proceed")
+
+    def commit(self, registrant: bytes, draw: int, secret: bytes) -> Receipt:
+        """Commits the sender, whose address is `registrant`, to 32 secret bytes, in this draw."""
+        place = (self.chain_id, self.address, draw, registrant)
+        return self._send("commit", keccak(words(COMMITMENT, *place, secret)))
+
+    def reveal(self, secret: bytes) -> Receipt:
+        return self._send("reveal", secret)
+
+    def prove(self, vrf_secret: int) -> Receipt:
+        """Proves the sender's output for the present draw."""
+        return self._send("prove", self._proof(vrf_secret, self.alpha()))
+
+    def confirm_key(self, key: Point, threshold: int) -> Receipt:
+        return self._send("confirmKey", key.x, key.y, threshold)
+
+    def report(self, certificate: Certificate) -> Receipt:
+        """Credits the votes of a certificate of the current epoch."""
+        return self._send("report", abi.certificate(certificate))
+
+    def slash(self, evidence: Equivocation) -> Receipt:
+        return self._send("slash", tuple(getattr(evidence, each.name) for each in fields(evidence)))
+
+    def _proof(self, secret: int, alpha: int) -> vrf.ChainProof:
+        return vrf.prove(secret, alpha).for_chain(curve.multiply_base(secret), alpha)

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the adapters of all contracts share: reading, sending and past events."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from blockful_py.chain.calls import Call
+from blockful_py.chain.interface import interface_of
+from blockful_py.chain.node import Node, hexadecimal
+from blockful_py.chain.reverts import refusal
+from blockful_py.chain.rpc import RpcError
+from blockful_py.chain.sender import Sender
+from blockful_py.crypto.merkle import action_leaf
+from blockful_py.errors import ChainError, NodeError
+from blockful_py.types import Receipt
+
+LOG_RANGE = 10_000
+"""Blocks of one eth_getLogs: the most that public nodes allow."""
+
+
+@dataclass(frozen=True, slots=True)
+class PastEvent:
+    """An event of a contract and where it was emitted."""
+
+    name: str
+    arguments: Mapping[str, Any]
+    block_number: int
+    transaction_hash: bytes
+
+
+class Contract:
+    """A deployed contract.  Without a `sender` it can only be read."""
+
+    NAME: ClassVar[str]
+
+    def __init__(self, node: Node, address: bytes, sender: Sender | None = None) -> None:
+        self.node = node
+        self.interface = interface_of(self.NAME)
+        self._address = address
+        self._sender = sender
+
+    @property
+    def chain_id(self) -> int:
+        return self.node.chain_id
+
+    @property
+    def address(self) -> bytes:
+        """20 bytes."""
+        return self._address
+
+    def events(self, name: str, first_block: int = 0, last_block: int | None = None) -> tuple[PastEvent, ...]:
+        """All events `name` in a range of the node's blocks, oldest first."""
+        last = self.node.block_number() if last_block is None else last_block
+        base = {"address": hexadecimal(self.address), "topics": [hexadecimal(self.interface.topic(name))]}
+        ranges = [
+            (start, min(start + LOG_RANGE - 1, last)) for start in range(first_block, last + 1, LOG_RANGE)
+        ]
+        answers = self.node.rpc.batch(
+            [
+                ("eth_getLogs", ({**base, "fromBlock": hex(start), "toBlock": hex(end)},))
+                for start, end in ranges
+            ]
+        )
+        return tuple(self._past_event(log) for answer in answers for log in self._logs(answer))
+
+    def _past_event(self, log: Mapping[str, Any]) -> PastEvent:
+        found = self.interface.event(log)
+        if found is None:
+            raise NodeError(f"the node at {self.node.url} sent a log that {self.NAME} does not emit.")
+        name, arguments = found
+        block = int(log["blockNumber"], 16)
+        return PastEvent(name, arguments, block, bytes.fromhex(log["transactionHash"][2:]))
+
+    def _logs(self, answer: Any) -> Sequence[Mapping[str, Any]]:
+        if isinstance(answer, RpcError):
+            raise NodeError(f"the node at {self.node.url} refused to list events: {answer.message}.")
+        logs: Sequence[Mapping[str, Any]] = answer
+        return logs
+
+    def _read(self, function: str, *arguments: Any) -> Any:
+        return self._read_many([(function, arguments)])[0]
+
+    def _read_many(self, calls: Sequence[tuple[str, Sequence[Any]]]) -> list[Any]:
+        """Calls without a transaction, in as few requests as batches allow."""
+        to = hexadecimal(self.address)
+        answers = self.node.rpc.batch(
+            [
+                (
+                    "eth_call",
+                    (
+                        {"to": to, "data": hexadecimal(self.interface.encode(function, *arguments))},
+                        "latest",
+                    ),
+                )
+                for function, arguments in calls
+            ]
+        )
+        return [self._decoded(function, answer) for (function, _), answer in zip(calls, answers, strict=True)]
+
+    def _decoded(self, function: str, answer: Any) -> Any:
+        if isinstance(answer, RpcError):
+            raise refusal(answer, self.interface, self.node.url, f"a read of {self.NAME}.{function}")
+        return self.interface.decode(function, bytes.fromhex(answer[2:]))
+
+    def send(self, data: bytes, value: int = 0) -> Receipt:
+        """Sends a call whose data was made before, with `value` wei, and waits for it.
+
+        Raises:
+            ContractError: the contract refused it.
+            NodeError: the node refused or dropped it, or is gone.
+        """
+        if self._sender is None:
+            raise ChainError(f"{self.NAME} was opened for reading: open it with a sender to change it.")
+        return self._sender.send(
+            Call(self.interface, self.address, data, value=value, slots=self._touched(data))
+        )
+
+    def _touched(self, data: bytes) -> tuple[int, ...]:
+        """Storage slots that a call is known to touch."""
+        return ()
+
+    def _send(self, function: str, *arguments: Any, value: int = 0) -> Receipt:
+        return self.send(self.interface.encode(function, *arguments), value)
+
+    def _leaf(self, function: str, chunk: int, chunks: int, digest: bytes) -> bytes:
+        """Leaf of one chunk of an action in a certificate's content (IQuorum.Action)."""
+        selector = self.interface.selector(function)
+        return action_leaf(self.chain_id, self.address, selector, chunk, chunks, digest)

@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Deploys the contracts and remembers where, in one JSON file for each chain.
+
+    {"format": "blockful-deployments/1", "chainId": 1337, "compiler": {...},
+     "contracts": {"LiveChain": {"address": "0x...", "block": 3, "transaction": "0x..."}, ...}}
+
+`scripts/deploy.py` writes the same file.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from blockful_py.chain import abi
+from blockful_py.chain.interface import interface_of
+from blockful_py.chain.node import Node
+from blockful_py.chain.quorum import AppointedCommitteeContract
+from blockful_py.chain.sender import Sender
+from blockful_py.chain.sortition import Parameters
+from blockful_py.errors import DeploymentError
+from blockful_py.types import Receipt, Roster
+
+FORMAT = "blockful-deployments/1"
+
+
+@dataclass(frozen=True, slots=True)
+class DeployedContract:
+    """Where a contract stands: its address (20 bytes), the block and hash of its transaction."""
+
+    address: bytes
+    block: int
+    transaction: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """The contracts of one chain, by name."""
+
+    chain_id: int
+    contracts: Mapping[str, DeployedContract]
+    compiler: Mapping[str, Any]
+
+    def address(self, name: str) -> bytes:
+        """Address of a contract, 20 bytes.  Raises DeploymentError when it is not deployed here."""
+        found = self.contracts.get(name)
+        if found is None:
+            raise DeploymentError(
+                f"{name} is not deployed on chain {self.chain_id} (found: {', '.join(self.contracts)}): "
+                "deploy it, or use the deployments file that has it."
+            )
+        return found.address
+
+    def merged(self, other: Deployment) -> Deployment:
+        """Both in one, when both are on one chain; contracts of `other` win."""
+        if other.chain_id != self.chain_id:
+            raise DeploymentError(
+                f"deployments of chains {self.chain_id} and {other.chain_id} do not go into one file."
+            )
+        return Deployment(self.chain_id, {**self.contracts, **other.contracts}, other.compiler)
+
+    def write(self, directory: Path) -> Path:
+        """Writes `<directory>/<chain id>.json`, whole or not at all, and returns its path."""
+        value = {
+            "format": FORMAT,
+            "chainId": self.chain_id,
+            "contracts": {
+                name: {
+                    "address": "0x" + found.address.hex(),
+                    "block": found.block,
+                    "transaction": "0x" + found.transaction.hex(),
+                }
+                for name, found in sorted(self.contracts.items())
+            },
+            "compiler": dict(self.compiler),
+        }
+        path = deployments_path(directory, self.chain_id)
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            with tempfile.NamedTemporaryFile("w", dir=directory, delete=False, encoding="utf-8") as file:
+                json.dump(value, file, indent=2)
+                file.write("\n")
+                file.flush()
+                os.fsync(file.fileno())
+            Path(file.name).replace(path)
+        except OSError as error:
+            raise DeploymentError(
+                f"{path} cannot be written ({error.strerror}): choose a directory you may write to."
+            ) from error
+        return path
+
+
+def deployments_path(directory: Path, chain_id: int) -> Path:
+    """Where the deployments of a chain are kept."""
+    return directory / f"{chain_id}.json"
+
+
+def deploy_live(sender: Sender, roster: Roster) -> Deployment:
+    """Deploys AppointedCommittee, appoints `roster` for epoch 1, and deploys LiveChain.
+
+    Raises: as `Sender.send`.
+    """
+    committee, committee_receipt = sender.deploy(interface_of("AppointedCommittee"), sender.address)
+    AppointedCommitteeContract(sender.node, committee, sender).appoint(roster)
+    live, live_receipt = sender.deploy(interface_of("LiveChain"), committee)
+    return _deployment(
+        sender.node, {"AppointedCommittee": (committee, committee_receipt), "LiveChain": (live, live_receipt)}
+    )
+
+
+def deploy_elected(sender: Sender, parameters: Parameters) -> Deployment:
+    """Deploys VrfVerifier, the elected Committee, and LiveChain.
+
+    Raises: as `Sender.send`; ContractError InvalidParameters names the rule that is broken.
+    """
+    verifier, verifier_receipt = sender.deploy(interface_of("VrfVerifier"))
+    committee, committee_receipt = sender.deploy(interface_of("Committee"), verifier, parameters.values())
+    live, live_receipt = sender.deploy(interface_of("LiveChain"), committee)
+    return _deployment(
+        sender.node,
+        {
+            "VrfVerifier": (verifier, verifier_receipt),
+            "Committee": (committee, committee_receipt),
+            "LiveChain": (live, live_receipt),
+        },
+    )
+
+
+def deploy_archive(
+    sender: Sender, home_chain_id: int, home_committee: bytes, roster: Roster, epoch: int = 1
+) -> Deployment:
+    """Deploys QuorumMirror, which starts with `roster` at `epoch`, and ArchiveRegistry.
+
+    `home_committee` is the address of the committee on the chain `home_chain_id`.
+
+    Raises: as `Sender.send`.
+    """
+    mirror, mirror_receipt = sender.deploy(
+        interface_of("QuorumMirror"), home_chain_id, home_committee, epoch, abi.roster(roster)
+    )
+    archive, archive_receipt = sender.deploy(interface_of("ArchiveRegistry"), mirror)
+    return _deployment(
+        sender.node,
+        {"QuorumMirror": (mirror, mirror_receipt), "ArchiveRegistry": (archive, archive_receipt)},
+    )
+
+
+def load(path: Path, node: Node) -> Deployment:
+    """Reads a deployments file and checks that its contracts stand on the chain of `node`.
+
+    Raises:
+        DeploymentError: missing, malformed, of another chain, or no code at an address.
+    """
+    deployment = _parse(path)
+    if deployment.chain_id != node.chain_id:
+        raise DeploymentError(
+            f"{path} is of chain {deployment.chain_id}, the node at {node.url} is on {node.chain_id}: "
+            "use the file of that chain, or another node."
+        )
+    for name, found in deployment.contracts.items():
+        if not node.code(found.address):
+            raise DeploymentError(
+                f"{path}: there is no contract at 0x{found.address.hex()}, where {name} should be: "
+                f"the chain at {node.url} was started anew; deploy again."
+            )
+    return deployment
+
+
+def _deployment(node: Node, made: Mapping[str, tuple[bytes, Receipt]]) -> Deployment:
+    contracts = {
+        name: DeployedContract(address, receipt.block_number, receipt.transaction_hash)
+        for name, (address, receipt) in made.items()
+    }
+    compiler = interface_of(next(iter(made))).artifact.compiler
+    return Deployment(node.chain_id, contracts, compiler)
+
+
+def _parse(path: Path) -> Deployment:
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+        if value["format"] != FORMAT:
+            raise DeploymentError(f"{path} has format {value['format']!r}, {FORMAT!r} was expected.")
+        contracts = {
+            str(name): DeployedContract(
+                _bytes(found["address"], 20), int(found["block"]), _bytes(found["transaction"], 32)
+            )
+            for name, found in value["contracts"].items()
+        }
+        return Deployment(int(value["chainId"]), contracts, dict(value["compiler"]))
+    except FileNotFoundError:
+        raise DeploymentError(f"{path} does not exist: deploy the contracts first.") from None
+    except OSError as error:
+        raise DeploymentError(f"{path} cannot be read: {error.strerror}.") from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise DeploymentError(f"{path} is not a deployments file ({error}): deploy again.") from error
+
+
+def _bytes(text: str, size: int) -> bytes:
+    value = bytes.fromhex(text.removeprefix("0x"))
+    if len(value) != size:
+        raise ValueError(f"expected {size} bytes, not {len(value)}")
+    return value

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A development node that we start, watch and stop."""
+
+from __future__ import annotations
+
+import atexit
+import signal
+import subprocess
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from blockful_py.chain.node import Node
+from blockful_py.chain.processes import HOST, choose_port, end, last_lines, launch, port_taken, wait_for
+from blockful_py.chain.programs import anvil_command, ganache_command
+from blockful_py.chain.sender import Sender
+from blockful_py.chain.signer import DEV_MNEMONIC, Signer
+from blockful_py.closing import Closing
+from blockful_py.errors import NodeError, SettingsError
+
+GAS_LIMIT = 30_000_000
+ACCOUNTS = 10
+BALANCE = 1_000_000
+"""Ether of each account."""
+_DEATH_SECONDS = 1.0
+"""A dead node's socket closes before its process can be waited for."""
+_ATTEMPTS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class NodeOptions:
+    """What a development node is started with.
+
+    Attributes:
+        chain_id: of RPC and contracts, and the network id.
+        port: None for a free one.
+        kind: "ganache" or "anvil".
+        block_time: seconds between blocks; 0 mines every transaction at once.
+        database: directory that keeps the chain; None forgets it (Ganache only).
+    """
+
+    chain_id: int
+    port: int | None = None
+    kind: str = "ganache"
+    mnemonic: str = DEV_MNEMONIC
+    block_time: int = 0
+    database: Path | None = None
+
+    def command(self, port: int, *, end_with_parent: bool) -> list[str]:
+        """The command line.
+
+        Raises:
+            SettingsError: another kind than "ganache" and "anvil".
+            ToolchainError: the program is not installed, or Node.js is too old.
+        """
+        if self.kind == "ganache":
+            return [*ganache_command(end_with_parent=end_with_parent), *self._ganache(port)]
+        if self.kind == "anvil":
+            return [*anvil_command(), *self._anvil(port)]
+        raise SettingsError(f"a development node is of kind 'ganache' or 'anvil', not {self.kind!r}.")
+
+    def _ganache(self, port: int) -> list[str]:
+        options = {
+            "server.host": HOST,
+            "server.port": port,
+            "chain.chainId": self.chain_id,
+            "chain.networkId": self.chain_id,
+            "chain.hardfork": "shanghai",
+            "miner.blockGasLimit": GAS_LIMIT,
+            "miner.callGasLimit": GAS_LIMIT,
+            "miner.blockTime": self.block_time,
+            "wallet.mnemonic": self.mnemonic,
+            "wallet.totalAccounts": ACCOUNTS,
+            "wallet.defaultBalance": BALANCE,
+            "logging.quiet": "true",
+        }
+        if self.database is not None:
+            options["database.dbPath"] = str(self.database)
+        return [f"--{name}={value}" for name, value in options.items()]
+
+    def _anvil(self, port: int) -> list[str]:
+        options = {
+            "host": HOST,
+            "port": port,
+            "chain-id": self.chain_id,
+            "hardfork": "shanghai",
+            "gas-limit": GAS_LIMIT,
+            "mnemonic": self.mnemonic,
+            "accounts": ACCOUNTS,
+            "balance": BALANCE,
+        }
+        if self.block_time:
+            options["block-time"] = self.block_time
+        return [f"--{name}={value}" for name, value in options.items()]
+
+
+class Devnet(Closing):
+    """A running development node; stops with the context, and with this process at the latest.
+
+    The node runs in a session of its own, so Ctrl-C reaches this process alone, which then
+    stops the node when it has finished what it was writing.
+    """
+
+    def __init__(self, options: NodeOptions) -> None:
+        """Starts the node and waits until it answers.
+
+        Raises:
+            NodeError: the port is taken, or the node does not start.
+            ToolchainError, SettingsError: as `NodeOptions.command`.
+        """
+        self.options = options
+        self._folder = tempfile.TemporaryDirectory(prefix="blockful-devnet-")
+        self._log = Path(self._folder.name) / "log"
+        self._process: subprocess.Popen[bytes] | None = None
+        atexit.register(self.close)
+        try:
+            self.port, self.node = self._start()
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def url(self) -> str:
+        return f"http://{HOST}:{self.port}"
+
+    @property
+    def chain_id(self) -> int:
+        return self.options.chain_id
+
+    @property
+    def pid(self) -> int | None:
+        """Process id of the node; None once it was stopped."""
+        return self._process.pid if self._process else None
+
+    def signer(self, index: int) -> Signer:
+        """One of the node's funded accounts, `index` from 0 to 9."""
+        return Signer.from_mnemonic(self.options.mnemonic, index)
+
+    def sender(self, index: int = 0) -> Sender:
+        """A sender for one of the node's accounts.
+
+        On Ganache, which takes twice as long for an estimate as for the transaction itself, and
+        gives each a block of its own, the limit is the block's.
+        """
+        whole_block = self.options.kind == "ganache" and self.options.block_time == 0
+        limit = GAS_LIMIT if whole_block else None
+        return Sender(self.node, self.signer(index), gas_limit=limit)
+
+    def diagnosis(self) -> str | None:
+        """Why the node no longer answers; None while it runs."""
+        if self._process is None:
+            return "this development node was stopped"
+        try:
+            status = self._process.wait(_DEATH_SECONDS)
+        except subprocess.TimeoutExpired:
+            return None
+        how = f"was ended by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
+        return f"the development node {how}; {last_lines(self._log)}; run the command again"
+
+    def close(self) -> None:
+        """Ends the node: asks, waits, then insists.  Does nothing the second time."""
+        process, self._process = self._process, None
+        if process is not None:
+            if process.stdin is not None:
+                process.stdin.close()
+            end(process)
+            if hasattr(self, "node"):
+                self.node.close()
+        self._folder.cleanup()
+        atexit.unregister(self.close)
+
+    def __repr__(self) -> str:
+        return f"Devnet({self.options.kind}, chain_id={self.chain_id}, {self.url})"
+
+    def _has_ended(self) -> bool:
+        return self._process is None or self._process.poll() is not None
+
+    def _start(self) -> tuple[int, Node]:
+        for attempt in range(_ATTEMPTS):
+            port = choose_port(self.options.port)
+            with self._log.open("wb") as log:
+                self._process = launch(self.options.command(port, end_with_parent=True), log, subprocess.PIPE)
+            try:
+                return port, wait_for(port, self.options.chain_id, self._log, self._has_ended, self.diagnosis)
+            except NodeError:
+                lost_race = self._has_ended() and port_taken(port)
+                if self.options.port is not None or not lost_race or attempt + 1 == _ATTEMPTS:
+                    raise
+        raise AssertionError("unreachable: the last attempt returns or raises")
+
+
+def start_together(*options: NodeOptions) -> tuple[Devnet, ...]:
+    """Starts several nodes at once; when one does not start, none is left running.
+
+    Raises: as `Devnet`.
+    """
+    with ThreadPoolExecutor(len(options)) as pool:
+        starting = [pool.submit(Devnet, each) for each in options]
+    if failed := [each for each in starting if each.exception() is not None]:
+        for each in starting:
+            if each not in failed:
+                each.result().close()
+    return tuple(each.result() for each in starting)

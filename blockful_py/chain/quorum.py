@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The committee on its home chain and as another chain sees it (IAppointedCommittee, IQuorumMirror)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from blockful_py.chain import abi
+from blockful_py.chain.contract import Contract
+from blockful_py.chain.sortition import Alarm
+from blockful_py.crypto import eip712
+from blockful_py.types import Action, Receipt, Roster
+
+
+class QuorumContract(Contract):
+    """What both contracts answer (IQuorum).  Every method raises NodeError when the node fails."""
+
+    def current_epoch(self) -> int:
+        """The epoch whose certificates count; 0 before the first."""
+        epoch: int = self._read("currentEpoch")
+        return epoch
+
+    def key_id(self, epoch: int) -> bytes:
+        """keccak256(Y.x || Y.y) of an epoch's group key; zeros for an unknown epoch."""
+        key_id: bytes = self._read("keyId", epoch)
+        return key_id
+
+    def roster(self, epoch: int) -> tuple[Roster, int]:
+        """Members of an epoch, and how many of them make a quorum."""
+        members, quorum = self._read("roster", epoch)
+        return abi.to_roster(members), quorum
+
+    def domain_separator(self) -> bytes:
+        """EIP-712 domain separator that votes are bound to."""
+        separator: bytes = self._read("domainSeparator")
+        return separator
+
+    def decision_digest(self, epoch: int, proposal: bytes, content_hash: bytes) -> bytes:
+        """What members sign, as the contract computes it."""
+        digest: bytes = self._read("decisionDigest", epoch, proposal, content_hash)
+        return digest
+
+
+class HomeCommitteeContract(QuorumContract):
+    """What both committees on the home chain record (IAlarms)."""
+
+    @property
+    def domain(self) -> eip712.Domain:
+        """The EIP-712 domain of votes, registrations and alarms."""
+        return eip712.Domain(self.chain_id, self.address)
+
+    def alarms(self, epoch: int, proposal: bytes) -> int:
+        """Bit i is set when member i raised an alarm."""
+        alarms: int = self._read("alarms", epoch, proposal)
+        return alarms
+
+    def alarm_digest(self, epoch: int, proposal: bytes, reason: str) -> bytes:
+        """What a member signs to raise an alarm."""
+        return eip712.digest(self.domain, Alarm(epoch, proposal, reason))
+
+    def alarm(self, epoch: int, proposal: bytes, reason: str, index: int, signature: bytes) -> Receipt:
+        """Records why the member at `index` refused; `signature` is 64 bytes over `alarm_digest`.
+
+        Raises:
+            ContractError: AlarmOutOfEpoch, ReasonLength, InvalidAlarm or AlarmRepeated.
+        """
+        return self._send("alarm", epoch, proposal, reason, index, signature)
+
+
+class AppointedCommitteeContract(HomeCommitteeContract):
+    """Adapter of AppointedCommittee."""
+
+    NAME: ClassVar[str] = "AppointedCommittee"
+
+    def appointer(self) -> bytes:
+        """The account that appoints rosters, 20 bytes."""
+        appointer: bytes = self._read("appointer")
+        return appointer
+
+    def appoint(self, roster: Roster) -> Receipt:
+        """Starts the next epoch.  Raises ContractError NotAppointer or InvalidRoster."""
+        return self._send("appoint", abi.roster(roster))
+
+
+class QuorumMirrorContract(QuorumContract):
+    """Adapter of QuorumMirror."""
+
+    NAME: ClassVar[str] = "QuorumMirror"
+
+    def advance(self, epoch: int, roster: Roster, action: Action) -> Receipt:
+        """Starts `epoch`, certified by the epoch before.
+
+        Raises:
+            ContractError: EpochNotNext, InvalidRoster, or what IQuorum and ICertified refuse with.
+        """
+        return self._send("advance", epoch, abi.roster(roster), abi.action(action))
+
+    def advance_leaf(self, epoch: int, roster: Roster, chunk: int = 0, chunks: int = 1) -> bytes:
+        """Leaf of `advance(epoch, roster)` in a certificate's content."""
+        return self._leaf("advance", chunk, chunks, abi.roster_digest(epoch, roster))

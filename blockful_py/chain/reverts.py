@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finds why a call or transaction was refused, in the shapes that nodes answer with.
+
+Anvil, Besu, Geth   {"code": 3, "message": "execution reverted...", "data": "0x..."}
+Ganache, eth_call   {"code": -32000, "message": "VM Exception...: revert", "data": "0x..."}
+Ganache, others     {..., "data": {"hash": "0x...", "result" or "reason": "0x...", ...}}
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from blockful_py.chain.interface import Interface
+from blockful_py.chain.rpc import RpcError
+from blockful_py.errors import ChainError, ContractError, NodeError
+
+_SIGNS = ("revert", "vm exception", "invalid opcode", "stack")
+
+
+def refusal(error: RpcError, interface: Interface, url: str, what: str) -> ChainError:
+    """The exception that a node's refusal of `what` means."""
+    data = revert_data(error.data)
+    text = error.message.lower()
+    if data:
+        return interface.error(data)
+    if "out of gas" in text or "outofgas" in text:
+        return ContractError(interface.name, "OutOfGas", {})
+    if data is not None or any(sign in text for sign in _SIGNS):
+        return interface.error(b"")
+    if "insufficient funds" in text or "enough funds" in text:
+        return NodeError(f"the account cannot pay for {what} ({error.message}): send it some funds.")
+    return NodeError(f"the node at {url} refused {what}: {error.message} (code {error.code}).")
+
+
+def revert_data(data: Any) -> bytes | None:
+    """Revert data somewhere in an error's `data`; None when there is none."""
+    if isinstance(data, str):
+        try:
+            return bytes.fromhex(data.removeprefix("0x")) if data.startswith("0x") else None
+        except ValueError:
+            return None
+    if isinstance(data, dict):
+        for key in ("result", "return", "data", "originalError"):
+            if key in data and (found := revert_data(data[key])) is not None:
+                return found
+    return None

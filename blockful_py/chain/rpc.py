@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""JSON-RPC over HTTP by way of web3's provider, singly and in batches.
+
+web3 refuses batches with `eth_sendRawTransaction` above the provider, so calls go to the provider.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import requests
+from web3 import HTTPProvider
+from web3.exceptions import Web3Exception
+from web3.types import RPCEndpoint
+
+from blockful_py.errors import NodeError
+
+CONNECT_SECONDS = 10.0
+BATCH_SIZE = 100
+"""Calls of one HTTP request."""
+
+Request = tuple[str, Sequence[Any]]
+
+_BAD_URL = (
+    requests.exceptions.InvalidURL,
+    requests.exceptions.InvalidSchema,
+    requests.exceptions.MissingSchema,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RpcError:
+    """What a node answers instead of a result; `data` is as the node sent it."""
+
+    code: int
+    message: str
+    data: Any = None
+
+
+class JsonRpc:
+    """The JSON-RPC interface of one node."""
+
+    def __init__(
+        self, url: str, timeout: float = 120.0, diagnosis: Callable[[], str | None] | None = None
+    ) -> None:
+        """`diagnosis` may say why the node is gone; `timeout` in seconds, for each HTTP answer."""
+        self.url = url
+        self._session = requests.Session()
+        self._diagnosis = diagnosis
+        self._timeout = timeout
+        self._provider = HTTPProvider(
+            url,
+            request_kwargs={"timeout": (min(timeout, CONNECT_SECONDS), timeout)},
+            session=self._session,
+            exception_retry_configuration=None,
+        )
+
+    def call(self, method: str, *params: Any) -> Any:
+        """The result of one call.
+
+        Raises:
+            NodeError: the node is gone, does not speak JSON-RPC, or refuses the call.
+        """
+        (result,) = self.batch([(method, params)])
+        if isinstance(result, RpcError):
+            raise NodeError(
+                f"the node at {self.url} refused {method}: {result.message} (code {result.code})."
+            )
+        return result
+
+    def batch(self, calls: Sequence[Request]) -> list[Any]:
+        """Results in the order of the calls, an RpcError for each that the node refused.
+
+        Raises:
+            NodeError: the node is gone or does not speak JSON-RPC.
+        """
+        results: list[Any] = []
+        for start in range(0, len(calls), BATCH_SIZE):
+            results.extend(self._exchange(calls[start : start + BATCH_SIZE]))
+        return results
+
+    def close(self) -> None:
+        self._session.close()
+
+    def _exchange(self, calls: Sequence[Request]) -> list[Any]:
+        with self._node_errors():
+            answers: Any
+            if len(calls) == 1:
+                method, params = calls[0]
+                answers = [self._provider.make_request(RPCEndpoint(method), params)]
+            else:
+                answers = self._provider.make_batch_request([(RPCEndpoint(m), p) for m, p in calls])
+        if isinstance(answers, dict) and "error" in answers:
+            refusal = _error(answers["error"])
+            raise NodeError(
+                f"the node at {self.url} refused a batch of {len(calls)} calls: {refusal.message}."
+            )
+        if not isinstance(answers, list) or len(answers) != len(calls):
+            raise NodeError(f"{self.url} answered a batch of {len(calls)} calls with something else.")
+        return [self._result(answer) for answer in answers]
+
+    def _result(self, answer: Any) -> Any:
+        if isinstance(answer, dict) and answer.get("error") is not None:
+            return _error(answer["error"])
+        if not isinstance(answer, dict) or "result" not in answer:
+            raise NodeError(self._not_json_rpc())
+        return answer["result"]
+
+    def _not_json_rpc(self) -> str:
+        return f"{self.url} does not speak Ethereum JSON-RPC: check the URL of the node."
+
+    @contextmanager
+    def _node_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except _BAD_URL as error:
+            raise NodeError(f"{self.url!r} is not a URL such as http://127.0.0.1:8545.") from error
+        except requests.exceptions.HTTPError as error:
+            status = error.response.status_code if error.response is not None else "?"
+            raise NodeError(f"{self._not_json_rpc()} It answered with HTTP status {status}.") from error
+        except requests.exceptions.Timeout as error:
+            raise NodeError(
+                self._explained(f"the node at {self.url} did not answer within {self._timeout:g} s")
+            ) from error
+        except ValueError as error:
+            raise NodeError(self._not_json_rpc()) from error
+        except (OSError, Web3Exception) as error:
+            raise NodeError(self._explained(f"no node answers at {self.url}")) from error
+
+    def _explained(self, what: str) -> str:
+        cause = self._diagnosis() if self._diagnosis else None
+        return f"{what}: {cause or 'start it, or check the URL'}."
+
+
+def _error(error: Any) -> RpcError:
+    if isinstance(error, dict):
+        return RpcError(int(error.get("code", 0)), str(error.get("message", "")), error.get("data"))
+    return RpcError(0, str(error))

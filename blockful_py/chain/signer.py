@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Accounts whose keys stay in this process."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from eth_account import Account
+from eth_account.hdaccount import key_from_seed, seed_from_mnemonic
+
+from blockful_py.errors import InvalidKeyError
+
+DEV_MNEMONIC = "test test test test test test test test test test test junk"
+"""Of the development nodes; its keys are public: never send anything of value to them."""
+
+
+class Signer:
+    """An account that signs transactions; its key is in no repr, log or error."""
+
+    __slots__ = ("_account",)
+
+    def __init__(self, secret: bytes | str) -> None:
+        """`secret`: 32 bytes, or as 64 hexadecimal digits.
+
+        Raises:
+            InvalidKeyError: not a private key of secp256k1.
+        """
+        try:
+            self._account = Account.from_key(secret)
+        except Exception:
+            # The cause may quote the key.
+            raise InvalidKeyError(
+                "a private key has 32 bytes (64 hexadecimal digits) and is below the group order."
+            ) from None
+
+    @classmethod
+    def from_mnemonic(cls, mnemonic: str, index: int) -> Signer:
+        """Account `index` of a BIP-39 mnemonic, path m/44'/60'/0'/0/index."""
+        return cls(key_from_seed(seed_from_mnemonic(mnemonic, ""), f"m/44'/60'/0'/0/{index}"))
+
+    @property
+    def address(self) -> bytes:
+        return bytes.fromhex(self._account.address[2:])
+
+    def sign(self, transaction: dict[str, Any]) -> tuple[bytes, bytes]:
+        """Raw bytes and hash of a signed transaction."""
+        signed = self._account.sign_transaction(transaction)
+        return bytes(signed.raw_transaction), bytes(signed.hash)
+
+    def __repr__(self) -> str:
+        return f"Signer(0x{self.address.hex()})"

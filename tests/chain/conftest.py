@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One Ganache and one Anvil for the whole session; contracts are deployed anew where a test needs it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from blockful_py.chain.archive_registry import ArchiveRegistryContract
+from blockful_py.chain.deployments import Deployment, deploy_archive, deploy_live
+from blockful_py.chain.devnet import Devnet, NodeOptions, start_together
+from blockful_py.chain.live_chain import LiveChainContract
+from blockful_py.chain.node import Node, connect
+from blockful_py.chain.quorum import AppointedCommitteeContract, QuorumMirrorContract
+from blockful_py.chain.sender import Sender
+from blockful_py.crypto.eip712 import Domain
+from tests.chain.council import Council
+
+
+@dataclass
+class Scene:
+    """Both chains on one node, with a committee."""
+
+    node: Node
+    sender: Sender
+    council: Council
+    deployment: Deployment
+
+    @property
+    def live(self) -> LiveChainContract:
+        return LiveChainContract(self.node, self.deployment.address("LiveChain"), self.sender)
+
+    @property
+    def archive(self) -> ArchiveRegistryContract:
+        return ArchiveRegistryContract(self.node, self.deployment.address("ArchiveRegistry"), self.sender)
+
+    @property
+    def committee(self) -> AppointedCommitteeContract:
+        return AppointedCommitteeContract(
+            self.node, self.deployment.address("AppointedCommittee"), self.sender
+        )
+
+    @property
+    def mirror(self) -> QuorumMirrorContract:
+        return QuorumMirrorContract(self.node, self.deployment.address("QuorumMirror"), self.sender)
+
+
+@pytest.fixture(scope="session")
+def devnets() -> Iterator[dict[str, Devnet]]:
+    started = start_together(NodeOptions(1337), NodeOptions(31337, kind="anvil"))
+    try:
+        yield {each.options.kind: each for each in started}
+    finally:
+        for each in started:
+            each.close()
+
+
+@pytest.fixture(scope="session")
+def ganache(devnets: dict[str, Devnet]) -> Devnet:
+    return devnets["ganache"]
+
+
+@pytest.fixture(scope="module", params=["ganache", "anvil"])
+def scene(request: pytest.FixtureRequest, devnets: dict[str, Devnet]) -> Iterator[Scene]:
+    """A scene on a node that is given by its URL, as a user's own would be."""
+    devnet = devnets[request.param]
+    node = connect(devnet.url, devnet.chain_id)
+    sender = Sender(node, devnet.signer(0))
+    council = Council.gathered(b"scene")
+    live = deploy_live(sender, council.roster)
+    committee = live.address("AppointedCommittee")
+    archive = deploy_archive(sender, node.chain_id, committee, council.roster)
+    council.domain = Domain(node.chain_id, committee)
+    yield Scene(node, sender, council, live.merged(archive))
+    node.close()

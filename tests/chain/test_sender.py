@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sending against real nodes; `echo` is a contract that reverts with the data it is called with."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from eth_abi.abi import encode
+
+from blockful_py.chain.artifacts import Artifact
+from blockful_py.chain.calls import Call
+from blockful_py.chain.devnet import Devnet
+from blockful_py.chain.interface import Interface
+from blockful_py.chain.sender import Sender
+from blockful_py.chain.signer import DEV_MNEMONIC, Signer
+from blockful_py.crypto.keccak import selector
+from blockful_py.errors import ContractError, InvalidKeyError, NodeError
+
+ECHO_RUNTIME = bytes.fromhex("366000600037366000fd")  # revert(calldata)
+LOOP_RUNTIME = bytes.fromhex("5b600056000000000000")  # for (;;) {}
+ABI = ({"type": "error", "name": "Sample", "inputs": [
+    {"name": "who", "type": "address"},
+    {"name": "pairs", "type": "tuple[]", "components": [
+        {"name": "left", "type": "uint64"}, {"name": "right", "type": "bytes"}]},
+]},)  # fmt: skip
+
+
+def artifact(runtime: bytes) -> Interface:
+    """A contract of 10 bytes of runtime code."""
+    creation = b"\x69" + runtime + bytes.fromhex("600052600a6016f3")
+    return Interface(Artifact("Sampler", ABI, creation, {}))
+
+
+@pytest.fixture(scope="module", params=["ganache", "anvil"])
+def devnet(request: pytest.FixtureRequest, devnets: dict[str, Devnet]) -> Devnet:
+    return devnets[request.param]
+
+
+@pytest.fixture(scope="module")
+def sender(devnet: Devnet) -> Sender:
+    return Sender(devnet.node, devnet.signer(5), deadline=30)
+
+
+@pytest.fixture(scope="module")
+def echo(sender: Sender) -> bytes:
+    return sender.deploy(artifact(ECHO_RUNTIME))[0]
+
+
+def nonce(sender: Sender) -> int:
+    return int(sender.node.rpc.call("eth_getTransactionCount", "0x" + sender.address.hex(), "latest"), 16)
+
+
+def note(gas: int | None = None) -> Call:
+    """A call that always succeeds: data sent to an account without code."""
+    return Call(artifact(ECHO_RUNTIME), bytes(range(20)), b"note", gas)
+
+
+def test_a_batch_of_sends_takes_nonces_in_order(sender: Sender) -> None:
+    before = nonce(sender)
+    receipts = sender.send_many([note() for _ in range(120)])
+    assert nonce(sender) == before + 120
+    assert len({receipt.transaction_hash for receipt in receipts}) == 120
+    blocks = [receipt.block_number for receipt in receipts]
+    assert blocks == sorted(blocks)
+
+
+def test_threads_share_a_sender(sender: Sender) -> None:
+    before = nonce(sender)
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda _: sender.send(note()), range(12)))
+    assert nonce(sender) == before + 12
+
+
+CUSTOM = selector("Sample(address,(uint64,bytes)[])") + encode(
+    ["address", "(uint64,bytes)[]"], [bytes(range(20)), [(7, b"seven")]]
+)
+
+
+@pytest.mark.parametrize("gas", [None, 100_000], ids=["estimated", "mined"])
+@pytest.mark.parametrize(
+    ("data", "name", "arguments"),
+    [
+        (CUSTOM, "Sample", {"who": bytes(range(20)), "pairs": ({"left": 7, "right": b"seven"},)}),
+        (
+            selector("StaleEpoch(uint64,uint64)") + encode(["uint64", "uint64"], [1, 2]),
+            "StaleEpoch",
+            {"given": 1, "current": 2},
+        ),
+        (selector("Error(string)") + encode(["string"], ["too bad"]), "Error", {"message": "too bad"}),
+        (
+            selector("Panic(uint256)") + encode(["uint256"], [0x11]),
+            "Panic",
+            {"code": 0x11, "meaning": "arithmetic overflow"},
+        ),
+        (b"\xde\xad\xbe\xef", "UnknownError", {"data": b"\xde\xad\xbe\xef"}),
+        (CUSTOM[:-40], "UndecodableError", {"data": CUSTOM[:-40]}),
+        (b"", "Reverted", {}),
+    ],
+)
+def test_every_kind_of_revert_is_decoded(
+    sender: Sender, echo: bytes, gas: int | None, data: bytes, name: str, arguments: dict[str, object]
+) -> None:
+    before = nonce(sender)
+    with pytest.raises(ContractError) as refused:
+        sender.send(Call(artifact(ECHO_RUNTIME), echo, data, gas))
+    assert (refused.value.contract, refused.value.name) == ("Sampler", name)
+    assert refused.value.arguments == arguments
+    assert nonce(sender) == before + (gas is not None)
+
+
+def test_running_out_of_gas_is_told(sender: Sender) -> None:
+    loop = artifact(LOOP_RUNTIME)
+    address, _ = sender.deploy(loop)
+    with pytest.raises(ContractError) as refused:
+        sender.send(Call(loop, address, b"", gas=50_000))
+    assert refused.value.name == "OutOfGas"
+
+
+def test_a_refused_estimate_sends_nothing(sender: Sender, echo: bytes) -> None:
+    before = nonce(sender)
+    with pytest.raises(ContractError, match="UnknownError"):
+        sender.send_many([note(), Call(artifact(ECHO_RUNTIME), echo, b"nope"), note()])
+    assert nonce(sender) == before
+
+
+def test_a_failure_in_the_middle_lets_the_others_run(sender: Sender, echo: bytes) -> None:
+    before = nonce(sender)
+    with pytest.raises(ContractError, match="UnknownError"):
+        sender.send_many([note(), Call(artifact(ECHO_RUNTIME), echo, b"nope", 100_000), note()])
+    assert nonce(sender) == before + 3
+    sender.send(note())
+    assert nonce(sender) == before + 4
+
+
+def test_what_a_node_would_refuse_is_not_sent(sender: Sender) -> None:
+    before = nonce(sender)
+    with pytest.raises(NodeError, match="costs at least 21064 gas for its data alone, its limit is 21000"):
+        sender.send_many([note(), note(gas=21_000), note()])
+    assert nonce(sender) == before
+    sender.send(note(gas=21_064))
+    assert nonce(sender) == before + 1
+
+
+def test_a_gap_in_the_nonces_is_closed_by_the_next_transaction(devnets: dict[str, Devnet]) -> None:
+    devnet = devnets["anvil"]
+    signer = devnet.signer(8)
+    sender = Sender(devnet.node, signer)
+    before = nonce(sender)
+    later = {"chainId": 31337, "nonce": before + 1, "gas": 21_000, "gasPrice": 10**11, "to": bytes(20)}
+    raw, _ = signer.sign({**later, "value": 0, "data": b""})
+    devnet.node.rpc.call("eth_sendRawTransaction", "0x" + raw.hex())
+    assert nonce(sender) == before
+    sender.send(note())
+    sender.send(note())
+    assert nonce(sender) == before + 3
+
+
+def test_nonces_are_resynchronised_after_somebody_else_used_the_account(
+    devnet: Devnet, sender: Sender
+) -> None:
+    sender.send(note())
+    Sender(devnet.node, devnet.signer(5)).send(note())
+    sender.send(note())
+
+
+def test_an_account_without_funds_is_told_so(devnet: Devnet) -> None:
+    poor = Sender(devnet.node, Signer(bytes(31) + b"\x07"))
+    with pytest.raises(NodeError, match=r"has 0 wei on chain .*: send it some"):
+        poor.send(note(gas=50_000))
+
+
+def test_a_limit_for_all_transactions_replaces_estimates(devnet: Devnet, echo: bytes) -> None:
+    limited = Sender(devnet.node, devnet.signer(6), gas_limit=100_000)
+    before = nonce(limited)
+    with pytest.raises(ContractError, match="Reverted"):
+        limited.send(Call(artifact(ECHO_RUNTIME), echo, b""))
+    assert nonce(limited) == before + 1
+
+
+def test_a_transaction_that_is_not_mined_and_one_that_is_dropped(devnets: dict[str, Devnet]) -> None:
+    devnet = devnets["anvil"]
+    rpc = devnet.node.rpc
+    hasty = Sender(devnet.node, devnet.signer(7), deadline=0.3)
+    rpc.call("evm_setAutomine", False)
+    try:
+        with pytest.raises(NodeError, match=r"still waits .* the node is not mining"):
+            hasty.send(note())
+        rpc.call("anvil_dropAllTransactions")
+        dropper = threading.Thread(target=_drop_when_seen, args=(devnet,))
+        dropper.start()
+        with pytest.raises(NodeError, match=r"dropped transaction 0x.* run the command again"):
+            hasty.send(note())
+        dropper.join()
+    finally:
+        rpc.call("evm_setAutomine", True)
+    hasty.send(note())
+
+
+def _drop_when_seen(devnet: Devnet) -> None:
+    while not int(devnet.node.rpc.call("txpool_status")["pending"], 16):
+        pass
+    devnet.node.rpc.call("anvil_dropAllTransactions")
+
+
+def test_mnemonic_accounts_are_those_of_the_nodes(devnet: Devnet) -> None:
+    accounts = devnet.node.rpc.call("eth_accounts")
+    ours = ["0x" + Signer.from_mnemonic(DEV_MNEMONIC, i).address.hex() for i in range(10)]
+    assert [account.lower() for account in accounts] == ours
+
+
+def test_keys_are_in_no_text() -> None:
+    secret = bytes(range(1, 33))
+    assert secret.hex() not in repr(Signer(secret))
+    for wrong in (bytes(32), b"\xff" * 32, secret[:31], "zz" * 32):
+        with pytest.raises(InvalidKeyError) as refused:
+            Signer(wrong)
+        assert refused.value.__cause__ is None
+        assert "\\xff\\xff" not in str(refused.value)
