@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Aggregation of references (paper, eq. 2; eq. 17 when they were updated)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from blockful_py.errors import LearningError
+from blockful_py.learning.weights import Weights, mean, require_same_form
+
+
+def aggregate(references: Sequence[Weights]) -> Weights:
+    """`W~ = (1/N) sum of w_n` over the N references.
+
+    Raises:
+        LearningError: no reference, or references of different architectures.
+    """
+    if not references:
+        raise LearningError("an aggregate needs at least one reference; roots start from initial weights.")
+    require_same_form({f"reference {i}": weights for i, weights in enumerate(references, start=1)})
+    return mean(references)

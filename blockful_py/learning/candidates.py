@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Candidates and selection of references (paper, eq. 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+
+from blockful_py.errors import SettingsError
+from blockful_py.learning.data import Samples
+from blockful_py.learning.evaluation import accuracies
+from blockful_py.learning.models import Architecture
+from blockful_py.learning.weights import Weights
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A model that another was aggregated from, and its accuracy on the referencing user's test data."""
+
+    name: str
+    accuracy: float
+
+
+def draw_candidates(pool: Sequence[str], count: int, stream: torch.Generator) -> tuple[str, ...]:
+    """`count` names of the pool at random without repetition (all, where it has fewer).
+
+    Raises:
+        SettingsError: count is below 1.
+    """
+    if count < 1:
+        raise SettingsError(f"candidates must be at least 1, not {count}.")
+    order = torch.randperm(len(pool), generator=stream).tolist()
+    return tuple(pool[i] for i in order[:count])
+
+
+def score(
+    architecture: Architecture, models: Mapping[str, Weights], names: Sequence[str], samples: Samples
+) -> tuple[Reference, ...]:
+    """(AC_test, W*) of eq. 1: the accuracy of each named model on the user's own test samples."""
+    scored = accuracies(architecture, {name: models[name] for name in names}, samples)
+    return tuple(Reference(name, scored[name]) for name in names)
+
+
+def select(scored: Sequence[Reference], count: int, forced: Collection[str] = ()) -> tuple[Reference, ...]:
+    """The `count` most accurate, best first; equal ones as they were drawn.
+
+    Those of the scored models that are `forced` must be among them: they push out the last ones.
+
+    Raises:
+        SettingsError: count is below 1.
+    """
+    if count < 1:
+        raise SettingsError(f"references must be at least 1, not {count}.")
+    ranked = sorted(scored, key=lambda reference: -reference.accuracy)
+    must = [reference for reference in ranked if reference.name in forced]
+    free = [reference for reference in ranked if reference.name not in forced]
+    chosen = must + free[: max(0, count - len(must))]
+    return tuple(reference for reference in ranked if reference in chosen)

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Labelled samples, held as tensors on one device."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from blockful_py.errors import LearningError
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Samples:
+    """Inputs `x`, images as float32 (n, channels, height, width) or texts as int64 token ids (n, length),
+    and labels `y`, int64 (n,)."""
+
+    x: Tensor
+    y: Tensor
+
+    def __post_init__(self) -> None:
+        if self.y.dim() != 1 or len(self.x) != len(self.y):
+            raise LearningError(
+                f"samples need one label each: x has shape {tuple(self.x.shape)}, y {tuple(self.y.shape)}."
+            )
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def at(self, rows: Tensor) -> Samples:
+        """Samples at a mask or at row numbers."""
+        rows = rows.to(self.y.device)
+        return Samples(self.x[rows], self.y[rows])
+
+    def only(self, classes: Collection[int]) -> Samples:
+        """The samples of these classes: the forget set."""
+        return self.at(self._of(classes))
+
+    def without(self, classes: Collection[int]) -> Samples:
+        """The samples of all other classes: the retain set."""
+        return self.at(~self._of(classes))
+
+    def classes(self) -> tuple[int, ...]:
+        """Labels that occur, ascending."""
+        return labels_in(self.y)
+
+    def to(self, device: torch.device) -> Samples:
+        return Samples(self.x.to(device), self.y.to(device))
+
+    def _of(self, classes: Collection[int]) -> Tensor:
+        return torch.isin(self.y, torch.tensor(sorted(classes), dtype=self.y.dtype, device=self.y.device))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UserData:
+    """What one user holds; `index` counts from 1, as the paper does."""
+
+    index: int
+    train: Samples
+    test: Samples
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Dataset:
+    """A data set before it is partitioned; `proxy` belongs to no user and no test.
+
+    Attributes:
+        vocabulary: number of token ids, where the inputs are texts.
+
+    Raises LearningError (when made): labels or token ids out of range, or parts of different shapes.
+    """
+
+    name: str
+    class_count: int
+    train: Samples
+    test: Samples
+    proxy: Samples
+    vocabulary: int | None = None
+
+    def __post_init__(self) -> None:
+        for which in ("train", "test", "proxy"):
+            part: Samples = getattr(self, which)
+            if part.x.shape[1:] != self.train.x.shape[1:]:
+                raise LearningError(
+                    f"data set {self.name!r}: inputs have shape {self.input_shape} in train and "
+                    f"{tuple(part.x.shape[1:])} in {which}; give all parts one shape."
+                )
+            _require_range(f"{self.name!r} has {which} labels", part.y, self.class_count)
+            if self.vocabulary is not None:
+                _require_range(f"{self.name!r} has {which} token ids", part.x, self.vocabulary)
+
+    @property
+    def input_shape(self) -> tuple[int, ...]:
+        return tuple(self.train.x.shape[1:])
+
+    def to(self, device: torch.device) -> Dataset:
+        return replace(
+            self, train=self.train.to(device), test=self.test.to(device), proxy=self.proxy.to(device)
+        )
+
+
+def labels_in(labels: Tensor) -> tuple[int, ...]:
+    """Distinct labels, ascending."""
+    return tuple(torch.unique(labels).tolist())
+
+
+def pooled(samples: Iterable[Samples]) -> Samples:
+    """All samples together, in order."""
+    listed = tuple(samples)
+    return Samples(torch.cat([part.x for part in listed]), torch.cat([part.y for part in listed]))
+
+
+def _require_range(what: str, values: Tensor, count: int) -> None:
+    if len(values) and not 0 <= int(values.min()) <= int(values.max()) < count:
+        raise LearningError(
+            f"data set {what} from {int(values.min())} to {int(values.max())}; "
+            f"they must be from 0 to {count - 1}: correct the file, or name the data set that it is of."
+        )

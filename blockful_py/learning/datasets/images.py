@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Images of the hub's data sets: CIFAR-10, CIFAR-100, Fashion-MNIST, TinyImageNet."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from blockful_py.errors import LearningError
+from blockful_py.learning.data import Dataset, Samples
+from blockful_py.learning.datasets.options import DataOptions, carve_proxy
+from blockful_py.learning.datasets.tables import Schema, Split, read_splits
+from blockful_py.learning.streams import generator
+
+
+@dataclass(frozen=True, slots=True)
+class ImageSchema(Schema):
+    """`side` in pixels; `mean` and `spread` (standard deviation) of each channel's values in [0, 1]."""
+
+    side: int = 32
+    mean: tuple[float, ...] = (0.5,)
+    spread: tuple[float, ...] = (0.5,)
+
+
+CIFAR10 = ImageSchema(
+    name="cifar10",
+    hub="uoft-cs/cifar10",
+    columns=("img",),
+    label="label",
+    class_count=10,
+    side=32,
+    mean=(0.4914, 0.4822, 0.4465),
+    spread=(0.2470, 0.2435, 0.2616),
+)
+CIFAR100 = ImageSchema(
+    name="cifar100",
+    hub="uoft-cs/cifar100",
+    columns=("img",),
+    label="fine_label",
+    class_count=100,
+    side=32,
+    mean=(0.5071, 0.4865, 0.4409),
+    spread=(0.2673, 0.2564, 0.2762),
+)
+FASHION_MNIST = ImageSchema(
+    name="fashion_mnist",
+    hub="zalando-datasets/fashion_mnist",
+    columns=("image",),
+    label="label",
+    class_count=10,
+    side=28,
+    mean=(0.2860,),
+    spread=(0.3530,),
+)
+TINY_IMAGENET = ImageSchema(
+    name="tiny_imagenet",
+    hub="zh-plus/tiny-imagenet",
+    columns=("image",),
+    label="label",
+    class_count=200,
+    test="valid",
+    side=64,
+    mean=(0.4802, 0.4481, 0.3975),
+    spread=(0.2770, 0.2691, 0.2821),
+)
+
+
+def image_loader(schema: ImageSchema) -> Callable[[int, DataOptions], Dataset]:
+    """A loader of the data set: its inputs are float32 (n, channels, side, side), each channel less its mean
+    and divided by its standard deviation; the proxy is drawn from the train split by seed."""
+
+    def load(seed: int, options: DataOptions) -> Dataset:
+        train, test = (
+            Samples(_images(schema, split), split.labels) for split in read_splits(schema, options, seed)
+        )
+        train, proxy = carve_proxy(train, generator(seed, schema.name, "proxy"))
+        return Dataset(schema.name, schema.class_count, train, test, proxy)
+
+    return load
+
+
+def _images(schema: ImageSchema, split: Split) -> Tensor:
+    """Decoded images, normalised.  Raises LearningError, naming the row, for one that is none."""
+    column = split.table[schema.columns[0]]
+    mode = "RGB" if len(schema.mean) == 3 else "L"
+    pixels = np.empty((len(column), schema.side, schema.side, len(schema.mean)), np.uint8)
+    for row, cell in enumerate(column):
+        pixels[row] = _decoded(schema, mode, cell.as_py(), f"{split.source}: image {row}")
+    x = torch.from_numpy(pixels).permute(0, 3, 1, 2).to(torch.float32, memory_format=torch.contiguous_format)
+    mean, spread = (torch.tensor(each).view(1, -1, 1, 1) for each in (schema.mean, schema.spread))
+    return x.div_(255).sub_(mean).div_(spread)
+
+
+def _decoded(
+    schema: ImageSchema, mode: str, cell: object, what: str
+) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:
+    from PIL import Image
+
+    data = cell.get("bytes") if isinstance(cell, dict) else cell
+    if not isinstance(data, bytes):
+        raise LearningError(
+            f"{what} has no bytes: the column {schema.columns[0]!r} must hold whole image files, "
+            f"as that of {schema.hub} does."
+        )
+    try:
+        with Image.open(io.BytesIO(data)) as image:
+            found = np.asarray(image.convert(mode))
+    except (OSError, ValueError, SyntaxError) as error:
+        raise LearningError(
+            f"{what} is damaged ({error}): fetch the file again or take the row out."
+        ) from None
+    if found.shape[:2] != (schema.side, schema.side):
+        raise LearningError(
+            f"{what} has {found.shape[1]}x{found.shape[0]} pixels, {schema.name!r} has "
+            f"{schema.side}x{schema.side}: name the data set that the files are of."
+        )
+    return found.reshape(schema.side, schema.side, -1)

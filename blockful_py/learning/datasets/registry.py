@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which data sets there are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+
+import torch
+
+from blockful_py.learning.data import Dataset
+from blockful_py.learning.datasets.digits import load_digits
+from blockful_py.learning.datasets.images import CIFAR10, CIFAR100, FASHION_MNIST, TINY_IMAGENET, image_loader
+from blockful_py.learning.datasets.options import DataOptions, drawn
+from blockful_py.learning.datasets.shapes import load_shapes
+from blockful_py.learning.datasets.texts import load_yahoo_answers
+from blockful_py.learning.plugins import find
+from blockful_py.learning.streams import generator
+
+Loader = Callable[[int, DataOptions], Dataset]
+"""Takes the seed of all that it draws; gives tensors on the CPU."""
+
+GROUP = "blockful.datasets"
+"""Entry points of other packages' loaders."""
+
+DATASETS: Mapping[str, Loader] = MappingProxyType(
+    {
+        "cifar10": image_loader(CIFAR10),
+        "cifar100": image_loader(CIFAR100),
+        "digits": load_digits,
+        "fashion_mnist": image_loader(FASHION_MNIST),
+        "shapes": load_shapes,
+        "tiny_imagenet": image_loader(TINY_IMAGENET),
+        "yahoo_answers": load_yahoo_answers,
+    }
+)
+
+
+def load_dataset(name: str, seed: int, device: torch.device, options: DataOptions | None = None) -> Dataset:
+    """Load, shuffle and split a data set onto a device.
+
+    Raises:
+        SettingsError: no data set has this name, or its files, extra or network are not there.
+        LearningError: its files are damaged or of another schema.
+    """
+    loader = find(name, "data set", DATASETS, GROUP)
+    options = options or DataOptions()
+    loaded = loader(seed, options)
+    if options.limit is not None:
+        stream = generator(seed, "limit", name)
+        train, test, proxy = (
+            drawn(part, options.limit, stream) for part in (loaded.train, loaded.test, loaded.proxy)
+        )
+        loaded = replace(loaded, train=train, test=test, proxy=proxy)
+    return loaded.to(device)

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Splits of a data set as Arrow tables: from local parquet or CSV files, or from the Hugging Face hub."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from blockful_py.errors import LearningError, SettingsError
+from blockful_py.learning.datasets.options import DataOptions
+from blockful_py.learning.streams import generator
+
+SUFFIXES = (".parquet", ".csv")
+HUB_ID = re.compile(r"[\w-][\w.-]*/[\w.-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """What a data set's tables hold.
+
+    Attributes:
+        hub: id on the Hugging Face hub.
+        columns: columns of the inputs (text columns are joined), as the hub has them.
+        label: column of the labels, integers from 0.
+        class_count: number of classes.
+        test: split that serves as test data; "train" is the other.
+    """
+
+    name: str
+    hub: str
+    columns: tuple[str, ...]
+    label: str
+    class_count: int
+    test: str = "test"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Split:
+    """One split: where it came from, its rows as an Arrow table, and their labels."""
+
+    source: str
+    table: Any
+    labels: torch.Tensor
+
+
+def read_splits(schema: Schema, options: DataOptions, seed: int) -> tuple[Split, Split]:
+    """(train, test).
+
+    Raises:
+        SettingsError: an extra is missing, the files are not there, or the hub cannot be reached.
+        LearningError: a file is damaged or of another schema, or a label is out of range.
+    """
+    _require_extra("pyarrow", schema)
+    if options.files is not None and not HUB_ID.fullmatch(options.files) and not Path(options.files).is_dir():
+        raise SettingsError(
+            f"learning.data_files: there is no folder {options.files!r}: give one with the "
+            f"parquet or CSV files of {schema.hub}, or a hub id."
+        )
+    if options.files is not None and Path(options.files).is_dir():
+        found = _from_folder(schema, Path(options.files))
+    else:
+        found = from_hub(schema, options.files or schema.hub)
+    train, test = (_split(schema, found[which], options.limit, seed) for which in ("train", schema.test))
+    return train, test
+
+
+def _split(schema: Schema, found: tuple[str, Any], limit: int | None, seed: int) -> Split:
+    source, table = found
+    missing = [column for column in (*schema.columns, schema.label) if column not in table.column_names]
+    if missing:
+        raise LearningError(
+            f"{source} has no column {', '.join(missing)}; it has {', '.join(table.column_names)}: "
+            f"{schema.name!r} needs the columns that {schema.hub} has."
+        )
+    table = table.select([*schema.columns, schema.label])
+    if limit is not None and table.num_rows > limit:
+        rows = torch.randperm(table.num_rows, generator=generator(seed, "limit", source.rpartition(" ")[2]))
+        table = table.take(torch.sort(rows[:limit]).values.numpy())
+    return Split(source, table, _labels(schema, source, table))
+
+
+def _labels(schema: Schema, source: str, table: Any) -> torch.Tensor:
+    import pyarrow as pa
+
+    column = table[schema.label]
+    if not pa.types.is_integer(column.type) or column.null_count:
+        raise LearningError(
+            f"{source}: column {schema.label!r} must hold an integer in every row, not {column.type} "
+            f"with {column.null_count} empty: give the labels as numbers from 0."
+        )
+    labels = torch.from_numpy(column.cast(pa.int64()).to_numpy().copy())
+    if len(labels) and not 0 <= int(labels.min()) <= int(labels.max()) < schema.class_count:
+        raise LearningError(
+            f"{source} has labels from {int(labels.min())} to {int(labels.max())}; those of {schema.name!r} "
+            f"are from 0 to {schema.class_count - 1}: correct the file, or name the data set that it is of."
+        )
+    return labels
+
+
+def _from_folder(schema: Schema, folder: Path) -> Mapping[str, tuple[str, Any]]:
+    found = {}
+    for split in ("train", schema.test):
+        paths = [
+            path for path in sorted(folder.rglob(f"{split}*")) if path.suffix in SUFFIXES and path.is_file()
+        ]
+        if not paths:
+            raise SettingsError(
+                f"learning.data_files: {folder} has no file {split}*.parquet or {split}*.csv, "
+                f"at any depth: put the files of {schema.hub} there."
+            )
+        found[split] = (_named(paths), _read(paths))
+    return found
+
+
+def _named(paths: Sequence[Path]) -> str:
+    return str(paths[0]) if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
+
+
+def _read(paths: Sequence[Path]) -> Any:
+    import pyarrow as pa
+    from pyarrow import csv, parquet
+
+    tables = []
+    for path in paths:
+        try:
+            if path.suffix == ".csv":
+                multiline = csv.ParseOptions(newlines_in_values=True)
+                tables.append(csv.read_csv(path, parse_options=multiline))
+            else:
+                tables.append(parquet.read_table(path))
+        except (pa.ArrowInvalid, OSError) as error:
+            raise LearningError(
+                f"{path} cannot be read as {path.suffix[1:]} ({str(error).splitlines()[0]}): fetch it again."
+            ) from None
+    try:
+        return pa.concat_tables(tables)
+    except pa.ArrowInvalid as error:
+        raise LearningError(
+            f"{_named(paths)} have different columns ({str(error).splitlines()[0]}): "
+            "keep one data set a folder."
+        ) from None
+
+
+def from_hub(schema: Schema, source: str) -> Mapping[str, tuple[str, Any]]:
+    """(where from, table) by split, through `datasets`.  Raises SettingsError without it or the hub."""
+    _require_extra("datasets", schema)
+    import datasets
+
+    try:
+        loaded = {split: datasets.load_dataset(source, split=split) for split in ("train", schema.test)}
+    except (OSError, ValueError, RuntimeError, datasets.exceptions.DatasetsError) as error:
+        raise SettingsError(
+            f"data set {schema.name!r} cannot be had from the hub as {source!r} "
+            f"({type(error).__name__}: {str(error).splitlines()[0][:200]}): download its parquet files "
+            "elsewhere, put them in a folder and set learning.data_files to it."
+        ) from None
+    return {split: (f"{source} {split}", part.with_format("arrow")[:]) for split, part in loaded.items()}
+
+
+def _require_extra(package: str, schema: Schema) -> None:
+    try:
+        __import__(package)
+    except ImportError:
+        raise SettingsError(
+            f"data set {schema.name!r} needs the package {package}: pip install 'blockful[data]'."
+        ) from None

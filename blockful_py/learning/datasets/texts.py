@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Yahoo! Answers (Zhang et al. 2015): questions and their best answers in ten topics, as token ids."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from blockful_py.errors import SettingsError
+from blockful_py.learning.data import Dataset, Samples
+from blockful_py.learning.datasets.options import WORDS, DataOptions, carve_proxy
+from blockful_py.learning.datasets.tables import Schema, Split, read_splits
+from blockful_py.learning.streams import generator
+
+YAHOO_ANSWERS = Schema(
+    name="yahoo_answers",
+    hub="community-datasets/yahoo_answers_topics",
+    columns=("question_title", "question_content", "best_answer"),
+    label="topic",
+    class_count=10,
+)
+
+BUCKETS = 30_000
+"""Token ids of the word tokenizer; id 0 is padding."""
+
+WORD = re.compile(r"[a-z0-9]+")
+
+Tokenize = Callable[[Sequence[str]], Tensor]
+"""Texts to ids, int64 (n, text_length)."""
+
+
+def load_yahoo_answers(seed: int, options: DataOptions) -> Dataset:
+    """Title, question and best answer of each entry, cut to `text_length` tokens: int64 (n, text_length)."""
+    tokenize, vocabulary = tokenizer(options)
+    train, test = (
+        Samples(tokenize(_joined(split)), split.labels) for split in read_splits(YAHOO_ANSWERS, options, seed)
+    )
+    train, proxy = carve_proxy(train, generator(seed, YAHOO_ANSWERS.name, "proxy"))
+    return Dataset(YAHOO_ANSWERS.name, YAHOO_ANSWERS.class_count, train, test, proxy, vocabulary)
+
+
+def tokenizer(options: DataOptions) -> tuple[Tokenize, int]:
+    """The tokenizer of the options and the number of its ids.
+
+    Raises:
+        SettingsError: `transformers` or the tokenizer is not there, or its padding has another id than 0.
+    """
+    if options.tokenizer == WORDS:
+        return (lambda texts: word_ids(texts, options.text_length)), BUCKETS
+    try:
+        import transformers
+    except ImportError:
+        raise SettingsError(
+            f"tokenizer {options.tokenizer!r} needs the package transformers: pip install 'blockful[text]', "
+            f"or take tokenizer {WORDS!r}."
+        ) from None
+    try:
+        loaded: Any = transformers.AutoTokenizer.from_pretrained(options.tokenizer)
+    except (OSError, ValueError) as error:
+        raise SettingsError(
+            f"the tokenizer {options.tokenizer!r} is neither {WORDS!r} nor a folder with a tokenizer nor to "
+            f"be had from the hub: {str(error).splitlines()[0]} Download it elsewhere and give its folder."
+        ) from None
+    if loaded.pad_token_id != 0:
+        raise SettingsError(
+            f"the tokenizer {options.tokenizer!r} pads with id {loaded.pad_token_id}, 0 is expected: "
+            "take one of BERT's."
+        )
+
+    def tokenize(texts: Sequence[str]) -> Tensor:
+        found = loaded(list(texts), truncation=True, padding="max_length", max_length=options.text_length)
+        return torch.tensor(found["input_ids"], dtype=torch.int64).reshape(len(texts), options.text_length)
+
+    return tokenize, len(loaded)
+
+
+def word_ids(texts: Sequence[str], length: int) -> Tensor:
+    """Words by their CRC-32 into 29,999 ids from 1 up (two words may share one): no vocabulary to keep."""
+    ids = torch.zeros(len(texts), length, dtype=torch.int64)
+    for row, text in enumerate(texts):
+        words = WORD.findall(text.lower())[:length]
+        found = [zlib.crc32(word.encode()) % (BUCKETS - 1) + 1 for word in words]
+        ids[row, : len(found)] = torch.tensor(found, dtype=torch.int64)
+    return ids
+
+
+def _joined(split: Split) -> list[str]:
+    columns = (split.table[name].to_pylist() for name in YAHOO_ANSWERS.columns)
+    return [" ".join(str(part) for part in row if part) for row in zip(*columns, strict=True)]

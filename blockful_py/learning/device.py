@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where tensors live, and what a device can refuse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from blockful_py.errors import LearningError, SettingsError
+
+Backend = str | Callable[..., Any]
+
+NO_MEMORY = "can't allocate memory"
+"""How torch's allocator for the CPU says so; it raises a plain RuntimeError."""
+
+
+def use_threads(count: int) -> None:
+    """Sets the CPU threads of torch in this process; sums, and so the bits, depend on their number."""
+    torch.set_num_threads(count)
+
+
+def resolve_device(name: str) -> torch.device:
+    """`"auto"` is the GPU where there is one, else the CPU.
+
+    Raises:
+        SettingsError: not a device of torch, or not one of this machine.
+    """
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+    except RuntimeError:
+        raise SettingsError(f"device must be auto, cpu or cuda[:n], not {name!r}.") from None
+    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
+        raise SettingsError(
+            f"device {name!r} is not there ({torch.cuda.device_count()} GPUs found): use device = auto."
+        )
+    return device
+
+
+@contextmanager
+def memory_errors(device: torch.device) -> Iterator[None]:
+    """Raises LearningError where the device has no memory left, saying what to lower."""
+    try:
+        yield
+    except (torch.OutOfMemoryError, MemoryError, RuntimeError) as error:
+        if not isinstance(error, torch.OutOfMemoryError | MemoryError) and NO_MEMORY not in str(error):
+            raise
+        raise LearningError(
+            f"device {device} is out of memory: lower learning.batch_size, or choose a smaller "
+            f"learning.model. {str(error).splitlines()[0]}"
+        ) from None
+
+
+def compiled(module: nn.Module, backend: Backend = "inductor") -> Callable[[Tensor], Tensor]:
+    """The network through torch.compile.  Raises SettingsError where that fails, in the first step."""
+    run = torch.compile(module, backend=backend)
+
+    def forward(x: Tensor) -> Tensor:
+        try:
+            logits: Tensor = run(x)
+        except torch._dynamo.exc.TorchDynamoException as error:
+            raise SettingsError(
+                f"torch.compile cannot compile this network here: set learning.compiled = false. "
+                f"{str(error).strip().splitlines()[0]}"
+            ) from None
+        return logits
+
+    return forward

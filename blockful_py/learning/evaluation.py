@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Accuracy of models on samples."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from blockful_py.errors import LearningError
+from blockful_py.learning.data import Samples
+from blockful_py.learning.device import memory_errors
+from blockful_py.learning.models import Architecture
+from blockful_py.learning.stacked import FORMS, LARGEST_STACK, stack_weights, stacks_well
+from blockful_py.learning.weights import Weights
+
+BATCH = 2048
+"""Samples that a model scores at once."""
+
+STACKED_PIXELS = 2**14
+"""Pixels that a stack of models scores at once."""
+
+
+def accuracies(
+    architecture: Architecture, models: Mapping[str, Weights], samples: Samples
+) -> dict[str, float]:
+    """Share of samples, from 0 to 1, that each model classifies rightly: F(w, D) of eq. 1.
+
+    Raises:
+        LearningError: no samples, or weights of another architecture.
+    """
+    if not len(samples):
+        raise LearningError("accuracy needs at least one sample; this user or class has none.")
+    return {name: right.mean().item() for name, right in hits(architecture, models, samples).items()}
+
+
+def accuracy(architecture: Architecture, weights: Weights, samples: Samples) -> float:
+    """Accuracy of one model; see `accuracies`."""
+    return accuracies(architecture, {"": weights}, samples)[""]
+
+
+def hits(architecture: Architecture, models: Mapping[str, Weights], samples: Samples) -> dict[str, Tensor]:
+    """1.0 for each sample that a model classifies rightly, else 0.0: float64 (n,) by model.
+
+    Models whose architecture has a stacked form are scored in stacks, by the same bits in any stack.
+    """
+    if not models:
+        return {}
+    with memory_errors(samples.x.device), torch.inference_mode():
+        if stacks_well(architecture, samples.x.device):
+            labels = _labels_of_stacks(architecture, models, samples.x)
+        else:
+            labels = _labels_one_by_one(architecture, models, samples.x)
+    return {name: (found == samples.y).to(torch.float64) for name, found in labels.items()}
+
+
+def _labels_one_by_one(
+    architecture: Architecture, models: Mapping[str, Weights], x: Tensor
+) -> dict[str, Tensor]:
+    module = architecture.module(next(iter(models.values())), x.device).eval()
+    labels = {}
+    for name, weights in models.items():
+        architecture.load(module, weights)
+        labels[name] = torch.cat([module(part).argmax(1) for part in torch.split(x, BATCH)])
+    return labels
+
+
+def _labels_of_stacks(
+    architecture: Architecture, models: Mapping[str, Weights], x: Tensor
+) -> dict[str, Tensor]:
+    form = FORMS[architecture.name]
+    names = list(models)
+    labels: dict[str, list[Tensor]] = {name: [] for name in names}
+    for part in torch.split(x, max(1, STACKED_PIXELS // x[0, 0].numel())):
+        prepared = form.prepared(part)
+        for first in range(0, len(names), LARGEST_STACK):
+            some = names[first : first + LARGEST_STACK]
+            stack = form.packed(stack_weights(architecture, {name: models[name] for name in some}, x.device))
+            logits = form.logits(stack, prepared.expand(len(some), *prepared.shape))
+            for name, found in zip(some, logits.argmax(2), strict=True):
+                labels[name].append(found)
+    return {name: torch.cat(parts) for name, parts in labels.items()}

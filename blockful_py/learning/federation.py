@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A federation trains: candidates, selection, aggregation, training, evaluation (paper, eq. 1 to 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from blockful_py.errors import LearningError
+from blockful_py.learning.aggregation import aggregate
+from blockful_py.learning.candidates import Reference, draw_candidates, score, select
+from blockful_py.learning.data import UserData
+from blockful_py.learning.evaluation import accuracy
+from blockful_py.learning.models import Architecture
+from blockful_py.learning.privacy import Spent, spent
+from blockful_py.learning.scenario import LastChance, ModelSpec, ScenarioSettings, plan
+from blockful_py.learning.streams import generator
+from blockful_py.learning.together import Job, train_together
+from blockful_py.learning.training import TrainingSettings
+from blockful_py.learning.weights import Weights
+
+
+@dataclass(frozen=True, slots=True)
+class FederationSettings:
+    """Everything that decides the bits of a federation, together with its users' data.
+
+    Attributes:
+        root_factor: how many times as long a root trains as a model with references.
+    """
+
+    architecture: Architecture
+    scenario: ScenarioSettings = field(default_factory=ScenarioSettings)
+    training: TrainingSettings = field(default_factory=TrainingSettings)
+    root_factor: int = 3
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TrainedModel:
+    """A model as its owner publishes it.
+
+    Attributes:
+        user, round: counted from 1.
+        references: best first, with their accuracies on the owner's test data; none for a root.
+        weights: on the CPU.
+        accuracy: on the owner's test data, from 0 to 1.
+        training: phi of eq. 3 as it was used.
+        privacy: what differentially private training spent.
+    """
+
+    name: str
+    user: int
+    round: int
+    references: tuple[Reference, ...]
+    weights: Weights
+    accuracy: float
+    training: TrainingSettings
+    privacy: Spent | None = None
+
+
+Wave = tuple[TrainedModel, ...]
+"""Models that were trained side by side, to be published together."""
+
+
+def initial_weights(settings: FederationSettings) -> Weights:
+    """The shared initialisation that roots start from."""
+    return settings.architecture.initial(generator(settings.seed, "initial"))
+
+
+def train_federation(
+    settings: FederationSettings, users: Sequence[UserData], published: Iterable[TrainedModel] = ()
+) -> Iterator[Wave]:
+    """Yield wave after wave; publish each before asking for the next.
+
+    Models in `published` are taken as they are and not yielded again, so a run that stopped goes on
+    where it was, with the same bits.
+
+    Raises:
+        SettingsError, LearningError, GraphError: before anything is trained, where the settings do not
+            fit together.
+    """
+    waves = plan(settings.scenario)
+    if len(users) != settings.scenario.users:
+        raise LearningError(
+            f"the scenario has {settings.scenario.users} users, data is there for {len(users)}: "
+            "partition the data among as many users."
+        )
+    done = {model.name: model for model in published}
+    for wave in waves:
+        fresh = train_wave(settings, [spec for spec in wave if spec.name not in done], users, done)
+        done.update((model.name, model) for model in fresh)
+        if fresh:
+            yield fresh
+
+
+def train_wave(
+    settings: FederationSettings,
+    specs: Sequence[ModelSpec],
+    users: Sequence[UserData],
+    published: Mapping[str, TrainedModel],
+) -> Wave:
+    """Train models side by side; each has the bits that it has alone.
+
+    Raises:
+        LearningError: a model that one of them needs is not in `published`, or a user has no samples.
+    """
+    owners = [users[spec.user - 1] for spec in specs]
+    references = [
+        choose_references(settings, spec, owner, published) for spec, owner in zip(specs, owners, strict=True)
+    ]
+    jobs = [
+        Job(
+            weights=_start(settings, chosen, published),
+            samples=owner.train,
+            settings=_phi(settings, spec),
+            stream=generator(settings.seed, "train", spec.user, spec.round),
+        )
+        for spec, owner, chosen in zip(specs, owners, references, strict=True)
+    ]
+    trained = train_together(settings.architecture, jobs)
+    return tuple(
+        TrainedModel(
+            name=spec.name,
+            user=spec.user,
+            round=spec.round,
+            references=chosen,
+            weights=weights,
+            accuracy=accuracy(settings.architecture, weights, owner.test),
+            training=job.settings,
+            privacy=spent(job.settings, len(owner.train)),
+        )
+        for spec, owner, chosen, job, weights in zip(specs, owners, references, jobs, trained, strict=True)
+    )
+
+
+def _start(
+    settings: FederationSettings, chosen: Sequence[Reference], published: Mapping[str, TrainedModel]
+) -> Weights:
+    if not chosen:
+        return initial_weights(settings)
+    return aggregate([published[reference.name].weights for reference in chosen])
+
+
+def _phi(settings: FederationSettings, spec: ModelSpec) -> TrainingSettings:
+    phi = settings.training
+    return replace(phi, epochs=phi.epochs * settings.root_factor) if spec.is_root else phi
+
+
+def choose_references(
+    settings: FederationSettings, spec: ModelSpec, user: UserData, published: Mapping[str, TrainedModel]
+) -> tuple[Reference, ...]:
+    """The scripted references, or the top N of K candidates (eq. 1), scored on the user's test data."""
+    if spec.is_root:
+        return ()
+    names = spec.pool if spec.references is None else spec.references
+    needed = {*names, *(name for chance in spec.last_chances for name in (chance.start, *chance.others))}
+    missing = sorted(needed - published.keys())
+    if missing or not names:
+        raise LearningError(
+            f"{spec.name} cannot be trained before {', '.join(missing) or 'another user has a model'}: "
+            "publish the waves in order, with at least two users."
+        )
+    models = {name: published[name].weights for name in needed}
+    if spec.references is not None:
+        return score(settings.architecture, models, spec.references, user.test)
+    stream = generator(settings.seed, "candidates", spec.user, spec.round)
+    drawn = draw_candidates(spec.pool, settings.scenario.candidates, stream)
+    forced = [chance.start for chance in spec.last_chances if not _is_chosen(chance, published)]
+    drawn += tuple(start for start in forced if start not in drawn)
+    scored = score(settings.architecture, models, drawn, user.test)
+    return select(scored, settings.scenario.references, forced)
+
+
+def _is_chosen(chance: LastChance, published: Mapping[str, TrainedModel]) -> bool:
+    return any(
+        reference.name == chance.start for other in chance.others for reference in published[other].references
+    )

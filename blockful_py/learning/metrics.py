@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How good a model is, beyond its accuracy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from blockful_py.errors import LearningError
+from blockful_py.learning.data import Samples
+from blockful_py.learning.evaluation import BATCH
+from blockful_py.learning.models import Architecture
+from blockful_py.learning.weights import Weights
+
+BINS = 15
+"""Of the calibration error (Guo et al. 2017)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Predictions:
+    """What a model says of samples: `labels`, int64 (n,), the probability that it gives them, `confidence`,
+    float32 (n,), and the true labels, `truth`, int64 (n,).  On the CPU."""
+
+    labels: Tensor
+    confidence: Tensor
+    truth: Tensor
+    class_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Quality:
+    """Figures of one model.
+
+    Attributes:
+        accuracy: from 0 to 1.
+        per_class: accuracy on the samples of each class; None for a class without samples.
+        confusion: samples by true (row) and predicted (column) class.
+        calibration_error: expected calibration error, from 0 to 1.
+    """
+
+    accuracy: float
+    per_class: tuple[float | None, ...]
+    confusion: tuple[tuple[int, ...], ...]
+    calibration_error: float
+
+
+def predict(architecture: Architecture, weights: Weights, samples: Samples) -> Predictions:
+    """Raises LearningError without samples, or for weights of another architecture."""
+    if not len(samples):
+        raise LearningError("metrics need at least one sample; this user or class has none.")
+    module = architecture.module(weights, samples.x.device).eval()
+    with torch.inference_mode():
+        parts = [module(x).softmax(1).max(1) for x in torch.split(samples.x, BATCH)]
+    confidence, labels = (torch.cat(each).cpu() for each in zip(*parts, strict=True))
+    return Predictions(labels, confidence, samples.y.cpu(), architecture.class_count)
+
+
+def quality(architecture: Architecture, weights: Weights, samples: Samples) -> Quality:
+    """All figures of a model on samples.  Raises what `predict` raises."""
+    made = predict(architecture, weights, samples)
+    table = confusion(made)
+    return Quality(
+        accuracy=float((made.labels == made.truth).double().mean()),
+        per_class=per_class_accuracy(table),
+        confusion=tuple(map(tuple, table.tolist())),
+        calibration_error=calibration_error(made),
+    )
+
+
+def confusion(made: Predictions) -> Tensor:
+    """Samples by true (row) and predicted (column) class, int64 (classes, classes)."""
+    cells = made.truth * made.class_count + made.labels
+    return torch.bincount(cells, minlength=made.class_count**2).reshape(made.class_count, made.class_count)
+
+
+def per_class_accuracy(table: Tensor) -> tuple[float | None, ...]:
+    """From a confusion matrix: of the samples of each class, the share that is predicted rightly."""
+    right, total = table.diagonal().tolist(), table.sum(1).tolist()
+    return tuple(hit / count if count else None for hit, count in zip(right, total, strict=True))
+
+
+def calibration_error(made: Predictions, bins: int = BINS) -> float:
+    """`sum_b n_b / n |accuracy_b - confidence_b|` over `bins` intervals of equal width (Guo et al.
+    2017, eq. 3): 0 where a model is right as often as it says."""
+    bin_of = (made.confidence.double() * bins).ceil().long().clamp(1, bins) - 1
+    right = (made.labels == made.truth).double()
+    gap = torch.zeros(bins, dtype=torch.float64).index_add_(0, bin_of, right - made.confidence.double())
+    return float(gap.abs().sum() / len(right))

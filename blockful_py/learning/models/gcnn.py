@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A gated convolutional network for text (after Dauphin et al. 2017)."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+PADDING = 0
+"""Token id that fills a text up to its length."""
+
+
+class Gcnn(nn.Module):
+    """Embedding, two gated convolutions `(X W + b) * sigmoid(X V + c)`, the largest value of each map over
+    the text, two dense layers.
+
+    Inputs are token ids, int64 (B, length), below `vocabulary`; 0 is padding.
+    """
+
+    def __init__(
+        self,
+        input_shape: tuple[int, ...],
+        class_count: int,
+        device: torch.device,
+        *,
+        vocabulary: int,
+        embedding: int = 128,
+        maps: int = 128,
+        width: int = 3,
+    ) -> None:
+        super().__init__()
+        if width % 2 != 1:
+            raise ValueError(f"width must be odd, not {width}")
+        self.embedding = nn.Embedding(vocabulary, embedding, padding_idx=PADDING, device=device)
+        self.conv1 = nn.Conv1d(embedding, 2 * maps, width, padding=width // 2, device=device)
+        self.conv2 = nn.Conv1d(maps, 2 * maps, width, padding=width // 2, device=device)
+        self.dense = nn.Linear(maps, maps, device=device)
+        self.head = nn.Linear(maps, class_count, device=device)
+
+    def features(self, x: Tensor) -> Tensor:
+        """Penultimate activations, (B, maps)."""
+        is_word = (x != PADDING).unsqueeze(1)  # (B, 1, length)
+        h = self.embedding(x).transpose(1, 2)  # (B, embedding, length)
+        h = functional.glu(self.conv1(h), 1) * is_word  # (B, maps, length)
+        h = functional.glu(self.conv2(h), 1) * is_word
+        return functional.relu(self.dense(h.amax(2)))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Logits, (B, classes)."""
+        logits: Tensor = self.head(self.features(x))
+        return logits

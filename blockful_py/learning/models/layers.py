@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parts that the networks for images share."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+SMALLEST = 32
+"""Pixels: the CIFAR forms of the networks are built for inputs of at least this height and width."""
+
+
+def padded(x: Tensor) -> Tensor:
+    """Images with zeros around them up to 32x32; larger ones as they are.  (B, C, H, W)."""
+    height, width = x.shape[-2:]
+    rows, columns = max(0, SMALLEST - height), max(0, SMALLEST - width)
+    if not rows and not columns:
+        return x
+    return functional.pad(x, (columns // 2, columns - columns // 2, rows // 2, rows - rows // 2))
+
+
+def normalisation(kind: str, channels: int, device: torch.device) -> nn.Module:
+    """`batch`: batch normalisation.  `group`: group normalisation (Wu and He 2018) with at most 32 groups,
+    which keeps no running statistics and mixes no samples.  Both have 2 parameters a channel.
+
+    Raises:
+        ValueError: another kind.
+    """
+    if kind == "batch":
+        return nn.BatchNorm2d(channels, device=device)
+    if kind == "group":
+        return nn.GroupNorm(math.gcd(32, channels), channels, device=device)
+    raise ValueError(f"norm must be 'batch' or 'group', not {kind!r}")

@@ -1,0 +1,282 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a data set is shared out among the users.
+
+Each partition first draws what the train and the test shares have in common (which user gets which
+classes, and how much of them), then shares out either by that rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from blockful_py.errors import LearningError, SettingsError, UnknownClassError
+from blockful_py.learning.data import Dataset, Samples, UserData, labels_in
+from blockful_py.learning.skew import Direction, principal_directions
+from blockful_py.learning.streams import generator
+
+Rows = list[list[int]]
+"""Rows of each user."""
+
+Rule = Callable[[Samples, torch.Generator], Rows]
+"""Shares out samples; the generator shuffles."""
+
+
+@dataclass(frozen=True, slots=True)
+class Division:
+    """What a partition needs to know.
+
+    Attributes:
+        users: number of users, indexed from 1.
+        holders: users that hold `classes` in `few_hold`.
+        classes: labels to forget.
+        missing: classes that a user lacks in `label_non_iid`, by user.
+        concentration: of the Dirichlet distribution in `dirichlet`; small values make users unlike.
+        shards: pieces that each user gets in `shards`.
+    """
+
+    users: int
+    holders: tuple[int, ...]
+    classes: tuple[int, ...]
+    missing: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    concentration: float = 0.5
+    shards: int = 2
+
+
+def all_hold(train: Samples, division: Division, stream: torch.Generator) -> Rule:
+    """Every class is spread evenly over all (each count within 1 of the others)."""
+
+    def share(samples: Samples, shuffle: torch.Generator) -> Rows:
+        rows = _by_class(samples.y, labels_in(samples.y), shuffle)
+        return _deal(rows, range(division.users), division.users)
+
+    return share
+
+
+def few_hold(train: Samples, division: Division, stream: torch.Generator) -> Rule:
+    """`division.classes` go to the holders alone, 2/users of each class to each holder, or an equal part of
+    all there is where that is less; what is left over of them goes to nobody.  The rest as in `all_hold`."""
+
+    def share(samples: Samples, shuffle: torch.Generator) -> Rows:
+        retained = [label for label in labels_in(samples.y) if label not in division.classes]
+        shares = _deal(_by_class(samples.y, retained, shuffle), range(division.users), division.users)
+        holders = [index - 1 for index in division.holders]
+        for label in division.classes:
+            rows = _by_class(samples.y, [label], shuffle)
+            each = min(round(2 * len(rows) / division.users), len(rows) // len(holders))
+            for user, more in enumerate(_deal(rows[: each * len(holders)], holders, division.users)):
+                shares[user] += more
+        return shares
+
+    return share
+
+
+def iid(train: Samples, division: Division, stream: torch.Generator) -> Rule:
+    """Samples at random, equally many each: every user draws from the same distribution."""
+
+    def share(samples: Samples, shuffle: torch.Generator) -> Rows:
+        rows = torch.randperm(len(samples), generator=shuffle).tolist()
+        return _deal(rows, range(division.users), division.users)
+
+    return share
+
+
+def sample_non_iid(train: Samples, division: Division, stream: torch.Generator) -> Rule:
+    """Every user has every class, but other samples of it: a class is ordered along its principal direction
+    (of the train inputs) and cut into one slice a user; which slice is drawn anew for each class."""
+    directions = principal_directions(train, stream)
+    slices = {label: torch.randperm(division.users, generator=stream).tolist() for label in directions}
+
+    def share(samples: Samples, shuffle: torch.Generator) -> Rows:
+        shares: Rows = [[] for _ in range(division.users)]
+        for label in labels_in(samples.y):
+            rows = torch.nonzero(samples.y == label).flatten()
+            ordered = rows[_along(directions.get(label), samples.x[rows])]
+            order = slices.get(label, range(division.users))
+            for user, part in zip(order, torch.tensor_split(ordered, division.users), strict=True):
+                shares[user] += part.tolist()
+        return shares
+
+    return share
+
+
+def label_non_iid(train: Samples, division: Division, stream: torch.Generator) -> Rule:
+    """The users of `division.missing` lack the classes named there, as in the paper ("client 1 does not have
+    classes 70-74"); each class is spread evenly over the others.
+
+    Raises:
+        SettingsError: nobody lacks a class, a stranger does, or a class would be left to nobody.
+    """
+    strangers = sorted(user for user in division.missing if not 1 <= user <= division.users)
+    if strangers or not any(division.missing.values()):
+        raise SettingsError(
+            f"partition 'label_non_iid' needs the classes that users from 1 to {division.users} lack, not "
+            f"{dict(division.missing)}: set federation.missing, for example {{1 = [0, 1], 2 = [2, 3]}}."
+        )
+    classes = train.classes()
+    require_classes({c for lacking in division.missing.values() for c in lacking}, classes, "the data set")
+    having = {
+        label: [u - 1 for u in range(1, division.users + 1) if label not in division.missing.get(u, ())]
+        for label in classes
+    }
+    nobody = sorted(label for label, users in having.items() if not users)
+    if nobody:
+        raise SettingsError(f"federation.missing leaves class {nobody[0]} to nobody: let a user have it.")
+
+    def share(samples: Samples, shuffle: torch.Generator) -> Rows:
+        shares: Rows = [[] for _ in range(division.users)]
+        turn = 0
+        for label in labels_in(samples.y):
+            users = having.get(label, list(range(division.users)))
+            rows = _by_class(samples.y, [label], shuffle)
+            turned = users[turn % len(users) :] + users[: turn % len(users)]
+            for user, more in enumerate(_deal(rows, turned, division.users)):
+                shares[user] += more
+            turn += len(rows)
+        return shares
+
+    return share
+
+
+def dirichlet(train: Samples, division: Division, stream: torch.Generator) -> Rule:
+    """Each class by shares drawn from Dirichlet(concentration) (Hsu, Qi and Brown 2019); a user that is left
+    without samples gets one of the largest.
+
+    Raises:
+        SettingsError: the concentration is not positive.
+    """
+    if not 0 < division.concentration < float("inf"):
+        raise SettingsError(f"federation.concentration must be positive, not {division.concentration}.")
+    draws = np.random.default_rng(int(torch.randint(2**62, (1,), generator=stream)))
+    alpha = np.full(division.users, division.concentration)
+    bounds = {
+        label: torch.from_numpy(draws.dirichlet(alpha).cumsum()[:-1].copy()) for label in train.classes()
+    }
+    even = torch.arange(1, division.users, dtype=torch.float64) / division.users
+
+    def share(samples: Samples, shuffle: torch.Generator) -> Rows:
+        shares: Rows = [[] for _ in range(division.users)]
+        for label in labels_in(samples.y):
+            rows = _by_class(samples.y, [label], shuffle)
+            cuts = [0, *(bounds.get(label, even) * len(rows)).round().long().tolist(), len(rows)]
+            for user in range(division.users):
+                shares[user] += rows[cuts[user] : cuts[user + 1]]
+        for mine in shares:
+            richest = max(shares, key=len)
+            if not mine and len(richest) > 1:
+                mine.append(richest.pop())
+        return shares
+
+    return share
+
+
+def shards(train: Samples, division: Division, stream: torch.Generator) -> Rule:
+    """Samples by class, cut into `users * shards` pieces of equal size, `shards` of them to each user
+    (McMahan et al. 2017): most users know few classes.
+
+    Raises:
+        SettingsError: less than one shard a user.
+    """
+    if division.shards < 1:
+        raise SettingsError(f"federation.shards must be at least 1, not {division.shards}.")
+    pieces = division.users * division.shards
+    owner = (torch.randperm(pieces, generator=stream) % division.users).tolist()
+
+    def share(samples: Samples, shuffle: torch.Generator) -> Rows:
+        rows = torch.tensor(_by_class(samples.y, labels_in(samples.y), shuffle), dtype=torch.int64)
+        shares: Rows = [[] for _ in range(division.users)]
+        for user, piece in zip(owner, torch.tensor_split(rows, pieces), strict=True):
+            shares[user] += piece.tolist()
+        return shares
+
+    return share
+
+
+PARTITIONS: Mapping[str, Callable[[Samples, Division, torch.Generator], Rule]] = MappingProxyType(
+    {
+        "all_hold": all_hold,
+        "dirichlet": dirichlet,
+        "few_hold": few_hold,
+        "iid": iid,
+        "label_non_iid": label_non_iid,
+        "sample_non_iid": sample_non_iid,
+        "shards": shards,
+    }
+)
+"""Makers of rules by name; the generator draws what the train and the test shares have in common."""
+
+
+def partition(name: str, dataset: Dataset, division: Division, seed: int) -> tuple[UserData, ...]:
+    """Share out the train and the test samples by the same rule, disjoint between users.
+
+    Raises:
+        SettingsError: an unknown partition, or settings that do not fit it.
+        UnknownClassError: the data set has no such class.
+        LearningError: a user would be without train or test samples.
+    """
+    _check(name, dataset, division)
+    train, test = (Samples(part.x.cpu(), part.y.cpu()) for part in (dataset.train, dataset.test))
+    rule = PARTITIONS[name](train, division, generator(seed, "partition", name))
+    shares = []
+    for which, samples, source in (("train", train, dataset.train), ("test", test, dataset.test)):
+        rows = rule(samples, generator(seed, "partition", name, which))
+        shares.append([_share(source, mine, index, which) for index, mine in enumerate(rows, start=1)])
+    trains, tests = shares
+    return tuple(UserData(i, *both) for i, both in enumerate(zip(trains, tests, strict=True), start=1))
+
+
+def require_classes(classes: Collection[int], held: Collection[int], holder: str) -> None:
+    """Raise UnknownClassError, saying which classes there are, unless `held` has all of `classes`."""
+    missing = sorted(set(classes) - set(held))
+    if missing:
+        raise UnknownClassError(
+            f"{holder} has no class {', '.join(map(str, missing))}; "
+            f"it has {', '.join(map(str, sorted(held))) or 'none'}: choose among these."
+        )
+
+
+def _check(name: str, dataset: Dataset, division: Division) -> None:
+    if name not in PARTITIONS:
+        raise SettingsError(f"there is no partition {name!r}. Known: {', '.join(sorted(PARTITIONS))}.")
+    if division.users < 1:
+        raise SettingsError(f"users must be at least 1, not {division.users}.")
+    strangers = [index for index in division.holders if not 1 <= index <= division.users]
+    if strangers or not division.holders:
+        raise SettingsError(f"holders must be users from 1 to {division.users}, not {division.holders}.")
+    require_classes(division.classes, dataset.train.classes(), f"data set {dataset.name!r}")
+
+
+def _share(samples: Samples, rows: Sequence[int], index: int, which: str) -> Samples:
+    if not rows:
+        raise LearningError(
+            f"user {index} would be without {which} samples: there are {len(samples)} in all; "
+            "lower the number of users."
+        )
+    return samples.at(torch.tensor(rows, dtype=torch.int64))
+
+
+def _along(direction: Direction | None, x: Tensor) -> Tensor:
+    """Rows of x by ascending position along a direction; as they are without one."""
+    return torch.arange(len(x)) if direction is None else torch.argsort(direction.of(x), stable=True)
+
+
+def _by_class(labels: Tensor, classes: Sequence[int], stream: torch.Generator) -> list[int]:
+    """Rows class after class, shuffled within each."""
+    rows: list[int] = []
+    for label in classes:
+        of_class = torch.nonzero(labels == label).flatten()
+        rows += of_class[torch.randperm(len(of_class), generator=stream)].tolist()
+    return rows
+
+
+def _deal(rows: Sequence[int], receivers: Sequence[int], users: int) -> Rows:
+    """Row i to receiver i mod n, like cards."""
+    shares: Rows = [[] for _ in range(users)]
+    for i, row in enumerate(rows):
+        shares[receivers[i % len(receivers)]].append(row)
+    return shares

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Differentially private training, DP-SGD (Abadi et al. 2016), through Opacus.
+
+A sample's gradient is cut to length `clip`, noise of standard deviation `noise * clip` is added to the sum,
+and each sample is in a batch with probability `q = batch / n` by itself: what the accountant assumes
+(Mironov, Talwar and Zhang 2019).
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from blockful_py.errors import LearningError, SettingsError
+from blockful_py.learning.data import Samples
+from blockful_py.learning.weights import Weights, detached, require_finite
+
+if TYPE_CHECKING:
+    from blockful_py.learning.models import Architecture
+    from blockful_py.learning.training import TrainingSettings
+
+
+@dataclass(frozen=True, slots=True)
+class PrivacySettings:
+    """How much noise.
+
+    Attributes:
+        noise: multiplier; the standard deviation of the noise over `clip`.
+        clip: longest gradient (L2) of a sample.
+        delta: probability that epsilon does not hold.
+
+    Raises SettingsError for a value that is out of range.
+    """
+
+    noise: float
+    clip: float = 1.0
+    delta: float = 1e-5
+
+    def __post_init__(self) -> None:
+        if not (0 < self.noise < float("inf") and 0 < self.clip < float("inf") and 0 < self.delta < 1):
+            raise SettingsError(
+                "privacy needs a positive noise and clip, and a delta between 0 and 1, "
+                f"not {self.noise}, {self.clip} and {self.delta}."
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What one training spent: (epsilon, delta)-differential privacy of the user's training samples.
+
+    epsilon follows from the rest, so that anyone can compute it again: `epsilon_of`.
+    """
+
+    noise: float
+    clip: float
+    delta: float
+    sample_rate: float
+    steps: int
+    epsilon: float
+
+
+def spent(settings: TrainingSettings, size: int) -> Spent | None:
+    """What training on `size` samples spends; None without privacy.  Raises SettingsError without Opacus."""
+    privacy = settings.privacy
+    if privacy is None:
+        return None
+    rate, steps = _schedule(settings, size)
+    epsilon = epsilon_of(privacy.noise, rate, steps, privacy.delta)
+    return Spent(privacy.noise, privacy.clip, privacy.delta, rate, steps, epsilon)
+
+
+def epsilon_of(noise: float, sample_rate: float, steps: int, delta: float) -> float:
+    """epsilon of the subsampled Gaussian mechanism, by Renyi accounting.  Raises SettingsError."""
+    _opacus()
+    from opacus.accountants import RDPAccountant
+
+    accountant = RDPAccountant()
+    accountant.history = [(noise, sample_rate, steps)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that the best order is the first or last of those it tries
+        return float(accountant.get_epsilon(delta))
+
+
+def train_privately(
+    architecture: Architecture,
+    weights: Weights,
+    samples: Samples,
+    settings: TrainingSettings,
+    privacy: PrivacySettings,
+    stream: torch.Generator,
+) -> Weights:
+    """As `training.train`, with clipped and noisy gradients.
+
+    The noise follows from `stream`: epsilon holds against those who do not know the seed.
+
+    Raises:
+        SettingsError: Opacus is not installed.
+        LearningError: a network that mixes samples, or a result that is not finite.
+    """
+    _opacus()
+    from opacus import GradSampleModule
+    from opacus.optimizers import DPOptimizer
+
+    from blockful_py.learning.training import learning_rate
+
+    device = samples.x.device
+    module = architecture.module(weights, device).train()
+    _require_separable(module, architecture.name)
+    rate, steps = _schedule(settings, len(samples))
+    noise = torch.Generator(device).manual_seed(int(torch.randint(2**62, (1,), generator=stream)))
+    wrapped = GradSampleModule(module, loss_reduction="sum")
+    optimiser = DPOptimizer(
+        torch.optim.SGD(
+            wrapped.parameters(),
+            lr=settings.rate,
+            momentum=settings.momentum,
+            weight_decay=settings.weight_decay,
+        ),
+        noise_multiplier=privacy.noise,
+        max_grad_norm=privacy.clip,
+        expected_batch_size=rate * len(samples),
+        loss_reduction="mean",
+        generator=noise,
+    )
+    for step in range(steps):
+        rows = torch.nonzero(torch.rand(len(samples), generator=stream) < rate).flatten()
+        for group in optimiser.param_groups:
+            group["lr"] = learning_rate(settings, step, steps)
+        optimiser.zero_grad()
+        _gradients(wrapped, samples.at(rows))
+        optimiser.step()
+    trained = detached({name: tensor.cpu() for name, tensor in module.state_dict().items()})
+    require_finite(trained, "a privately trained model")
+    return trained
+
+
+def _schedule(settings: TrainingSettings, size: int) -> tuple[float, int]:
+    """Probability of a sample to be in a batch, and number of batches."""
+    return min(1.0, settings.batch / size), settings.epochs * -(-size // settings.batch)
+
+
+def _gradients(wrapped: Any, batch: Samples) -> None:
+    """Gradients sample by sample into `grad_sample`; none for an empty batch, which gets noise alone."""
+    if len(batch):
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Full backward hook is firing")  # inputs need no gradients
+            loss: Any = functional.cross_entropy(wrapped(batch.x), batch.y, reduction="sum")
+            loss.backward()
+    else:
+        for parameter in wrapped.parameters():
+            parameter.grad_sample = torch.zeros((0, *parameter.shape), device=parameter.device)
+
+
+def _require_separable(module: nn.Module, name: str) -> None:
+    from opacus.validators import ModuleValidator
+
+    problems = ModuleValidator.validate(module)
+    if problems:
+        raise LearningError(
+            f"model {name!r} cannot be trained privately, since it mixes the samples of a batch "
+            f"({str(problems[0]).splitlines()[0][:120]}): take one without batch normalisation, "
+            'or set learning.options = {norm = "group"}.'
+        )
+
+
+def _opacus() -> None:
+    try:
+        import opacus  # noqa: F401
+    except ImportError:
+        raise SettingsError(
+            "learning.privacy needs the package opacus: pip install 'blockful[privacy]'."
+        ) from None

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Scenarios: who publishes which model when, and on what it may build.
+
+`paper14` is scripted: 14 users with one model each, r5 and r7 the starts, r5 -> r6 -> r8 at growing
+depth.  The paper describes that much, but its figure is not in its published source: the rest of the
+graph is our reconstruction.  `organic` lets accuracy choose (eq. 1) among the newest models; a start
+that nobody has chosen is forced on the third model after it, since otherwise nothing would descend
+from models that know the forgotten class best.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from blockful_py.errors import SettingsError
+from blockful_py.graph import InheritanceGraph
+
+PAPER14: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "r1": (),
+        "r2": (),
+        "r3": ("r1", "r2"),
+        "r4": ("r1", "r2"),
+        "r5": ("r1", "r3"),
+        "r6": ("r5", "r7"),
+        "r7": ("r2", "r4"),
+        "r8": ("r6", "r9"),
+        "r9": ("r5", "r7"),
+        "r10": ("r5", "r6", "r9"),
+        "r11": ("r8", "r10"),
+        "r12": ("r7", "r9"),
+        "r13": ("r3", "r4"),
+        "r14": ("r11", "r13"),
+    }
+)
+"""References by model.  Affected by r5 and r7: r6, r8 to r12, r14.  Untouched: r1 to r4, r13."""
+
+PAPER14_USERS = 14
+FORCED_WITHIN = 3
+"""A start is referenced by one of this many models after it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioSettings:
+    """Shape of a federation.
+
+    Attributes:
+        scenario: a key of SCENARIOS.
+        users, rounds: each user publishes one model a round (`paper14`: 14 users, one round).
+        starting_users: owners of the starts.
+        candidates, references, candidate_window: K and N of eq. 1, and how many of the newest models
+            K is drawn from (`organic`).
+        wave: models that train side by side and are published together (`organic`).
+        graph: references by model, model i by user i (`scripted`).
+    """
+
+    scenario: str = "paper14"
+    users: int = 14
+    rounds: int = 1
+    starting_users: tuple[int, ...] = (5, 7)
+    candidates: int = 5
+    references: int = 2
+    candidate_window: int = 7
+    wave: int = 2
+    graph: Mapping[str, tuple[str, ...]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LastChance:
+    """A start that a model must reference unless one of the earlier models `others` did."""
+
+    start: str
+    others: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSpec:
+    """A model to come.
+
+    Attributes:
+        user, round: counted from 1.
+        references: scripted ones; None where eq. 1 chooses; empty for a root.
+        pool: models that eq. 1 may draw from, oldest first.
+        last_chances: starts that nobody else may have referenced yet.
+    """
+
+    name: str
+    user: int
+    round: int
+    references: tuple[str, ...] | None
+    pool: tuple[str, ...] = ()
+    last_chances: tuple[LastChance, ...] = ()
+
+    @property
+    def is_root(self) -> bool:
+        return self.references == ()
+
+
+Plan = tuple[tuple[ModelSpec, ...], ...]
+"""Waves of models, each to be published before the next is trained."""
+
+
+def plan(settings: ScenarioSettings) -> Plan:
+    """Raises SettingsError for an unknown scenario, or numbers that do not fit it."""
+    if settings.scenario not in SCENARIOS:
+        raise SettingsError(
+            f"there is no scenario {settings.scenario!r}. Known: {', '.join(sorted(SCENARIOS))}."
+        )
+    return SCENARIOS[settings.scenario](settings)
+
+
+def scripted(references: Mapping[str, tuple[str, ...]]) -> Plan:
+    """Plan of a scripted graph, model i by user i.  Raises CycleError, UnknownModelError, GraphError."""
+    graph = InheritanceGraph.from_references(references)
+    user = {name: i for i, name in enumerate(references, start=1)}
+    return tuple(
+        tuple(ModelSpec(name, user[name], 1, tuple(references[name])) for name in wave)
+        for wave in graph.waves()
+    )
+
+
+def from_settings(settings: ScenarioSettings) -> Plan:
+    """The graph of the settings.  Raises SettingsError without one, and what `scripted` raises."""
+    if not settings.graph or settings.users != len(settings.graph) or settings.rounds != 1:
+        raise SettingsError(
+            f"scenario 'scripted' needs a graph with one model for each of the {settings.users} users, "
+            f"and 1 round; it has {len(settings.graph or {})} models and {settings.rounds} rounds."
+        )
+    return scripted(settings.graph)
+
+
+def paper14(settings: ScenarioSettings) -> Plan:
+    if settings.users != PAPER14_USERS or settings.rounds != 1:
+        raise SettingsError(
+            f"scenario 'paper14' has 14 users and 1 round, not {settings.users} and {settings.rounds}: "
+            "leave them, or choose scenario 'organic'."
+        )
+    return scripted(PAPER14)
+
+
+def organic(settings: ScenarioSettings) -> Plan:
+    """Model i by user (i - 1) mod users + 1; the first wave are the roots."""
+    if min(settings.users, settings.rounds, settings.wave, settings.candidate_window) < 1:
+        raise SettingsError("users, rounds, wave and candidate_window must be at least 1.")
+    total = settings.users * settings.rounds
+    owner = {f"r{i}": (i - 1) % settings.users + 1 for i in range(1, total + 1)}
+    names = list(owner)
+    chances = _last_chances(names, owner, settings)
+    waves = []
+    for first in range(0, total, settings.wave):
+        window = names[max(0, first - settings.candidate_window) : first]
+        waves.append(
+            tuple(
+                ModelSpec(
+                    name=name,
+                    user=owner[name],
+                    round=(first + k) // settings.users + 1,
+                    references=None if window else (),
+                    pool=tuple(other for other in window if owner[other] != owner[name]),
+                    last_chances=tuple(chances.get(name, ())),
+                )
+                for k, name in enumerate(names[first : first + settings.wave])
+            )
+        )
+    return tuple(waves)
+
+
+SCENARIOS: Mapping[str, Callable[[ScenarioSettings], Plan]] = MappingProxyType(
+    {"paper14": paper14, "scripted": from_settings, "organic": organic}
+)
+
+
+def _last_chances(
+    names: list[str], owner: Mapping[str, int], settings: ScenarioSettings
+) -> dict[str, list[LastChance]]:
+    """By model: the starts for which it is the last of the next three that can reference them."""
+    chances: dict[str, list[LastChance]] = {}
+    for i, start in enumerate(names):
+        if owner[start] in settings.starting_users:
+            first = (i // settings.wave + 1) * settings.wave
+            able = [j for j in range(first, len(names)) if owner[names[j]] != owner[start]][:FORCED_WITHIN]
+            if able:
+                own_wave = able[-1] // settings.wave * settings.wave
+                chance = LastChance(start, tuple(names[first:own_wave]))
+                chances.setdefault(names[able[-1]], []).append(chance)
+    return chances

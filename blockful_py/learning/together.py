@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Training of many models of one architecture: in stacks where that is faster, else one after the other.
+
+A model's bits depend on its own weights, samples, settings and stream alone, not on its companions: models
+are stacked only with those that have the same settings and the same sizes of batches, and `stacked` keeps
+their numbers apart.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from blockful_py.errors import SettingsError
+from blockful_py.learning.data import Samples
+from blockful_py.learning.device import memory_errors
+from blockful_py.learning.models import Architecture
+from blockful_py.learning.stacked import FORMS, LARGEST_STACK, Stack, stack_weights, stacks_well
+from blockful_py.learning.training import TrainingSettings, learning_rate, train
+from blockful_py.learning.weights import Weights, detached, require_finite
+
+SIZES_OF_LAST_BATCH = 4
+"""Last batches are filled up to a multiple of this part of a batch, so that users of nearly as many samples
+train in one stack."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Job:
+    """One model to train; the arguments of `train`."""
+
+    weights: Weights
+    samples: Samples
+    settings: TrainingSettings
+    stream: torch.Generator
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """What the models of a stack have in common.
+
+    Attributes:
+        batches: of an epoch.
+        last: rows of the last one, filled up.
+    """
+
+    settings: TrainingSettings
+    batches: int
+    last: int
+
+    @classmethod
+    def of(cls, job: Job) -> Schedule:
+        batch = job.settings.batch
+        batches = -(-len(job.samples) // batch)
+        step = max(1, batch // SIZES_OF_LAST_BATCH)
+        last = len(job.samples) - (batches - 1) * batch
+        return cls(job.settings, batches, min(batch, -(-last // step) * step))
+
+
+def train_together(architecture: Architecture, jobs: Sequence[Job]) -> tuple[Weights, ...]:
+    """`train` for every job, in order, on the CPU.
+
+    Looped models have the bits of `train`, stacked ones agree with it to rounding (docs/learning.md).
+
+    Raises:
+        SettingsError: `together = "stacked"` for an architecture or settings that cannot be stacked.
+        LearningError: as `train`.
+    """
+    done: dict[int, Weights] = {}
+    stacks: dict[Schedule, list[int]] = {}
+    for i, job in enumerate(jobs):
+        if len(job.samples) and is_stacked(architecture, job.settings, job.samples.x.device):
+            stacks.setdefault(Schedule.of(job), []).append(i)
+        else:
+            done[i] = train(architecture, job.weights, job.samples, job.settings, job.stream)
+    for schedule, members in stacks.items():
+        for rows in _split(members):
+            done.update(zip(rows, _train_stack(architecture, schedule, [jobs[i] for i in rows]), strict=True))
+    return tuple(done[i] for i in range(len(jobs)))
+
+
+def is_stacked(architecture: Architecture, settings: TrainingSettings, device: torch.device) -> bool:
+    """Whether a model trains in a stack, be it one of one: by the settings, the network, the size of its
+    inputs and the kind of device; never by how many models there are.
+
+    Raises:
+        SettingsError: "stacked" is asked for and cannot be had.
+    """
+    if settings.together == "loop":
+        return False
+    able = architecture.name in FORMS and settings.is_plain
+    if settings.together == "stacked":
+        if not able:
+            raise SettingsError(
+                f"together = 'stacked' needs model 'cnn' in float32, neither compiled nor channels-last, not "
+                f"{architecture.name!r} with {settings}: choose 'auto' or 'loop'."
+            )
+        return True
+    return able and stacks_well(architecture, device)
+
+
+def _split(members: list[int]) -> list[list[int]]:
+    """Stacks of nearly equal size."""
+    parts = math.ceil(len(members) / LARGEST_STACK)
+    return [members[k * len(members) // parts : (k + 1) * len(members) // parts] for k in range(parts)]
+
+
+def _train_stack(architecture: Architecture, schedule: Schedule, jobs: Sequence[Job]) -> list[Weights]:
+    """Models of one schedule at once."""
+    form = FORMS[architecture.name]
+    device = jobs[0].samples.x.device
+    models = {str(i): job.weights for i, job in enumerate(jobs)}
+    with memory_errors(device):
+        optimiser = _StackedSgd(form.packed(stack_weights(architecture, models, device)), schedule.settings)
+        prepared = torch.cat([form.prepared(job.samples.x) for job in jobs])
+        labels = torch.cat([job.samples.y for job in jobs])
+        steps = schedule.settings.epochs * schedule.batches
+        for step, (rows, shares) in enumerate(_batches(schedule, jobs)):
+            flat = rows.to(device).reshape(-1)
+            x = prepared.index_select(0, flat).view(*rows.shape, *prepared.shape[1:])
+            optimiser.zero()
+            logits = form.logits(optimiser.stack, x).flatten(0, 1)
+            losses = functional.cross_entropy(logits, labels[flat], reduction="none")
+            losses.backward(shares.to(device).reshape(-1))  # type: ignore[no-untyped-call]
+            optimiser.step(learning_rate(schedule.settings, step, steps))
+    unpacked = form.unpacked(optimiser.stack)
+    trained = []
+    for i in range(len(jobs)):
+        weights = detached({name: tensor[i].cpu() for name, tensor in unpacked.items()})
+        require_finite(weights, "a trained model")
+        trained.append(weights)
+    return trained
+
+
+def _batches(schedule: Schedule, jobs: Sequence[Job]) -> Iterator[tuple[Tensor, Tensor]]:
+    """Row numbers among all samples (M, B), and each row's share of its model's loss (M, B): `1 / own rows`,
+    0 where the batch is filled up."""
+    sizes = [len(job.samples) for job in jobs]
+    offsets = [sum(sizes[:i]) for i in range(len(sizes))]
+    batch = schedule.settings.batch
+    length = (schedule.batches - 1) * batch + schedule.last
+    shares = torch.zeros(len(jobs), length)
+    for i, size in enumerate(sizes):
+        whole = (schedule.batches - 1) * batch
+        shares[i, :whole] = 1 / batch
+        shares[i, whole:size] = 1 / (size - whole)
+    rows = torch.tensor(offsets).unsqueeze(1).repeat(1, length)
+    for _ in range(schedule.settings.epochs):
+        for i, (job, size) in enumerate(zip(jobs, sizes, strict=True)):
+            rows[i, :size] = torch.randperm(size, generator=job.stream) + offsets[i]
+        yield from zip(torch.split(rows, batch, 1), torch.split(shares, batch, 1), strict=True)
+
+
+class _StackedSgd:
+    """The update of `training._Sgd` on all weights of a stack, by operations that round the same wherever a
+    number lies: products and sums apart, which a vector unit would fuse for some and not for the last few."""
+
+    def __init__(self, stack: Stack, settings: TrainingSettings) -> None:
+        self._settings = settings
+        self._weights = torch.cat([tensor.flatten() for tensor in stack.values()])
+        self._gradient = torch.zeros_like(self._weights)
+        self._velocity = torch.zeros_like(self._weights)
+        self._term = torch.empty_like(self._weights)
+        sizes = [tensor.numel() for tensor in stack.values()]
+        flat = (torch.split(vector, sizes) for vector in (self._weights, self._gradient))
+        self.stack: dict[str, Tensor] = {}
+        for (name, tensor), weight, gradient in zip(stack.items(), *flat, strict=True):
+            leaf = weight.view(tensor.shape).requires_grad_()
+            leaf.grad = gradient.view(tensor.shape)
+            self.stack[name] = leaf
+
+    def zero(self) -> None:
+        self._gradient.zero_()
+
+    @torch.no_grad()
+    def step(self, rate: float) -> None:
+        torch.mul(self._weights, self._settings.weight_decay, out=self._term)
+        self._gradient.add_(self._term)
+        self._velocity.mul_(self._settings.momentum).add_(self._gradient)
+        torch.mul(self._velocity, -rate, out=self._term)
+        self._weights.add_(self._term)

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Weights of a model: a state dict, its safetensors bytes, and its float32 vector."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors import torch as safetensors_torch
+from torch import Tensor
+
+from blockful_py.errors import FormatError, LearningError
+
+Weights = Mapping[str, Tensor]
+"""Tensors by their name in the module's state dict."""
+
+VARIANCE_FLOOR = 0.25
+"""A change leaves at least this share of a running variance (docs/learning.md has the figures)."""
+
+Vector = NDArray[np.float32]
+"""All floating-point tensors of a model after each other, by ascending name."""
+
+
+def to_bytes(weights: Weights) -> bytes:
+    """Safetensors; equal weights give equal bytes."""
+    return safetensors_torch.save({name: weights[name].cpu().contiguous() for name in sorted(weights)})
+
+
+def from_bytes(data: bytes, device: torch.device | None = None) -> Weights:
+    """Weights that `to_bytes` wrote, with every number finite.
+
+    Raises:
+        FormatError: truncated, or not safetensors.
+        LearningError: a weight is NaN or infinite.
+    """
+    try:
+        loaded = safetensors_torch.load(data)
+    except SafetensorError as error:
+        raise FormatError(
+            f"{len(data)} bytes are not a whole safetensors file ({error}): fetch the model again."
+        ) from None
+    weights = {name: loaded[name].to(device) for name in sorted(loaded)}
+    require_finite(weights, "a stored model")
+    return weights
+
+
+def detached(weights: Weights) -> Weights:
+    """A copy that shares nothing with a module."""
+    return {name: weights[name].detach().clone() for name in sorted(weights)}
+
+
+def require_finite(weights: Weights, whose: str) -> None:
+    """Raise LearningError, naming the tensor, unless all numbers are finite."""
+    for name, tensor in weights.items():
+        if tensor.is_floating_point() and not bool(torch.isfinite(tensor).all()):
+            raise LearningError(
+                f"{whose} has NaN or infinite values in {name!r}: refuse it, or train it with a lower rate."
+            )
+
+
+def require_same_form(models: Mapping[str, Weights]) -> None:
+    """Raise LearningError, naming the model, unless all have the same tensors in the same shapes."""
+    forms = {
+        name: {key: (tensor.shape, tensor.dtype) for key, tensor in weights.items()}
+        for name, weights in models.items()
+    }
+    first = next(iter(forms), None)
+    for name, form in forms.items():
+        if first is not None and form != forms[first]:
+            raise LearningError(
+                f"models {first!r} and {name!r} have different architectures; "
+                "a graph can hold one architecture only."
+            )
+
+
+def flatten(weights: Weights) -> Vector:
+    """The vector of the floating-point tensors; counters and the like are left out."""
+    parts = [weights[name].detach().cpu().to(torch.float32).reshape(-1) for name in _floating(weights)]
+    vector: Vector = torch.cat(parts).numpy()
+    return vector
+
+
+def unflatten(vector: Vector, like: Weights) -> Weights:
+    """Weights in the form and on the device of `like`; what a vector leaves out is copied from it.
+
+    Raises:
+        LearningError: the vector has another length.
+    """
+    names = _floating(like)
+    expected = sum(like[name].numel() for name in names)
+    if vector.shape != (expected,):
+        raise LearningError(f"expected a vector of {expected} weights, found shape {vector.shape}.")
+    sizes = [like[name].numel() for name in names]
+    parts = dict(zip(names, torch.split(torch.from_numpy(vector.copy()), sizes), strict=True))
+    return {
+        name: (parts[name].reshape(tensor.shape).to(tensor) if name in parts else tensor.clone())
+        for name, tensor in like.items()
+    }
+
+
+def with_sound_variances(weights: Weights, old: Weights) -> Weights:
+    """Running variances of batch normalisation brought up to VARIANCE_FLOOR of their old values: a sum of
+    others' changes may leave them next to nothing or negative, and the layer divides by their roots."""
+    return {
+        name: torch.maximum(tensor, VARIANCE_FLOOR * old[name]) if name.endswith("running_var") else tensor
+        for name, tensor in weights.items()
+    }
+
+
+def equal(left: Weights, right: Weights) -> bool:
+    """Whether two models have the same bits."""
+    return left.keys() == right.keys() and all(torch.equal(left[name], right[name]) for name in left)
+
+
+def _floating(weights: Weights) -> list[str]:
+    return [name for name in sorted(weights) if weights[name].is_floating_point()]
+
+
+def mean(models: Iterable[Weights]) -> Weights:
+    """Element-wise mean in the order given; integer tensors are those of the first model."""
+    listed = list(models)
+    total = {name: tensor.clone() for name, tensor in listed[0].items()}
+    for weights in listed[1:]:
+        for name in _floating(total):
+            total[name] += weights[name]
+    return {
+        name: tensor / len(listed) if tensor.is_floating_point() else tensor for name, tensor in total.items()
+    }

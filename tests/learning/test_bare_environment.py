@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`learning` and `unlearning` import and run where neither chains nor extras are installed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+ABSENT = ("web3", "brownie", "eth_abi", "coincurve", "transformers", "datasets", "opacus", "pyarrow", "PIL")
+
+HOOK = f"""
+import sys
+from importlib.abc import MetaPathFinder
+
+class Refuse(MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name.partition('.')[0] in {ABSENT!r}:
+            raise ModuleNotFoundError(f'{{name}} is not installed here', name=name)
+
+sys.meta_path.insert(0, Refuse())
+"""
+
+IMPORTS = """
+import importlib, pkgutil
+for room in ('learning', 'unlearning'):
+    package = importlib.import_module(f'blockful_py.{room}')
+    for module in pkgutil.walk_packages(package.__path__, package.__name__ + '.'):
+        importlib.import_module(module.name)
+"""
+
+RUNS = """
+import torch
+from blockful_py.learning.datasets import DataOptions, load_dataset
+from blockful_py.learning.federation import FederationSettings, train_federation
+from blockful_py.learning.models import Architecture
+from blockful_py.learning.partitions import Division, partition
+from blockful_py.learning.scenario import ScenarioSettings
+from blockful_py.learning.training import TrainingSettings
+from blockful_py.unlearning.forget import Forget
+from blockful_py.unlearning.registry import create_method
+from blockful_py.unlearning.task import UnlearningTask
+
+torch.set_num_threads(1)
+data = load_dataset('digits', 0, torch.device('cpu'), DataOptions(limit=200))
+users = partition('iid', data, Division(2, (1,), (3,)), 0)
+graph = {'a': (), 'b': ('a',)}
+settings = FederationSettings(
+    Architecture.of('cnn', data),
+    ScenarioSettings('scripted', users=2, starting_users=(1,), graph=graph),
+    TrainingSettings(epochs=1),
+)
+models = [model for wave in train_federation(settings, users) for model in wave]
+task = UnlearningTask.of(settings, models, users, ['a'], Forget.of_classes([3]))
+assert create_method('gradient_ascent').unlearn(task).weights.keys() == {'a', 'b'}
+Architecture('resnet18', (3, 32, 32), 10), Architecture('gcnn', (8,), 2, 9)
+"""
+
+REFUSES = """
+from blockful_py.errors import SettingsError
+from blockful_py.learning.privacy import epsilon_of
+from blockful_py.learning.datasets.texts import tokenizer
+for extra, use in (
+    ('text', lambda: Architecture('bert', (8,), 2, 9)),
+    ('text', lambda: tokenizer(DataOptions(tokenizer='bert-base-cased'))),
+    ('data', lambda: load_dataset('cifar10', 0, torch.device('cpu'))),
+    ('privacy', lambda: epsilon_of(1.0, 0.1, 10, 1e-5)),
+):
+    try:
+        use()
+    except SettingsError as error:
+        assert f"pip install 'blockful[{extra}]'" in str(error), error
+    else:
+        raise AssertionError(f'extra {extra} was not missed')
+print('all of it')
+"""
+
+
+def bare(program: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", HOOK + program], capture_output=True, text=True, check=False, timeout=250
+    )
+
+
+def test_learning_and_unlearning_run_without_chains_and_extras() -> None:
+    result = bare(IMPORTS + RUNS + REFUSES)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout == "all of it\n"
+
+
+@pytest.mark.parametrize("name", ABSENT)
+def test_an_import_of_what_is_not_there_fails_the_check(name: str) -> None:
+    result = bare(f"import {name}")
+    assert result.returncode != 0
+    assert f"{name} is not installed here" in result.stderr

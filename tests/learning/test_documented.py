@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What docs/learning.md shows works, and the examples are settings."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from importlib.metadata import EntryPoint, EntryPoints
+from pathlib import Path
+
+import pytest
+
+from blockful_py.learning import plugins
+from blockful_py.learning.federation import train_federation
+from blockful_py.pipeline.laboratory import Laboratory
+from blockful_py.pipeline.settings import Settings
+from tests.cli.commands import blockful
+
+ROOT = Path(__file__).resolve().parents[2]
+BLOCKS = re.findall(r"```(\w+)\n(.*?)```", (ROOT / "docs" / "learning.md").read_text(encoding="utf-8"), re.S)
+PYTHON = [text for language, text in BLOCKS if language == "python"]
+EXAMPLE, NETS, WINES = PYTHON
+OWN = {
+    "learning": {"model": "nets:TwoLayers", "dataset": "wines:load", "epochs": 8},
+    "federation": {"situation": "all_hold"},
+    "unlearning": {"classes": [1]},
+}
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder with the documented modules, on the import path."""
+    for text in (NETS, WINES):
+        name = re.match(r"# (\w+\.py)\n", text)
+        assert name is not None
+        (tmp_path / name[1]).write_text(text, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield tmp_path
+    for module in ("nets", "wines"):
+        sys.modules.pop(module, None)
+
+
+def test_the_example_runs() -> None:
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    result = subprocess.run(
+        [sys.executable, "-c", EXAMPLE],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment,
+        timeout=250,
+    )
+    assert result.returncode == 0, result.stderr
+    assert len(result.stdout.split(",")) == 20
+
+
+@pytest.mark.parametrize("text", [NETS, WINES], ids=["model", "data"])
+def test_ones_own_takes_twenty_lines(text: str) -> None:
+    assert len([line for line in text.splitlines() if line.strip()]) <= 20
+
+
+def test_ones_own_model_and_data_train_by_name(own: Path) -> None:
+    laboratory = Laboratory.of(Settings.parse(OWN))
+    assert laboratory.architecture.name == "nets:TwoLayers"
+    wave = next(iter(train_federation(laboratory.federation, laboratory.users)))
+    assert all(model.accuracy > 0.6 for model in wave)
+    (command,) = [text for language, text in BLOCKS if language == "sh"]
+    words = shlex.split(command.replace("\\\n", " "))
+    assert words[:3] == ["PYTHONPATH=.", "blockful", "train"]
+    outcome = blockful(own, "data", *words[3:])
+    assert outcome.status == 0, outcome.err
+    assert "'wines', all_hold" in outcome.out
+
+
+def test_a_package_offers_models_and_data_by_entry_points(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    offered = EntryPoints(
+        (
+            EntryPoint("two_layers", "nets:TwoLayers", "blockful.models"),
+            EntryPoint("wines", "wines:load", "blockful.datasets"),
+        )
+    )
+    monkeypatch.setattr(plugins, "entry_points", offered.select)
+    named = {**OWN, "learning": {"model": "two_layers", "dataset": "wines"}}
+    laboratory = Laboratory.of(Settings.parse(named))
+    assert laboratory.dataset.name == "wines"
+    assert plugins.known({"cnn": None}, "blockful.models") == ("cnn", "two_layers")
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.toml")), ids=lambda path: path.stem)
+def test_the_examples_are_settings(path: Path) -> None:
+    settings = Settings.load(path)
+    assert Settings.parse(settings.model_dump(mode="json")) == settings
+
+
+def test_the_documented_settings_are_settings() -> None:
+    (text,) = [text for language, text in BLOCKS if language == "toml"]
+    privacy = Settings.parse(tomllib.loads(text)).learning.privacy
+    assert privacy is not None and privacy.noise == 1.0

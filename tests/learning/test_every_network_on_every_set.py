@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every architecture trains an epoch of two steps on every data set that it fits, by name."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from blockful_py.learning.datasets import DataOptions, load_dataset
+from blockful_py.learning.datasets.registry import DATASETS
+from blockful_py.learning.evaluation import accuracy
+from blockful_py.learning.models import Architecture
+from blockful_py.learning.models.registry import MODELS
+from blockful_py.learning.streams import generator
+from blockful_py.learning.training import TrainingSettings, train
+from blockful_py.learning.weights import from_bytes, to_bytes
+from tests.learning import files
+from tests.learning.test_models import TINY_BERT
+
+CPU = torch.device("cpu")
+TEXTS = {"bert": TINY_BERT, "gcnn": {"embedding": 8, "maps": 8}}
+PAIRS = [
+    (model, dataset)
+    for model in sorted(MODELS)
+    for dataset in sorted(DATASETS)
+    if (model in TEXTS) == (dataset == "yahoo_answers")
+]
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Folders of tiny files by data set."""
+    base = tmp_path_factory.mktemp("sets")
+    return {name: str(files.write(base / name, name, 40, 10)) for name in files.TABLES}
+
+
+def test_no_network_and_no_data_set_is_left_out() -> None:
+    assert {model for model, _ in PAIRS} == set(MODELS)
+    assert {dataset for _, dataset in PAIRS} == set(DATASETS)
+
+
+@pytest.mark.parametrize(("model", "dataset"), PAIRS, ids=lambda name: name)
+def test_it_trains(model: str, dataset: str, folders: dict[str, str]) -> None:
+    options = DataOptions(folders.get(dataset), limit=6, text_length=12)
+    data = load_dataset(dataset, 0, CPU, options)
+    architecture = Architecture.of(model, data, TEXTS.get(model))
+    initial = architecture.initial(generator(0))
+    settings = TrainingSettings(epochs=1, batch=3, rate=0.01, weight_decay=0.1)
+    trained = train(architecture, initial, data.train, settings, generator(0))
+    assert all(not torch.equal(trained[name], initial[name]) for name in _learned(architecture, initial))
+    assert 0 <= accuracy(architecture, trained, data.test) <= 1
+    assert from_bytes(to_bytes(trained)).keys() == initial.keys()
+
+
+def _learned(architecture: Architecture, initial: object) -> list[str]:
+    """Weights that a step changes: all but those that start at zero and may see no gradient."""
+    module = architecture.module(initial, CPU)  # type: ignore[arg-type]
+    return [name for name, parameter in module.named_parameters() if bool(parameter.any())]

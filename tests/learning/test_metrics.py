@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn import metrics as sklearn_metrics
+
+from blockful_py.errors import LearningError
+from blockful_py.learning.data import Dataset
+from blockful_py.learning.evaluation import accuracy
+from blockful_py.learning.metrics import (
+    Predictions,
+    calibration_error,
+    confusion,
+    per_class_accuracy,
+    quality,
+)
+from blockful_py.learning.models import Architecture
+from blockful_py.learning.streams import generator
+from blockful_py.learning.training import TrainingSettings, train
+
+CLASSES = 4
+triples = st.lists(
+    st.tuples(st.integers(0, CLASSES - 1), st.integers(0, CLASSES - 1), st.floats(0.25, 1, width=32)),
+    min_size=1,
+    max_size=60,
+)
+
+
+def made_of(rows: list[tuple[int, int, float]]) -> Predictions:
+    labels, truth, confidence = zip(*rows, strict=True)
+    return Predictions(
+        torch.tensor(labels), torch.tensor(confidence, dtype=torch.float32), torch.tensor(truth), CLASSES
+    )
+
+
+@given(triples)
+def test_confusion_and_recall_are_those_of_scikit_learn(rows: list[tuple[int, int, float]]) -> None:
+    made = made_of(rows)
+    expected = sklearn_metrics.confusion_matrix(made.truth, made.labels, labels=range(CLASSES))
+    table = confusion(made)
+    assert table.tolist() == expected.tolist()
+    recall = sklearn_metrics.recall_score(
+        made.truth, made.labels, labels=range(CLASSES), average=None, zero_division=0
+    )
+    present = set(made.truth.tolist())
+    for label, share in enumerate(per_class_accuracy(table)):
+        assert (share is None) == (label not in present)
+        assert share is None or share == pytest.approx(recall[label])
+
+
+@given(triples)
+def test_the_calibration_error_is_its_definition(rows: list[tuple[int, int, float]]) -> None:
+    made, bins = made_of(rows), 15
+    total = 0.0
+    for b in range(bins):
+        inside = [row for row in rows if b / bins < row[2] <= (b + 1) / bins]
+        total += abs(sum((label == truth) - confidence for label, truth, confidence in inside))
+    assert calibration_error(made, bins) == pytest.approx(total / len(rows), abs=1e-6)
+
+
+def test_a_model_that_is_right_as_often_as_it_says_is_calibrated() -> None:
+    rows = [(0, 0, 0.75)] * 3 + [(0, 1, 0.75)]
+    assert calibration_error(made_of(rows)) == pytest.approx(0)
+    assert calibration_error(made_of([(0, 1, 1.0)])) == pytest.approx(1)
+
+
+def test_the_figures_of_a_model_agree(cnn: Architecture, digits: Dataset) -> None:
+    weights = train(cnn, cnn.initial(generator(0)), digits.train, TrainingSettings(epochs=2), generator(0))
+    found = quality(cnn, weights, digits.test)
+    assert found.accuracy == accuracy(cnn, weights, digits.test) > 0.8
+    assert sum(map(sum, found.confusion)) == len(digits.test)
+    assert sum(found.confusion[i][i] for i in range(10)) / len(digits.test) == pytest.approx(found.accuracy)
+    assert 0 <= found.calibration_error < 0.2
+    unseen = quality(cnn, weights, digits.test.without((3,)))
+    assert unseen.per_class[3] is None and unseen.per_class[4] == found.per_class[4]
+
+
+def test_no_samples_are_refused(cnn: Architecture, digits: Dataset) -> None:
+    with pytest.raises(LearningError, match="at least one sample"):
+        quality(cnn, cnn.initial(generator(0)), digits.test.only((99,)))
