@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a method costs, counted while it runs: sample passes, and the longest chain of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import torch
+from torch import nn
+
+FORWARD = Fraction(1, 3)
+"""Passes of a sample that goes forward only; forward and backward count 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """In sample passes.
+
+    Attributes:
+        passes: of all nodes together, at request time.
+        critical_path: of the longest chain of jobs that wait for each other: the time of the request
+            where every model has a machine of its own.
+        prepared: made when the models were published, for whatever request comes.
+    """
+
+    passes: float
+    critical_path: float
+    prepared: float = 0.0
+
+
+class Work:
+    """Passes of one job."""
+
+    def __init__(self) -> None:
+        self.passes = Fraction(0)
+
+    def trained(self, samples: int) -> None:
+        """Samples that went forward and backward."""
+        self.passes += samples
+
+    def watch(self, module: nn.Module) -> nn.Module:
+        """Counts whatever goes through the module from here on: 1 a sample where gradients are
+        recorded, else 1/3."""
+        module.register_forward_pre_hook(self._count)
+        return module
+
+    def _count(self, module: nn.Module, inputs: tuple[Any, ...]) -> None:
+        self.passes += len(inputs[0]) * (Fraction(1) if torch.is_grad_enabled() else FORWARD)
+
+
+class Meter:
+    """Adds up the jobs of a request.  Jobs of one name, as a rule a model's, run one after the other."""
+
+    def __init__(self) -> None:
+        self._total = Fraction(0)
+        self._prepared = Fraction(0)
+        self._finished: dict[str, Fraction] = {}
+
+    @contextmanager
+    def job(self, name: str, after: Iterable[str] = ()) -> Iterator[Work]:
+        """A job that waits for the jobs of the names in `after`, as far as they have been counted."""
+        work = Work()
+        yield work
+        began = max((self._finished.get(other, Fraction(0)) for other in (name, *after)), default=Fraction(0))
+        self._finished[name] = began + work.passes
+        self._total += work.passes
+
+    @contextmanager
+    def preparation(self) -> Iterator[Work]:
+        """A job that was done when the model was published."""
+        work = Work()
+        yield work
+        self._prepared += work.passes
+
+    def cost(self) -> Cost:
+        longest = max(self._finished.values(), default=Fraction(0))
+        return Cost(float(self._total), float(longest), float(self._prepared))

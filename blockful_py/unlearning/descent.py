@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A few steps of gradient descent on a loss of one's own: healing, distilling, fine-tuning."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from blockful_py.errors import SettingsError
+from blockful_py.learning.data import Samples
+from blockful_py.learning.weights import Weights, detached, require_finite
+
+Loss = Callable[[nn.Module, Samples], Tensor]
+"""A number to be made small, of a network and a batch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Descent:
+    """SGD with momentum; the rate falls from `rate` to `rate * final_share` along half a cosine.
+
+    Attributes:
+        clip: longest gradient (L2); longer ones are shortened to it.  None: never.
+
+    Raises SettingsError for a value that is out of range.
+    """
+
+    rate: float
+    momentum: float = 0.9
+    final_share: float = 0.1
+    clip: float | None = None
+
+    def __post_init__(self) -> None:
+        clip = 1.0 if self.clip is None else self.clip
+        if not (math.isfinite(self.rate) and self.rate > 0 and 0 <= self.momentum < 1) or not (
+            clip > 0 and 0 <= self.final_share <= 1
+        ):
+            raise SettingsError(
+                "rate and clip must be positive, momentum in [0, 1), final_share in [0, 1], "
+                f"not {self.rate}, {self.clip}, {self.momentum}, {self.final_share}."
+            )
+
+    def run(
+        self,
+        module: nn.Module,
+        loss: Loss,
+        batches: Sequence[Samples],
+        layers: Iterable[str] | None = None,
+        masks: Mapping[str, Tensor] | None = None,
+    ) -> None:
+        """One step a batch, in place.
+
+        Args:
+            layers: names of the parameters that may move; all unless given.
+            masks: by name, 1 where a parameter may move and 0 where not.
+        """
+        wanted = None if layers is None else set(layers)
+        moving = {n: p for n, p in module.named_parameters() if wanted is None or n in wanted}
+        speed = {name: torch.zeros_like(parameter) for name, parameter in moving.items()}
+        for step, batch in enumerate(batches):
+            found = torch.autograd.grad(loss(module, batch), list(moving.values()), allow_unused=True)
+            gradients = {
+                name: torch.zeros_like(moving[name]) if gradient is None else gradient
+                for name, gradient in zip(moving, found, strict=True)
+            }
+            scale = self._scale(gradients.values())
+            rate = self._rate(step, len(batches))
+            with torch.no_grad():
+                for name, parameter in moving.items():
+                    gradient = gradients[name] * scale
+                    if masks is not None:
+                        gradient = gradient * masks[name]
+                    speed[name].mul_(self.momentum).add_(gradient)
+                    parameter.sub_(speed[name], alpha=rate)
+
+    def _scale(self, gradients: Iterable[Tensor]) -> float:
+        if self.clip is None:
+            return 1.0
+        norm = math.sqrt(sum(float(gradient.double().square().sum()) for gradient in gradients))
+        return min(1.0, self.clip / max(norm, 1e-12))
+
+    def _rate(self, step: int, steps: int) -> float:
+        along = 0.5 * (1 + math.cos(math.pi * step / max(1, steps - 1)))
+        return self.rate * (self.final_share + (1 - self.final_share) * along)
+
+
+def batches_of(samples: Samples, size: int, steps: int, stream: torch.Generator) -> list[Samples]:
+    """`steps` batches of `size` samples (all, where there are fewer); every sample comes once before
+    any comes again."""
+    taken = min(size, len(samples))
+    order = _endless(len(samples), stream)
+    return [samples.at(torch.tensor([next(order) for _ in range(taken)])) for _ in range(steps)]
+
+
+def epochs_of(samples: Samples, size: int, epochs: int, stream: torch.Generator) -> list[Samples]:
+    """Shuffled batches of `size` samples, the last one of each epoch short."""
+    return [
+        samples.at(rows)
+        for _ in range(epochs)
+        for rows in torch.split(torch.randperm(len(samples), generator=stream), size)
+    ]
+
+
+def weights_of(module: nn.Module, whose: str) -> Weights:
+    """The module's weights, on the CPU.  Raises LearningError unless they are finite."""
+    weights = detached({name: tensor.cpu() for name, tensor in module.state_dict().items()})
+    require_finite(weights, whose)
+    return weights
+
+
+def _endless(count: int, stream: torch.Generator) -> Iterator[int]:
+    while True:
+        yield from torch.randperm(count, generator=stream).tolist()

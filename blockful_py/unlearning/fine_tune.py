@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fine-tuning of the last layers on what is retained (paper, section Experiments, tables on CIFAR-100)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from time import perf_counter
+from typing import ClassVar
+
+from torch import nn
+from torch.nn import functional
+
+from blockful_py.errors import SettingsError
+from blockful_py.learning.streams import generator
+from blockful_py.learning.weights import Weights
+from blockful_py.types import Paradigm
+from blockful_py.unlearning.cost import Meter, Work
+from blockful_py.unlearning.descent import Descent, epochs_of, weights_of
+from blockful_py.unlearning.forget import Level
+from blockful_py.unlearning.method import Need, Outcome, Review, Step, outcome_of, require_level, steps_of
+from blockful_py.unlearning.task import UnlearningTask
+
+
+@dataclass(frozen=True, slots=True)
+class FineTune:
+    """Every affected owner trains the last layers of its own model on its retained data, with a large
+    rate, all at once: `theta_last = argmin L(w_y, D_y without the forgotten)`, the other layers frozen.
+
+    The paper calls it ineffective: the features stay as they are.
+
+    Attributes:
+        epochs, rate, batch: of the training; momentum 0.9, gradients clipped at 5.
+        layers: modules with parameters of their own that move, from the end.
+    """
+
+    epochs: int = 5
+    rate: float = 0.2
+    batch: int = 32
+    layers: int = 1
+    name: ClassVar[str] = "fine_tune"
+    paradigms: ClassVar[frozenset[Paradigm]] = frozenset({Paradigm.PARALLEL, Paradigm.SEQUENTIAL})
+    needs: ClassVar[frozenset[Need]] = frozenset({Need.START_DATA, Need.DESCENDANT_DATA})
+    levels: ClassVar[frozenset[Level]] = frozenset(Level)
+    review: ClassVar[Review] = Review.REMEASURED
+
+    def __post_init__(self) -> None:
+        if min(self.epochs, self.batch, self.layers) < 1:
+            raise SettingsError(
+                "epochs, batch and layers must be at least 1, "
+                f"not {self.epochs}, {self.batch}, {self.layers}."
+            )
+        self._descent()
+
+    def unlearn(self, task: UnlearningTask) -> Outcome:
+        require_level(self, task)
+        began = perf_counter()
+        meter = Meter()
+        weights = {}
+        for name in task.affected():
+            with meter.job(name) as work:
+                weights[name] = self._tuned(task, name, work)
+        return outcome_of(task, weights, meter.cost(), {"fine_tune": perf_counter() - began})
+
+    def steps(self, task: UnlearningTask) -> Iterator[Step]:
+        return steps_of(self.unlearn(task))
+
+    def _tuned(self, task: UnlearningTask, name: str, work: Work) -> Weights:
+        model, retained = task.models[name], task.retained(name)
+        if not len(retained):
+            return model.weights
+        module = work.watch(task.architecture.module(model.weights, retained.x.device).train())
+        stream = generator(task.seed, self.name, model.user, model.round)
+        self._descent().run(
+            module,
+            lambda network, batch: functional.cross_entropy(network(batch.x), batch.y),
+            epochs_of(retained, self.batch, self.epochs, stream),
+            layers=last_layers(module, self.layers),
+        )
+        return weights_of(module, f"the fine-tuned model {name!r}")
+
+    def _descent(self) -> Descent:
+        return Descent(self.rate, momentum=0.9, clip=5.0)
+
+
+def last_layers(module: nn.Module, count: int) -> list[str]:
+    """Names of the parameters of the last `count` modules that have some of their own."""
+    owning = [name for name, part in module.named_modules() if list(part.parameters(recurse=False))]
+    chosen = owning[-count:]
+    return [
+        f"{name}.{key}" if name else key
+        for name in chosen
+        for key, _ in module.get_submodule(name).named_parameters(recurse=False)
+    ]

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The diagonal of the Fisher information, and dampening of the weights that stand out in it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from blockful_py.learning.data import Samples
+from blockful_py.learning.models import Architecture
+from blockful_py.learning.weights import Weights
+from blockful_py.unlearning.cost import Work
+
+Fisher = Mapping[str, Tensor]
+"""One non-negative number a parameter, on the CPU."""
+
+
+def fisher(architecture: Architecture, weights: Weights, samples: Samples, batch: int, work: Work) -> Fisher:
+    """`F = mean over batches B of (grad L(w, B))^2`, L the mean cross-entropy with the true labels, in
+    evaluation mode (as the code of arXiv 2308.07707 and 2408.08493 computes it)."""
+    module = work.watch(architecture.module(weights, samples.x.device).eval())
+    parameters = dict(module.named_parameters())
+    total = {name: torch.zeros_like(parameter) for name, parameter in parameters.items()}
+    parts = torch.split(torch.arange(len(samples)), batch)
+    for rows in parts:
+        chosen = samples.at(rows)
+        loss = functional.cross_entropy(module(chosen.x), chosen.y)
+        for name, gradient in zip(total, torch.autograd.grad(loss, list(parameters.values())), strict=True):
+            total[name] += gradient.square()
+    return {name: (squares / len(parts)).cpu() for name, squares in total.items()}
+
+
+def merged(matrices: Collection[Fisher]) -> Fisher:
+    """Element-wise largest."""
+    listed = list(matrices)
+    largest = dict(listed[0])
+    for other in listed[1:]:
+        largest = {name: torch.maximum(values, other[name]) for name, values in largest.items()}
+    return largest
+
+
+def dampened(
+    weights: Weights,
+    forgotten: Fisher,
+    everything: Fisher,
+    selection: float,
+    dampening: float,
+    names: Collection[str],
+) -> Weights:
+    """`w_i min(lambda F_i / F^f_i, 1)` where `F^f_i > alpha F_i`; the other weights stay (arXiv
+    2308.07707, eq. 4 and 5).  A copy.
+
+    Args:
+        selection, dampening: alpha, lambda.
+        names: parameters that may change.
+    """
+    changed = {name: tensor.clone() for name, tensor in weights.items()}
+    for name in names:
+        chosen = forgotten[name] > selection * everything[name]
+        factor = (dampening * everything[name] / forgotten[name].clamp(min=1e-30)).clamp(max=1.0)
+        changed[name] = torch.where(chosen, changed[name] * factor, changed[name])
+    return changed

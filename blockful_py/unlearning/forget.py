@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is to be forgotten: classes, everything of a client, or single samples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+import torch
+from torch import Tensor
+
+from blockful_py.errors import UnlearningError
+from blockful_py.learning.data import Samples, UserData
+
+
+class Level(StrEnum):
+    """What a request is about (paper, section Experiments; three levels)."""
+
+    CLASS = "class"
+    """All samples of the classes, whoever holds them."""
+
+    CLIENT = "client"
+    """All samples of the users."""
+
+    SAMPLE = "sample"
+    """Single samples of users."""
+
+
+@dataclass(frozen=True, slots=True)
+class Forget:
+    """Made by `of_classes`, `of_clients` or `of_samples`; ascending, each once.
+
+    Attributes:
+        classes: labels (level class).
+        clients: users by index (level client).
+        samples: user and row, from 0, in that user's training data (level sample).
+
+    Raises UnlearningError when there is nothing to forget, or something of another level.
+    """
+
+    level: Level
+    classes: tuple[int, ...] = ()
+    clients: tuple[int, ...] = ()
+    samples: tuple[tuple[int, int], ...] = ()
+
+    def __post_init__(self) -> None:
+        named = {Level.CLASS: self.classes, Level.CLIENT: self.clients, Level.SAMPLE: self.samples}
+        if not named[self.level]:
+            raise UnlearningError(f"a request needs at least one {self.level} to forget.")
+        if sum(map(bool, named.values())) > 1:
+            raise UnlearningError("a request forgets classes, clients or samples: name one kind alone.")
+
+    @classmethod
+    def of_classes(cls, labels: Iterable[int]) -> Forget:
+        return cls(Level.CLASS, classes=tuple(sorted(set(labels))))
+
+    @classmethod
+    def of_clients(cls, users: Iterable[int]) -> Forget:
+        return cls(Level.CLIENT, clients=tuple(sorted(set(users))))
+
+    @classmethod
+    def of_samples(cls, samples: Iterable[tuple[int, int]]) -> Forget:
+        return cls(Level.SAMPLE, samples=tuple(sorted(set(samples))))
+
+    def owners(self) -> tuple[int, ...]:
+        """Users that are named, by index; none at level class."""
+        return tuple(sorted({*self.clients, *(user for user, _ in self.samples)}))
+
+    def rows(self, user: int) -> tuple[int, ...]:
+        """Rows of a user that are named; none at the other levels."""
+        return tuple(row for owner, row in self.samples if owner == user)
+
+    def forgotten(self, user: UserData) -> Samples:
+        """What a user is to forget of its training data: the forget set."""
+        return user.train.at(self._mask(user))
+
+    def retained(self, user: UserData) -> Samples:
+        """What a user keeps of its training data: the retain set."""
+        return user.train.at(~self._mask(user))
+
+    def __str__(self) -> str:
+        """For example `class 3, 8`, `client 5` or `sample 5:17` (user 5, row 17)."""
+        pairs = (f"{user}:{row}" for user, row in self.samples)
+        return f"{self.level} {', '.join((*map(str, (*self.classes, *self.clients)), *pairs))}"
+
+    def _mask(self, user: UserData) -> Tensor:
+        labels = user.train.y
+        if self.level is Level.CLASS:
+            return torch.isin(labels, torch.tensor(self.classes, dtype=labels.dtype, device=labels.device))
+        mask = torch.zeros(len(labels), dtype=torch.bool, device=labels.device)
+        if user.index in self.clients:
+            mask[:] = True
+        mask[list(self.rows(user.index))] = True
+        return mask

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parallel unlearning by passing the starts' changes through the graph (paper, algorithm 1)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from time import perf_counter
+from typing import ClassVar
+
+import numpy as np
+from torch.nn import functional
+
+from blockful_py.errors import SettingsError, UnlearningError
+from blockful_py.graph import PathWeights, depth_bound, path_weights, single_reference_models
+from blockful_py.learning.streams import generator
+from blockful_py.learning.weights import Vector, Weights
+from blockful_py.types import Paradigm
+from blockful_py.unlearning.cost import Meter, Work
+from blockful_py.unlearning.descent import Descent, batches_of, weights_of
+from blockful_py.unlearning.forget import Level
+from blockful_py.unlearning.method import Need, Outcome, Review, Step, require_level, steps_of
+from blockful_py.unlearning.propagation import delta, moved, passed_change, propagate
+from blockful_py.unlearning.retraining import retrain_model
+from blockful_py.unlearning.task import UnlearningTask
+
+STARTS = ("retrained", "ascended")
+ASCENT_BATCH = 32
+
+
+@dataclass(frozen=True, slots=True)
+class GradientAscent:
+    """The owners of the starts train them again without what is forgotten; every descendant moves by
+    `alpha C[y] delta` (eq. 7 and 8), all at once, unless that is at most epsilon long.
+
+    The paper calls the passed difference of weights an ascending gradient, hence the name.  With
+    `start="ascended"` the starts do climb: `w'_s = w_s + rate grad min(L(w_s, forget set), ln classes)`,
+    step by step, until the loss is that of a guess (after Halimi et al., arXiv 2207.05521, who bound
+    the distance instead).
+
+    Attributes:
+        alpha: discount factor of eq. 7.
+        epsilon: threshold on the L2 norm of an update.
+        start: "retrained" (the paper's) or "ascended".
+        ascent_steps, ascent_rate: of an ascended start; a step takes 32 samples.
+    """
+
+    alpha: float = 1.0
+    epsilon: float = 0.0
+    start: str = "retrained"
+    ascent_steps: int = 50
+    ascent_rate: float = 0.02
+    name: ClassVar[str] = "gradient_ascent"
+    paradigms: ClassVar[frozenset[Paradigm]] = frozenset({Paradigm.PARALLEL, Paradigm.SEQUENTIAL})
+    needs: ClassVar[frozenset[Need]] = frozenset({Need.START_DATA})
+    levels: ClassVar[frozenset[Level]] = frozenset(Level)
+    review: ClassVar[Review] = Review.RECOMPUTED
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.alpha) and self.alpha > 0):
+            raise SettingsError(f"alpha must be positive, not {self.alpha}.")
+        if not (np.isfinite(self.epsilon) and self.epsilon >= 0):
+            raise SettingsError(f"epsilon must be at least 0, not {self.epsilon}.")
+        if self.start not in STARTS:
+            raise SettingsError(f"start must be {' or '.join(STARTS)}, not {self.start!r}.")
+        if self.ascent_steps < 1 or not (np.isfinite(self.ascent_rate) and self.ascent_rate > 0):
+            raise SettingsError(
+                "ascent_steps must be at least 1 and ascent_rate positive, "
+                f"not {self.ascent_steps} and {self.ascent_rate}."
+            )
+
+    def unlearn(self, task: UnlearningTask) -> Outcome:
+        require_level(self, task)
+        return self.run(task, Meter())
+
+    def run(self, task: UnlearningTask, meter: Meter) -> Outcome:
+        """`unlearn`, counted by a meter that others use too."""
+        began = perf_counter()
+        paths = path_weights(task.graph, task.starts)
+        weighed = perf_counter()
+        starts, deltas = self._updated_starts(task, paths, meter)
+        started = perf_counter()
+        passed = propagate(task.weights(paths.descendants), paths, deltas, self.alpha, self.epsilon)
+        ended = perf_counter()
+        depth = task.graph.depth(task.starts)
+        new = {**starts, **passed.weights}
+        longest_change = max(
+            float(np.sqrt(np.square(change, dtype=np.float64).sum())) for change in deltas.values()
+        )
+        return Outcome(
+            weights={name: new[name] for name in task.affected() if name in new},
+            skipped=passed.skipped,
+            path_weights=paths,
+            depth_bound=depth_bound(
+                self.alpha * longest_change, self.epsilon, single_reference_models(task.graph, task.starts)
+            ),
+            depth_observed=max(depth[name].longest for name in new),
+            seconds={
+                "path_weights": weighed - began,
+                "starts": started - weighed,
+                "propagate": ended - started,
+            },
+            cost=meter.cost(),
+        )
+
+    def steps(self, task: UnlearningTask) -> Iterator[Step]:
+        return steps_of(self.unlearn(task))
+
+    def _updated_starts(
+        self, task: UnlearningTask, paths: PathWeights, meter: Meter
+    ) -> tuple[dict[str, Weights], dict[str, Vector]]:
+        """New weights and change of every start, in topological order.
+
+        Where a start inherits from another, its references are first brought to the state that the
+        earlier starts' changes give them, so that its own change is its total change.
+        """
+        row = dict(zip(paths.names, paths.matrix, strict=True))
+        starts: dict[str, Weights] = {}
+        deltas: dict[str, Vector] = {}
+        for name in task.affected():
+            if name not in task.starts:
+                continue
+            passed = {
+                reference: moved(
+                    task.models[reference].weights,
+                    passed_change(row[reference], paths.starts, deltas, self.alpha),
+                )
+                for reference in task.graph.references(name)
+                if reference in row and reference not in starts
+            }
+            with meter.job(name, after=starts.keys() & set(task.graph.ancestors([name]))) as work:
+                starts[name] = (
+                    retrain_model(task, name, {**starts, **passed}, work)
+                    if self.start == "retrained"
+                    else self._ascended(task, name, work)
+                )
+            deltas[name] = delta(task.models[name].weights, starts[name])
+        return starts, deltas
+
+    def _ascended(self, task: UnlearningTask, name: str, work: Work) -> Weights:
+        model, forgotten = task.models[name], task.forgotten(name)
+        if not len(forgotten):
+            raise UnlearningError(
+                f"user {model.user}, who owns {name!r}, holds nothing of {task.forget}: there is no loss to "
+                'climb; use start = "retrained".'
+            )
+        guess = math.log(task.architecture.class_count)
+        stream = generator(task.seed, "ascent", model.user, model.round)
+        module = work.watch(task.architecture.module(model.weights, forgotten.x.device).train())
+        Descent(self.ascent_rate, momentum=0.0, final_share=1.0).run(
+            module,
+            lambda network, batch: -functional.cross_entropy(network(batch.x), batch.y).clamp(max=guess),
+            batches_of(forgotten, ASCENT_BATCH, self.ascent_steps, stream),
+        )
+        return weights_of(module, f"the ascended model {name!r}")

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The output layer of a network, its features, and what it looks like when classes are taken out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor, nn
+
+from blockful_py.errors import UnlearningError
+from blockful_py.learning.models import Architecture
+from blockful_py.learning.weights import Weights
+
+SILENT = -5.0
+"""Bias of a class that is taken out."""
+
+
+def output_layer(module: nn.Module, class_count: int) -> tuple[str, nn.Linear]:
+    """Name and module of the last linear layer, which has one output a class.
+
+    Raises:
+        UnlearningError: the network has none.
+    """
+    found = [(name, part) for name, part in module.named_modules() if isinstance(part, nn.Linear)]
+    if not found or found[-1][1].out_features != class_count:
+        raise UnlearningError(
+            f"a network is expected to end in a linear layer with {class_count} outputs; "
+            f"{type(module).__name__} does not."
+        )
+    return found[-1]
+
+
+def neutralised(architecture: Architecture, weights: Weights, classes: Collection[int]) -> Weights:
+    """`w_f = 0, b_f = -5` in the output layer for every class f: a copy; the rest stays."""
+    name, layer = output_layer(architecture.module(weights, torch.device("cpu")), architecture.class_count)
+    changed = {key: tensor.clone() for key, tensor in weights.items()}
+    rows = sorted(classes)
+    changed[f"{name}.weight"][rows] = 0.0
+    if layer.bias is not None:
+        changed[f"{name}.bias"][rows] = SILENT
+    return changed
+
+
+@contextmanager
+def seen_by(layer: nn.Module) -> Iterator[list[Tensor]]:
+    """Inputs of a layer, as they come."""
+    seen: list[Tensor] = []
+
+    def keep(_: nn.Module, inputs: tuple[Tensor, ...]) -> None:
+        seen.append(inputs[0])
+
+    hook = layer.register_forward_pre_hook(keep)
+    try:
+        yield seen
+    finally:
+        hook.remove()
+
+
+@contextmanager
+def said_by(layer: nn.Module) -> Iterator[list[Tensor]]:
+    """Outputs of a layer, as they come."""
+    said: list[Tensor] = []
+
+    def keep(_: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> None:
+        said.append(output)
+
+    hook = layer.register_forward_hook(keep)
+    try:
+        yield said
+    finally:
+        hook.remove()

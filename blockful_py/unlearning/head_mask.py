@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The honest control: classes are taken out of the output layer, and nothing is forgotten."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from time import perf_counter
+from typing import ClassVar
+
+from blockful_py.types import Paradigm
+from blockful_py.unlearning.cost import Meter
+from blockful_py.unlearning.forget import Level
+from blockful_py.unlearning.head import neutralised
+from blockful_py.unlearning.method import Need, Outcome, Review, Step, outcome_of, require_level, steps_of
+from blockful_py.unlearning.task import UnlearningTask
+
+
+@dataclass(frozen=True, slots=True)
+class HeadMask:
+    """`w_f = 0, b_f = -5` in the output layer of every affected model.
+
+    AD_f is 0 and the features know everything: an audit must flag it, and no member signs it.
+    """
+
+    name: ClassVar[str] = "head_mask"
+    paradigms: ClassVar[frozenset[Paradigm]] = frozenset({Paradigm.PARALLEL, Paradigm.SEQUENTIAL})
+    needs: ClassVar[frozenset[Need]] = frozenset()
+    levels: ClassVar[frozenset[Level]] = frozenset({Level.CLASS})
+    review: ClassVar[Review] = Review.NONE
+
+    def unlearn(self, task: UnlearningTask) -> Outcome:
+        require_level(self, task)
+        began = perf_counter()
+        weights = {
+            name: neutralised(task.architecture, task.models[name].weights, task.classes)
+            for name in task.affected()
+        }
+        return outcome_of(task, weights, Meter().cost(), {"mask": perf_counter() - began})
+
+    def steps(self, task: UnlearningTask) -> Iterator[Step]:
+        return steps_of(self.unlearn(task))

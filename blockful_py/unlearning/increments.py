@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Clean increments: what each model's own training would have added without what is forgotten."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from statistics import median
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockful_py.errors import UnlearningError
+from blockful_py.learning.streams import generator
+from blockful_py.learning.training import train
+from blockful_py.learning.weights import Weights, flatten
+from blockful_py.unlearning.cost import Work
+from blockful_py.unlearning.retraining import aggregate_of
+from blockful_py.unlearning.task import UnlearningTask
+
+Change = NDArray[np.float64]
+"""A change of all floating-point weights, as a vector."""
+
+
+def holders(task: UnlearningTask) -> tuple[str, ...]:
+    """Affected models and their ancestors that were trained on what is to be forgotten, in topological
+    order; ancestors that inherit from nobody are left out (see `CleanIncrements`).
+
+    Raises:
+        UnlearningError: the weights of one, or of its references, or its owner's data are not there.
+    """
+    affected = set(task.affected())
+    above = set(task.graph.ancestors(task.starts)) | set(task.graph.ancestors(affected))
+    found = []
+    for name in task.graph.topological_order():
+        if name not in affected and (name not in above or not task.graph.references(name)):
+            continue
+        needed = (name, *task.graph.references(name))
+        missing = [other for other in needed if other not in task.models]
+        if missing or task.models[name].user not in task.users:
+            raise UnlearningError(
+                f"clean increments need all ancestors of the affected models, with their owners' data: "
+                f"{', '.join(missing) or f'the data of user {task.models[name].user}'} is not there."
+            )
+        if len(task.forgotten(name)):
+            found.append(name)
+    return tuple(found)
+
+
+def clean_increment(task: UnlearningTask, name: str, work: Work) -> Change:
+    """`d_j = Train(agg_j, D_j without the forgotten) - w_j`: the whole recipe, from the published
+    references' mean, with a seed of its own; a client that keeps nothing leaves agg_j."""
+    model, retained = task.models[name], task.retained(name)
+    start = aggregate_of(task, name, {})
+    clean: Weights = start
+    if len(retained):
+        work.trained(model.training.epochs * len(retained))
+        stream = generator(task.seed, "clean", model.user, model.round)
+        clean = train(task.architecture, start, retained, model.training, stream)
+    return vector(clean) - vector(model.weights)
+
+
+def clipped(changes: Mapping[str, Change], limit: float) -> dict[str, Change]:
+    """`d_j min(1, limit * median_k |d_k| / |d_j|)`, norms L2."""
+    norms = {name: float(np.sqrt(np.square(change).sum())) for name, change in changes.items()}
+    longest = limit * median(norms.values())
+    return {
+        name: change * (longest / norms[name]) if norms[name] > longest else change
+        for name, change in changes.items()
+    }
+
+
+def passed_on(task: UnlearningTask, changes: Mapping[str, Change]) -> dict[str, Change]:
+    """`P_y = (1/N_y) sum over references j of (d_j + P_j)`, P = 0 at the roots: in one pass over the graph.
+
+    `U_y = d_y + P_y` is `sum_j C[y, j] d_j` with C over all models, `C[j, j] = 1`.  For all models that
+    have weights; where nothing reaches a model, P is 0.
+    """
+    size = len(vector(task.initial))
+    total: dict[str, Change] = {}
+    passed: dict[str, Change] = {}
+    for name in task.graph.topological_order():
+        if name not in task.models:
+            continue
+        references = task.graph.references(name)
+        received = np.zeros(size)
+        for reference in references:
+            if reference in total:
+                received += total[reference] / len(references)
+        passed[name] = received
+        total[name] = received + changes[name] if name in changes else received
+    return passed
+
+
+def vector(weights: Weights) -> Change:
+    """Float64."""
+    return flatten(weights).astype(np.float64)

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Forgotten samples for the methods that look at them again at every model."""
+
+from __future__ import annotations
+
+from blockful_py.errors import UnlearningError
+from blockful_py.learning.data import Samples, pooled
+from blockful_py.unlearning.task import UnlearningTask
+
+
+def lent(task: UnlearningTask, name: str) -> Samples:
+    """What a model's owner is to forget; where it holds nothing of that, what the owners of the starts
+    above the model lend it.
+
+    Raises:
+        UnlearningError: they hold nothing either.
+    """
+    own = task.forgotten(name)
+    if len(own):
+        return own
+    above = {name, *task.graph.ancestors([name])}
+    lenders = dict.fromkeys(task.models[start].user for start in task.starts if start in above)
+    found = pooled(task.forget.forgotten(task.users[user]) for user in lenders)
+    if not len(found):
+        raise UnlearningError(
+            f"neither the owner of {name!r} nor those of the starts above it hold anything of {task.forget}: "
+            "start from a model of somebody who does."
+        )
+    return found

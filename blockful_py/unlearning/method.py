@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every unlearning method looks like from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Protocol
+
+from blockful_py.errors import UnlearningError
+from blockful_py.graph import PathWeights
+from blockful_py.learning.weights import Weights
+from blockful_py.types import Paradigm
+from blockful_py.unlearning.cost import Cost
+from blockful_py.unlearning.forget import Level
+from blockful_py.unlearning.task import UnlearningTask
+
+
+class Need(StrEnum):
+    """What a method asks of the users when a request comes."""
+
+    START_DATA = "start_data"
+    """The owners of the starts compute on their data."""
+
+    DESCENDANT_DATA = "descendant_data"
+    """The owners of all affected models compute on their data."""
+
+    HOLDERS_DATA = "holders_data"
+    """So do the owners of all models, affected or not, that were trained on what is to be forgotten."""
+
+    FORGOTTEN_DATA = "forgotten_data"
+    """Owners that hold nothing of what is to be forgotten get some of it from the starts' owners."""
+
+    PROXY_DATA = "proxy_data"
+    """Labelled samples that belong to no user."""
+
+    PUBLISHED_FISHER = "published_fisher"
+    """The diagonal of the Fisher information, published with every model."""
+
+    STORED_INCREMENTS = "stored_increments"
+    """Increments that were made and stored when the models were published."""
+
+
+class Review(StrEnum):
+    """How a committee member checks a method's results before it signs."""
+
+    RECOMPUTED = "recomputed"
+    """It computes every new weight itself, bit for bit, from the old weights and from what the owners of
+    the starts announce.  Sound at every level."""
+
+    REMEASURED = "remeasured"
+    """It measures AD_f and AD_r again on public test data.  At the levels client and sample no public
+    data shows whether a model has forgotten, so there the results are refused."""
+
+    NONE = "none"
+    """It refuses."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Step:
+    """One model's new weights, and the seconds it took to make them."""
+
+    name: str
+    weights: Weights
+    seconds: float
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What a method did.
+
+    Attributes:
+        weights: new weights of every model that changed, in topological order, on the CPU.
+        skipped: L2 norm of the update of each descendant that was left alone (at most epsilon).
+        path_weights: C of eq. 8, where the method passes changes of the starts.
+        depth_bound: depth of theorem 1; None where nothing is ever cut.
+        depth_observed: longest path from a start to a model that changed.
+        seconds: wall time by stage.
+        cost: sample passes, as counted.
+    """
+
+    weights: Mapping[str, Weights]
+    depth_observed: int
+    seconds: Mapping[str, float]
+    cost: Cost
+    skipped: Mapping[str, float] = field(default_factory=dict)
+    path_weights: PathWeights | None = None
+    depth_bound: int | None = None
+
+
+class Method(Protocol):
+    """An unlearning method.
+
+    Attributes:
+        name: as in settings and requests.
+        paradigms: committee paradigms that its results can be written in.
+        needs: what it asks of users.
+        levels: what it can forget.
+        review: how members check its results.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def paradigms(self) -> frozenset[Paradigm]: ...
+
+    @property
+    def needs(self) -> frozenset[Need]: ...
+
+    @property
+    def levels(self) -> frozenset[Level]: ...
+
+    @property
+    def review(self) -> Review: ...
+
+    def unlearn(self, task: UnlearningTask) -> Outcome:
+        """All new weights at once.
+
+        Raises:
+            UnlearningError: the method cannot forget at this level, or the task lacks what it needs.
+        """
+        ...
+
+    def steps(self, task: UnlearningTask) -> Iterator[Step]:
+        """The same weights model by model, in topological order; each may be committed before the next
+        is asked for."""
+        ...
+
+
+def require_level(method: Method, task: UnlearningTask) -> None:
+    """Raise UnlearningError unless the method can forget at the task's level."""
+    if task.forget.level not in method.levels:
+        able = ", ".join(sorted(method.levels))
+        raise UnlearningError(
+            f"method {method.name!r} forgets at level {able}, not at level {task.forget.level}: "
+            "choose another method, e.g. retrain."
+        )
+
+
+def outcome_of(
+    task: UnlearningTask, weights: Mapping[str, Weights], cost: Cost, seconds: Mapping[str, float]
+) -> Outcome:
+    """The outcome of a method that passes no changes of the starts."""
+    depth = task.graph.depth(task.starts)
+    return Outcome(
+        weights={name: weights[name] for name in task.affected() if name in weights},
+        depth_observed=max(depth[name].longest for name in weights),
+        seconds=seconds,
+        cost=cost,
+    )
+
+
+def steps_of(outcome: Outcome) -> Iterator[Step]:
+    """Steps of a method that makes all weights at once; each is given an equal part of its time."""
+    each = sum(outcome.seconds.values()) / len(outcome.weights)
+    for name, weights in outcome.weights.items():
+        yield Step(name, weights, each)

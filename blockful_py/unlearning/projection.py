@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Takes directions out of the layer that makes the features."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import torch
+from torch import Tensor, nn
+
+from blockful_py.errors import UnlearningError
+from blockful_py.learning.data import Samples
+from blockful_py.learning.weights import Weights
+from blockful_py.unlearning.head import output_layer, said_by
+
+
+def penultimate_layer(module: nn.Module, class_count: int) -> tuple[str, nn.Module]:
+    """Name and module of the last linear or convolutional layer whose outputs feed the output layer.
+
+    Raises:
+        UnlearningError: there is none with as many outputs as the output layer has inputs.
+    """
+    head, layer = output_layer(module, class_count)
+    found = [
+        (name, part)
+        for name, part in module.named_modules()
+        if isinstance(part, nn.Linear | nn.Conv2d)
+        and name != head
+        and part.weight.shape[0] == layer.in_features
+    ]
+    if not found:
+        raise UnlearningError(
+            f"no layer of {type(module).__name__} says the {layer.in_features} features of its output layer: "
+            "they cannot be projected; choose clean_increments."
+        )
+    return found[-1]
+
+
+def class_means(module: nn.Module, layer: nn.Module, samples: Samples) -> dict[int, Tensor]:
+    """By class, the mean of what a layer says, over samples and places: float64 (d,)."""
+    with torch.no_grad(), said_by(layer) as said:
+        module(samples.x)
+    features = said[0].double().flatten(2).mean(2) if said[0].dim() > 2 else said[0].double()  # (n, d)
+    return {label: features[samples.y == label].mean(0) for label in samples.classes()}
+
+
+def direction_beyond(mean: Tensor, span: Iterable[Tensor]) -> Tensor:
+    """`v = (mu - P mu) / |mu - P mu|`, P the projection on the span of the others."""
+    basis = torch.linalg.qr(torch.stack(list(span), 1)).Q  # (d, k)
+    beyond = mean - basis @ (basis.T @ mean)
+    direction: Tensor = beyond / beyond.norm().clamp(min=1e-12)
+    return direction
+
+
+def without_direction(weights: Weights, layer: str, direction: Tensor) -> Weights:
+    """`W <- (I - v v^T) W` over the outputs of a layer, and its bias likewise: a copy."""
+    changed = dict(weights)
+    for key in (f"{layer}.weight", f"{layer}.bias"):
+        if key in changed:
+            rows = (
+                changed[key].double().flatten(1) if changed[key].dim() > 1 else changed[key].double()[:, None]
+            )
+            less = rows - torch.outer(direction, direction @ rows)
+            changed[key] = less.reshape(changed[key].shape).to(changed[key].dtype)
+    return changed

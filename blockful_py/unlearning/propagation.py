@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Passing the starts' changes to their descendants (paper, eq. 7 and 8): pure, and the same bits
+wherever it is recomputed, so that a committee member can check it before signing.
+
+Everything is products and sums of float32 arrays, element by element and term by term in the order of the
+starts: IEEE 754 fixes each result.  Matrix products and fused multiply-adds are faster and are not used,
+since their order and rounding differ between machines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from blockful_py.errors import UnlearningError
+from blockful_py.graph import PathWeights
+from blockful_py.learning.weights import Vector, Weights, flatten, unflatten, with_sound_variances
+
+BLOCK = 2**16
+"""Numbers that are passed at once: what a few arrays of them take fits a processor's cache."""
+
+Term = tuple[np.float32, Vector]
+"""`alpha C[y, k]` and `delta_k`."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Propagation:
+    """New weights of the descendants that changed, and the update norms of those that did not."""
+
+    weights: Mapping[str, Weights]
+    skipped: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Passing:
+    """What is to be passed to each descendant; needs no descendant's weights.
+
+    Attributes:
+        terms: of the descendants that change.
+        skipped: update norms of the others.
+    """
+
+    terms: Mapping[str, tuple[Term, ...]]
+    skipped: Mapping[str, float]
+
+
+def delta(old: Weights, new: Weights) -> Vector:
+    """`grad theta_s = w'_s - w_s`, float32, as a vector."""
+    return flatten(new) - flatten(old)
+
+
+def propagate(
+    weights: Mapping[str, Weights],
+    path_weights: PathWeights,
+    deltas: Mapping[str, Vector],
+    alpha: float,
+    epsilon: float,
+) -> Propagation:
+    """`w'_y = w_y + alpha sum_k C[y, k] delta_k`; where that moves w_y by at most epsilon, w_y stays.
+
+    The starts are not in the result: their new weights are given, and `deltas` come from them.
+
+    Args:
+        weights: old weights, at least of the descendants.
+        deltas: change of every start.
+
+    Raises:
+        UnlearningError: alpha or epsilon out of range, or a start or model without its values.
+    """
+    missing = [name for name in path_weights.descendants if name not in weights]
+    if missing:
+        raise UnlearningError(f"nothing is there for {', '.join(missing)}: give every start and descendant.")
+    found = passing(path_weights, deltas, alpha, epsilon)
+    old = {name: _vectors(weights[name]) for name in found.terms}
+    new = {name: {key: np.empty_like(part) for key, part in old[name].items()} for name in old}
+    first = 0
+    for key, part in next(iter(old.values()), {}).items():
+        for begin in range(0, len(part), BLOCK):  # a block of the deltas stays in the cache for all models
+            end = min(begin + BLOCK, len(part))
+            for name, terms in found.terms.items():
+                some = [(weight, change[first + begin : first + end]) for weight, change in terms]
+                pass_block(old[name][key][begin:end], some, new[name][key][begin:end])
+        first += len(part)
+    return Propagation({name: _tensors(new[name], weights[name]) for name in new}, found.skipped)
+
+
+def _vectors(weights: Weights) -> dict[str, Vector]:
+    """The floating-point tensors as float32 vectors, by ascending name; not copied where they are that."""
+    return {
+        name: weights[name].detach().to("cpu", torch.float32).reshape(-1).numpy()
+        for name in sorted(weights)
+        if weights[name].is_floating_point()
+    }
+
+
+def _tensors(vectors: Mapping[str, Vector], like: Weights) -> Weights:
+    new = {
+        name: torch.from_numpy(vectors[name]).reshape(tensor.shape).to(tensor)
+        if name in vectors
+        else tensor.clone()
+        for name, tensor in like.items()
+    }
+    return with_sound_variances(new, like)
+
+
+def passing(path_weights: PathWeights, deltas: Mapping[str, Vector], alpha: float, epsilon: float) -> Passing:
+    """What `propagate` adds to whom.
+
+    The norm of an update follows from the products of the starts' changes, `|sum_k c_k delta_k|^2 =
+    sum_jk c_j c_k delta_j . delta_k` in float64, so no update is computed to be left out.  Changes that
+    cancel each other leave a norm of up to 1e-8 of theirs.  Without epsilon a model is left out where no
+    start that reaches it has changed.
+
+    Raises:
+        UnlearningError: alpha or epsilon out of range, or a start without its change.
+    """
+    if not (np.isfinite(alpha) and alpha > 0 and np.isfinite(epsilon) and epsilon >= 0):
+        raise UnlearningError(f"alpha must be positive and epsilon at least 0, not {alpha} and {epsilon}.")
+    missing = [start for start in path_weights.starts if start not in deltas]
+    if missing:
+        raise UnlearningError(f"nothing is there for {', '.join(missing)}: give every start and descendant.")
+    changes = [deltas[start] for start in path_weights.starts]
+    products = _products(changes) if epsilon else np.diag([float(change.any()) for change in changes])
+    terms: dict[str, tuple[Term, ...]] = {}
+    skipped: dict[str, float] = {}
+    width = len(path_weights.starts)
+    for name, row in zip(path_weights.descendants, path_weights.matrix[width:], strict=True):
+        norm = alpha * sqrt(max(0.0, float((row[:, None] * row * products).sum())))
+        if norm <= epsilon:
+            skipped[name] = norm
+        else:
+            terms[name] = terms_of(row, path_weights.starts, deltas, alpha)
+    return Passing(terms, skipped)
+
+
+def terms_of(
+    row: NDArray[np.float64], starts: Sequence[str], deltas: Mapping[str, Vector], alpha: float
+) -> tuple[Term, ...]:
+    """Terms of one model, in the order of the starts.  Starts of weight 0 need no delta."""
+    return tuple(
+        (np.float32(alpha * weight), deltas[start])
+        for weight, start in zip(row, starts, strict=True)
+        if weight
+    )
+
+
+def pass_block(old: Vector, terms: Sequence[Term], new: Vector) -> None:
+    """`new = old + sum_k weight_k delta_k`, the sum first."""
+    total, term = np.empty_like(old), np.empty_like(old)
+    for k, (weight, change) in enumerate(terms):
+        np.multiply(change, weight, out=term if k else total)
+        if k:
+            np.add(total, term, out=total)
+    np.add(old, total, out=new)
+
+
+def passed_change(
+    row: NDArray[np.float64], starts: tuple[str, ...], deltas: Mapping[str, Vector], alpha: float
+) -> Vector:
+    """`alpha sum_k C[y, k] delta_k`, as `propagate` adds it."""
+    terms = terms_of(row, starts, deltas, alpha)
+    total = terms[0][1] * terms[0][0]
+    for weight, change in terms[1:]:
+        total += change * weight
+    return total
+
+
+def moved(weights: Weights, change: NDArray[np.floating]) -> Weights:
+    """`w + change`, rounded once to float32; see `with_sound_variances`."""
+    return with_sound_variances(unflatten((flatten(weights) + change).astype(np.float32), weights), weights)
+
+
+def _products(changes: Sequence[Vector]) -> NDArray[np.float64]:
+    """`delta_j . delta_k` for all starts: in float64, block by block, by sums whose order is numpy's own."""
+    products = np.zeros((len(changes), len(changes)))
+    for first in range(0, len(changes[0]), BLOCK):
+        blocks = [change[first : first + BLOCK].astype(np.float64) for change in changes]
+        for j, left in enumerate(blocks):
+            for k in range(j + 1):
+                products[j, k] += float((left * blocks[k]).sum())
+    return products + np.tril(products, -1).T

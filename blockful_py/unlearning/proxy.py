@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The proxy set: labelled samples that belong to no user, and hold nothing of what is to be forgotten."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import torch
+from torch import Tensor
+
+from blockful_py.errors import UnlearningError
+from blockful_py.learning.data import Samples, UserData
+from blockful_py.unlearning.forget import Forget
+
+
+def balanced_proxy(pool: Samples, forget: Forget, per_class: int) -> Samples:
+    """The first `per_class` samples of each class of the pool that is not to be forgotten.
+
+    Raises:
+        UnlearningError: a class has fewer.
+    """
+    chosen: list[Tensor] = []
+    for label in pool.classes():
+        if label in forget.classes:
+            continue
+        rows = torch.nonzero(pool.y == label).flatten()
+        if len(rows) < per_class:
+            raise UnlearningError(
+                f"the proxy set needs {per_class} samples of each retained class; of class {label} there "
+                f"are {len(rows)}: add some, or ask for fewer."
+            )
+        chosen.append(rows[:per_class])
+    if not chosen:
+        raise UnlearningError("the proxy set has no retained class: add samples of one.")
+    return pool.at(torch.cat(chosen))
+
+
+def require_clean_proxy(proxy: Samples, forget: Forget, users: Iterable[UserData]) -> None:
+    """Raise UnlearningError when the proxy set holds a sample of a forgotten class, or, bit for bit, one
+    of the forgotten samples."""
+    labelled = sorted(set(proxy.classes()) & set(forget.classes))
+    if labelled:
+        raise UnlearningError(
+            f"the proxy set holds samples of the forgotten class {', '.join(map(str, labelled))}: "
+            "leave them out."
+        )
+    known = {row for user in users for row in _bytes_of_rows(forget.forgotten(user).x)}
+    found = [i for i, row in enumerate(_bytes_of_rows(proxy.x)) if row in known]
+    if found:
+        raise UnlearningError(
+            f"the proxy set holds forgotten samples (rows {', '.join(map(str, found[:10]))}): leave them out."
+        )
+
+
+def _bytes_of_rows(x: Tensor) -> list[bytes]:
+    return [row.tobytes() for row in x.detach().cpu().contiguous().numpy()]

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""SalUn, saliency unlearning with random labels (Fan et al., ICLR 2024, arXiv 2310.12508)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from time import perf_counter
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from blockful_py.errors import SettingsError
+from blockful_py.learning.data import Samples, pooled
+from blockful_py.learning.streams import generator
+from blockful_py.learning.weights import Weights
+from blockful_py.types import Paradigm
+from blockful_py.unlearning.cost import Meter, Work
+from blockful_py.unlearning.descent import Descent, epochs_of, weights_of
+from blockful_py.unlearning.forget import Level
+from blockful_py.unlearning.lending import lent
+from blockful_py.unlearning.method import Need, Outcome, Review, Step, outcome_of, require_level, steps_of
+from blockful_py.unlearning.task import UnlearningTask
+
+
+@dataclass(frozen=True, slots=True)
+class SalUn:
+    """Every affected model on its own, all at once, learns wrong labels for what is to be forgotten,
+    with the weights that matter to it alone:
+
+    `m_i = 1 where |grad_i L(w_y, D_f)| is among the largest`,  `w'_y = w_y + m * dw`,
+    `dw = argmin L(D_f with labels drawn from the others) + L(D_y without the forgotten)`.
+
+    Attributes:
+        share: of the weights that may move (the authors' threshold is the median: 0.5).
+        epochs, rate, batch: of the training; momentum 0.9, gradients clipped at 5.
+    """
+
+    share: float = 0.5
+    epochs: int = 5
+    rate: float = 0.02
+    batch: int = 32
+    name: ClassVar[str] = "salun"
+    paradigms: ClassVar[frozenset[Paradigm]] = frozenset({Paradigm.PARALLEL, Paradigm.SEQUENTIAL})
+    needs: ClassVar[frozenset[Need]] = frozenset({Need.START_DATA, Need.DESCENDANT_DATA, Need.FORGOTTEN_DATA})
+    levels: ClassVar[frozenset[Level]] = frozenset(Level)
+    review: ClassVar[Review] = Review.REMEASURED
+
+    def __post_init__(self) -> None:
+        if not 0 < self.share <= 1 or min(self.epochs, self.batch) < 1:
+            raise SettingsError(
+                "share must be in (0, 1], epochs and batch at least 1, "
+                f"not {self.share}, {self.epochs}, {self.batch}."
+            )
+        self._descent()
+
+    def unlearn(self, task: UnlearningTask) -> Outcome:
+        require_level(self, task)
+        began = perf_counter()
+        meter = Meter()
+        weights = {}
+        for name in task.affected():
+            with meter.job(name) as work:
+                weights[name] = self._relabelled(task, name, work)
+        return outcome_of(task, weights, meter.cost(), {"salun": perf_counter() - began})
+
+    def steps(self, task: UnlearningTask) -> Iterator[Step]:
+        return steps_of(self.unlearn(task))
+
+    def _relabelled(self, task: UnlearningTask, name: str, work: Work) -> Weights:
+        model, forgotten = task.models[name], lent(task, name)
+        stream = generator(task.seed, self.name, model.user, model.round)
+        module = work.watch(task.architecture.module(model.weights, forgotten.x.device).train())
+        masks = self._salient(module, forgotten)
+        wrong = Samples(forgotten.x, other_labels(forgotten.y, task, stream))
+        self._descent().run(
+            module,
+            lambda network, batch: functional.cross_entropy(network(batch.x), batch.y),
+            epochs_of(pooled([wrong, task.retained(name)]), self.batch, self.epochs, stream),
+            masks=masks,
+        )
+        return weights_of(module, f"the model {name!r} after SalUn")
+
+    def _salient(self, module: nn.Module, forgotten: Samples) -> Mapping[str, Tensor]:
+        parameters = dict(module.named_parameters())
+        loss = functional.cross_entropy(module(forgotten.x), forgotten.y)
+        sizes = [gradient.abs() for gradient in torch.autograd.grad(loss, list(parameters.values()))]
+        everything = torch.cat([size.flatten() for size in sizes])
+        kept = max(1, round(self.share * len(everything)))
+        least = torch.sort(everything, descending=True).values[kept - 1]
+        return {name: (size >= least).to(size.dtype) for name, size in zip(parameters, sizes, strict=True)}
+
+    def _descent(self) -> Descent:
+        return Descent(self.rate, momentum=0.9, clip=5.0)
+
+
+def other_labels(labels: Tensor, task: UnlearningTask, stream: torch.Generator) -> Tensor:
+    """A label for each sample, drawn evenly from those that are neither its own nor forgotten."""
+    drawn = []
+    for label in labels.tolist():
+        free = [k for k in range(task.architecture.class_count) if k != label and k not in task.classes]
+        drawn.append(free[int(torch.randint(len(free), (1,), generator=stream))])
+    return torch.tensor(drawn, dtype=labels.dtype, device=labels.device)

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""SCRUB, a student that disobeys its teacher where it is to forget (Kurmanji et al., NeurIPS 2023,
+arXiv 2302.10320)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from time import perf_counter
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from blockful_py.errors import SettingsError
+from blockful_py.learning.data import Samples
+from blockful_py.learning.streams import generator
+from blockful_py.learning.weights import Weights
+from blockful_py.types import Paradigm
+from blockful_py.unlearning.cost import Meter, Work
+from blockful_py.unlearning.descent import Descent, epochs_of, weights_of
+from blockful_py.unlearning.forget import Level
+from blockful_py.unlearning.lending import lent
+from blockful_py.unlearning.method import Need, Outcome, Review, Step, outcome_of, require_level, steps_of
+from blockful_py.unlearning.task import UnlearningTask
+
+
+@dataclass(frozen=True, slots=True)
+class Scrub:
+    """Every affected model on its own, all at once.  With p the published model's output (the teacher)
+    and q the student's, which starts as a copy, epoch by epoch:
+
+    max-step: `max KL(p || q)` on what is to be forgotten (the first `max_epochs` epochs);
+    min-step: `min KL(p || q) + gamma L(q)` on the owner's retained data.
+
+    A client that keeps nothing has nothing to hold the student, so that level is left out.
+
+    Attributes:
+        epochs, max_epochs: min-steps are taken in all epochs.
+        gamma: weight of the cross-entropy with the true labels.
+        rate: of both; momentum 0.9, gradients clipped at 5.
+        batch, forget_batch: samples a min-step and a max-step take.
+    """
+
+    epochs: int = 4
+    max_epochs: int = 3
+    gamma: float = 1.0
+    rate: float = 0.05
+    batch: int = 32
+    forget_batch: int = 8
+    name: ClassVar[str] = "scrub"
+    paradigms: ClassVar[frozenset[Paradigm]] = frozenset({Paradigm.PARALLEL, Paradigm.SEQUENTIAL})
+    needs: ClassVar[frozenset[Need]] = frozenset({Need.START_DATA, Need.DESCENDANT_DATA, Need.FORGOTTEN_DATA})
+    levels: ClassVar[frozenset[Level]] = frozenset({Level.CLASS, Level.SAMPLE})
+    review: ClassVar[Review] = Review.REMEASURED
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.max_epochs <= self.epochs or self.gamma < 0:
+            raise SettingsError(
+                "max_epochs must be from 0 to epochs and gamma at least 0, "
+                f"not {self.max_epochs} of {self.epochs} and {self.gamma}."
+            )
+        if min(self.epochs, self.batch, self.forget_batch) < 1:
+            raise SettingsError(
+                "epochs, batch and forget_batch must be at least 1, "
+                f"not {self.epochs}, {self.batch}, {self.forget_batch}."
+            )
+        self._descent()
+
+    def unlearn(self, task: UnlearningTask) -> Outcome:
+        require_level(self, task)
+        began = perf_counter()
+        meter = Meter()
+        weights = {}
+        for name in task.affected():
+            with meter.job(name) as work:
+                weights[name] = self._scrubbed(task, name, work)
+        return outcome_of(task, weights, meter.cost(), {"scrub": perf_counter() - began})
+
+    def steps(self, task: UnlearningTask) -> Iterator[Step]:
+        return steps_of(self.unlearn(task))
+
+    def _scrubbed(self, task: UnlearningTask, name: str, work: Work) -> Weights:
+        model, forgotten, retained = task.models[name], lent(task, name), task.retained(name)
+        device = forgotten.x.device
+        teacher = work.watch(task.architecture.module(model.weights, device).eval())
+        student = work.watch(task.architecture.module(model.weights, device).train())
+        stream = generator(task.seed, self.name, model.user, model.round)
+
+        def divergence(network: nn.Module, batch: Samples) -> tuple[Tensor, Tensor]:
+            with torch.no_grad():
+                told = functional.log_softmax(teacher(batch.x), 1)
+            logits = network(batch.x)
+            said = functional.log_softmax(logits, 1)
+            return functional.kl_div(said, told, reduction="batchmean", log_target=True), logits
+
+        def disobey(network: nn.Module, batch: Samples) -> Tensor:
+            return -divergence(network, batch)[0]
+
+        def obey(network: nn.Module, batch: Samples) -> Tensor:
+            distance, logits = divergence(network, batch)
+            return distance + self.gamma * functional.cross_entropy(logits, batch.y)
+
+        for epoch in range(self.epochs):
+            if epoch < self.max_epochs:
+                self._descent().run(student, disobey, epochs_of(forgotten, self.forget_batch, 1, stream))
+            if len(retained):
+                self._descent().run(student, obey, epochs_of(retained, self.batch, 1, stream))
+        return weights_of(student, f"the scrubbed model {name!r}")
+
+    def _descent(self) -> Descent:
+        return Descent(self.rate, momentum=0.9, clip=5.0)

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a method is asked to do, checked before it starts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+from blockful_py.errors import LearningError, UnlearningError
+from blockful_py.graph import InheritanceGraph
+from blockful_py.learning.data import Samples, UserData, pooled
+from blockful_py.learning.federation import FederationSettings, TrainedModel, initial_weights
+from blockful_py.learning.models import Architecture
+from blockful_py.learning.partitions import require_classes
+from blockful_py.learning.weights import Weights, require_finite, require_same_form
+from blockful_py.unlearning.forget import Forget, Level
+from blockful_py.unlearning.proxy import require_clean_proxy
+
+
+@dataclass(frozen=True, eq=False)
+class UnlearningTask:
+    """A request: every model that inherits from `starts` is to forget what `forget` names.
+
+    Attributes:
+        graph: the inheritance graph of all models.
+        models: the affected models (starts and descendants) and their references, as published; more
+            do no harm, and some methods need the ancestors too.
+        users: data by user index.
+        initial: the shared initialisation that roots start from.
+        seed: seed of all training that a method does.
+        proxy: labelled samples that belong to no user, for the methods that need some.
+
+    Raises (when made):
+        UnknownModelError: a start is not in the graph.
+        UnknownClassError: no user holds one of the classes.
+        UnlearningError: no start; every class; a client, or sample of one, that is not there or owns no
+            start; a model or a user's data is missing, broken, or of another architecture; a user would
+            have nothing left to train on; the proxy set holds what is to be forgotten.
+    """
+
+    graph: InheritanceGraph
+    models: Mapping[str, TrainedModel]
+    users: Mapping[int, UserData]
+    architecture: Architecture
+    initial: Weights
+    starts: tuple[str, ...]
+    forget: Forget
+    seed: int
+    proxy: Samples | None = None
+
+    @classmethod
+    def of(
+        cls,
+        settings: FederationSettings,
+        models: Iterable[TrainedModel],
+        users: Iterable[UserData],
+        starts: Sequence[str],
+        forget: Forget,
+        proxy: Samples | None = None,
+    ) -> UnlearningTask:
+        """A task on a federation that `train_federation` trained."""
+        named = {model.name: model for model in models}
+        return cls(
+            graph=InheritanceGraph.from_references(
+                {name: [reference.name for reference in model.references] for name, model in named.items()}
+            ),
+            models=named,
+            users={user.index: user for user in users},
+            architecture=settings.architecture,
+            initial=initial_weights(settings),
+            starts=tuple(starts),
+            forget=forget,
+            seed=settings.seed,
+            proxy=proxy,
+        )
+
+    def __post_init__(self) -> None:
+        if not self.starts or len(set(self.starts)) < len(self.starts):
+            raise UnlearningError(f"a request needs starts, each once, not {list(self.starts)}.")
+        affected = self.affected()
+        self._check_classes()
+        self._check_models(set(affected) | set(chain(*map(self.graph.references, affected))))
+        self._check_owners()
+        self._check_users(affected)
+        if self.proxy is not None:
+            require_clean_proxy(self.proxy, self.forget, self.users.values())
+
+    @property
+    def classes(self) -> tuple[int, ...]:
+        """Labels to forget; none at the levels client and sample."""
+        return self.forget.classes
+
+    def affected(self) -> tuple[str, ...]:
+        """Starts and descendants, in topological order."""
+        wanted = {*self.starts, *self.graph.descendants(self.starts)}
+        return tuple(name for name in self.graph.topological_order() if name in wanted)
+
+    def weights(self, names: Iterable[str]) -> dict[str, Weights]:
+        """Published weights by name."""
+        return {name: self.models[name].weights for name in names}
+
+    def owner(self, name: str) -> UserData:
+        """Data of a model's owner."""
+        return self.users[self.models[name].user]
+
+    def retained(self, name: str) -> Samples:
+        """Training data that a model's owner keeps."""
+        return self.forget.retained(self.owner(name))
+
+    def forgotten(self, name: str) -> Samples:
+        """Training data that a model's owner is to forget; there may be none."""
+        return self.forget.forgotten(self.owner(name))
+
+    def forget_set(self) -> Samples:
+        """What all users are to forget."""
+        return pooled(self.forget.forgotten(user) for user in self.users.values())
+
+    def retain_set(self) -> Samples:
+        """What all users keep."""
+        return pooled(self.forget.retained(user) for user in self.users.values())
+
+    def _check_classes(self) -> None:
+        if self.forget.level is not Level.CLASS:
+            return
+        held = set(chain(*(user.train.classes() for user in self.users.values())))
+        require_classes(self.classes, held, "the federation")
+        if held <= set(self.classes):
+            raise UnlearningError(
+                f"the request forgets every class there is ({', '.join(map(str, sorted(held)))}): "
+                "no data would be left; delete the models instead."
+            )
+
+    def _check_owners(self) -> None:
+        """Clients, and owners of samples, are there, own a start, and have the rows."""
+        owning = {self.models[start].user for start in self.starts}
+        for index in self.forget.owners():
+            if index not in self.users:
+                raise UnlearningError(
+                    f"there is no client {index}; there are {', '.join(map(str, sorted(self.users)))}."
+                )
+            if index not in owning:
+                raise UnlearningError(
+                    f"client {index} owns none of the starts ({', '.join(self.starts)}): "
+                    "start from a model of its own."
+                )
+            size = len(self.users[index].train)
+            beyond = [row for row in self.forget.rows(index) if not 0 <= row < size]
+            if beyond:
+                raise UnlearningError(
+                    f"user {index} has no sample {', '.join(map(str, beyond))}: its rows are 0 to {size - 1}."
+                )
+        if self.forget.level is Level.CLIENT and set(self.forget.clients) >= set(self.users):
+            raise UnlearningError("the request forgets every client: delete the models instead.")
+
+    def _check_models(self, names: set[str]) -> None:
+        missing = sorted(names - self.models.keys())
+        if missing:
+            raise UnlearningError(f"no weights are there for {', '.join(missing)}: load them first.")
+        for name in sorted(names):
+            try:
+                require_finite(self.models[name].weights, f"model {name!r}")
+                require_same_form({"initial": self.initial, name: self.models[name].weights})
+            except LearningError as error:
+                raise UnlearningError(str(error)) from None
+
+    def _check_users(self, affected: tuple[str, ...]) -> None:
+        for name in affected:
+            index = self.models[name].user
+            if index not in self.users:
+                raise UnlearningError(f"no data is there of user {index}, who owns {name!r}.")
+            if self.forget.level is Level.CLASS and not len(self.retained(name)):
+                raise UnlearningError(
+                    f"user {index}, who owns {name!r}, holds the forgotten classes only: "
+                    "nothing would be left to train on; delete the model instead."
+                )
+            if self.forget.level is Level.SAMPLE and not len(self.retained(name)):
+                raise UnlearningError(
+                    f"the samples are all that user {index}, who owns {name!r}, has: ask at level client."
+                )

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+import torch
+
+from blockful_py.graph import InheritanceGraph
+from blockful_py.learning.data import Dataset
+from blockful_py.learning.datasets import load_dataset
+from blockful_py.learning.federation import FederationSettings, initial_weights, train_federation
+from blockful_py.learning.models import Architecture
+from blockful_py.learning.partitions import Division, partition
+from blockful_py.learning.scenario import ScenarioSettings
+from blockful_py.learning.training import TrainingSettings
+from blockful_py.unlearning.forget import Forget
+from blockful_py.unlearning.task import UnlearningTask
+
+FORGET = (3,)
+STARTS = ("r5", "r7")
+
+
+@dataclass(frozen=True)
+class Laboratory:
+    """A trained federation and the request that everything is measured on."""
+
+    dataset: Dataset
+    task: UnlearningTask
+
+
+def trained(situation: str, scenario: ScenarioSettings, epochs: int) -> Laboratory:
+    dataset = load_dataset("digits", 0, torch.device("cpu"))
+    users = partition(situation, dataset, Division(14, (5, 7), FORGET), 0)
+    architecture = Architecture("cnn", dataset.input_shape, dataset.class_count)
+    settings = FederationSettings(architecture, scenario, TrainingSettings(epochs=epochs))
+    models = {model.name: model for wave in train_federation(settings, users) for model in wave}
+    references = {name: [reference.name for reference in model.references] for name, model in models.items()}
+    return Laboratory(
+        dataset,
+        UnlearningTask(
+            graph=InheritanceGraph.from_references(references),
+            models=models,
+            users={user.index: user for user in users},
+            architecture=architecture,
+            initial=initial_weights(settings),
+            starts=STARTS,
+            forget=Forget.of_classes(FORGET),
+            seed=0,
+        ),
+    )
+
+
+@pytest.fixture(scope="session")
+def few() -> Laboratory:
+    """Only users 5 and 7 hold the class; the settings of the demo."""
+    return trained("few_hold", ScenarioSettings(), TrainingSettings().epochs)
+
+
+@pytest.fixture(scope="session")
+def everyone() -> Laboratory:
+    """All users hold the class; two rounds, in which accuracy chooses."""
+    return trained("all_hold", ScenarioSettings("organic", rounds=2), 2)
+
+
+@pytest.fixture(scope="session")
+def tiny() -> Laboratory:
+    """Four users, five classes; all hold all."""
+    from tests.unlearning.toys import toy
+
+    return toy()

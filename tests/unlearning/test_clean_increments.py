@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from blockful_py.errors import SettingsError, UnlearningError
+from blockful_py.graph import path_weights
+from blockful_py.learning.weights import equal, flatten
+from blockful_py.unlearning.clean_increments import CleanIncrements
+from blockful_py.unlearning.forget import Forget
+from blockful_py.unlearning.increments import clipped, holders, passed_on
+from blockful_py.unlearning.method import Need
+from blockful_py.unlearning.retraining import aggregate_of
+from blockful_py.unlearning.task import UnlearningTask
+from tests.unlearning.conftest import Laboratory
+
+
+def changes(task: UnlearningTask, names: str) -> dict[str, np.ndarray[tuple[int], np.dtype[np.float64]]]:
+    """A change of its own for each model."""
+    size = len(flatten(task.initial))
+    return {name: np.eye(1, size, k)[0] for k, name in enumerate(names)}
+
+
+def test_the_pass_adds_up_every_path(tiny: Laboratory) -> None:
+    """P_y is the sum over j != y of C[y, j] d_j, C with one start at a time."""
+    made = changes(tiny.task, "abcd")
+    passed = passed_on(tiny.task, made)
+    for start in "abcd":
+        paths = path_weights(tiny.task.graph, [start])
+        for name in "abcd":
+            expected = paths.row(name)[0] if name in paths.names and name != start else 0.0
+            assert passed[name]["abcd".index(start)] == pytest.approx(expected)
+
+
+def test_long_increments_are_shortened_to_the_limit() -> None:
+    made = {"a": np.array([3.0, 4.0]), "b": np.array([0.0, 1.0]), "c": np.array([1.0, 0.0])}
+    short = clipped(made, 1.3)
+    assert np.allclose(short["a"], [0.78, 1.04])
+    assert np.array_equal(short["b"], made["b"])
+
+
+def test_the_holders_are_those_that_the_affected_inherit_from(tiny: Laboratory) -> None:
+    assert holders(tiny.task) == ("b", "c", "d")  # a is a root that nobody asks to change
+    assert holders(replace(tiny.task, starts=("a",))) == ("a", "b", "c", "d")
+    assert holders(replace(tiny.task, forget=Forget.of_clients([2]))) == ("b",)
+
+
+def test_a_clean_increment_replaces_the_own_training(tiny: Laboratory) -> None:
+    """Without passing and healing, a model is what its owner makes of the published references."""
+    plain = CleanIncrements(own=1.0, passed=0.0, heal_steps=0)
+    alone = plain.unlearn(replace(tiny.task, forget=Forget.of_clients([2])))
+    assert np.allclose(flatten(alone.weights["b"]), flatten(aggregate_of(tiny.task, "b", {})), atol=1e-6)
+    assert equal(alone.weights["c"], tiny.task.models["c"].weights)
+    assert alone.cost.passes == 0
+
+
+def test_stored_increments_give_the_same_weights_and_cost_nothing_now(tiny: Laboratory) -> None:
+    made, stored = (CleanIncrements(stored=stored).unlearn(tiny.task) for stored in (False, True))
+    assert all(equal(made.weights[name], stored.weights[name]) for name in made.weights)
+    healing = 3 * 8 * 32
+    assert stored.cost.passes == healing
+    assert stored.cost.critical_path == healing / 3
+    assert made.cost.passes == healing + stored.cost.prepared
+    assert made.cost.prepared == 0
+    assert Need.STORED_INCREMENTS in CleanIncrements(stored=True).needs
+    assert Need.HOLDERS_DATA in CleanIncrements().needs
+
+
+def test_the_request_takes_the_time_of_one_node(tiny: Laboratory) -> None:
+    cost = CleanIncrements().unlearn(tiny.task).cost
+    longest = max(len(tiny.task.retained(name)) * 5 for name in "bcd")
+    assert cost.critical_path == longest + 8 * 32
+
+
+def test_a_silent_head_says_nothing_of_the_class(tiny: Laboratory) -> None:
+    weights = CleanIncrements(head="silent", heal_steps=0).unlearn(tiny.task).weights["d"]
+    assert torch.all(weights["head.weight"][3] == 0)
+    assert weights["head.bias"][3] == -5
+
+
+def test_all_ancestors_must_be_there(tiny: Laboratory) -> None:
+    task = replace(tiny.task, starts=("d",), models={n: m for n, m in tiny.task.models.items() if n != "a"})
+    with pytest.raises(UnlearningError, match=r"need all ancestors of the affected models.*: a is not there"):
+        CleanIncrements().unlearn(task)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"own": 1.5}, "own and passed must be from 0 to 1"),
+        ({"passed": float("nan")}, "own and passed must be from 0 to 1"),
+        ({"clip": 0.0}, "clip must be positive"),
+        ({"heal_steps": -1}, "heal_steps must be at least 0"),
+        ({"head": "off"}, "head must be kept or silent"),
+    ],
+)
+def test_settings_out_of_range_are_refused(settings: dict[str, float], message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
+        CleanIncrements(**settings)  # type: ignore[arg-type]

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from blockful_py.errors import UnlearningError
+from blockful_py.learning.data import Samples, pooled
+from blockful_py.learning.federation import FederationSettings
+from blockful_py.learning.scenario import ScenarioSettings
+from blockful_py.learning.training import TrainingSettings
+from blockful_py.unlearning.forget import Forget, Level
+from blockful_py.unlearning.proxy import balanced_proxy
+from blockful_py.unlearning.retraining import retrain_model
+from blockful_py.unlearning.task import UnlearningTask
+from tests.unlearning.conftest import Laboratory
+
+
+def test_the_two_sets_of_a_user_are_disjoint_and_complete(few: Laboratory) -> None:
+    user = few.task.users[5]
+    for forget in (Forget.of_classes([3, 8]), Forget.of_clients([5]), Forget.of_samples([(5, 0), (5, 7)])):
+        forgotten, retained = forget.forgotten(user), forget.retained(user)
+        both = pooled([forgotten, retained])
+        assert len(both) == len(user.train)
+        assert torch.equal(both.x.sum(0), user.train.x.sum(0)) or torch.allclose(
+            both.x.sum(0), user.train.x.sum(0), atol=1e-4
+        )
+
+
+def test_each_level_forgets_what_it_names(few: Laboratory) -> None:
+    user, other = few.task.users[5], few.task.users[6]
+    assert Forget.of_classes([3]).forgotten(user).classes() == (3,)
+    assert len(Forget.of_clients([5]).retained(user)) == 0
+    assert len(Forget.of_clients([5]).forgotten(other)) == 0
+    chosen = Forget.of_samples([(5, 7), (5, 0)])
+    assert torch.equal(chosen.forgotten(user).x, user.train.x[[0, 7]])
+    assert len(chosen.forgotten(other)) == 0
+    assert [str(f) for f in (Forget.of_classes([8, 3]), Forget.of_clients([5]), chosen)] == [
+        "class 3, 8",
+        "client 5",
+        "sample 5:0, 5:7",
+    ]
+
+
+def test_a_request_names_something_of_one_kind() -> None:
+    with pytest.raises(UnlearningError, match="at least one class"):
+        Forget.of_classes([])
+    with pytest.raises(UnlearningError, match="name one kind alone"):
+        Forget(Level.CLASS, classes=(3,), clients=(5,))
+
+
+@pytest.mark.parametrize(
+    ("forget", "message"),
+    [
+        (Forget.of_clients([99]), "there is no client 99; there are 1, 2, 3"),
+        (Forget.of_clients([6]), r"client 6 owns none of the starts \(r5, r7\)"),
+        (Forget.of_clients(range(1, 15)), "owns none of the starts"),
+        (Forget.of_samples([(5, 10_000)]), "user 5 has no sample 10000: its rows are 0 to"),
+        (Forget.of_samples([(5, -1)]), "user 5 has no sample -1"),
+        (Forget.of_samples([(6, 0)]), "client 6 owns none of the starts"),
+    ],
+)
+def test_clients_and_samples_must_be_there(few: Laboratory, forget: Forget, message: str) -> None:
+    with pytest.raises(UnlearningError, match=message):
+        replace(few.task, forget=forget)
+
+
+def test_all_samples_of_a_user_are_a_matter_of_level_client(few: Laboratory) -> None:
+    everything = Forget.of_samples((5, row) for row in range(len(few.task.users[5].train)))
+    with pytest.raises(UnlearningError, match="ask at level client"):
+        replace(few.task, forget=everything)
+
+
+def test_a_client_that_keeps_nothing_leaves_its_aggregate(few: Laboratory) -> None:
+    task = replace(few.task, forget=Forget.of_clients([5, 7]))
+    first, second = (task.models[name].weights for name in task.graph.references("r5"))
+    left = retrain_model(task, "r5", {})
+    for name, tensor in left.items():
+        assert torch.equal(tensor, (first[name] + second[name]) / 2)
+
+
+def test_a_task_is_made_of_a_federation(few: Laboratory) -> None:
+    task = few.task
+    settings = FederationSettings(task.architecture, ScenarioSettings(), TrainingSettings())
+    made = UnlearningTask.of(settings, task.models.values(), task.users.values(), ["r5", "r7"], task.forget)
+    assert made.affected() == task.affected()
+    assert set(made.classes) == {3}
+    assert len(made.forget_set()) + len(made.retain_set()) == sum(len(u.train) for u in task.users.values())
+
+
+def test_a_proxy_set_must_not_hold_what_is_to_be_forgotten(few: Laboratory) -> None:
+    pool = few.dataset.proxy
+    with pytest.raises(UnlearningError, match="samples of the forgotten class 3"):
+        replace(few.task, proxy=pool)
+    clean = balanced_proxy(pool, few.task.forget, 10)
+    assert clean.classes() == (0, 1, 2, 4, 5, 6, 7, 8, 9)
+    assert len(clean) == 90
+    forgotten = few.task.users[5].train.at(torch.tensor([4]))
+    mixed = Samples(torch.cat([clean.x, forgotten.x]), torch.cat([clean.y, forgotten.y]))
+    with pytest.raises(UnlearningError, match=r"forgotten samples \(rows 90\)"):
+        replace(few.task, proxy=mixed, forget=Forget.of_samples([(5, 4)]))
+
+
+def test_a_proxy_set_has_enough_of_every_retained_class(few: Laboratory) -> None:
+    with pytest.raises(UnlearningError, match="needs 1000 samples of each retained class; of class 0 there"):
+        balanced_proxy(few.dataset.proxy, few.task.forget, 1000)
+    with pytest.raises(UnlearningError, match="no retained class"):
+        balanced_proxy(few.dataset.proxy.only([3]), few.task.forget, 1)

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from blockful_py.errors import UnlearningError
+from blockful_py.graph import InheritanceGraph, PathWeights, path_weights
+from blockful_py.learning.weights import Weights, equal, flatten
+from blockful_py.unlearning.propagation import BLOCK, moved, passed_change, passing, propagate
+
+
+@pytest.fixture
+def paths() -> PathWeights:
+    return path_weights(
+        InheritanceGraph.from_references({"s": [], "x": [], "y": ["s", "x"], "z": ["y"]}), ["s"]
+    )
+
+
+OLD = {name: {"w": torch.tensor([1.0, 2.0])} for name in "syz"}
+DELTAS = {"s": np.array([4.0, 0.0], dtype=np.float32)}
+
+
+def test_half_of_a_change_reaches_a_model_of_two_references(paths: PathWeights) -> None:
+    found = propagate(OLD, paths, DELTAS, alpha=0.5, epsilon=0.0)
+    assert {name: weights["w"].tolist() for name, weights in found.weights.items()} == {
+        "y": [2.0, 2.0],
+        "z": [2.0, 2.0],
+    }
+    assert OLD["y"]["w"].tolist() == [1.0, 2.0]
+
+
+def test_an_update_of_exactly_epsilon_is_left_out(paths: PathWeights) -> None:
+    assert propagate(OLD, paths, DELTAS, alpha=1.0, epsilon=2.0).skipped == {"y": 2.0, "z": 2.0}
+    assert propagate(OLD, paths, DELTAS, alpha=1.0, epsilon=1.999).skipped == {}
+
+
+@pytest.mark.parametrize(
+    ("alpha", "epsilon"), [(0.0, 0.0), (float("nan"), 0.0), (1.0, -1.0), (1.0, float("inf"))]
+)
+def test_alpha_and_epsilon_out_of_range_are_refused(paths: PathWeights, alpha: float, epsilon: float) -> None:
+    with pytest.raises(UnlearningError, match="alpha must be positive"):
+        propagate(OLD, paths, DELTAS, alpha, epsilon)
+
+
+def test_every_start_and_descendant_must_be_there(paths: PathWeights) -> None:
+    with pytest.raises(UnlearningError, match="nothing is there for s"):
+        propagate(OLD, paths, {}, 1.0, 0.0)
+    with pytest.raises(UnlearningError, match="nothing is there for z"):
+        propagate({"s": OLD["s"], "y": OLD["y"]}, paths, DELTAS, 1.0, 0.0)
+
+
+def wide(seed: int, size: int) -> Weights:
+    """Tensors shorter and longer than a block, and one that is no floating-point number."""
+    drawn = torch.Generator().manual_seed(seed)
+    return {
+        "a": torch.randn(3, generator=drawn),
+        "b": torch.randn(size, 2, generator=drawn),
+        "count": torch.tensor(7),
+    }
+
+
+@pytest.mark.parametrize("size", [1, BLOCK // 2, BLOCK + 5])
+def test_propagation_is_eq_7_to_rounding(size: int) -> None:
+    graph = InheritanceGraph.from_references(
+        {"s": [], "t": [], "x": [], "y": ["s", "t", "x"], "z": ["y", "t"]}
+    )
+    paths = path_weights(graph, ["s", "t"])
+    old = {name: wide(i, size) for i, name in enumerate("styz")}
+    deltas = {name: flatten(wide(10 + i, size)) for i, name in enumerate("st")}
+    found = propagate(old, paths, deltas, alpha=0.7, epsilon=0.0).weights
+    matrix = np.stack([deltas[start].astype(np.float64) for start in paths.starts])
+    for name, row in zip(paths.descendants, paths.matrix[2:], strict=True):
+        expected = flatten(old[name]).astype(np.float64) + 0.7 * (row @ matrix)
+        assert np.allclose(flatten(found[name]), expected, rtol=0, atol=2e-6)
+        assert found[name]["count"].item() == 7
+        change = passed_change(row, paths.starts, deltas, 0.7)
+        assert equal(found[name], moved(old[name], change))
+
+
+def test_the_norm_of_an_update_is_that_of_its_numbers() -> None:
+    paths = path_weights(InheritanceGraph.from_references({"s": [], "t": [], "y": ["s", "t"]}), ["s", "t"])
+    deltas = {name: flatten(wide(i, BLOCK)) for i, name in enumerate("st")}
+    update = 0.3 * 0.5 * (deltas["s"].astype(np.float64) + deltas["t"])
+    skipped = passing(paths, deltas, alpha=0.3, epsilon=1e9).skipped
+    assert skipped["y"] == pytest.approx(float(np.linalg.norm(update)), rel=1e-12)
+
+
+def test_a_start_that_has_not_changed_moves_nobody(paths: PathWeights) -> None:
+    still = {"s": np.zeros(2, dtype=np.float32)}
+    assert propagate(OLD, paths, still, 1.0, 0.0).skipped == {"y": 0.0, "z": 0.0}

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A federation of four users, all of whom hold every class; it trains in a second.
+
+a -> b -> c -> d,  a -> c,  b -> d        start: b        affected: b, c, d
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+
+from blockful_py.learning.data import Dataset
+from blockful_py.learning.datasets import load_dataset
+from blockful_py.learning.federation import FederationSettings, train_federation
+from blockful_py.learning.models import Architecture
+from blockful_py.learning.partitions import Division, partition
+from blockful_py.learning.scenario import ScenarioSettings
+from blockful_py.learning.training import TrainingSettings
+from blockful_py.unlearning.forget import Forget
+from blockful_py.unlearning.proxy import balanced_proxy
+from blockful_py.unlearning.task import UnlearningTask
+from tests.unlearning.conftest import Laboratory
+
+GRAPH = {"a": (), "b": ("a",), "c": ("a", "b"), "d": ("b", "c")}
+CLASSES = 5
+FORGET = Forget.of_classes([3])
+
+
+def toy() -> Laboratory:
+    """Digits 0 to 4; 3 is to be forgotten."""
+    digits = load_dataset("digits", 0, torch.device("cpu"))
+    gone = range(CLASSES, 10)
+    data = replace(
+        digits,
+        class_count=CLASSES,
+        train=digits.train.without(gone),
+        test=digits.test.without(gone),
+        proxy=digits.proxy.without(gone),
+    )
+    return Laboratory(data, task_on(data))
+
+
+def task_on(data: Dataset) -> UnlearningTask:
+    users = partition("all_hold", data, Division(4, (2,), FORGET.classes), 0)
+    scenario = ScenarioSettings("scripted", users=4, starting_users=(2,), graph=GRAPH)
+    architecture = Architecture("cnn", data.input_shape, data.class_count)
+    settings = FederationSettings(architecture, scenario, TrainingSettings(epochs=5), root_factor=1)
+    models = [model for wave in train_federation(settings, users) for model in wave]
+    return UnlearningTask.of(settings, models, users, ["b"], FORGET, balanced_proxy(data.proxy, FORGET, 10))
