@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Measures of what a model still knows, beside models that never knew it."""
+
+from blockful_py.unlearning.audit.accuracy import ForgetRetain, ModelAccuracy, audit_accuracy
+from blockful_py.unlearning.audit.auditing import audit
+from blockful_py.unlearning.audit.bench import Bench, prepare
+from blockful_py.unlearning.audit.outcome import AuditOutcome
+from blockful_py.unlearning.audit.samples import AuditSamples, audit_samples
+
+__all__ = [
+    "AuditOutcome",
+    "AuditSamples",
+    "Bench",
+    "ForgetRetain",
+    "ModelAccuracy",
+    "audit",
+    "audit_accuracy",
+    "audit_samples",
+    "prepare",
+]

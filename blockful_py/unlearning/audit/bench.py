@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The bench that every method of one request is measured on, beside the same references."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from torch import nn
+
+from blockful_py.errors import UnlearningError
+from blockful_py.learning.streams import generator
+from blockful_py.learning.weights import Weights, require_finite, to_bytes
+from blockful_py.unlearning.audit import relearn
+from blockful_py.unlearning.audit.distance import jensen_shannon, weight_distance
+from blockful_py.unlearning.audit.exposure import auc
+from blockful_py.unlearning.audit.figures import ModelFigures, Row
+from blockful_py.unlearning.audit.membership import membership_rate
+from blockful_py.unlearning.audit.network import Floats, observe
+from blockful_py.unlearning.audit.probe import probe_recall
+from blockful_py.unlearning.audit.references import (
+    GOLD,
+    GOLD2,
+    GOLD2_SHIFT,
+    GOLD_SHIFT,
+    HEAD_MASK,
+    ORIGINAL,
+    REFERENCES,
+    retrained_graph,
+)
+from blockful_py.unlearning.audit.samples import AuditSamples
+from blockful_py.unlearning.cost import Cost, Meter
+from blockful_py.unlearning.head import neutralised
+from blockful_py.unlearning.task import UnlearningTask
+
+
+@dataclass(frozen=True, eq=False)
+class Bench:
+    """A request, its samples, and gold; `prepare` makes one."""
+
+    task: UnlearningTask
+    samples: AuditSamples
+    gold: Mapping[str, Weights]
+    gold_cost: Cost
+    _gold_says: Mapping[str, Floats]
+    _lessons: Mapping[str, relearn.Lesson | None]
+
+    def references(self) -> tuple[Row, ...]:
+        """Rows `original`, `gold`, `gold2` and, where whole classes are forgotten, `head_mask`."""
+        names = [name for name in REFERENCES if name != HEAD_MASK or self.samples.classes]
+        return tuple(self.measure(name, self.reference(name)) for name in names)
+
+    def reference(self, name: str) -> Mapping[str, Weights]:
+        """Weights of a reference row's models; gold2's are trained when asked for.
+
+        Raises:
+            UnlearningError: there is no such row, or no head to mask at this level.
+        """
+        original = self.task.weights(self.task.affected())
+        if name == ORIGINAL:
+            return original
+        if name == GOLD:
+            return self.gold
+        if name == GOLD2:
+            return retrained_graph(self.task, GOLD2_SHIFT)
+        if name == HEAD_MASK and self.samples.classes:
+            architecture, classes = self.task.architecture, self.samples.classes
+            return {model: neutralised(architecture, weights, classes) for model, weights in original.items()}
+        raise UnlearningError(f"an audit of {self.task.forget} has no reference row {name!r}.")
+
+    def measure(self, method: str, weights: Mapping[str, Weights]) -> Row:
+        """Figures of every affected model; those that `weights` leaves out stand as published.
+
+        Raises:
+            LearningError: weights of another architecture, or not finite.
+        """
+        depth = self.task.graph.depth(self.task.starts)
+        models = []
+        for name in self.task.affected():
+            found = weights.get(name, self.task.models[name].weights)
+            require_finite(found, f"model {name!r} of {method}")
+            models.append(self._figures(name, found, depth[name].longest))
+        return Row(method, tuple(models))
+
+    def _figures(self, name: str, weights: Weights, depth: int) -> ModelFigures:
+        samples, architecture = self.samples, self.task.architecture
+        classes = architecture.class_count
+        module = architecture.module(weights, samples.forget_test.x.device)
+        members = observe(module, classes, samples.members[name])
+        strangers = observe(module, classes, samples.retain_test)
+        trained = observe(module, classes, samples.forget_train)
+        held_out = observe(module, classes, samples.forget_test)
+        probe = None
+        if samples.shown is not None:
+            probe = probe_recall(observe(module, classes, samples.shown), held_out, samples.classes)
+        return ModelFigures(
+            model=name,
+            depth=depth,
+            start=name in self.task.starts,
+            holder=len(self.task.forgotten(name)) > 0,
+            weights=weights_digest(weights),
+            ad_f_train=trained.accuracy(),
+            ad_f_test=held_out.accuracy(),
+            ad_r_train=members.accuracy(),
+            ad_r_test=strangers.accuracy(),
+            membership=membership_rate(members.log_probs, strangers.log_probs, trained.log_probs),
+            auc=auc(trained.truth(), held_out.truth()),
+            relearn=self._relearn(name, weights),
+            probe=probe,
+            divergence=jensen_shannon(held_out.log_probs, self._gold_says[name]),
+            distance=weight_distance(weights, self.gold[name]),
+        )
+
+    def _relearn(self, name: str, weights: Weights) -> float | None:
+        lesson = self._lessons[name]
+        if lesson is None:
+            return None
+        device = self.samples.forget_test.x.device
+        return relearn.relearn_steps(self.task.architecture, weights, lesson, self.samples.classes, device)
+
+
+def prepare(task: UnlearningTask, samples: AuditSamples) -> Bench:
+    """Train gold, and lay out what every model is asked.
+
+    Raises:
+        UnlearningError: a model or a user of the graph is missing, or a model has no member samples.
+    """
+    missing = sorted(set(task.graph.names) - task.models.keys())
+    missing += [name for name in task.affected() if not len(samples.members.get(name, ()))]
+    if missing:
+        raise UnlearningError(
+            f"the audit retrains the graph, and needs every model and its owner's data: {', '.join(missing)} "
+            "is not there."
+        )
+    meter = Meter()
+    gold = retrained_graph(task, GOLD_SHIFT, meter)
+    device = samples.forget_test.x.device
+    says, lessons = {}, {}
+    for name, weights in gold.items():
+        module = task.architecture.module(weights, device)
+        says[name] = observe(module, task.architecture.class_count, samples.forget_test).log_probs
+        lessons[name] = _lesson(task, samples, name, module)
+    return Bench(task, samples, gold, meter.cost(), says, lessons)
+
+
+def _lesson(task: UnlearningTask, samples: AuditSamples, name: str, gold: nn.Module) -> relearn.Lesson | None:
+    """The same batches for every method.  A class is learnt as its held-out samples come right; a
+    client's data or single samples as their loss goes from gold's back to the original's, which tells
+    nothing where gold's is the lower one."""
+    stream = generator(task.seed, "relearn", name)
+    batches = relearn.lesson_batches(samples.forget_train, samples.retain_train, relearn.STEPS, stream)
+    if samples.classes:
+        return relearn.Lesson(batches, relearn.wrong_share(samples.forget_test))
+    published = task.architecture.module(task.models[name].weights, samples.forget_test.x.device)
+    low = relearn.mean_loss(published, samples.forget_train)
+    high = relearn.mean_loss(gold, samples.forget_train)
+    if high <= low:
+        return None
+    return relearn.Lesson(batches, relearn.loss_share(samples.forget_train, low, high))
+
+
+def weights_digest(weights: Weights) -> str:
+    """SHA-256 of a model's safetensors bytes, hex."""
+    return hashlib.sha256(to_bytes(weights)).hexdigest()

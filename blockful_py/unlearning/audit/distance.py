@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How far a model is from another: in what it says, and in its weights."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from blockful_py.learning.weights import Weights, flatten
+from blockful_py.unlearning.audit.network import Floats
+
+
+def jensen_shannon(left: Floats, right: Floats) -> float:
+    """Mean over samples of `H((P + Q) / 2) - (H(P) + H(Q)) / 2` in nats: 0 for equal distributions,
+    ln 2 for disjoint ones (Lin 1991).
+
+    Args:
+        left, right: log-probabilities of the same samples, (n, classes).
+    """
+    middle = np.logaddexp(left, right) - np.log(2)
+    both = np.exp(left) * (left - middle) + np.exp(right) * (right - middle)
+    return float(np.clip(both.sum(1) / 2, 0, np.log(2)).mean())
+
+
+def weight_distance(left: Weights, right: Weights) -> float:
+    """L2 norm of the difference of two models of one architecture."""
+    difference = flatten(left).astype(np.float64) - flatten(right).astype(np.float64)
+    return float(np.sqrt(np.square(difference).sum()))

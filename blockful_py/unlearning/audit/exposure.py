@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether a model is surer of the forgotten training samples than of held-out ones like them."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.stats import rankdata
+
+from blockful_py.errors import UnlearningError
+from blockful_py.unlearning.audit.network import Floats
+
+
+def auc(above: Floats, below: Floats) -> float:
+    """Probability that a score of `above` exceeds one of `below`, equal ones counted half (Mann and
+    Whitney 1947): 0.5 says that scores do not tell the two apart.
+
+    Raises:
+        UnlearningError: one of the two is empty.
+    """
+    if not (len(above) and len(below)):
+        raise UnlearningError("an AUC needs samples on both sides.")
+    ranks = rankdata(np.concatenate([above, below]))[: len(above)]
+    return float((ranks.sum() - len(above) * (len(above) + 1) / 2) / (len(above) * len(below)))

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a network says about samples: log-probabilities and penultimate features."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from blockful_py.learning.data import Samples
+from blockful_py.unlearning.head import output_layer
+
+BATCH = 2048
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Observation:
+    """Log-probabilities (n, classes) and penultimate features (n, d) of n samples, and their labels."""
+
+    log_probs: Floats
+    features: Floats
+    labels: NDArray[np.int64]
+
+    def right(self) -> Floats:
+        """1.0 for each sample that is classified rightly, else 0.0: (n,)."""
+        found: Floats = (self.log_probs.argmax(1) == self.labels).astype(np.float64)
+        return found
+
+    def accuracy(self) -> float:
+        """Share of samples classified rightly, from 0 to 1."""
+        return float(self.right().mean())
+
+    def truth(self) -> Floats:
+        """Log-probability of the true label: (n,)."""
+        found: Floats = self.log_probs[np.arange(len(self.labels)), self.labels]
+        return found
+
+
+def observe(module: nn.Module, class_count: int, samples: Samples) -> Observation:
+    """Run a network over samples, in evaluation mode, without gradients."""
+    seen: list[Tensor] = []
+
+    def keep(_: nn.Module, inputs: tuple[Tensor, ...]) -> None:
+        seen.append(inputs[0].flatten(1))
+
+    hook = output_layer(module, class_count)[1].register_forward_pre_hook(keep)
+    module.eval()
+    try:
+        with torch.inference_mode():
+            logits = torch.cat([module(x) for x in torch.split(samples.x, BATCH)])
+    finally:
+        hook.remove()
+    # Softmax in float64, so that probabilities near 1 keep their distance from 1.
+    return Observation(
+        torch.log_softmax(logits.double(), 1).cpu().numpy(),
+        torch.cat(seen).double().cpu().numpy(),
+        samples.y.cpu().numpy(),
+    )

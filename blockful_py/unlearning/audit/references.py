@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The reference rows of every audit: original, gold, gold2 (the noise floor) and head_mask."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from blockful_py.learning.weights import Weights
+from blockful_py.unlearning.cost import Meter
+from blockful_py.unlearning.retraining import retrain_model
+from blockful_py.unlearning.task import UnlearningTask
+
+ORIGINAL, GOLD, GOLD2, HEAD_MASK = "original", "gold", "gold2", "head_mask"
+REFERENCES = (ORIGINAL, GOLD, GOLD2, HEAD_MASK)
+
+GOLD_SHIFT, GOLD2_SHIFT = 1_000_000, 2_000_000
+"""Added to the task's seed: gold, gold2 and the methods never share a draw."""
+
+
+def retrained_graph(task: UnlearningTask, shift: int, meter: Meter | None = None) -> dict[str, Weights]:
+    """Every model that ever saw what is to be forgotten, trained again without it, in topological order.
+
+    These are the models of all who hold some of it, and their descendants: where everyone holds the class,
+    the whole graph, since ancestors that know it would teach it again.
+
+    Args:
+        shift: added to the task's seed.
+        meter: counts the sample passes.
+
+    Returns the affected models only.
+    """
+    meter = meter or Meter()
+    shifted = replace(task, seed=task.seed + shift)
+    holders = [
+        name for name in task.graph.names if len(task.users[task.models[name].user].train.only(task.classes))
+    ]
+    again = {*holders, *task.starts, *task.graph.descendants([*holders, *task.starts])}
+    updated: dict[str, Weights] = {}
+    for name in task.graph.topological_order():
+        if name in again:
+            with meter.job(name, after=task.graph.references(name)) as work:
+                updated[name] = retrain_model(shifted, name, updated, work)
+    return {name: updated[name] for name in task.affected()}

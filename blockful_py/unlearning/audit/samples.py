@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The samples that an audit asks about: the forget set, what is held out like it, and what is retained."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+
+from blockful_py.errors import UnlearningError
+from blockful_py.learning.data import Dataset, Samples
+from blockful_py.unlearning.task import UnlearningTask
+
+SHOWN = 10
+"""Samples of a class that the probe is trained on."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AuditSamples:
+    """Nothing in here but the metrics' own input: they work over samples, whatever the level.
+
+    Attributes:
+        forget_train: what is to be forgotten, of all users that it was trained on.
+        forget_test: held-out samples of the classes that `forget_train` has.
+        retain_train: what users keep for training, all together.
+        retain_test: held-out samples that models are to stay good at.
+        members: by model, what its owner keeps for training.
+        shown: samples in no user's data and in no test, for the probe: 10 of each class, the forgotten
+            ones too; None where no whole class is forgotten.
+        classes: the classes that are forgotten as a whole; none at the levels of client and sample.
+    """
+
+    forget_train: Samples
+    forget_test: Samples
+    retain_train: Samples
+    retain_test: Samples
+    members: Mapping[str, Samples]
+    shown: Samples | None = None
+    classes: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        for what in ("forget_train", "forget_test", "retain_train", "retain_test"):
+            if not len(getattr(self, what)):
+                raise UnlearningError(f"an audit needs samples in {what}; there are none.")
+        if self.classes and self.shown is None:
+            raise UnlearningError("an audit at class level needs samples to train its probe on (shown).")
+
+
+def audit_samples(task: UnlearningTask, data: Dataset) -> AuditSamples:
+    """The samples of a request, at any level.
+
+    A user that keeps nothing has no members of its own: those of all users stand in.
+
+    Raises:
+        UnlearningError: no held-out sample like the forgotten ones, or too few proxy samples for the probe.
+    """
+    forget_train, retain_train = task.forget_set(), task.retain_set()
+    kept = {name: task.retained(name) for name in task.affected()}
+    return AuditSamples(
+        forget_train=forget_train,
+        forget_test=data.test.only(forget_train.classes()),
+        retain_train=retain_train,
+        retain_test=data.test.without(task.classes),
+        members={name: own if len(own) else retain_train for name, own in kept.items()},
+        shown=first_of_each(data.proxy, data.train.classes(), SHOWN) if task.classes else None,
+        classes=task.classes,
+    )
+
+
+def first_of_each(samples: Samples, classes: tuple[int, ...], count: int) -> Samples:
+    """The first `count` samples of each class.
+
+    Raises:
+        UnlearningError: a class has fewer.
+    """
+    rows = {label: torch.nonzero(samples.y == label).flatten()[:count] for label in classes}
+    short = [str(label) for label, found in rows.items() if len(found) < count]
+    if short:
+        raise UnlearningError(
+            f"the probe needs {count} proxy samples of every class; class {', '.join(short)} has fewer: "
+            "keep more data out of training."
+        )
+    return samples.at(torch.cat(list(rows.values())))

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A federation of five users that all hold the class, and the bench of its request."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+import torch
+
+from blockful_py.learning.data import Dataset
+from blockful_py.learning.datasets import load_dataset
+from blockful_py.learning.federation import FederationSettings, train_federation
+from blockful_py.learning.models import Architecture
+from blockful_py.learning.partitions import Division, partition
+from blockful_py.learning.scenario import ScenarioSettings
+from blockful_py.learning.training import TrainingSettings
+from blockful_py.unlearning.audit import Bench, audit_samples, prepare
+from blockful_py.unlearning.audit.figures import Row
+from blockful_py.unlearning.forget import Forget
+from blockful_py.unlearning.task import UnlearningTask
+
+FORGET = 3
+GRAPH: Mapping[str, tuple[str, ...]] = {
+    "r1": (),
+    "r2": (),
+    "r3": ("r1", "r2"),
+    "r4": ("r1", "r3"),
+    "r5": ("r3", "r4"),
+}
+
+
+@pytest.fixture(scope="package")
+def dataset() -> Dataset:
+    return load_dataset("digits", 0, torch.device("cpu"))
+
+
+def request_to(dataset: Dataset, forget: Forget, starts: tuple[str, ...] = ("r1",)) -> UnlearningTask:
+    """The users' federation, and a request on it."""
+    users = partition("all_hold", dataset, Division(5, (1,), (FORGET,)), 0)
+    settings = FederationSettings(
+        Architecture("cnn", dataset.input_shape, dataset.class_count),
+        ScenarioSettings("scripted", users=5, graph=GRAPH),
+        TrainingSettings(epochs=8, rate=0.05),
+        root_factor=2,
+    )
+    models = [model for wave in train_federation(settings, users) for model in wave]
+    return UnlearningTask.of(settings, models, users, starts, forget)
+
+
+@pytest.fixture(scope="package")
+def task(dataset: Dataset) -> UnlearningTask:
+    return request_to(dataset, Forget.of_classes([FORGET]))
+
+
+@pytest.fixture(scope="package")
+def bench(task: UnlearningTask, dataset: Dataset) -> Bench:
+    return prepare(task, audit_samples(task, dataset))
+
+
+@pytest.fixture(scope="package")
+def references(bench: Bench) -> dict[str, Row]:
+    return {row.method: row for row in bench.references()}
