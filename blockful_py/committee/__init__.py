@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Members, what they decide on, and who leads them through it."""

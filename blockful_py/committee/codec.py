@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Values as JSON and back: dataclasses as objects, numbers and bytes as hexadecimal text.
+
+Reading is strict, for bytes that anybody may have sent: exactly the fields of the type, each of its
+type; numbers below 2^256 without leading zeros; no key twice; one spelling for each value, so that
+equal values are equal bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import fields, is_dataclass
+from enum import IntEnum
+from functools import cache
+from itertools import accumulate
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+
+from blockful_py.errors import MessageError
+
+Value = TypeVar("Value")
+
+MAX_DEPTH = 24
+"""Arrays and objects inside each other; the deepest message has half as many."""
+_NUMBER = re.compile(r"0x(0|[1-9a-f][0-9a-f]{0,63})\Z")
+_BYTES = re.compile(r"0x([0-9a-f]{2})*\Z")
+_STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)', re.DOTALL)
+_STEPS = bytes.maketrans(b"[{]}", b"++--")
+_NO_BRACKETS = bytes(set(range(256)) - set(b"[{]}"))
+_DOWN = ord("+")
+_SIZES = {
+    "address": 20,
+    "committee": 20,
+    "digest": 32,
+    "expected_head": 32,
+    "owner": 20,
+    "parent_hash": 32,
+    "payload": 32,
+    "proposal": 32,
+    "references_hash": 32,
+    "salt": 32,
+    "session": 32,
+    "transcript": 32,
+}
+"""Lengths of fields that hold bytes, by name."""
+
+
+def encode(value: Any) -> bytes:
+    """The one spelling of a value."""
+    return json.dumps(_plain(value), separators=(",", ":"), sort_keys=True).encode()
+
+
+def decode(kind: type[Value], data: bytes) -> Value:
+    """Inverse of `encode`.  Raises MessageError, which names the field, for anything else."""
+    try:
+        _require_shallow(data)
+        document = json.loads(
+            data.decode(), object_pairs_hook=_once, parse_constant=_refuse, parse_float=_refuse
+        )
+    except (ValueError, RecursionError) as error:
+        raise MessageError(f"a message is not JSON as it should be: {error}") from None
+    found = _typed(kind, document, kind.__name__, 0)
+    if encode(found) != data:
+        raise MessageError("a message is not spelt in the one way that its values have.")
+    value: Value = found
+    return value
+
+
+def _plain(value: Any) -> Any:
+    if is_dataclass(value):
+        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, bytes):
+        return "0x" + value.hex()
+    if isinstance(value, str):
+        return value
+    return hex(value)
+
+
+def _typed(kind: Any, value: Any, where: str, depth: int) -> Any:
+    if depth > MAX_DEPTH:
+        raise MessageError(f"{where} is nested too deeply.")
+    if get_origin(kind) is tuple:
+        return _sequence(get_args(kind), _of(list, value, where), where, depth + 1)
+    if is_dataclass(kind) and isinstance(kind, type):
+        return _record(kind, _of(dict, value, where), where, depth + 1)
+    text = _of(str, value, where)
+    if kind is str:
+        return text
+    if kind is bytes:
+        return _sized(_matching(_BYTES, text, where), where)
+    number = int(_matching(_NUMBER, text, where), 16)
+    if kind is int:
+        return number
+    if number not in (list(kind) if issubclass(kind, IntEnum) else (0, 1)):
+        raise MessageError(f"{where} is {number}, which is no {kind.__name__}.")
+    return kind(number)
+
+
+def _record(kind: type, value: dict[str, Any], where: str, depth: int) -> Any:
+    types = _types(kind)
+    if value.keys() != types.keys():
+        wrong = sorted(value.keys() ^ types.keys())
+        raise MessageError(f"{where} lacks these fields, or should not have them: {', '.join(wrong)[:200]}")
+    parts = {name: _typed(types[name], value[name], f"{where}.{name}", depth) for name in types}
+    try:
+        return kind(**parts)
+    except ValueError as error:
+        raise MessageError(f"{where}: {error}") from None
+
+
+def _sequence(kinds: Sequence[Any], values: list[Any], where: str, depth: int) -> tuple[Any, ...]:
+    if len(kinds) == 2 and kinds[1] is Ellipsis:
+        kinds = [kinds[0]] * len(values)
+    if len(kinds) != len(values):
+        raise MessageError(f"{where} has {len(values)} items, {len(kinds)} were expected.")
+    return tuple(
+        _typed(kind, value, f"{where}[{number}]", depth)
+        for number, (kind, value) in enumerate(zip(kinds, values, strict=True))
+    )
+
+
+def _sized(text: str, where: str) -> bytes:
+    value = bytes.fromhex(text[2:])
+    size = _SIZES.get(where.rpartition(".")[2], len(value))
+    if len(value) != size:
+        raise MessageError(f"{where} has {len(value)} bytes, {size} were expected.")
+    return value
+
+
+def _matching(pattern: re.Pattern[str], text: str, where: str) -> str:
+    if not pattern.match(text):
+        raise MessageError(f"{where} is not hexadecimal as it should be.")
+    return text
+
+
+def _of(kind: type[Value], value: Any, where: str) -> Value:
+    if type(value) is not kind:
+        raise MessageError(f"{where} is a {type(value).__name__}, a {kind.__name__} was expected.")
+    return value
+
+
+@cache
+def _types(kind: type) -> dict[str, Any]:
+    hints = get_type_hints(kind)
+    return {field.name: hints[field.name] for field in fields(kind)}
+
+
+def _require_shallow(data: bytes) -> None:
+    """The parser's own bound is the interpreter's recursion limit, which others may have raised too far."""
+    brackets = _STRING.sub(b"", data).translate(_STEPS, _NO_BRACKETS)
+    if max(accumulate(1 if step == _DOWN else -1 for step in brackets), default=0) > MAX_DEPTH:
+        raise ValueError("it is nested too deeply")
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(dict(pairs)) != len(pairs):
+        raise ValueError("a key stands twice")
+    return dict(pairs)
+
+
+def _refuse(text: str) -> Any:
+    raise ValueError(f"{text[:20]} is not a value of any message")

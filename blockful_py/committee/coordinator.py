@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Leads a committee through a proposal: review, two rounds of collisions, votes.
+
+The coordinator holds no secret and is trusted with nothing: members check all that it sends, and
+the contracts check all that comes of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
+
+from blockful_py.committee.certificates import Cast, certified_actions, signed_vote
+from blockful_py.committee.certified import Certified, CertifiedPublication, CertifiedRedaction, Keeper
+from blockful_py.committee.leaves import archive_leaves, redaction_leaves
+from blockful_py.committee.polling import Poll, Refusal, in_turn
+from blockful_py.committee.proposals import (
+    PublicationProposal,
+    RedactionDraft,
+    opening_tasks,
+    with_openings,
+)
+from blockful_py.committee.protocols import ArchiveLedger, LiveLedger, Voter
+from blockful_py.crypto import eip712, merkle
+from blockful_py.crypto.keccak import keccak
+from blockful_py.crypto.threshold.keys import CommitteeKey
+from blockful_py.crypto.threshold.messages import Task
+from blockful_py.crypto.threshold.signing import aggregate, combine
+from blockful_py.errors import CheaterError, QuorumError
+from blockful_py.types import Action, Opening, Point
+
+Answer = TypeVar("Answer")
+
+
+class Coordinator:
+    """Certifies proposals with the members given; `quorum` votes and `threshold` shares are needed.
+
+    `consensus` counts the decisions certified so far (the paper's C_con).
+    """
+
+    def __init__(
+        self,
+        members: Sequence[Voter],
+        key: CommitteeKey,
+        quorum: int,
+        domain: eip712.Domain,
+        live: LiveLedger,
+        archive: ArchiveLedger,
+        poll: Poll = in_turn,
+        salt: bytes = b"",
+        keepers: Sequence[Keeper] = (),
+    ) -> None:
+        """`domain`: that of the Committee contract, for which votes are signed.
+
+        `poll`: how members are asked.  `salt`: tells this coordinator's rounds from those of others, whom
+        members may have begun the same draft with.  `keepers`: members that outlive this process.
+        """
+        self._members = tuple(members)
+        self._key = key
+        self._quorum = quorum
+        self._domain = domain
+        self._live = live
+        self._archive = archive
+        self._poll = poll
+        self._salt = salt
+        self._keepers = tuple(keepers)
+        self.consensus = 0
+
+    @property
+    def group_key(self) -> Point:
+        return self._key.group_key
+
+    def certify_publication(self, proposal: PublicationProposal) -> CertifiedPublication:
+        """Collects votes on a block. Raises QuorumError with the members' reasons."""
+        archive = archive_leaves(self._archive, proposal.archive)
+        contents = (archive, (self._live.append_leaf(proposal.block, 0, 1),))
+        actions = self._decide(
+            proposal.epoch, proposal.proposal, contents, lambda member: member.vote_publication(proposal)
+        )
+        return CertifiedPublication(proposal, actions[:-1], actions[-1])
+
+    def certify_redaction(self, draft: RedactionDraft) -> CertifiedRedaction:
+        """Reviews, makes the collisions, collects votes.
+
+        Raises QuorumError with the members' reasons when too few approve.
+        """
+        needed = max(self._quorum, self._key.threshold)
+        approving = self._ask(lambda member: member.approve(draft), needed)
+        willing = [member for member in self._members if member.index in approving]
+        openings = self._collide(draft, willing)
+        chunks = with_openings(draft, openings)
+        archive = archive_leaves(self._archive, draft.archive)
+        contents = (archive, redaction_leaves(self._live, chunks))
+
+        def decide(members: Sequence[Voter]) -> tuple[Action, ...]:
+            return self._decide(
+                draft.epoch,
+                draft.proposal,
+                contents,
+                lambda each: each.vote_redaction(draft, chunks),
+                members,
+            )
+
+        try:
+            actions = decide(willing)
+        except QuorumError:
+            late = self._late(draft, willing)
+            if not late:
+                raise
+            actions = decide([*willing, *late])
+        return CertifiedRedaction(draft, chunks, actions[: len(archive)], actions[len(archive) :])
+
+    def hand_over(self, certified: Certified) -> int:
+        """Gives a decision to those that finish it when its leader does not. Returns how many were told."""
+        self._poll(self._keepers, lambda keeper: keeper.keep(certified), self._quorum)
+        return len(self._keepers)
+
+    def _late(self, draft: RedactionDraft, willing: Sequence[Voter]) -> list[Voter]:
+        """Members that approve now, beside those that did when they were first asked."""
+        known = {member.index for member in willing}
+        others = [member for member in self._members if member.index not in known]
+        found = self._poll(others, lambda member: member.approve(draft), 1)
+        return [member for member in others if not isinstance(found[member.index], Refusal)]
+
+    def _collide(self, draft: RedactionDraft, willing: list[Voter]) -> tuple[Opening, ...]:
+        """Two rounds among t members; a member that cheats is left out and the rounds repeat.
+
+        When too few are left, members that were late join `willing`.
+        """
+        tasks = opening_tasks(draft, self._live.chain_id, self._live.address)
+        honest = list(willing)
+        cheaters: list[str] = []
+        while True:
+            if len(honest) < self._key.threshold:
+                late = self._late(draft, willing)
+                willing += late
+                honest += late
+            if len(honest) < self._key.threshold:
+                raise QuorumError(
+                    f"{len(honest)} members remain, {self._key.threshold} are needed for a collision; "
+                    "nothing was changed. " + "; ".join(cheaters)
+                )
+            signers = honest[: self._key.threshold]
+            session = keccak(draft.digest() + len(cheaters).to_bytes(4, "big") + self._salt)
+            try:
+                return self._rounds(draft, tasks, signers, session)
+            except CheaterError as error:
+                cheaters.append(str(error))
+                honest = [member for member in honest if member.index not in error.members]
+
+    def _rounds(
+        self, draft: RedactionDraft, tasks: Sequence[Task], signers: Sequence[Voter], session: bytes
+    ) -> tuple[Opening, ...]:
+        """Raises CheaterError for answers that are refused, of another session, or wrong."""
+        batch = (session, len(tasks))
+        commitments = self._round(
+            signers,
+            lambda member: member.commit(draft, session),
+            lambda member, given: (given.signer, given.session, len(given.pairs)) == (member.index, *batch),
+        )
+        nonces = aggregate(self._key, commitments)
+        shares = self._round(
+            signers,
+            lambda member: member.sign(draft, commitments),
+            lambda member, given: (given.signer, given.session, len(given.values)) == (member.index, *batch),
+        )
+        return combine(self._key, tasks, commitments, nonces, shares)
+
+    def _round(
+        self,
+        signers: Sequence[Voter],
+        question: Callable[[Voter], Answer],
+        belongs: Callable[[Voter, Answer], bool],
+    ) -> list[Answer]:
+        """Every signer's answer. Raises CheaterError naming those that refuse or answer something else."""
+        found = self._poll(signers, question, len(signers))
+        answers = []
+        failed = []
+        for member in signers:
+            answer = found[member.index]
+            if isinstance(answer, Refusal) or not belongs(member, answer):
+                failed.append(member.index)
+            else:
+                answers.append(answer)
+        if failed:
+            raise CheaterError(failed, "the answer in a round of collisions")
+        return answers
+
+    def _decide(
+        self,
+        epoch: int,
+        proposal: bytes,
+        contents: Sequence[Sequence[bytes]],
+        question: Callable[[Voter], bytes],
+        members: Sequence[Voter] | None = None,
+    ) -> tuple[Action, ...]:
+        """Collects votes on what has these leaves, by contract.
+
+        Members hear of votes that were too few: who votes for something else as well is found out.
+        """
+        content = merkle.root([leaf for leaves in contents for leaf in leaves])
+        digest = eip712.decision_digest(self._domain, epoch, proposal, content)
+        asked = self._members if members is None else members
+        found = self._poll(asked, lambda member: signed_vote(member, question(member), digest), self._quorum)
+        votes = {index: each for index, each in found.items() if not isinstance(each, Refusal)}
+        if len(votes) < self._quorum:
+            ballots = [Cast(index, content, vote) for index, vote in votes.items()]
+            self._poll(self._keepers, lambda keeper: keeper.witness(epoch, proposal, ballots), self._quorum)
+            raise self._refused(found, self._quorum)
+        self.consensus += 1
+        return certified_actions(epoch, proposal, contents, votes, self._quorum)
+
+    def _ask(self, question: Callable[[Voter], Answer], needed: int) -> dict[int, Answer]:
+        found = self._poll(self._members, question, needed)
+        answers = {index: each for index, each in found.items() if not isinstance(each, Refusal)}
+        if len(answers) < needed:
+            raise self._refused(found, needed)
+        return answers
+
+    def _refused(self, found: Mapping[int, object], needed: int) -> QuorumError:
+        reasons = [f"member {i}: {each.reason}" for i, each in found.items() if isinstance(each, Refusal)]
+        return QuorumError(
+            f"{len(found) - len(reasons)} of {len(self._members)} members agree, {needed} are needed; "
+            "nothing was changed. " + "; ".join(reasons)
+        )

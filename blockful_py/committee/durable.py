@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A member's memory in an SQLite file: every record is on the disk before the method returns.
+
+The file is used by one process at a time and is never repaired, replaced or created by opening it: a member
+that begins with an empty memory may vote twice.  Guarantees and limits: docs/member-files.md.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import sqlite3
+import tempfile
+from contextlib import closing, suppress
+from pathlib import Path
+from threading import Lock
+
+from blockful_py.closing import Closing
+from blockful_py.committee.memory import Ballot, used
+from blockful_py.errors import MemoryLostError
+
+APPLICATION = 0x426C4655
+"""SQLite's `application_id` of these files: "BlFU"."""
+VERSION = 1
+PAGE = 4096
+"""Bytes of a page; without a log beside it, the file is made of whole ones."""
+SCHEMA = f"""
+PRAGMA application_id = {APPLICATION};
+PRAGMA user_version = {VERSION};
+CREATE TABLE owner (address BLOB NOT NULL PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE decision (
+    kind TEXT NOT NULL CHECK (kind IN ('approval', 'vote')),
+    chain_id INTEGER NOT NULL,
+    committee BLOB NOT NULL,
+    epoch INTEGER NOT NULL,
+    proposal BLOB NOT NULL,
+    content BLOB NOT NULL,
+    PRIMARY KEY (kind, chain_id, committee, epoch, proposal)
+) WITHOUT ROWID;
+CREATE TABLE session (id BLOB NOT NULL PRIMARY KEY) WITHOUT ROWID;
+"""
+ADVICE = (
+    "The file was left alone. Do not restore an older copy and do not begin with an empty memory: the member "
+    "could vote twice and lose its stake. Leave the committee, or wait until the epoch is over, and create a "
+    "new memory for the next."
+)
+
+
+class DurableMemory(Closing):
+    """`Memory` of the member with voting address `owner` (20 bytes), in the file at `path`."""
+
+    def __init__(self, path: Path, owner: bytes) -> None:
+        """Opens an existing memory; several threads may use it.
+
+        Raises MemoryLostError when the file is missing, damaged, another member's, or in use.
+        """
+        self._path = path
+        self._turn = Lock()
+        if not path.is_file():
+            raise MemoryLostError(f"{path} is missing. It is created once, when a member joins. {ADVICE}")
+        self._held = _take(path)
+        try:
+            _check(path, owner)
+            self._connection = _connect(path)
+        except BaseException:
+            os.close(self._held)
+            raise
+
+    @classmethod
+    def create(cls, path: Path, owner: bytes) -> DurableMemory:
+        """An empty memory in a new file, readable by its user alone, opened.
+
+        Raises MemoryLostError when `path` exists or cannot be written.
+        """
+        try:
+            with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+                draft = Path(folder) / path.name
+                with closing(sqlite3.connect(draft)) as connection:
+                    connection.execute(f"PRAGMA page_size = {PAGE}")
+                    connection.executescript(f"BEGIN; {SCHEMA} COMMIT;")
+                    connection.execute("INSERT INTO owner VALUES (?)", (owner,))
+                    connection.commit()
+                draft.chmod(0o600)
+                _sync(draft)
+                path.hardlink_to(draft)
+            _sync(path.parent)
+        except FileExistsError:
+            raise MemoryLostError(
+                f"{path} exists already, and a member's memory is never replaced."
+            ) from None
+        except (OSError, sqlite3.Error) as error:
+            raise MemoryLostError(f"{path} cannot be created: {error}.") from None
+        return cls(path, owner)
+
+    def approved(self, ballot: Ballot) -> bytes | None:
+        with self._turn:
+            return self._standing("approval", ballot)
+
+    def approve(self, ballot: Ballot, content: bytes) -> bytes:
+        return self._decide("approval", ballot, content)
+
+    def vote(self, ballot: Ballot, content: bytes) -> bytes:
+        return self._decide("vote", ballot, content)
+
+    def use_session(self, session: bytes) -> None:
+        with self._turn:
+            if not self._insert("INSERT OR IGNORE INTO session VALUES (?)", session):
+                raise used(session)
+
+    def close(self) -> None:
+        """Ends the use of the file by this process."""
+        with self._turn:
+            with suppress(sqlite3.Error):
+                self._connection.close()
+            if self._held >= 0:
+                os.close(self._held)
+                self._held = -1
+
+    def __repr__(self) -> str:
+        return f"DurableMemory({str(self._path)!r})"
+
+    def _decide(self, kind: str, ballot: Ballot, content: bytes) -> bytes:
+        row = (kind, *_key(ballot), content)
+        with self._turn:
+            if self._insert("INSERT OR IGNORE INTO decision VALUES (?, ?, ?, ?, ?, ?)", *row):
+                return content
+            standing = self._standing(kind, ballot)
+        if standing is None:
+            raise MemoryLostError(f"{self._path} refused a record and holds none. {ADVICE}")
+        return standing
+
+    def _standing(self, kind: str, ballot: Ballot) -> bytes | None:
+        question = (
+            "SELECT content FROM decision "
+            "WHERE kind = ? AND chain_id = ? AND committee = ? AND epoch = ? AND proposal = ?"
+        )
+        try:
+            row = self._connection.execute(question, (kind, *_key(ballot))).fetchone()
+        except sqlite3.Error as error:
+            raise self._lost("read", error) from None
+        return None if row is None else bytes(row[0])
+
+    def _insert(self, statement: str, *values: str | int | bytes) -> bool:
+        """Whether a row was added, durably."""
+        try:
+            return self._connection.execute(statement, values).rowcount == 1
+        except sqlite3.Error as error:
+            raise self._lost("written", error) from None
+
+    def _lost(self, what: str, error: sqlite3.Error) -> MemoryLostError:
+        return MemoryLostError(
+            f"{self._path} cannot be {what} ({error}); nothing was answered. Make room or mend the disk, "
+            "then restart the member."
+        )
+
+
+def _key(ballot: Ballot) -> tuple[int, bytes, int, bytes]:
+    return ballot.chain_id, ballot.committee, ballot.epoch, ballot.proposal
+
+
+def _take(path: Path) -> int:
+    """A descriptor that holds the lock beside `path` until it is closed or its process ends."""
+    beside = path.with_name(path.name + ".lock")
+    held = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(held)
+        raise _in_use(path) from None
+    return held
+
+
+def _check(path: Path, owner: bytes) -> None:
+    """Looks at a copy, so that SQLite changes nothing in a file that is damaged."""
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            copy = Path(folder) / path.name
+            shutil.copyfile(path, copy)
+            log = path.with_name(path.name + "-wal")
+            if log.exists():
+                shutil.copyfile(log, copy.with_name(log.name))
+            elif copy.stat().st_size % PAGE:
+                raise OSError(f"its size is {copy.stat().st_size} bytes, not a multiple of {PAGE}")
+            with closing(sqlite3.connect(copy)) as connection:
+                found = [
+                    _one(connection, name) for name in ("integrity_check", "application_id", "user_version")
+                ]
+                owners = [bytes(row[0]) for row in connection.execute("SELECT address FROM owner")]
+    except (OSError, sqlite3.Error, TypeError) as error:
+        raise MemoryLostError(f"{path} is damaged or no member's memory: {error}. {ADVICE}") from None
+    if found != ["ok", APPLICATION, VERSION]:
+        raise MemoryLostError(f"{path} is damaged or no member's memory: {str(found)[:200]}. {ADVICE}")
+    if owners != [owner]:
+        raise MemoryLostError(
+            f"{path} is the memory of 0x{b''.join(owners).hex()}, not of 0x{owner.hex()}: "
+            "name the right file."
+        )
+
+
+def _one(connection: sqlite3.Connection, pragma: str) -> object:
+    return connection.execute(f"PRAGMA {pragma}").fetchone()[0]
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    """A connection that commits each statement, keeps every other one out, and waits for the disk."""
+    uri = f"{path.absolute().as_uri()}?mode=rw"
+    connection = sqlite3.connect(uri, timeout=0, isolation_level=None, check_same_thread=False, uri=True)
+    try:
+        connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+        journal = _one(connection, "journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA fullfsync = ON")
+        connection.execute("BEGIN EXCLUSIVE")
+        connection.execute("COMMIT")
+    except sqlite3.Error as error:
+        connection.close()
+        if "locked" in str(error):
+            raise _in_use(path) from None
+        raise MemoryLostError(
+            f"{path} cannot be opened ({error}): check its disk and its permissions."
+        ) from None
+    if journal != "wal":
+        connection.close()
+        raise MemoryLostError(f"{path} is on a disk without write-ahead logs: keep it on a local disk.")
+    return connection
+
+
+def _in_use(path: Path) -> MemoryLostError:
+    return MemoryLostError(
+        f"{path} is in use by another process: a member runs once. Stop the other one (`lsof {path}`)."
+    )
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

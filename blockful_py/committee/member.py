@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A committee member: it holds one voting key and one share, and trusts nobody's word."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from blockful_py.committee.certified import Certified, require_certified
+from blockful_py.committee.leaves import archive_leaves, redaction_leaves
+from blockful_py.committee.memory import Ballot, Memory
+from blockful_py.committee.proposals import (
+    ArchiveChunk,
+    HeaderTarget,
+    PublicationProposal,
+    RedactionChunk,
+    RedactionDraft,
+    Target,
+    opening_tasks,
+)
+from blockful_py.committee.protocols import ArchiveLedger, LiveLedger, Reviewer
+from blockful_py.crypto import chameleon, curve, eip712, merkle, payload, signature
+from blockful_py.crypto.threshold.keys import KeyShare
+from blockful_py.crypto.threshold.messages import NonceCommitments, SignatureShares, Task
+from blockful_py.crypto.threshold.signing import Signer, aggregate
+from blockful_py.errors import RefusedError, RefutedError
+from blockful_py.types import ArchiveReason, ArchiveRecord, NewBlock, Opening, Position, Rng
+
+
+class Member:
+    """Checks proposals against the chains and the store, then shares collisions and votes.
+
+    It approves at most one content for a proposal, and only what its own checks allow.  What it does is in
+    its memory before it answers.
+    """
+
+    def __init__(
+        self,
+        voting_secret: int,
+        share: KeyShare,
+        live: LiveLedger,
+        archive: ArchiveLedger,
+        domain: eip712.Domain,
+        reviewer: Reviewer,
+        rng: Rng,
+        memory: Memory,
+    ) -> None:
+        self._voting_secret = voting_secret
+        self._signer = Signer(share, rng)
+        self._share = share
+        self._live = live
+        self._archive = archive
+        self._domain = domain
+        self._reviewer = reviewer
+        self._memory = memory
+
+    def __repr__(self) -> str:
+        return f"Member(index={self.index}, address=0x{self.address.hex()})"
+
+    @property
+    def index(self) -> int:
+        """1-based index of its share."""
+        return self._share.index
+
+    @property
+    def address(self) -> bytes:
+        """Voting address, 20 bytes."""
+        return curve.address(curve.multiply_base(self._voting_secret))
+
+    @property
+    def domain(self) -> eip712.Domain:
+        """Of votes."""
+        return self._domain
+
+    def check_certified(self, certified: Certified, roster: Sequence[bytes], quorum: int) -> None:
+        """Raises RefusedError unless `quorum` members of `roster` decided on what came with their votes."""
+        require_certified(certified, self._archive, self._live, roster, quorum, self._domain)
+
+    def approve(self, draft: RedactionDraft) -> None:
+        """Checks a draft against the chain, the archive and its content. Raises RefusedError."""
+        ballot, digest = self.ballot(draft.epoch, draft.proposal), draft.digest()
+        _stand_by(self._memory.approved(ballot) or digest, digest, ballot)
+        self._check_redaction(draft)
+        try:
+            self._reviewer.review_redaction(draft)
+        except RefusedError as error:
+            self._check_redaction(draft)  # the chains may have moved on while it looked
+            raise RefutedError(str(error)) from None
+        _stand_by(self._memory.approve(ballot, digest), digest, ballot)
+
+    def commit(self, draft: RedactionDraft, session: bytes) -> NonceCommitments:
+        """Round 1: nonce commitments for the openings of an approved draft."""
+        self._require_approved(draft)
+        self._memory.use_session(session)
+        return self._signer.commit(session, len(self._tasks(draft)))
+
+    def sign(self, draft: RedactionDraft, commitments: Sequence[NonceCommitments]) -> SignatureShares:
+        """Round 2: shares of the openings of an approved draft, under nonces that it adds up itself."""
+        self._require_approved(draft)
+        return self._signer.sign(self._tasks(draft), aggregate(self._share.public, commitments))
+
+    def vote_publication(self, proposal: PublicationProposal) -> bytes:
+        """Its vote (64 bytes) on a block of new models. Raises RefusedError."""
+        block = proposal.block
+        self._check_parent(block)
+        height = self._live.height() + 1
+        for index, publication in enumerate(block.publications):
+            position = Position(height, index)
+            content = payload.transaction_payload(
+                publication.uri, publication.owner, payload.references_hash(publication.references)
+            )
+            self._check_opening(position, 0, content, publication.ch, publication.opening)
+        leaves = [
+            payload.block_leaf(Position(height, index), publication.ch)
+            for index, publication in enumerate(block.publications)
+        ]
+        content = payload.header_payload(
+            block.parent_hash, merkle.root(leaves), block.timestamp, len(block.publications)
+        )
+        self._check_opening(Position.of_header(height), 0, content, block.ch, block.opening)
+        published = [
+            ArchiveRecord(Position(height, index), 0, ArchiveReason.PUBLISHED, publication.uri)
+            for index, publication in enumerate(block.publications)
+        ]
+        self._check_archive(proposal.archive, published)
+        try:
+            self._reviewer.review_publication(proposal)
+        except RefusedError as error:
+            self._check_parent(block)
+            raise RefutedError(str(error)) from None
+        live = (self._live.append_leaf(block, 0, 1),)
+        return self._vote(
+            proposal.epoch, proposal.proposal, (*archive_leaves(self._archive, proposal.archive), *live)
+        )
+
+    def vote_redaction(self, draft: RedactionDraft, chunks: Sequence[RedactionChunk]) -> bytes:
+        """Its vote (64 bytes) on an approved draft, now with openings. Raises RefusedError."""
+        self._require_approved(draft)
+        openings = []
+        for drafted, chunk in zip(draft.chunks, chunks, strict=True):
+            for target, update in zip(drafted.targets, chunk.updates, strict=True):
+                _agree(
+                    (update.position, update.version, update.uri, update.references_hash),
+                    (target.position, target.version, target.uri, target.references_hash),
+                    "update",
+                )
+                openings.append(update.opening)
+            for header, header_update in zip(drafted.headers, chunk.header_updates, strict=True):
+                _agree(
+                    (header_update.height, header_update.version),
+                    (header.height, header.version),
+                    "header update",
+                )
+                openings.append(header_update.opening)
+        for task, opening in zip(self._tasks(draft), openings, strict=True):
+            if not chameleon.verify(self._share.group_key, task.label, task.message, task.h, opening):
+                raise RefutedError("an opening of the proposal does not verify")
+        live = redaction_leaves(self._live, chunks)
+        return self._vote(draft.epoch, draft.proposal, (*archive_leaves(self._archive, draft.archive), *live))
+
+    def _check_redaction(self, draft: RedactionDraft) -> None:
+        """A draft fits the chains as they stand.
+
+        Raises RefutedError where it never did, RefusedError where they may have moved on.
+        """
+        targets = [target for chunk in draft.chunks for target in chunk.targets]
+        self._check_targets(targets)
+        self._check_headers([header for chunk in draft.chunks for header in chunk.headers])
+        superseded = ArchiveReason.SUPERSEDED
+        self._check_archive(
+            draft.archive, [ArchiveRecord(t.position, t.version - 1, superseded, t.old_uri) for t in targets]
+        )
+
+    def _check_targets(self, targets: Sequence[Target]) -> None:
+        standing = self._live.transactions([target.position for target in targets])
+        for target, found in zip(targets, standing, strict=True):
+            where = f"model at {target.position}"
+            _agree(target.ch, found.ch, f"{where}: chameleon hash")
+            _agree(target.owner, found.owner, f"{where}: owner")
+            _keep_pace(target.old_uri, found.uri, f"{where}: URI")
+            _keep_pace(target.version, found.version + 1, f"{where}: version")
+            references = payload.references_hash(found.references)
+            _agree(target.references_hash, references, f"{where}: references")
+
+    def _check_headers(self, headers: Sequence[HeaderTarget]) -> None:
+        standing = self._live.headers([header.height for header in headers])
+        for header, found in zip(headers, standing, strict=True):
+            where = f"header {header.height}"
+            _agree(header.ch, found.ch, f"{where}: chameleon hash")
+            _keep_pace(header.version, found.version + 1, f"{where}: version")
+            content = payload.header_payload(
+                found.parent_hash, found.merkle_root, found.timestamp, found.tx_count
+            )
+            _agree(header.payload, content, f"{where}: content")
+
+    def _tasks(self, draft: RedactionDraft) -> tuple[Task, ...]:
+        return opening_tasks(draft, self._live.chain_id, self._live.address)
+
+    def _check_parent(self, block: NewBlock) -> None:
+        _keep_pace(block.parent_hash, self._live.block_hash(self._live.height()), "parent hash")
+
+    def _check_archive(self, chunks: Sequence[ArchiveChunk], expected: Sequence[ArchiveRecord]) -> None:
+        """The chunks extend the archive's head, and record exactly what is expected."""
+        given = [record for chunk in chunks for record in chunk.records]
+        for record in expected:
+            if record not in given:
+                raise RefutedError(
+                    f"version {record.version} of the model at {record.position} would not be archived"
+                )
+        _agree(len(given), len(expected), "number of archive records")
+        head, length = self._archive.head(), self._archive.length()
+        for chunk in chunks:
+            _keep_pace(chunk.expected_head, head, "archive head")
+            for record in chunk.records:
+                head = payload.archive_head_step(head, length, record, chunk.timestamp)
+                length += 1
+
+    def _check_opening(
+        self, position: Position, version: int, content: bytes, ch: int, opening: Opening
+    ) -> None:
+        label = chameleon.label(self._live.chain_id, self._live.address, position.packed)
+        message = chameleon.message(version, content)
+        if not chameleon.verify(self._share.group_key, label, message, ch, opening):
+            raise RefutedError(f"the opening at {position} does not open its chameleon hash")
+
+    def _require_approved(self, draft: RedactionDraft) -> None:
+        if self._memory.approved(self.ballot(draft.epoch, draft.proposal)) != draft.digest():
+            raise RefusedError(f"proposal 0x{draft.proposal.hex()[:8]} is not approved by this member")
+
+    def ballot(self, epoch: int, proposal: bytes) -> Ballot:
+        """The question that a proposal puts to it. Raises RefusedError for one that nobody can be asked."""
+        try:
+            return Ballot(self._domain.chain_id, self._domain.contract, epoch, proposal)
+        except ValueError as error:
+            raise RefusedError(str(error)) from None
+
+    def _vote(self, epoch: int, proposal: bytes, leaves: Sequence[bytes]) -> bytes:
+        content = merkle.root(leaves)
+        if self._memory.vote(self.ballot(epoch, proposal), content) != content:
+            raise RefusedError(f"this member has voted for other content of 0x{proposal.hex()[:8]}")
+        digest = eip712.decision_digest(self._domain, epoch, proposal, content)
+        return signature.sign(self._voting_secret, digest)
+
+
+def _stand_by(approved: bytes, content: bytes, ballot: Ballot) -> None:
+    if approved != content:
+        raise RefusedError(f"proposal 0x{ballot.proposal.hex()[:8]} was approved with other content")
+
+
+def _agree(given: object, expected: object, what: str) -> None:
+    """On what never changes."""
+    if given != expected:
+        raise RefutedError(_difference(given, expected, what))
+
+
+def _keep_pace(given: object, expected: object, what: str) -> None:
+    """On what other proposals change."""
+    if given != expected:
+        raise RefusedError(_difference(given, expected, what))
+
+
+def _difference(given: object, expected: object, what: str) -> str:
+    return f"{what} is {_shown(given)}, {_shown(expected)} was expected"
+
+
+def _shown(value: object) -> str:
+    return "0x" + value.hex() if isinstance(value, bytes) else str(value)

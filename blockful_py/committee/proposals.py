@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a committee decides on: a block of new models, or the replacement of old ones.
+
+Both archive first: the certificate's content covers the archive's chunks and the live chain's.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+from blockful_py.crypto import chameleon, payload
+from blockful_py.crypto.threshold.messages import Task
+from blockful_py.types import ArchiveRecord, HeaderUpdate, NewBlock, Opening, Position, Update, Uri
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveChunk:
+    """Records for one transaction to the archive; `timestamp` in seconds."""
+
+    expected_head: bytes
+    timestamp: int
+    records: tuple[ArchiveRecord, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PublicationProposal:
+    """A block for the live chain, and the records that precede it on the archive chain."""
+
+    proposal: bytes
+    epoch: int
+    block: NewBlock
+    archive: tuple[ArchiveChunk, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A model to be replaced: what stands (`ch`, `owner`, `references_hash`) and what comes."""
+
+    position: Position
+    ch: int
+    owner: bytes
+    references_hash: bytes
+    old_uri: Uri
+    uri: Uri
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class HeaderTarget:
+    """A block header to be re-opened for its next version."""
+
+    height: int
+    ch: int
+    payload: bytes
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class DraftChunk:
+    """Targets for one transaction to the live chain; blocks are never split between chunks."""
+
+    targets: tuple[Target, ...]
+    headers: tuple[HeaderTarget, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RedactionDraft:
+    """Replacements before their openings exist."""
+
+    proposal: bytes
+    epoch: int
+    chunks: tuple[DraftChunk, ...]
+    archive: tuple[ArchiveChunk, ...]
+
+    def digest(self) -> bytes:
+        """sha2-256 over every field: a member stands by one draft a proposal."""
+        return hashlib.sha256(repr(self).encode()).digest()
+
+
+@dataclass(frozen=True, slots=True)
+class RedactionChunk:
+    """Replacements with their openings, for one transaction to the live chain."""
+
+    updates: tuple[Update, ...]
+    header_updates: tuple[HeaderUpdate, ...]
+
+
+def opening_tasks(draft: RedactionDraft, chain_id: int, contract: bytes) -> tuple[Task, ...]:
+    """The collisions that a draft needs: chunk by chunk, targets first, then headers."""
+    tasks: list[Task] = []
+    for chunk in draft.chunks:
+        for target in chunk.targets:
+            content = payload.transaction_payload(target.uri, target.owner, target.references_hash)
+            tasks.append(
+                Task(
+                    chameleon.label(chain_id, contract, target.position.packed),
+                    chameleon.message(target.version, content),
+                    target.ch,
+                )
+            )
+        for header in chunk.headers:
+            tasks.append(
+                Task(
+                    chameleon.label(chain_id, contract, Position.of_header(header.height).packed),
+                    chameleon.message(header.version, header.payload),
+                    header.ch,
+                )
+            )
+    return tuple(tasks)
+
+
+def with_openings(draft: RedactionDraft, openings: tuple[Opening, ...]) -> tuple[RedactionChunk, ...]:
+    """The draft's chunks with `openings` in the order of `opening_tasks`."""
+    remaining = iter(openings)
+    chunks = []
+    for chunk in draft.chunks:
+        updates = tuple(
+            Update(target.position, target.version, target.uri, next(remaining), target.references_hash)
+            for target in chunk.targets
+        )
+        headers = tuple(
+            HeaderUpdate(header.height, header.version, next(remaining)) for header in chunk.headers
+        )
+        chunks.append(RedactionChunk(updates, headers))
+    return tuple(chunks)

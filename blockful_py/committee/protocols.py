@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a committee needs from the chains, the store and whoever judges an update.
+
+`chain` and `storage` implement these structurally; `pipeline` hands a `Reviewer` to each member.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from blockful_py.committee.proposals import PublicationProposal, RedactionChunk, RedactionDraft
+from blockful_py.crypto.threshold.messages import NonceCommitments, SignatureShares
+from blockful_py.types import (
+    ArchiveRecord,
+    Header,
+    HeaderUpdate,
+    ModelTransaction,
+    NewBlock,
+    Position,
+    StoredArchiveRecord,
+    Update,
+    Uri,
+)
+
+
+class LiveLedger(Protocol):
+    """The live chain, as a member reads it."""
+
+    @property
+    def chain_id(self) -> int: ...
+
+    @property
+    def address(self) -> bytes:
+        """Address of the LiveChain contract, 20 bytes."""
+
+    def height(self) -> int: ...
+
+    def block_hash(self, height: int) -> bytes: ...
+
+    def header(self, height: int) -> Header: ...
+
+    def headers(self, heights: Sequence[int]) -> Sequence[Header]: ...
+
+    def transaction(self, position: Position) -> ModelTransaction: ...
+
+    def transactions(self, positions: Sequence[Position]) -> Sequence[ModelTransaction]: ...
+
+    def append_leaf(self, block: NewBlock, chunk: int, chunks: int) -> bytes:
+        """Leaf of `append(block)` in a certificate's content (IQuorum.Action)."""
+
+    def redact_leaf(
+        self, updates: Sequence[Update], header_updates: Sequence[HeaderUpdate], chunk: int, chunks: int
+    ) -> bytes:
+        """Leaf of `redact(updates, header_updates)` in a certificate's content."""
+
+
+class ArchiveLedger(Protocol):
+    """The archive chain, as a member reads it."""
+
+    @property
+    def chain_id(self) -> int: ...
+
+    @property
+    def address(self) -> bytes:
+        """Address of the ArchiveRegistry contract, 20 bytes."""
+
+    def length(self) -> int: ...
+
+    def head(self) -> bytes: ...
+
+    def records(self, start: int, count: int) -> Sequence[StoredArchiveRecord]: ...
+
+    def append_leaf(
+        self,
+        expected_head: bytes,
+        timestamp: int,
+        records: Sequence[ArchiveRecord],
+        chunk: int,
+        chunks: int,
+    ) -> bytes:
+        """Leaf of `append(expected_head, timestamp, records)` in a certificate's content."""
+
+
+class Store(Protocol):
+    """Content-addressed storage; every read is verified against its address."""
+
+    def add(self, data: bytes) -> Uri: ...
+
+    def read(self, uri: Uri) -> bytes: ...
+
+    def has(self, uri: Uri) -> bool: ...
+
+    def delete(self, uri: Uri) -> None: ...
+
+
+class Voter(Protocol):
+    """A member as its coordinator sees it, in this process or another.
+
+    What it refuses it refuses with CommitteeError or CryptoError.
+    """
+
+    @property
+    def index(self) -> int:
+        """1-based index of its share."""
+
+    @property
+    def address(self) -> bytes:
+        """Voting address, 20 bytes."""
+
+    def approve(self, draft: RedactionDraft) -> None: ...
+
+    def commit(self, draft: RedactionDraft, session: bytes) -> NonceCommitments: ...
+
+    def sign(self, draft: RedactionDraft, commitments: Sequence[NonceCommitments]) -> SignatureShares: ...
+
+    def vote_publication(self, proposal: PublicationProposal) -> bytes: ...
+
+    def vote_redaction(self, draft: RedactionDraft, chunks: Sequence[RedactionChunk]) -> bytes: ...
+
+
+class Reviewer(Protocol):
+    """Judges the content of a proposal; raises RefusedError with the reason when it is wrong."""
+
+    def review_publication(self, proposal: PublicationProposal) -> None: ...
+
+    def review_redaction(self, draft: RedactionDraft) -> None: ...

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Members as processes that answer signed messages over HTTP."""

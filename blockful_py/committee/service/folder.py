@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A member's folder, its secrets encrypted under one passphrase.
+
+keystore.json            voting key, VRF key and account (`committee.keystore`)
+shares/<key id>.json     its share of each group key that it helped to generate (`crypto.passphrase`)
+origins/<key id>.json    what the key was generated for, and its public half
+settled.json             id of the newest key that a quorum holds shares of
+memory.sqlite            what it approved and voted for (`committee.durable`)
+
+Shares go by key and not by epoch: an epoch may see several key generations before one is appointed.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from blockful_py.committee import codec, keystore
+from blockful_py.committee.durable import DurableMemory
+from blockful_py.committee.keystore import MemberKeys
+from blockful_py.committee.service.generation import Origin
+from blockful_py.crypto import passphrase
+from blockful_py.crypto.passphrase import Cost
+from blockful_py.crypto.threshold.keys import KeyShare
+from blockful_py.errors import KeystoreError, MessageError, RefusedError
+
+Value = TypeVar("Value")
+
+KEYSTORE = "keystore.json"
+MEMORY = "memory.sqlite"
+SHARES = "shares"
+ORIGINS = "origins"
+SETTLED = "settled.json"
+
+
+class MemberFolder:
+    """Opened by one process at a time; `close` gives it back."""
+
+    def __init__(self, path: Path, words: str, cost: Cost | None = None) -> None:
+        """`words`: the passphrase; `cost`: of encrypting the shares to come.
+
+        Raises KeystoreError or MemoryLostError.
+        """
+        keys = keys_in(path, words)
+        self.path = path
+        self.keys = keys
+        self.voting_secret = keys.voting_secret
+        self.address = keys.address
+        self._words = words
+        self._cost = cost
+        self.memory = DurableMemory(path / MEMORY, self.address)
+
+    @classmethod
+    def create(cls, path: Path, words: str, cost: Cost | None = None) -> MemberFolder:
+        """A new member with fresh keys. Raises KeystoreError when there is one already."""
+        keys = MemberKeys.generate()
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            path.chmod(0o700)
+            (path / SHARES).mkdir(exist_ok=True)
+        except OSError as error:
+            raise KeystoreError(f"{path} cannot be made: {error.strerror}.") from None
+        keystore.create(path / KEYSTORE, keys, words, cost)
+        DurableMemory.create(path / MEMORY, keys.address).close()
+        return cls(path, words, cost)
+
+    def keep(self, share: KeyShare, origin: Origin) -> None:
+        """On disk, and there to stay, when it returns."""
+        self._origin_path(origin.key.key_id).parent.mkdir(exist_ok=True)
+        _write(self._origin_path(origin.key.key_id), codec.encode(origin))
+        label = "0x" + self.address.hex()
+        document = passphrase.lock(codec.encode(share), self._words, label, self._cost)
+        _write(self._share_path(share.public.key_id), document)
+
+    def share(self, key_id: bytes) -> KeyShare | None:
+        """This member's share of a group key; None when it has none.
+
+        Raises KeystoreError when the file is damaged or of another passphrase.
+        """
+        path = self._share_path(key_id)
+        if not path.exists():
+            return None
+        try:
+            data = path.read_bytes()
+            share = codec.decode(KeyShare, passphrase.unlock(data, self._words))
+        except OSError as error:
+            raise KeystoreError(f"{path} cannot be read: {error.strerror}.") from None
+        except MessageError as error:
+            raise KeystoreError(f"{path} holds no share of a group key: {error}") from None
+        if share.public.key_id != key_id:
+            raise KeystoreError(f"{path} holds a share of another key; it was left as it is.")
+        return share
+
+    def key_ids(self) -> tuple[bytes, ...]:
+        """Of the group keys that this member has a share of."""
+        names = sorted(path.stem for path in (self.path / SHARES).glob("*.json"))
+        return tuple(bytes.fromhex(name) for name in names)
+
+    def origin(self, key_id: bytes) -> Origin | None:
+        """Of a key that this member has a share of, else None. Raises KeystoreError when it is damaged."""
+        path = self._origin_path(key_id)
+        if not (path.exists() and self._share_path(key_id).exists()):
+            return None
+        return _read(path, Origin)
+
+    def settle(self, key_id: bytes) -> None:
+        """A quorum holds shares of this key.
+
+        Raises RefusedError when another key was settled on in the same attempt of the election.
+        """
+        origin, before = self.origin(key_id), self.settled()
+        if origin is None:
+            raise RefusedError("this member has no share of the key that is to be settled on")
+        if before is not None and before.key != origin.key and _attempt(before) == _attempt(origin):
+            raise RefusedError("this member has settled on another key in this attempt of the election")
+        _write(self.path / SETTLED, codec.encode(_Settled(key_id)))
+
+    def settled(self) -> Origin | None:
+        """Of the key that was settled on last; None before the first."""
+        path = self.path / SETTLED
+        return self.origin(_read(path, _Settled).key_id) if path.exists() else None
+
+    def close(self) -> None:
+        self.memory.close()
+
+    def _share_path(self, key_id: bytes) -> Path:
+        return self.path / SHARES / f"{key_id.hex()}.json"
+
+    def _origin_path(self, key_id: bytes) -> Path:
+        return self.path / ORIGINS / f"{key_id.hex()}.json"
+
+
+@dataclass(frozen=True, slots=True)
+class _Settled:
+    key_id: bytes
+
+
+def keys_in(path: Path, words: str) -> MemberKeys:
+    """The secrets of the member in a folder, which another process may be serving. Raises KeystoreError."""
+    if not (path / KEYSTORE).exists():
+        raise KeystoreError(f"there is no member in {path}: make one with `blockful committee init {path}`.")
+    return keystore.load(path / KEYSTORE, words)
+
+
+def _attempt(origin: Origin) -> tuple[int, bytes, int, int, int]:
+    charter = origin.charter
+    return charter.chain_id, charter.committee, charter.epoch, charter.draw, charter.attempt
+
+
+def _read(path: Path, kind: type[Value]) -> Value:
+    try:
+        return codec.decode(kind, path.read_bytes())
+    except OSError as error:
+        raise KeystoreError(f"{path} cannot be read: {error.strerror}.") from None
+    except MessageError as error:
+        raise KeystoreError(f"{path} is damaged: {error}") from None
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Whole or not at all, for this user only, on disk when it returns."""
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent)
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).replace(path)
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+    except OSError as error:
+        raise KeystoreError(f"{path} cannot be written: {error.strerror}.") from None

@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A member's part in a key generation among processes.
+
+Whoever leads it only relays: every message is signed by its member, shares are sealed to a key that
+lives for one generation, and the members compare digests of all they saw before they accept the key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from blockful_py.committee import codec, wire
+from blockful_py.committee.service.questions import (
+    Answers,
+    Ask,
+    Box,
+    Complaints,
+    Dealt,
+    Opened,
+    Relayed,
+)
+from blockful_py.crypto import curve, envelope
+from blockful_py.crypto.chameleon import tag
+from blockful_py.crypto.eip712 import Domain
+from blockful_py.crypto.keccak import keccak
+from blockful_py.crypto.threshold.dkg import Participant
+from blockful_py.crypto.threshold.keys import CommitteeKey, KeyShare
+from blockful_py.crypto.threshold.messages import Confirmation, Reveal, Share
+from blockful_py.errors import CheaterError, CryptoError, MessageError, RefusedError
+from blockful_py.types import Point, Rng
+
+DST_CHARTER = tag("charter")
+
+Body = TypeVar("Body")
+
+
+@dataclass(frozen=True, slots=True)
+class Charter:
+    """What a key is generated for.
+
+    Attributes:
+        chain_id, committee: chain and address of the Committee contract.
+        epoch: the one that the key is for.
+        draw, attempt: of the election that it ends; 0 where the members are appointed.
+        members: voting addresses; the member at place i has index i + 1.
+        dealers: indices of those that take part, ascending; the others will have no share.
+        threshold: shares needed for a collision.
+        salt: tells generations apart.
+    """
+
+    chain_id: int
+    committee: bytes
+    epoch: int
+    draw: int
+    attempt: int
+    members: tuple[bytes, ...]
+    dealers: tuple[int, ...]
+    threshold: int
+    salt: bytes
+
+    def __post_init__(self) -> None:
+        if not 0 < len(self.members) <= 256:
+            raise ValueError("a committee has 1 to 256 members")
+        if len(set(self.members)) != len(self.members) or any(len(each) != 20 for each in self.members):
+            raise ValueError("members are distinct addresses of 20 bytes")
+        if list(self.dealers) != [i for i in range(1, len(self.members) + 1) if i in self.dealers]:
+            raise ValueError("dealers are listed by ascending index, none twice, all of them members")
+        if not 0 < self.threshold <= len(self.dealers):
+            raise ValueError("a threshold is at least 1 and no larger than the number of dealers")
+
+    def index(self, address: bytes) -> int | None:
+        """1-based index of a dealer; None for anybody else."""
+        if address not in self.members:
+            return None
+        index = self.members.index(address) + 1
+        return index if index in self.dealers else None
+
+    def digest(self) -> bytes:
+        """The subject of all messages of this generation."""
+        return keccak(DST_CHARTER + codec.encode(self))
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The public half of a group key, and what it was generated for."""
+
+    charter: Charter
+    key: CommitteeKey
+
+
+class Generation:
+    """One member's side of one generation; its questions come in the order of the rounds."""
+
+    def __init__(self, charter: Charter, address: bytes, leader: bytes, domain: Domain, rng: Rng) -> None:
+        """Raises RefusedError when `address` is no dealer of the charter."""
+        index = charter.index(address)
+        if index is None:
+            raise RefusedError(f"0x{address.hex()} is not a member that is to take part in making this key")
+        self.charter = charter
+        self.leader = leader
+        self._index = index
+        self._context = charter.digest()
+        self._domain = domain
+        self._rng = rng
+        size = len(charter.members)
+        self._participant = Participant(
+            self._index, charter.threshold, size, self._context, rng, charter.dealers
+        )
+        self._sealing_secret = curve.random_scalar(rng)
+        self._sealing_keys: dict[int, Point] = {}
+
+    def open(self) -> Opened:
+        """Round 1."""
+        return Opened(self._participant.commit(), curve.multiply_base(self._sealing_secret))
+
+    def step(self, ask: Ask, question: wire.Message) -> Reveal | Dealt | Complaints | Answers | Confirmation:
+        """Rounds 2 to 6: what this member sends, after what all sent in the round before."""
+        steps: Mapping[Ask, Callable[[wire.Message], Any]] = {
+            Ask.KEY_REVEAL: self._reveal,
+            Ask.KEY_DEAL: self._deal,
+            Ask.KEY_RECEIVE: self._receive,
+            Ask.KEY_ANSWER: self._answer,
+            Ask.KEY_CONFIRM: self._confirm,
+        }
+        found: Reveal | Dealt | Complaints | Answers | Confirmation = steps[ask](question)
+        return found
+
+    def finish(self, question: wire.Message) -> tuple[KeyShare, CommitteeKey]:
+        """Round 7: the share, to be kept before the key is confirmed."""
+        confirmations = self._relayed(question, Ask.KEY_CONFIRM, Confirmation)
+        _own("the confirmation", {index: {given.member} for index, given in confirmations.items()})
+        share = self._participant.finish(tuple(confirmations.values()))
+        self._sealing_secret = 0
+        return share, share.public
+
+    def _reveal(self, question: wire.Message) -> Reveal:
+        opened = self._relayed(question, Ask.KEY_COMMIT, Opened)
+        _own("the commitment", {index: {given.commitment.dealer} for index, given in opened.items()})
+        self._sealing_keys = {index: given.sealing_key for index, given in opened.items()}
+        wrong = [index for index, key in self._sealing_keys.items() if not curve.on_curve(key)]
+        if wrong:
+            raise CheaterError(wrong, "the key for sealed shares")
+        return self._participant.reveal([given.commitment for given in opened.values()])
+
+    def _deal(self, question: wire.Message) -> Dealt:
+        reveals = self._relayed(question, Ask.KEY_REVEAL, Reveal)
+        _own("the reveal", {index: {given.dealer} for index, given in reveals.items()})
+        return Dealt(tuple(map(self._sealed, self._participant.deal(tuple(reveals.values())))))
+
+    def _receive(self, question: wire.Message) -> Complaints:
+        dealt = self._relayed(question, Ask.KEY_DEAL, Dealt)
+        shares = []
+        for dealer, given in dealt.items():
+            for box in given.boxes:
+                if box.recipient == self._index and dealer != self._index:
+                    shares += self._unsealed(dealer, box.sealed)
+        return Complaints(self._participant.receive(shares))
+
+    def _answer(self, question: wire.Message) -> Answers:
+        complaints = self._relayed(question, Ask.KEY_RECEIVE, Complaints)
+        _own("a complaint", {i: {each.accuser for each in g.complaints} for i, g in complaints.items()})
+        return Answers(
+            self._participant.answer([each for given in complaints.values() for each in given.complaints])
+        )
+
+    def _confirm(self, question: wire.Message) -> Confirmation:
+        answers = self._relayed(question, Ask.KEY_ANSWER, Answers)
+        _own("an answer", {i: {each.dealer for each in g.answers} for i, g in answers.items()})
+        return self._participant.confirm([each for given in answers.values() for each in given.answers])
+
+    def _sealed(self, share: Share) -> Box:
+        context = self._box_context(share.dealer, share.recipient)
+        plain = share.value.to_bytes(32, "big")
+        return Box(
+            share.recipient, envelope.seal(self._sealing_keys[share.recipient], context, plain, self._rng)
+        )
+
+    def _unsealed(self, dealer: int, sealed: bytes) -> list[Share]:
+        """The share; none when the box does not open, which is a complaint."""
+        try:
+            plain = envelope.unseal(self._sealing_secret, self._box_context(dealer, self._index), sealed)
+        except CryptoError:
+            return []
+        return [Share(dealer, self._index, int.from_bytes(plain, "big"))]
+
+    def _box_context(self, dealer: int, recipient: int) -> bytes:
+        return self._context + dealer.to_bytes(4, "big") + recipient.to_bytes(4, "big")
+
+    def _relayed(self, question: wire.Message, earlier: Ask, kind: type[Body]) -> dict[int, Body]:
+        """What everyone answered to the round before, by index, ascending.
+
+        Raises MessageError when the leader relays something else, CheaterError naming members whose
+        message is missing or malformed.
+        """
+        found: dict[int, Body] = {}
+        malformed = []
+        for text in codec.decode(Relayed, question.body).envelopes:
+            relayed = wire.receive(self._domain, text.encode())
+            sender = relayed.message.sender
+            index = self.charter.index(sender)
+            if index is None:
+                raise MessageError(f"a relayed message is from 0x{sender.hex()}, which takes no part.")
+            wire.require_relayed(relayed, question, sender, earlier.round)
+            if index in found or index in malformed:
+                raise MessageError(f"two messages of member {index} were relayed for one round.")
+            try:
+                found[index] = codec.decode(kind, relayed.message.body)
+            except MessageError:
+                malformed.append(index)
+        missing = sorted({*self.charter.dealers} - found.keys())
+        if missing:
+            raise CheaterError(missing, f"the answer to {earlier.kind}")
+        return dict(sorted(found.items()))
+
+
+def _own(what: str, named: Mapping[int, Sequence[int] | set[int]]) -> None:
+    """Raises CheaterError for members that speak in the name of others."""
+    wrong = [index for index, speakers in named.items() if {*speakers} - {index}]
+    if wrong:
+        raise CheaterError(wrong, what)

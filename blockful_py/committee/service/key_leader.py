@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Leads a key generation among processes: relays what members send, leaves out who fails."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from blockful_py.committee import codec, wire
+from blockful_py.committee.polling import Refusal, at_once
+from blockful_py.committee.service.generation import Charter
+from blockful_py.committee.service.line import Line
+from blockful_py.committee.service.questions import Ask, Nothing, Relayed
+from blockful_py.crypto.threshold.keys import CommitteeKey
+from blockful_py.errors import CheaterError, QuorumError
+
+STEPS = (
+    Ask.KEY_REVEAL,
+    Ask.KEY_DEAL,
+    Ask.KEY_RECEIVE,
+    Ask.KEY_ANSWER,
+    Ask.KEY_CONFIRM,
+    Ask.KEY_FINISH,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A member to be, with its index in the charter."""
+
+    index: int
+    line: Line
+
+
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """A key that every dealer of the charter has confirmed, and who was left out on the way and why."""
+
+    charter: Charter
+    key: CommitteeKey
+    excluded: tuple[str, ...]
+
+
+def generate_among(
+    lines: Sequence[Line], charter_for: Callable[[tuple[bytes, ...]], Charter], minimum: int
+) -> Generated:
+    """A group key of as many as work; those who fail are left out and the others begin anew.
+
+    `charter_for` writes the charter in which those that are left, by their addresses, are the dealers,
+    with a fresh salt each time.
+
+    Raises QuorumError when fewer than `minimum` are left.
+    """
+    left = list(lines)
+    excluded: list[str] = []
+    while len(left) >= minimum:
+        charter = charter_for(tuple(line.address for line in left))
+        try:
+            return Generated(charter, _attempt(charter, left), tuple(excluded))
+        except CheaterError as error:
+            failed = [line for line in left if charter.index(line.address) in error.members]
+            excluded += [f"0x{line.address.hex()} at {line.url}: {error.what}" for line in failed]
+            left = [line for line in left if line not in failed]
+    raise QuorumError(
+        f"{len(left)} members are left to generate a key among, {minimum} are needed; no key was made. "
+        + "; ".join(excluded)
+    )
+
+
+def _attempt(charter: Charter, lines: Sequence[Line]) -> CommitteeKey:
+    candidates = sorted(
+        (Candidate(index, line) for line in lines if (index := charter.index(line.address))),
+        key=lambda each: each.index,
+    )
+    answers = _round(charter, candidates, Ask.KEY_COMMIT, charter)
+    for ask in STEPS:
+        relayed = Relayed(tuple(answers[each.index].envelope.decode() for each in candidates))
+        answers = _round(charter, candidates, ask, relayed)
+    bodies = [answers[each.index].message.body for each in candidates]
+    key = codec.decode(CommitteeKey, max(bodies, key=bodies.count))
+    others = [each.index for each, body in zip(candidates, bodies, strict=True) if body != codec.encode(key)]
+    if others:
+        raise CheaterError(others, "the confirmed key")
+    return key
+
+
+def _round(
+    charter: Charter, candidates: Sequence[Candidate], ask: Ask, body: Any
+) -> dict[int, wire.Received]:
+    """Everyone's answer. Raises CheaterError for those that most name, else for those that failed."""
+    subject = charter.digest()
+    found = at_once(
+        candidates, lambda each: each.line.ask(ask, charter.epoch, subject, body), len(candidates)
+    )
+    refusals = {index: each.reason for index, each in found.items() if isinstance(each, Refusal)}
+    if not refusals:
+        return {index: each for index, each in found.items() if not isinstance(each, Refusal)}
+    accusations = [reason for reason in refusals.values() if isinstance(reason, CheaterError)]
+    named = Counter(member for reason in accusations for member in reason.members)
+    guilty = [member for member, times in named.items() if 2 * times > len(candidates)]
+    if guilty:
+        raise CheaterError(guilty, f"{accusations[0].what} was found wrong by most members")
+    reasons = "; ".join(str(reason) for reason in refusals.values())
+    raise CheaterError(list(refusals), f"{ask.kind} failed: {reasons}")
+
+
+def settle(lines: Sequence[Line], epoch: int, key_id: bytes, quorum: int) -> int:
+    """Shows the members that a quorum of them holds shares of a key, so that they confirm it on chain.
+
+    Returns how many hold shares; with fewer than `quorum` nobody is shown anything.  Can be repeated by
+    anyone, also for a key that another led the generation of.
+    """
+    places = [Candidate(number, line) for number, line in enumerate(lines, start=1)]
+    found = at_once(places, lambda each: each.line.ask(Ask.KEY_HELD, epoch, key_id, Nothing()), quorum)
+    held = {index: each for index, each in found.items() if not isinstance(each, Refusal)}
+    if len(held) >= quorum:
+        shown = Relayed(tuple(each.envelope.decode() for each in held.values()))
+        holders = [place for place in places if place.index in held]
+        at_once(holders, lambda each: each.line.ask(Ask.KEY_SETTLE, epoch, key_id, shown), len(holders))
+    return len(held)

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A member of another process, with the face of one in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from blockful_py.committee import codec
+from blockful_py.committee.certificates import Cast
+from blockful_py.committee.certified import Certified, CertifiedPublication
+from blockful_py.committee.proposals import PublicationProposal, RedactionChunk, RedactionDraft
+from blockful_py.committee.service.line import Line
+from blockful_py.committee.service.questions import (
+    Approved,
+    Ask,
+    Ballots,
+    Begin,
+    Decide,
+    Nothing,
+    Share,
+    Vote,
+)
+from blockful_py.committee.succession import Succession
+from blockful_py.crypto.threshold.messages import NonceCommitments, SignatureShares
+from blockful_py.errors import CommitteeError, MessageError
+
+Tally = Callable[[bytes, int, int], None]
+"""Told the proposal, the member's index and how many models it fetched."""
+
+
+@dataclass(frozen=True, slots=True)
+class SignedCommitments(NonceCommitments):
+    """Nonce commitments in the envelope that their signer sent, for the other signers."""
+
+    envelope: bytes
+
+
+class RemoteMember:
+    """Asks the member at the other end of a line; raises what it refuses with, or UnreachableError."""
+
+    def __init__(self, index: int, line: Line, tally: Tally) -> None:
+        self.index = index
+        self._line = line
+        self._tally = tally
+
+    def __repr__(self) -> str:
+        return f"RemoteMember(index={self.index}, url={self._line.url!r})"
+
+    @property
+    def address(self) -> bytes:
+        return self._line.address
+
+    def approve(self, draft: RedactionDraft) -> None:
+        answer = self._line.ask(Ask.APPROVE, draft.epoch, draft.proposal, draft)
+        approved = codec.decode(Approved, answer.message.body)
+        self._tally(draft.proposal, self.index, approved.downloads)
+
+    def commit(self, draft: RedactionDraft, session: bytes) -> SignedCommitments:
+        answer = self._line.ask(Ask.COMMIT, draft.epoch, draft.proposal, Begin(draft, session))
+        given = codec.decode(NonceCommitments, answer.message.body)
+        return SignedCommitments(given.signer, given.session, given.pairs, answer.envelope)
+
+    def sign(self, draft: RedactionDraft, commitments: Sequence[NonceCommitments]) -> SignatureShares:
+        envelopes = tuple(_envelope(given) for given in commitments)
+        answer = self._line.ask(Ask.SIGN, draft.epoch, draft.proposal, Share(draft, envelopes))
+        return codec.decode(SignatureShares, answer.message.body)
+
+    def vote_publication(self, proposal: PublicationProposal) -> bytes:
+        answer = self._line.ask(Ask.PUBLICATION, proposal.epoch, proposal.proposal, proposal)
+        return codec.decode(Vote, answer.message.body).vote
+
+    def vote_redaction(self, draft: RedactionDraft, chunks: Sequence[RedactionChunk]) -> bytes:
+        answer = self._line.ask(Ask.REDACTION, draft.epoch, draft.proposal, Decide(draft, tuple(chunks)))
+        return codec.decode(Vote, answer.message.body).vote
+
+    def keep(self, certified: Certified) -> None:
+        published = isinstance(certified, CertifiedPublication)
+        ask = Ask.FINISH_PUBLICATION if published else Ask.FINISH_REDACTION
+        codec.decode(Nothing, self._line.ask(ask, *certified.subject, certified).message.body)
+
+    def witness(self, epoch: int, proposal: bytes, ballots: Sequence[Cast]) -> None:
+        answer = self._line.ask(Ask.WITNESS, epoch, proposal, Ballots(tuple(ballots)))
+        codec.decode(Nothing, answer.message.body)
+
+    def vote_succession(self, succession: Succession) -> bytes:
+        answer = self._line.ask(Ask.SUCCESSION, succession.epoch, succession.proposal(), succession)
+        return codec.decode(Vote, answer.message.body).vote
+
+
+class AbsentMember:
+    """A member of the roster that nobody could be found for; refuses everything with the reason."""
+
+    def __init__(self, index: int, address: bytes, reason: CommitteeError) -> None:
+        self.index = index
+        self.address = address
+        self._reason = reason
+
+    def approve(self, draft: RedactionDraft) -> None:
+        raise self._reason
+
+    def commit(self, draft: RedactionDraft, session: bytes) -> NonceCommitments:
+        raise self._reason
+
+    def sign(self, draft: RedactionDraft, commitments: Sequence[NonceCommitments]) -> SignatureShares:
+        raise self._reason
+
+    def vote_publication(self, proposal: PublicationProposal) -> bytes:
+        raise self._reason
+
+    def vote_redaction(self, draft: RedactionDraft, chunks: Sequence[RedactionChunk]) -> bytes:
+        raise self._reason
+
+    def keep(self, certified: Certified) -> None:
+        raise self._reason
+
+    def witness(self, epoch: int, proposal: bytes, ballots: Sequence[Cast]) -> None:
+        raise self._reason
+
+    def vote_succession(self, succession: Succession) -> bytes:
+        raise self._reason
+
+
+def _envelope(given: NonceCommitments) -> str:
+    if not isinstance(given, SignedCommitments):
+        raise MessageError(f"the nonces of member {given.signer} did not come in an envelope of its own.")
+    return given.envelope.decode()

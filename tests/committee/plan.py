@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A redaction that every member would accept, to be spoiled by tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import pytest
+
+from blockful_py.committee.proposals import RedactionDraft, Target
+from blockful_py.errors import QuorumError, RefusedError
+from blockful_py.learning.weights import Weights, to_bytes
+from blockful_py.pipeline.catalogue import ArchiveReader, CatalogueReader
+from blockful_py.pipeline.claims import measure
+from blockful_py.pipeline.federation import Federation
+from blockful_py.pipeline.model_node import ModelNode, Request
+from blockful_py.pipeline.operations import Counter
+from blockful_py.pipeline.reviewing import ContentReviewer
+from blockful_py.storage.cid import cid_string
+from blockful_py.types import Position
+from tests.colluders import Roster
+from tests.federations import transactions
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The redaction, who may decide it, and what it is about."""
+
+    federation: Federation
+    roster: Roster
+    places: dict[str, Position]
+    nodes: dict[str, ModelNode]
+    announced: dict[str, Weights]
+
+    def reviewer(self) -> ContentReviewer:
+        contracts = self.federation.contracts
+        reviewer = ContentReviewer(
+            contracts.live,
+            CatalogueReader(contracts.live, self.federation.live_store),
+            ArchiveReader(contracts.archive),
+            self.federation.live_store,
+            self.federation.laboratory,
+            Counter(),
+        )
+        reviewer.announced = self.announced
+        return reviewer
+
+    def draft(self, **changed: ModelNode) -> RedactionDraft:
+        nodes = {**self.nodes, **changed}
+        return self.roster.draft({self.places[name]: node for name, node in nodes.items()})
+
+    def refused(self, draft: RedactionDraft) -> str:
+        """Asserts that each member refuses, that nothing changes, and returns the reason."""
+        before = self.state()
+        members = self.roster.members(self.reviewer())
+        with pytest.raises(RefusedError) as refusal:
+            members[0].approve(draft)
+        with pytest.raises(QuorumError, match="0 of 4 members agree") as no_quorum:
+            self.roster.coordinator(members).certify_redaction(draft)
+        assert str(no_quorum.value).count(str(refusal.value)) == 4
+        with pytest.raises(RefusedError, match="not approved"):
+            members[0].commit(draft, b"session")
+        with pytest.raises(RefusedError, match="not approved"):
+            members[0].vote_redaction(draft, ())
+        assert self.state() == before
+        return str(refusal.value)
+
+    def state(self) -> tuple[object, ...]:
+        contracts = self.federation.contracts
+        return transactions(self.federation), contracts.archive.length(), contracts.archive.head()
+
+    def redone(self, name: str, request: Request) -> ModelNode:
+        """The node of `name` for another request."""
+        redaction = self.nodes[name].redaction
+        assert redaction is not None
+        return self.nodes[name].model_copy(
+            update={"redaction": redaction.model_copy(update={"request": request})}
+        )
+
+    def request(self, **changes: object) -> Request:
+        """The request, altered and signed by the starts' owners."""
+        redaction = self.nodes["x"].redaction
+        assert redaction is not None
+        live = self.federation.contracts.live
+        users = {name: node.statement.user for name, node in self.nodes.items()} | {"a": 1, "b": 2, "z": 5}
+        request = redaction.request.model_copy(update=changes)
+        secrets = [self.roster.identities.user(users[start.name]) for start in request.starts]
+        return request.signed(secrets, live.chain_id, live.address)
+
+    def weighted(self, name: str, weights: Weights) -> ModelNode:
+        """The node of `name` with other weights, and true claims for them."""
+        redaction = self.nodes[name].redaction
+        assert redaction is not None
+        address = cid_string(self.federation.live_store.add(to_bytes(weights)))
+        claims = measure(self.federation.laboratory, weights, redaction.request.classes)
+        altered = redaction.model_copy(update={"weights": address, "claims": claims})
+        return self.nodes[name].model_copy(update={"redaction": altered})
+
+
+def spoiled(draft: RedactionDraft, alter: Callable[[Target], Target]) -> RedactionDraft:
+    """The draft with its first target altered."""
+    first, *rest = draft.chunks
+    targets = (alter(first.targets[0]), *first.targets[1:])
+    return replace(draft, chunks=(replace(first, targets=targets), *rest))

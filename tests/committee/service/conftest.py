@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Four member processes and a federation that they have published the models of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from blockful_py.pipeline.federation import Federation
+from blockful_py.pipeline.nodes import Nodes
+from tests.committee.service.processes import MemberProcess, members
+from tests.federations import small, trained
+
+ROUND_SECONDS = 15.0
+
+
+@dataclass(frozen=True)
+class Crew:
+    """A federation and the processes that decide for it."""
+
+    federation: Federation
+    members: list[MemberProcess]
+
+
+@pytest.fixture(scope="package")
+def crew(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crew]:
+    folder: Path = tmp_path_factory.mktemp("crew")
+    with members(4, folder, folder / "run", chains) as processes:
+        committee = {
+            "roster": "services",
+            "members": tuple(member.url for member in processes),
+            "size": 4,
+            "round_seconds": ROUND_SECONDS,
+        }
+        with trained(small(committee=committee), folder / "run", chains) as federation:
+            yield Crew(federation, processes)

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Leaders as processes that die before a chosen transaction."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from signal import SIGKILL
+
+from blockful_py.pipeline.nodes import Nodes, Place
+from tests.committee.service.processes import FORKS
+
+SECONDS = 120.0
+
+
+def until(what: Callable[[], bool]) -> None:
+    """Waits for something to become true; fails when it does not."""
+    end = time.monotonic() + SECONDS
+    while not what():
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.05)
+
+
+def lead_until(run: Path, chains: Nodes, transaction: int, classes: tuple[int, ...]) -> None:
+    """Has a process unlearn, or train, and die before a transaction, counted from 0.
+
+    It trains when there are no classes.
+    """
+    urls = (chains.live.url, chains.archive.url)
+    _see_die(FORKS.Process(target=_lead, args=(run, urls, transaction, classes)))
+
+
+def request_and_die(run: Path, chains: Nodes, classes: tuple[int, ...]) -> None:
+    """Has a process make a request and die when the members are to be asked."""
+    _see_die(FORKS.Process(target=_request, args=(run, (chains.live.url, chains.archive.url), classes)))
+
+
+def _see_die(process: BaseProcess) -> None:
+    process.start()
+    process.join(SECONDS)
+    assert process.exitcode == -SIGKILL
+
+
+def _request(run: Path, urls: tuple[str, str], classes: tuple[int, ...]) -> None:
+    from blockful_py.committee.coordinator import Coordinator
+    from blockful_py.pipeline.federation import Federation
+    from tests.faults.fuse import die
+
+    Coordinator.certify_redaction = lambda self, draft: die()  # type: ignore[assignment,return-value,method-assign]
+    with Nodes(Place(1337, 1338, *urls)) as nodes, Federation.open(run, nodes=nodes) as federation:
+        federation.unlearn(classes=classes)
+
+
+def _lead(run: Path, urls: tuple[str, str], transaction: int, classes: tuple[int, ...]) -> None:
+    from tests.faults.fuse import die, fused
+
+    with Nodes(Place(1337, 1338, *urls)) as nodes:
+        federation = fused(run, nodes, sending=transaction, blow=die)
+        if classes:
+            federation.unlearn(classes=classes)
+        else:
+            federation.train()

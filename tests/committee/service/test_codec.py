@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Values survive the trip; bytes that are no value are refused with one error."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from blockful_py.committee import codec
+from blockful_py.committee.proposals import ArchiveChunk
+from blockful_py.errors import MessageError
+from blockful_py.types import ArchiveReason, ArchiveRecord, Codec, Position, Uri
+
+
+@dataclass(frozen=True)
+class Sample:
+    number: int
+    data: bytes
+    text: str
+    flag: bool
+    pairs: tuple[tuple[int, bytes], ...]
+
+
+SAMPLES = st.builds(
+    Sample,
+    st.integers(0, 2**256 - 1),
+    st.binary(max_size=40),
+    st.text(max_size=20),
+    st.booleans(),
+    st.lists(st.tuples(st.integers(0, 2**64), st.binary(max_size=3)), max_size=3).map(tuple),
+)
+SAMPLE = Sample(1, b"\xab", "x", True, ((2, b""),))
+WRITTEN = codec.encode(SAMPLE)
+
+
+@given(SAMPLES)
+def test_values_survive(sample: Sample) -> None:
+    assert codec.decode(Sample, codec.encode(sample)) == sample
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_a_value_or_one_error(data: bytes) -> None:
+    with pytest.raises(MessageError):
+        codec.decode(Sample, data)
+
+
+@given(st.integers(0, len(WRITTEN) - 1), st.binary(min_size=1, max_size=3))
+def test_altered_bytes_are_another_value_or_one_error(place: int, other: bytes) -> None:
+    altered = WRITTEN[:place] + other + WRITTEN[place + 1 :]
+    try:
+        found = codec.decode(Sample, altered)
+    except MessageError:
+        return
+    assert codec.encode(found) == altered
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"", "not JSON"),
+        (b"[" * 100_000, "not JSON"),
+        (b"\xff", "not JSON"),
+        (b"null", "a dict was expected"),
+        (WRITTEN[:-1], "not JSON"),
+        (WRITTEN + b" ", "one way"),
+        (WRITTEN.replace(b'"number":"0x1"', b'"number":"0x01"'), "hexadecimal"),
+        (WRITTEN.replace(b'"number":"0x1"', b'"number":1'), "a str was expected"),
+        (WRITTEN.replace(b'"number":"0x1"', b'"number":1.5'), "not JSON"),
+        (WRITTEN.replace(b'"number":"0x1"', b'"number":NaN'), "not JSON"),
+        (WRITTEN.replace(b'"number":"0x1"', b'"number":"-0x1"'), "hexadecimal"),
+        (WRITTEN.replace(b'"number":"0x1"', b'"number":"0x1' + b"0" * 64 + b'"'), "hexadecimal"),
+        (WRITTEN.replace(b'"0xab"', b'"0xAB"'), "hexadecimal"),
+        (WRITTEN.replace(b'"0xab"', b'"0xa"'), "hexadecimal"),
+        (WRITTEN.replace(b'"flag":"0x1"', b'"flag":"0x2"'), "no bool"),
+        (WRITTEN.replace(b'"text":"x"', b'"text":"x","text":"x"'), "stands twice"),
+        (WRITTEN.replace(b'"text":"x"', b'"text":"x","more":"x"'), "lacks"),
+        (WRITTEN.replace(b',"text":"x"', b""), "lacks these fields.*text"),
+        (WRITTEN.replace(b'["0x2","0x"]', b'["0x2"]'), "1 items, 2 were expected"),
+    ],
+)
+def test_what_is_no_value_is_refused(data: bytes, reason: str) -> None:
+    assert data != WRITTEN
+    with pytest.raises(MessageError, match=reason):
+        codec.decode(Sample, data)
+
+
+def test_fields_have_their_lengths_and_ranges() -> None:
+    record = ArchiveRecord(Position(1, 0), 0, ArchiveReason.PUBLISHED, Uri(bytes(32), Codec.RAW))
+    written = codec.encode(ArchiveChunk(bytes(32), 5, (record,)))
+    assert codec.decode(ArchiveChunk, written).records == (record,)
+    for old, new, reason in (
+        (b"00" * 32 + b'"', b"00" * 31 + b'"', "31 bytes, 32 were expected"),
+        (b'"height":"0x1"', b'"height":"0x100000000"', "height and index must be"),
+        (b'"codec":"0x55"', b'"codec":"0x56"', "no Codec"),
+    ):
+        with pytest.raises(MessageError, match=reason):
+            codec.decode(ArchiveChunk, written.replace(old, new))

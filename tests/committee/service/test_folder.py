@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a member's folder keeps of keys: shares, what they are for, and which one it settled on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from blockful_py.committee.service.folder import MemberFolder, keys_in
+from blockful_py.committee.service.generation import Charter, Origin
+from blockful_py.crypto.randomness import SeededRng
+from blockful_py.crypto.threshold.keys import KeyShare
+from blockful_py.crypto.threshold.local import generate_key
+from blockful_py.errors import KeystoreError, RefusedError
+from tests.committee.service.processes import QUICK, WORDS
+
+MEMBERS = tuple(bytes([number]) * 20 for number in range(1, 5))
+CHARTER = Charter(1337, bytes([9]) * 20, 2, 5, 1, MEMBERS, (1, 2, 3, 4), 3, bytes(32))
+
+
+def share(name: bytes) -> KeyShare:
+    return generate_key(3, 4, name, [SeededRng(name, n) for n in range(4)])[0]
+
+
+FIRST, SECOND = share(b"first"), share(b"second")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[MemberFolder]:
+    made = MemberFolder.create(tmp_path / "member", WORDS, QUICK)
+    yield made
+    made.close()
+
+
+def test_a_share_stays_with_what_it_is_for(folder: MemberFolder) -> None:
+    origin = Origin(CHARTER, FIRST.public)
+    assert folder.origin(FIRST.public.key_id) is None
+    folder.keep(FIRST, origin)
+    assert folder.share(FIRST.public.key_id) == FIRST
+    assert folder.origin(FIRST.public.key_id) == origin
+    assert folder.key_ids() == (FIRST.public.key_id,)
+
+
+def test_one_key_is_settled_on_in_an_attempt_and_another_in_the_next(folder: MemberFolder) -> None:
+    assert folder.settled() is None
+    with pytest.raises(RefusedError, match="no share"):
+        folder.settle(FIRST.public.key_id)
+    folder.keep(FIRST, Origin(CHARTER, FIRST.public))
+    folder.keep(SECOND, Origin(CHARTER, SECOND.public))
+    for _ in range(2):
+        folder.settle(FIRST.public.key_id)
+    with pytest.raises(RefusedError, match="settled on another key"):
+        folder.settle(SECOND.public.key_id)
+    later = Origin(replace(CHARTER, attempt=2), SECOND.public)
+    folder.keep(SECOND, later)
+    folder.settle(SECOND.public.key_id)
+    assert folder.settled() == later
+
+
+def test_what_is_kept_is_there_after_a_restart(folder: MemberFolder) -> None:
+    origin = Origin(CHARTER, FIRST.public)
+    folder.keep(FIRST, origin)
+    folder.settle(FIRST.public.key_id)
+    keys = folder.keys
+    folder.close()
+    again = MemberFolder(folder.path, WORDS)
+    assert (again.settled(), again.keys) == (origin, keys)
+    again.close()
+
+
+def test_damage_is_named(folder: MemberFolder) -> None:
+    folder.keep(FIRST, Origin(CHARTER, FIRST.public))
+    (path,) = (folder.path / "origins").iterdir()
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(KeystoreError, match="is damaged"):
+        folder.origin(FIRST.public.key_id)
+
+
+def test_the_secrets_can_be_read_while_the_member_serves(folder: MemberFolder, tmp_path: Path) -> None:
+    assert keys_in(folder.path, WORDS) == folder.keys
+    with pytest.raises(KeystoreError, match="there is no member in"):
+        keys_in(tmp_path / "nobody", WORDS)
+
+
+def test_election_secrets_repeat_for_one_draw_and_differ_otherwise(folder: MemberFolder) -> None:
+    place = (1337, bytes([9]) * 20, 2, 5, bytes(32))
+    secret = folder.keys.election_secret(*place)
+    assert keys_in(folder.path, WORDS).election_secret(*place) == secret
+    changed = [
+        (1, *place[1:]),
+        (*place[:2], 3, *place[3:]),
+        (*place[:3], 6, place[4]),
+        (*place[:4], b"\1" * 32),
+    ]
+    others = {folder.keys.election_secret(*each) for each in changed}
+    assert len(others | {secret}) == 5

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Leaders that are gone before anything is certified, and two leaders at once."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from blockful_py.committee.certified import Certified
+from blockful_py.committee.coordinator import Coordinator
+from blockful_py.committee.service.folder import keys_in
+from blockful_py.errors import ContractError, RunError
+from blockful_py.pipeline.federation import Federation
+from blockful_py.pipeline.leading import take_up
+from blockful_py.pipeline.membership import signer_of
+from blockful_py.pipeline.nodes import Nodes, Place
+from blockful_py.pipeline.pending import Lead
+from tests.committee.service.conftest import Crew
+from tests.committee.service.leaders import request_and_die, until
+from tests.committee.service.processes import WORDS, members
+from tests.committee.service.test_leaders import pay
+from tests.federations import AFFECTED, GRAPH, small, trained, versions
+
+
+@pytest.fixture(scope="module")
+def crew(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crew]:
+    """Members that lead soon, and can pay."""
+    folder: Path = tmp_path_factory.mktemp("takeover")
+    with members(4, folder, folder / "run", chains) as processes:
+        committee = {
+            "roster": "services",
+            "members": tuple(member.url for member in processes),
+            "size": 4,
+            "round_seconds": 20.0,
+            "takeover_seconds": 1.0,
+        }
+        for member in processes:
+            pay(chains, keys_in(member.folder, WORDS).account)
+        with trained(small(committee=committee), folder / "run", chains) as federation:
+            yield Crew(federation, processes)
+
+
+def test_a_member_leads_the_request_of_a_leader_that_died(crew: Crew, chains: Nodes) -> None:
+    federation = crew.federation
+    live, run = federation.contracts.live, federation.run
+    request_and_die(run.path, chains, (1,))
+    until(lambda: not run.request.exists())
+    assert versions(federation) == {name: int(name in AFFECTED) for name in GRAPH}
+    assert len(live.redactions()) == len(AFFECTED)
+    name = "0x" + live.redactions()[-1].transaction_hash.hex()
+    sent = live.node.rpc.call("eth_getTransactionByHash", name)
+    assert sent["from"] in {"0x" + keys_in(member.folder, WORDS).account.hex() for member in crew.members}
+    assert not run.journal.exists()
+    assert federation.verify().passed
+    assert federation.audit().passed
+
+
+def test_nobody_takes_over_from_a_leader_that_lives(crew: Crew) -> None:
+    with Lead(crew.federation.run.path), pytest.raises(RunError, match="a request is being led"):
+        crew.federation.unlearn(classes=[2])
+
+
+def test_two_leaders_at_once_change_the_chain_once(
+    crew: Crew, chains: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second one has another run directory, with the same stores, and a member's key."""
+    first = Federation.open(crew.federation.run.path, nodes=chains)
+    before, redacted = versions(first), len(first.contracts.live.redactions())
+    hand_over = Coordinator.hand_over
+
+    def overtaken(self: Coordinator, certified: Certified) -> int:
+        monkeypatch.setattr(Coordinator, "hand_over", lambda self, certified: 0)
+        other = tmp_path / "run"
+        shutil.copytree(
+            first.run.path, other, ignore=shutil.ignore_patterns("journal.json", "live", "archive")
+        )
+        for store in ("live", "archive"):
+            (other / store).symlink_to(first.run.path / store)
+        keys = keys_in(crew.members[0].folder, WORDS)
+        place = Place(1337, 1338, chains.live.url, chains.archive.url)
+        with (
+            Nodes(place, signer_of(keys)) as nodes,
+            Federation.open(other, nodes=nodes, leader=keys.voting_secret) as second,
+        ):
+            assert take_up(second) is not None
+        return hand_over(self, certified)
+
+    monkeypatch.setattr(Coordinator, "hand_over", overtaken)
+    with pytest.raises(ContractError):
+        first.unlearn(classes=[2])
+    assert versions(first) == {name: before[name] + (name in AFFECTED) for name in GRAPH}
+    assert len(first.contracts.live.redactions()) == redacted + len(AFFECTED)
+    assert not first.run.journal.exists()
+    assert Federation.open(first.run.path, nodes=chains).unlearn(classes=[2]).executed == ()
+    assert first.verify().passed
+    assert first.audit().passed

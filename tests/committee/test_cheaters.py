@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Members that cheat in the two rounds are named and left out; too few honest ones give no collision."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import pytest
+
+from blockful_py.committee.member import Member
+from blockful_py.committee.proposals import RedactionChunk, RedactionDraft, opening_tasks
+from blockful_py.crypto import chameleon
+from blockful_py.crypto.threshold.messages import NonceCommitments, SignatureShares
+from blockful_py.errors import QuorumError, RefusedError
+from blockful_py.pipeline.federation import Federation
+from blockful_py.pipeline.nodes import Nodes
+from tests.colluders import Blind, Roster
+from tests.federations import put_back, small, trained, transactions
+
+
+class WrongShare(Member):
+    """Adds one to its share of the first collision."""
+
+    def sign(self, draft: RedactionDraft, commitments: Sequence[NonceCommitments]) -> SignatureShares:
+        shares = super().sign(draft, commitments)
+        return replace(shares, values=(shares.values[0] + 1, *shares.values[1:]))
+
+
+class MissingShare(Member):
+    """Leaves its last share out."""
+
+    def sign(self, draft: RedactionDraft, commitments: Sequence[NonceCommitments]) -> SignatureShares:
+        shares = super().sign(draft, commitments)
+        return replace(shares, values=shares.values[:-1])
+
+
+class OtherSession(Member):
+    """Commits to nonces for another session."""
+
+    def commit(self, draft: RedactionDraft, session: bytes) -> NonceCommitments:
+        return replace(super().commit(draft, session), session=bytes(32))
+
+
+class OtherSigner(Member):
+    """Gives its commitments and shares the index of member 2."""
+
+    def commit(self, draft: RedactionDraft, session: bytes) -> NonceCommitments:
+        return replace(super().commit(draft, session), signer=2)
+
+
+class Stubborn(Member):
+    """Approves, then gives no share."""
+
+    def sign(self, draft: RedactionDraft, commitments: Sequence[NonceCommitments]) -> SignatureShares:
+        raise RefusedError("changed its mind")
+
+
+class WrongVote(Member):
+    """Signs something else than what was decided."""
+
+    def vote_redaction(self, draft: RedactionDraft, chunks: Sequence[RedactionChunk]) -> bytes:
+        vote = super().vote_redaction(draft, chunks)
+        return vote[:20] + bytes([vote[20] ^ 1]) + vote[21:]
+
+
+CHEATS = (WrongShare, MissingShare, OtherSession, OtherSigner, Stubborn)
+
+
+@dataclass(frozen=True)
+class Case:
+    federation: Federation
+    roster: Roster
+    draft: RedactionDraft
+
+    def members(self, cheaters: dict[int, type[Member]]) -> list[Member]:
+        """All members; those in `cheaters`, by index, are of another kind."""
+        return [
+            self.roster.member(share, Blind(), cheaters.get(share.index, Member))
+            for share in self.roster.shares
+        ]
+
+
+@pytest.fixture(scope="module")
+def case(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Case]:
+    """A draft whose nodes are old ones: members that look at nothing accept it."""
+    with trained(small(), tmp_path_factory.mktemp("cheaters") / "run", chains) as federation:
+        roster = Roster.of(federation)
+        models = federation.catalogue().models
+        draft = roster.draft({models[name].position: models[name].node for name in ("s", "t", "x")})
+        yield Case(federation, roster, draft)
+
+
+@pytest.mark.parametrize("cheat", CHEATS)
+@pytest.mark.parametrize("cheater", [1, 3])
+def test_a_cheater_is_left_out_and_the_others_succeed(case: Case, cheat: type[Member], cheater: int) -> None:
+    certified = case.roster.coordinator(case.members({cheater: cheat})).certify_redaction(case.draft)
+    live, key = case.federation.contracts.live, case.roster.shares[0].group_key
+    openings = [update.opening for chunk in certified.chunks for update in chunk.updates]
+    openings += [update.opening for chunk in certified.chunks for update in chunk.header_updates]
+    tasks = opening_tasks(case.draft, live.chain_id, live.address)
+    assert len(tasks) == len(openings) == 5
+    for task, opening in zip(tasks, openings, strict=True):
+        assert chameleon.verify(key, task.label, task.message, task.h, opening)
+
+
+def test_what_the_others_made_is_accepted_by_the_chain(case: Case) -> None:
+    with put_back(case.federation.nodes.live, case.federation.nodes.archive):
+        coordinator = case.roster.coordinator(case.members({2: WrongShare}))
+        case.roster.execute(coordinator.certify_redaction(case.draft))
+        assert transactions(case.federation)["s"].version == 1
+
+
+@pytest.mark.parametrize("cheat", CHEATS)
+def test_too_few_honest_members_name_the_cheaters(case: Case, cheat: type[Member]) -> None:
+    before = transactions(case.federation)
+    coordinator = case.roster.coordinator(case.members({1: cheat, 3: cheat}))
+    with pytest.raises(QuorumError, match="2 members remain, 3 are needed") as error:
+        coordinator.certify_redaction(case.draft)
+    assert "nothing was changed" in str(error.value)
+    assert [int(digit) for digit in re.findall(r"\d", str(error.value).split("changed. ")[1])] == [1, 3]
+    assert coordinator.consensus == 0
+    assert transactions(case.federation) == before
+
+
+def test_a_cheater_among_no_more_than_t_members_is_named(case: Case) -> None:
+    members = case.members({3: WrongShare})[:3]
+    with pytest.raises(
+        QuorumError, match=r"2 members remain, 3 are needed.*member\(s\) 3 does not check out"
+    ):
+        case.roster.coordinator(members).certify_redaction(case.draft)
+
+
+def test_fewer_members_than_the_quorum_do_not_begin(case: Case) -> None:
+    with pytest.raises(QuorumError, match="2 of 2 members agree, 3 are needed"):
+        case.roster.coordinator(case.members({})[:2]).certify_redaction(case.draft)
+
+
+def test_a_wrong_vote_is_left_out(case: Case) -> None:
+    with put_back(case.federation.nodes.live, case.federation.nodes.archive):
+        certified = case.roster.coordinator(case.members({2: WrongVote})).certify_redaction(case.draft)
+        assert certified.live[0].certificate.voters == 0b1101
+        case.roster.execute(certified)
+        assert transactions(case.federation)["s"].version == 1
+
+
+def test_too_many_wrong_votes_name_the_members(case: Case) -> None:
+    before = transactions(case.federation)
+    coordinator = case.roster.coordinator(case.members({2: WrongVote, 4: WrongVote}))
+    with pytest.raises(QuorumError, match=r"member 2: its vote is .*member 4: its vote is"):
+        coordinator.certify_redaction(case.draft)
+    assert coordinator.consensus == 0
+    assert transactions(case.federation) == before

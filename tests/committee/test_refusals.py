@@ -1,0 +1,298 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What honest members refuse; the coordinator then has no quorum, and nothing changes on the chains."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import pytest
+
+from blockful_py.committee.proposals import ArchiveChunk, Target
+from blockful_py.crypto.keccak import keccak, words
+from blockful_py.errors import QuorumError, RefusedError
+from blockful_py.learning.weights import to_bytes
+from blockful_py.pipeline.model_node import Claimed, Redaction, Start
+from blockful_py.pipeline.nodes import Nodes
+from blockful_py.types import ArchiveReason
+from tests.colluders import Roster
+from tests.committee.plan import Plan, spoiled
+from tests.federations import AFFECTED, STARTS, put_back, small, trained
+
+RECORDS_SLOT = 3
+"""_records of contracts/ArchiveRegistry.sol: after _progress, head, and length with _latest."""
+
+
+@pytest.fixture(scope="module")
+def plan(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plan]:
+    """What an honest run redacts, with the chains put back to before it did."""
+    with trained(small(), tmp_path_factory.mktemp("refusals") / "run", chains) as federation:
+        old = federation.models()
+        nodes_before = federation.catalogue().models
+        kept = {
+            name: (federation.live_store.read(p.uri), to_bytes(old[name].weights))
+            for name, p in nodes_before.items()
+        }
+        with put_back(chains.live, chains.archive):
+            unlearned = federation.unlearn()
+            new = federation.models()
+        for node, weights in kept.values():
+            federation.live_store.add(node)
+            federation.live_store.add(weights)
+        for name in AFFECTED:
+            federation.live_store.add(to_bytes(new[name].weights))
+        places = {name: placed.position for name, placed in federation.catalogue().models.items()}
+        announced = {name: new[name].weights for name in STARTS}
+        yield Plan(federation, Roster.of(federation), places, dict(unlearned.nodes), announced)
+
+
+def test_an_honest_draft_is_certified_and_holds_on_the_chains(plan: Plan) -> None:
+    with put_back(plan.federation.nodes.live, plan.federation.nodes.archive):
+        coordinator = plan.roster.coordinator(plan.roster.members(plan.reviewer()))
+        plan.roster.execute(coordinator.certify_redaction(plan.draft()))
+        assert coordinator.consensus == 1
+        assert plan.federation.verify().passed
+        assert plan.federation.catalogue()["x"].version == 1
+
+
+TARGETS: dict[str, tuple[Callable[[Target], Target], str]] = {
+    "another chameleon hash": (lambda t: replace(t, ch=t.ch + 1), "chameleon hash is"),
+    "another owner": (lambda t: replace(t, owner=bytes(20)), "owner is"),
+    "the version that stands": (lambda t: replace(t, version=t.version - 1), "version is 0, 1 was expected"),
+    "a version skipped": (lambda t: replace(t, version=t.version + 1), "version is 2, 1 was expected"),
+    "other references": (lambda t: replace(t, references_hash=bytes(32)), "references is"),
+    "another old URI": (lambda t: replace(t, old_uri=t.uri), "URI is"),
+}
+
+
+@pytest.mark.parametrize("what", TARGETS)
+def test_a_target_that_differs_from_the_chain_is_refused(plan: Plan, what: str) -> None:
+    alter, reason = TARGETS[what]
+    draft = plan.draft()
+    found = plan.refused(spoiled(draft, alter))
+    assert reason in found
+    assert str(draft.chunks[0].targets[0].position) in found
+
+
+HEADERS = {
+    "another chameleon hash": ("ch", 1, "chameleon hash is"),
+    "another content": ("payload", bytes(32), "content is"),
+    "a version skipped": ("version", 2, "version is 2, 1 was expected"),
+}
+
+
+@pytest.mark.parametrize("what", HEADERS)
+def test_a_header_that_differs_from_the_chain_is_refused(plan: Plan, what: str) -> None:
+    field, value, reason = HEADERS[what]
+    draft = plan.draft()
+    first, *rest = draft.chunks
+    headers = (replace(first.headers[0], **{field: value}), *first.headers[1:])
+    assert reason in plan.refused(replace(draft, chunks=(replace(first, headers=headers), *rest)))
+
+
+def test_a_request_that_the_owners_of_the_starts_did_not_sign_is_refused(plan: Plan) -> None:
+    request = plan.request()
+    forged = request.model_copy(update={"signatures": (request.signatures[0],) * 2})
+    draft = plan.draft(**{name: plan.redone(name, forged) for name in AFFECTED})
+    assert "the request is not signed by the owner of t" in plan.refused(draft)
+
+
+def test_a_method_that_is_a_control_is_refused(plan: Plan) -> None:
+    masked = plan.request(method="head_mask {}")
+    draft = plan.draft(**{name: plan.redone(name, masked) for name in AFFECTED})
+    assert "'head_mask' is a control for audits: no member signs what it makes" in plan.refused(draft)
+
+
+def test_a_method_that_does_not_work_in_the_paradigm_is_refused(plan: Plan) -> None:
+    retrained = plan.request(method="retrain {}")
+    draft = plan.draft(**{name: plan.redone(name, retrained) for name in AFFECTED})
+    assert "'retrain' works in paradigm sequential, not in parallel" in plan.refused(draft)
+
+
+def test_what_no_public_data_shows_is_refused_unless_it_is_recomputed(plan: Plan) -> None:
+    client = plan.request(method="clean_increments {}", classes=(), clients=(3,))
+    draft = plan.draft(**{name: plan.redone(name, client) for name in AFFECTED})
+    assert "no public data shows whether a model has forgotten client 3" in plan.refused(draft)
+
+
+def test_somebody_elses_data_cannot_be_asked_for(plan: Plan) -> None:
+    other = plan.request(classes=(), samples=("6:0",))
+    draft = plan.draft(**{name: plan.redone(name, other) for name in AFFECTED})
+    assert "user 6 owns no start of the request" in plan.refused(draft)
+
+
+def test_a_request_without_signatures_is_refused(plan: Plan) -> None:
+    bare = plan.request().model_copy(update={"signatures": ()})
+    draft = plan.draft(**{name: plan.redone(name, bare) for name in AFFECTED})
+    assert "has 0 signatures" in plan.refused(draft)
+
+
+def test_a_signature_that_is_none_is_refused(plan: Plan) -> None:
+    broken = plan.request().model_copy(update={"signatures": ("0x00", "not hexadecimal")})
+    draft = plan.draft(**{name: plan.redone(name, broken) for name in AFFECTED})
+    assert "a signature of the request is not hexadecimal" in plan.refused(draft)
+
+
+def test_a_start_at_another_place_is_refused(plan: Plan) -> None:
+    s, t = plan.request().starts
+    moved = plan.request(starts=(s, Start(name=t.name, position=s.position)))
+    draft = plan.draft(**{name: plan.redone(name, moved) for name in AFFECTED})
+    assert "which is not there" in plan.refused(draft)
+
+
+def test_models_of_different_requests_are_refused(plan: Plan) -> None:
+    draft = plan.draft(x=plan.redone("x", plan.request(created=1)))
+    assert "come from different requests" in plan.refused(draft)
+
+
+def test_a_node_without_a_request_is_refused(plan: Plan) -> None:
+    draft = plan.draft(x=plan.nodes["x"].model_copy(update={"redaction": None}))
+    assert "carries no request" in plan.refused(draft)
+
+
+@pytest.mark.parametrize("missing", AFFECTED)
+def test_a_missing_descendant_is_refused(plan: Plan, missing: str) -> None:
+    nodes = {plan.places[name]: node for name, node in plan.nodes.items() if name != missing}
+    assert f"{missing} would not be unlearned" in plan.refused(plan.roster.draft(nodes))
+
+
+def test_a_stranger_is_refused(plan: Plan) -> None:
+    redaction = plan.nodes["x"].redaction
+    assert redaction is not None
+    stranger = plan.federation.catalogue()["z"].node.model_copy(update={"redaction": redaction})
+    assert "z descends from no start" in plan.refused(plan.draft(z=stranger))
+
+
+@pytest.mark.parametrize("name", ["s", "x"])
+def test_weights_that_the_method_does_not_give_are_refused(plan: Plan, name: str) -> None:
+    draft = plan.draft(**{name: plan.weighted(name, plan.federation.models()["z"].weights)})
+    reason = plan.refused(draft)
+    assert f"the new weights of {name} are not what gradient_ascent gives" in reason
+
+
+def test_weights_that_were_not_announced_are_refused(plan: Plan) -> None:
+    silent = replace(plan, announced={"s": plan.announced["s"]})
+    assert "the new weights of t were not announced" in silent.refused(silent.draft())
+
+
+def test_other_settings_of_the_method_are_refused(plan: Plan) -> None:
+    weaker = plan.request(method='gradient_ascent {"alpha":0.5,"epsilon":0.0}')
+    draft = plan.draft(**{name: plan.redone(name, weaker) for name in AFFECTED})
+    assert "are not what gradient_ascent gives" in plan.refused(draft)
+
+
+@pytest.mark.parametrize("name", ["t", "y"])
+def test_false_claims_are_refused(plan: Plan, name: str) -> None:
+    redaction = plan.nodes[name].redaction
+    assert redaction is not None
+    better = Claimed(ad_f=0.0, ad_r=1.0)
+    assert better != redaction.claims
+    altered = redaction.model_copy(update={"claims": better})
+    draft = plan.draft(**{name: plan.nodes[name].model_copy(update={"redaction": altered})})
+    assert f"model {name} claims ad_f=0.0 ad_r=1.0, held-out data give" in plan.refused(draft)
+
+
+def test_a_node_that_its_owner_did_not_sign_is_refused(plan: Plan) -> None:
+    statement = plan.nodes["x"].statement.model_copy(update={"accuracy": 1.0})
+    draft = plan.draft(x=plan.nodes["x"].model_copy(update={"statement": statement}))
+    assert "model x is not signed by its owner" in plan.refused(draft)
+
+
+def test_a_node_of_another_place_is_refused(plan: Plan) -> None:
+    nodes = {plan.places[name]: node for name, node in plan.nodes.items()}
+    nodes[plan.places["s"]], nodes[plan.places["t"]] = nodes[plan.places["t"]], nodes[plan.places["s"]]
+    assert "not signed by its owner" in plan.refused(plan.roster.draft(nodes))
+
+
+def test_a_node_of_another_version_is_refused(plan: Plan) -> None:
+    redaction: Redaction = plan.nodes["x"].redaction.model_copy(update={"version": 2})
+    draft = plan.draft(x=plan.nodes["x"].model_copy(update={"redaction": redaction}))
+    assert "proposed for another place or version" in plan.refused(draft)
+
+
+def test_a_node_that_is_not_in_the_store_is_refused(plan: Plan) -> None:
+    draft = plan.draft()
+    uri = draft.chunks[0].targets[0].uri
+    content = plan.federation.live_store.read(uri)
+    plan.federation.live_store.delete(uri)
+    assert "a model node cannot be read" in plan.refused(draft)
+    plan.federation.live_store.add(content)
+
+
+def _without_last_record(chunk: ArchiveChunk) -> ArchiveChunk:
+    return replace(chunk, records=chunk.records[:-1])
+
+
+def _of_another_version(chunk: ArchiveChunk) -> ArchiveChunk:
+    first, *rest = chunk.records
+    return replace(chunk, records=(replace(first, version=7), *rest))
+
+
+def _as_published(chunk: ArchiveChunk) -> ArchiveChunk:
+    first, *rest = chunk.records
+    return replace(chunk, records=(replace(first, reason=ArchiveReason.PUBLISHED), *rest))
+
+
+def _with_the_last_twice(chunk: ArchiveChunk) -> ArchiveChunk:
+    return replace(chunk, records=(*chunk.records, chunk.records[-1]))
+
+
+ARCHIVE = {
+    "no record": (lambda chunk: replace(chunk, records=()), "would not be archived"),
+    "one record less": (_without_last_record, "would not be archived"),
+    "a record of another version": (
+        _of_another_version,
+        "version 0 of the model at 2:0 would not be archived",
+    ),
+    "a record for another reason": (_as_published, "would not be archived"),
+    "a record twice": (_with_the_last_twice, "number of archive records is 5, 4 was expected"),
+    "another head": (lambda chunk: replace(chunk, expected_head=bytes(32)), "archive head is"),
+}
+
+
+@pytest.mark.parametrize("what", ARCHIVE)
+def test_a_redaction_that_does_not_archive_what_it_replaces_is_refused(plan: Plan, what: str) -> None:
+    alter, reason = ARCHIVE[what]
+    draft = plan.draft()
+    (chunk,) = draft.archive
+    assert reason in plan.refused(replace(draft, archive=(alter(chunk),)))
+
+
+def test_a_redaction_without_archive_chunks_is_refused(plan: Plan) -> None:
+    assert "would not be archived" in plan.refused(replace(plan.draft(), archive=()))
+
+
+def test_a_second_content_under_one_proposal_is_refused(plan: Plan) -> None:
+    """A member that has approved a draft stands by it."""
+    draft = plan.draft()
+    (chunk,) = draft.archive
+    second = replace(draft, archive=(replace(chunk, timestamp=chunk.timestamp + 1),))
+    members = plan.roster.members(plan.reviewer())
+    coordinator = plan.roster.coordinator(members)
+    coordinator.certify_redaction(draft)
+    for member in members:
+        with pytest.raises(RefusedError, match="approved with other content"):
+            member.approve(second)
+    with pytest.raises(QuorumError, match="0 of 4 members agree"):
+        coordinator.certify_redaction(second)
+    assert coordinator.consensus == 1
+
+
+def test_a_refused_request_of_a_federation_leaves_nothing_behind(plan: Plan) -> None:
+    """The archive's record of s is altered: members miss the version that would be replaced."""
+    federation, archive = plan.federation, plan.federation.contracts.archive
+    digests = [stored.record.uri.digest for stored in archive.records(0, archive.length())]
+    index = digests.index(federation.catalogue()["s"].uri.digest)
+    entry = int.from_bytes(keccak(words(index, RECORDS_SLOT)), "big")
+    with put_back(federation.nodes.archive):
+        altered = archive.node.rpc.call(
+            "evm_setAccountStorageAt", "0x" + archive.address.hex(), hex(entry + 1), "0x" + "11" * 32
+        )
+        assert altered
+        before = plan.state()
+        with pytest.raises(QuorumError, match="version 0 of the model at 2:0 is not in the archive"):
+            federation.unlearn()
+        assert plan.state() == before
+    assert not (federation.run.path / "request.json").exists()
+    assert not federation.run.journal.exists()
+    assert federation.verify().passed

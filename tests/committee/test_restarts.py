@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A member that restarts stands by what it did before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from blockful_py.committee.durable import DurableMemory
+from blockful_py.committee.member import Member
+from blockful_py.committee.memory import Memory, VolatileMemory
+from blockful_py.committee.proposals import RedactionDraft
+from blockful_py.errors import MemoryLostError, NonceReuseError, RefusedError
+from blockful_py.pipeline.nodes import Nodes
+from tests.colluders import Blind, Roster
+from tests.federations import small, trained
+
+SESSION = b"\x07" * 32
+
+
+@pytest.fixture(scope="module")
+def case(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Roster, RedactionDraft]]:
+    """A draft that members that look at nothing accept."""
+    with trained(small(), tmp_path_factory.mktemp("restarts") / "run", chains) as federation:
+        roster = Roster.of(federation)
+        models = federation.catalogue().models
+        yield roster, roster.draft({models[name].position: models[name].node for name in ("s", "t")})
+
+
+def restarted(roster: Roster, path: Path) -> tuple[Member, DurableMemory]:
+    """Member 1 as its process comes up: its keys, its memory, and no nonces."""
+    address = roster.member(roster.shares[0], Blind()).address
+    memory = DurableMemory(path, address) if path.exists() else DurableMemory.create(path, address)
+    return roster.member(roster.shares[0], Blind(), memory=memory), memory
+
+
+def test_an_approval_and_a_session_outlive_the_process(
+    case: tuple[Roster, RedactionDraft], tmp_path: Path
+) -> None:
+    roster, draft = case
+    (chunk,) = draft.archive
+    second = replace(draft, archive=(replace(chunk, timestamp=chunk.timestamp + 1),))
+    others = [roster.member(share, Blind()) for share in roster.shares[1:]]
+    for other in others:
+        other.approve(draft)
+
+    member, memory = restarted(roster, tmp_path / "memory.db")
+    with memory:
+        member.approve(draft)
+        commitments = [one.commit(draft, SESSION) for one in (member, *others)]
+
+    member, memory = restarted(roster, tmp_path / "memory.db")
+    with memory:
+        with pytest.raises(NonceReuseError, match="no unused nonces"):
+            member.sign(draft, commitments)
+        with pytest.raises(NonceReuseError, match="begun before"):
+            member.commit(draft, SESSION)
+        with pytest.raises(RefusedError, match="approved with other content"):
+            member.approve(second)
+        fresh = bytes(32)
+        commitments = [one.commit(draft, fresh) for one in (member, *others)]
+        assert member.sign(draft, commitments).session == fresh
+
+
+class Failing(VolatileMemory):
+    """Cannot write."""
+
+    def approve(self, ballot: object, content: bytes) -> bytes:
+        raise MemoryLostError("the disk is full")
+
+    def use_session(self, session: bytes) -> None:
+        raise MemoryLostError("the disk is full")
+
+
+def test_a_member_that_cannot_remember_does_not_answer(case: tuple[Roster, RedactionDraft]) -> None:
+    roster, draft = case
+    memory: Memory = Failing()
+    member = roster.member(roster.shares[0], Blind(), memory=memory)
+    with pytest.raises(MemoryLostError):
+        member.approve(draft)
+    with pytest.raises(RefusedError, match="is not approved"):
+        member.commit(draft, SESSION)
+
+
+def test_a_proposal_of_an_impossible_epoch_is_refused(case: tuple[Roster, RedactionDraft]) -> None:
+    roster, draft = case
+    member = roster.member(roster.shares[0], Blind())
+    with pytest.raises(RefusedError, match="chain id and epoch"):
+        member.approve(replace(draft, epoch=2**63))
