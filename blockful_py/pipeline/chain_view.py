@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The live chain as it is at one moment, read once: headers, blocks, ancestries, group keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+from blockful_py.committee.protocols import LiveLedger
+from blockful_py.errors import ChainError, NodeError, VerificationError
+from blockful_py.pipeline.packaging import MAX_BLOCK_MODELS
+from blockful_py.types import Header, ModelTransaction, Point, Position, Roster
+
+
+class Rosters(Protocol):
+    """Where an epoch's group key comes from."""
+
+    def roster(self, epoch: int) -> tuple[Roster, int]: ...
+
+
+class ChainView:
+    """Remembers what it has read: make a new one after the chain has changed."""
+
+    def __init__(self, live: LiveLedger, rosters: Rosters) -> None:
+        self.live = live
+        self._rosters = rosters
+        self._keys: dict[int, Point] = {}
+        self._headers: list[Header] = []
+        self._blocks: dict[int, tuple[ModelTransaction, ...]] = {}
+
+    def positions(self) -> Iterator[Position]:
+        """Every model's; where a header's count cannot be true, the header's own position."""
+        for height in range(1, self.live.height() + 1):
+            count = self.header(height).tx_count
+            if not 1 <= count <= MAX_BLOCK_MODELS:
+                yield Position.of_header(height)
+                continue
+            for index in range(count):
+                yield Position(height, index)
+
+    def header(self, height: int) -> Header:
+        """Header at a height from 1 to the chain's."""
+        if len(self._headers) < height:
+            missing = range(len(self._headers) + 1, self.live.height() + 1)
+            self._headers += self.live.headers(missing)
+        return self._headers[height - 1]
+
+    def block(self, height: int) -> tuple[ModelTransaction, ...]:
+        """Transactions of a block, as many as its header says."""
+        if height not in self._blocks:
+            places = [Position(height, index) for index in range(self.header(height).tx_count)]
+            self._blocks[height] = tuple(self.live.transactions(places))
+        return self._blocks[height]
+
+    def transaction(self, position: Position) -> ModelTransaction:
+        """Raises VerificationError when the position's block is not what its header says."""
+        height, subject = position.height, f"model at {position}"
+        count = self.header(height).tx_count if 1 <= height <= self.live.height() else 0
+        if not position.index < count <= MAX_BLOCK_MODELS:
+            raise VerificationError(
+                "header", subject, f"header {height} says that its block holds {count} models"
+            )
+        try:
+            return self.block(height)[position.index]
+        except NodeError:
+            raise
+        except ChainError as error:
+            raise VerificationError("header", subject, f"block {height} cannot be read: {error}") from None
+
+    def find(self, position: Position) -> ModelTransaction | None:
+        """The transaction at a position that somebody names; None where there is no model."""
+        try:
+            return self.transaction(position)
+        except VerificationError:
+            return None
+
+    def ancestry(self, transaction: ModelTransaction) -> dict[Position, ModelTransaction]:
+        """The transaction and everything it descends from, by position."""
+        found = {transaction.position: transaction}
+        open_ends = [transaction]
+        while open_ends:
+            for reference in open_ends.pop().references:
+                if reference not in found and (ancestor := self.find(reference)):
+                    found[reference] = ancestor
+                    open_ends.append(ancestor)
+        return found
+
+    def key(self, epoch: int) -> Point:
+        """Group key of an epoch."""
+        if epoch not in self._keys:
+            self._keys[epoch] = self._rosters.roster(epoch)[0].group_key
+        return self._keys[epoch]

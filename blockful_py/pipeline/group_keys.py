@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The public halves of group keys, as a run keeps them: who leads names cheaters by them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from blockful_py.committee import codec
+from blockful_py.crypto.threshold.keys import CommitteeKey
+from blockful_py.errors import MessageError, RunError
+
+
+class GroupKeys:
+    """One file a key in a folder, which may not exist yet."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def keep(self, key: CommitteeKey) -> None:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        path = self._path(key.key_id)
+        temporary = path.with_suffix(".tmp")
+        temporary.write_bytes(codec.encode(key))
+        temporary.replace(path)
+
+    def find(self, key_id: bytes) -> CommitteeKey | None:
+        """None for a key that was not kept here. Raises RunError when the file is damaged."""
+        path = self._path(key_id)
+        try:
+            key = codec.decode(CommitteeKey, path.read_bytes())
+        except FileNotFoundError:
+            return None
+        except (OSError, MessageError) as error:
+            raise RunError(f"{path} cannot be read ({error}); it was left as it is.") from None
+        if key.key_id != key_id:
+            raise RunError(f"{path} holds another key; it was left as it is.")
+        return key
+
+    def _path(self, key_id: bytes) -> Path:
+        return self._folder / f"{key_id.hex()}.json"

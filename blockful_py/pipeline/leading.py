@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Leads the request of a leader that is gone: nothing of it is certified yet, so it is made again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from blockful_py.committee.service.folder import MemberFolder
+from blockful_py.crypto.keccak import keccak
+from blockful_py.errors import RunError
+from blockful_py.pipeline.federation import Federation
+from blockful_py.pipeline.finishing import rank
+from blockful_py.pipeline.membership import MemberOffice, World, signer_of
+from blockful_py.pipeline.methods import parse_method
+from blockful_py.pipeline.nodes import Nodes
+from blockful_py.pipeline.pending import Lead, PendingRequest
+from blockful_py.pipeline.unlearning import Unlearned
+
+
+def take_up(federation: Federation) -> Unlearned | None:
+    """Carries out the request that is pending in a run, if any.  Raises as `Federation.unlearn`."""
+    request = PendingRequest(federation.run.request).standing()
+    if request is None:
+        return None
+    starts = [start.name for start in request.starts]
+    return federation.unlearn(starts, request.classes, request.paradigm, parse_method(request.method).name)
+
+
+class LeadingDuty:
+    """Watches the run for a signed request that nobody leads, and leads it under the member's own key.
+
+    A leader holds a lock that ends with its process.  Members wait for the take-over time of the run's
+    settings, one after the other, each its rank longer.
+    """
+
+    name = "lead"
+
+    def __init__(
+        self, office: MemberOffice, folder: MemberFolder, now: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._office = office
+        self._folder = folder
+        self._now = now
+        self._orphan: tuple[bytes, float] | None = None
+
+    def step(self) -> None:
+        """Raises what leading raises; a request that the committee refused is pending no longer."""
+        try:
+            world = self._office.world()
+        except RunError:
+            return  # the run may come after the member
+        orphan = _orphan(world)
+        if orphan is None:
+            self._orphan = None
+            return
+        roster = self._office.roster(world.contracts.committee.current_epoch())
+        if self._folder.address not in roster:
+            return
+        if self._orphan is None or self._orphan[0] != orphan:
+            self._orphan = (orphan, self._now())
+        turn = 1 + rank(orphan, roster.index(self._folder.address) + 1, len(roster))
+        if self._now() - self._orphan[1] >= turn * world.run.settings.committee.takeover_seconds:
+            self._orphan = None
+            self._lead(world)
+
+    def _lead(self, world: World) -> None:
+        account, leader = signer_of(self._folder.keys), self._folder.voting_secret
+        with (
+            Nodes(world.place, account) as nodes,
+            Federation.open(world.run.path, nodes=nodes, leader=leader) as federation,
+        ):
+            take_up(federation)
+
+
+def _orphan(world: World) -> bytes | None:
+    """Digest of a pending request that nobody leads."""
+    try:
+        request = world.run.request.read_bytes()
+    except FileNotFoundError:
+        return None
+    return keccak(request) if Lead.is_free(world.run.path) else None

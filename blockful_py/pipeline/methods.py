@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Unlearning methods as requests name them: the name, a space, and their settings as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from blockful_py.errors import SettingsError, UnlearningError
+from blockful_py.pipeline.model_node import canonical_json, parse_sample
+from blockful_py.pipeline.settings import UnlearningSettings
+from blockful_py.types import Paradigm
+from blockful_py.unlearning.forget import Forget, Level
+from blockful_py.unlearning.method import Method, Review
+from blockful_py.unlearning.registry import create_method
+
+
+def method_settings(name: str, settings: UnlearningSettings) -> dict[str, Any]:
+    """Those of the settings that a method has; `options` come on top of alpha and epsilon."""
+    common = {"alpha": settings.alpha, "epsilon": settings.epsilon} if name == "gradient_ascent" else {}
+    return {**common, **settings.options.get(name, {})}
+
+
+def forget_of(settings: UnlearningSettings) -> Forget:
+    """What the settings ask to forget.  Raises UnlearningError, FormatError."""
+    if settings.clients and settings.samples:
+        raise UnlearningError("unlearning.clients and unlearning.samples are two requests: leave one out.")
+    if settings.clients:
+        return Forget.of_clients(settings.clients)
+    if settings.samples:
+        return Forget.of_samples(parse_sample(text) for text in settings.samples)
+    return Forget.of_classes(settings.classes)
+
+
+def forget_asked(
+    classes: Sequence[int] | None, clients: Sequence[int] | None, samples: Sequence[str] | None
+) -> Forget | None:
+    """What options ask to forget, None where they name nothing.  Raises UnlearningError, FormatError."""
+    if sum(map(bool, (classes, clients, samples))) > 1:
+        raise UnlearningError("a request forgets classes, clients or samples: name one kind alone.")
+    if clients:
+        return Forget.of_clients(clients)
+    if samples:
+        return Forget.of_samples(parse_sample(text) for text in samples)
+    return Forget.of_classes(classes) if classes else None
+
+
+def require_review(method: Method, forget: Forget, paradigm: Paradigm) -> None:
+    """Raises UnlearningError when members cannot check what a method does, and so would refuse it."""
+    if method.review is Review.NONE:
+        raise UnlearningError(
+            f"method {method.name!r} is a control for audits: no member signs what it makes; "
+            "choose another method, e.g. clean_increments."
+        )
+    recomputed = method.review is Review.RECOMPUTED and paradigm is Paradigm.PARALLEL
+    if forget.level is not Level.CLASS and not recomputed:
+        raise UnlearningError(
+            f"no public data shows whether a model has forgotten {forget}, so members sign only what they "
+            f"recompute, and {method.name!r} ({paradigm}) they cannot: choose gradient_ascent (parallel)."
+        )
+
+
+def method_text(name: str, settings: dict[str, Any]) -> str:
+    """For example `gradient_ascent {"alpha":1.0,"epsilon":0.0}`."""
+    return f"{name} {canonical_json(settings).decode()}"
+
+
+def parse_method(text: str) -> Method:
+    """The method of a request. Raises SettingsError when the text is not one."""
+    name, _, document = text.partition(" ")
+    try:
+        settings = json.loads(document or "{}")
+    except ValueError:
+        settings = None
+    if not isinstance(settings, dict):
+        raise SettingsError(f"{text!r} is not a method: its name and its settings as a JSON object.")
+    return create_method(name, **settings)
+
+
+def require_paradigm(method: Method, paradigm: Paradigm) -> None:
+    """Raises SettingsError when a method's results cannot be written in this paradigm."""
+    if paradigm not in method.paradigms:
+        able = ", ".join(sorted(method.paradigms))
+        raise SettingsError(f"method {method.name!r} works in paradigm {able}, not in {paradigm}.")

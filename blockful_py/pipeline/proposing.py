@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Turns model nodes into proposals: chameleon hashes for new models, drafts for replaced ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from blockful_py.committee.proposals import (
+    ArchiveChunk,
+    DraftChunk,
+    HeaderTarget,
+    PublicationProposal,
+    RedactionDraft,
+    Target,
+)
+from blockful_py.committee.protocols import ArchiveLedger, LiveLedger
+from blockful_py.crypto import chameleon, merkle, payload
+from blockful_py.crypto.keccak import keccak, words
+from blockful_py.types import (
+    ArchiveReason,
+    ArchiveRecord,
+    NewBlock,
+    Opening,
+    Point,
+    Position,
+    Publication,
+    Rng,
+    Uri,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class NewModel:
+    """A model that waits for its block."""
+
+    name: str
+    uri: Uri
+    owner: bytes
+    references: tuple[Position, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """A model on the live chain and the URI that is to replace its present one."""
+
+    position: Position
+    uri: Uri
+
+
+class Proposer:
+    """Drafts proposals against the chains as they stand.
+
+    `chunk_models` bounds the models or records in one transaction.
+    """
+
+    def __init__(
+        self,
+        live: LiveLedger,
+        archive: ArchiveLedger,
+        group_key: Point,
+        epoch: int,
+        chunk_models: int,
+        rng: Rng,
+    ) -> None:
+        self._live = live
+        self._archive = archive
+        self._group_key = group_key
+        self._epoch = epoch
+        self._chunk = chunk_models
+        self._rng = rng
+
+    def publication(self, models: Sequence[NewModel], timestamp: int) -> PublicationProposal:
+        """The next block, with a fresh chameleon hash for each model and for the header."""
+        height = self._live.height() + 1
+        parent = self._live.block_hash(height - 1)
+        publications = []
+        for index, model in enumerate(models):
+            references = tuple(sorted(model.references))
+            content = payload.transaction_payload(model.uri, model.owner, payload.references_hash(references))
+            ch, opening = self._hash(Position(height, index), content)
+            publications.append(Publication(ch, opening, model.uri, model.owner, references))
+        leaves = [
+            payload.block_leaf(Position(height, index), publication.ch)
+            for index, publication in enumerate(publications)
+        ]
+        content = payload.header_payload(parent, merkle.root(leaves), timestamp, len(publications))
+        ch, opening = self._hash(Position.of_header(height), content)
+        block = NewBlock(parent, timestamp, ch, opening, tuple(publications))
+        records = [
+            ArchiveRecord(Position(height, index), 0, ArchiveReason.PUBLISHED, model.uri)
+            for index, model in enumerate(models)
+        ]
+        return PublicationProposal(
+            self._identity("publish", [height, *(p.ch for p in publications)]),
+            self._epoch,
+            block,
+            self._archive_chunks(records, timestamp),
+        )
+
+    def redaction(self, replacements: Sequence[Replacement], timestamp: int) -> RedactionDraft:
+        """A draft that replaces every model given and re-opens the header of each of their blocks once."""
+        ordered = sorted(replacements, key=lambda replacement: replacement.position)
+        targets = []
+        found = self._live.transactions([replacement.position for replacement in ordered])
+        for replacement, standing in zip(ordered, found, strict=True):
+            targets.append(
+                Target(
+                    replacement.position,
+                    standing.ch,
+                    standing.owner,
+                    payload.references_hash(standing.references),
+                    standing.uri,
+                    replacement.uri,
+                    standing.version + 1,
+                )
+            )
+        records = [
+            ArchiveRecord(t.position, t.version - 1, ArchiveReason.SUPERSEDED, t.old_uri) for t in targets
+        ]
+        identity = [part for t in targets for part in (t.position.packed, t.version, t.uri.digest)]
+        return RedactionDraft(
+            self._identity("redact", identity),
+            self._epoch,
+            tuple(self._draft_chunks(targets)),
+            self._archive_chunks(records, timestamp),
+        )
+
+    def _draft_chunks(self, targets: Sequence[Target]) -> Iterator[DraftChunk]:
+        chunk: list[Target] = []
+        heights: list[int] = []
+        for height, group in groupby(targets, key=lambda target: target.position.height):
+            block = list(group)
+            if chunk and len(chunk) + len(block) > self._chunk:
+                yield DraftChunk(tuple(chunk), tuple(map(self._header_target, heights)))
+                chunk, heights = [], []
+            chunk.extend(block)
+            heights.append(height)
+        if chunk:
+            yield DraftChunk(tuple(chunk), tuple(map(self._header_target, heights)))
+
+    def _header_target(self, height: int) -> HeaderTarget:
+        header = self._live.header(height)
+        content = payload.header_payload(
+            header.parent_hash, header.merkle_root, header.timestamp, header.tx_count
+        )
+        return HeaderTarget(height, header.ch, content, header.version + 1)
+
+    def _archive_chunks(self, records: Sequence[ArchiveRecord], timestamp: int) -> tuple[ArchiveChunk, ...]:
+        head, length = self._archive.head(), self._archive.length()
+        chunks = []
+        for start in range(0, len(records), self._chunk):
+            part = tuple(records[start : start + self._chunk])
+            chunks.append(ArchiveChunk(head, timestamp, part))
+            for record in part:
+                head = payload.archive_head_step(head, length, record, timestamp)
+                length += 1
+        return tuple(chunks)
+
+    def _hash(self, position: Position, content: bytes) -> tuple[int, Opening]:
+        label = chameleon.label(self._live.chain_id, self._live.address, position.packed)
+        return chameleon.hash_message(self._group_key, label, chameleon.message(0, content), self._rng)
+
+    def _identity(self, kind: str, parts: Sequence[int | bytes]) -> bytes:
+        return keccak(kind.encode() + words(self._live.chain_id, self._live.address, self._epoch, *parts))

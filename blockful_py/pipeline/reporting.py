@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Gathers what a run did into a report."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+
+from blockful_py.chain.contract import Contract
+from blockful_py.chain.node import Node
+from blockful_py.pipeline.catalogue import Catalogue
+from blockful_py.pipeline.context import Contracts
+from blockful_py.pipeline.execution import ARCHIVE, LIVE, Executed, gas_of
+from blockful_py.pipeline.methods import method_settings
+from blockful_py.pipeline.model_node import Privacy
+from blockful_py.pipeline.progress import Stopwatch
+from blockful_py.pipeline.settings import Settings
+from blockful_py.pipeline.unlearning import Unlearned
+from blockful_py.pipeline.verification import Verification
+from blockful_py.report import schema, sections
+from blockful_py.storage.cid import cid_string
+from blockful_py.types import Paradigm
+from blockful_py.unlearning.audit import ModelAccuracy
+
+PACKAGES = ("blockful", "web3", "torch", "coincurve", "numpy", "safetensors")
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """One paradigm's outcome: what was done, accuracies afterwards, and whether the record holds."""
+
+    unlearned: Unlearned
+    after: Mapping[str, ModelAccuracy]
+    verification: Verification
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """What stood before any unlearning: the models, their accuracies, the transactions, the check."""
+
+    catalogue: Catalogue
+    before: Mapping[str, ModelAccuracy]
+    executed: Sequence[Executed]
+    verification: Verification | None
+
+
+def build_report(
+    settings: Settings,
+    contracts: Contracts,
+    published: Published,
+    branches: Mapping[Paradigm, Branch],
+    watch: Stopwatch,
+) -> schema.Report:
+    """The report of a run with one or both paradigms."""
+    methods = {
+        Paradigm.PARALLEL: settings.unlearning.parallel,
+        Paradigm.SEQUENTIAL: settings.unlearning.sequential,
+    }
+    request = next(iter(branches.values())).unlearned.request
+    depth = published.catalogue.graph.depth(tuple(start.name for start in request.starts))
+    return schema.Report(
+        seed=settings.seed,
+        scenario=settings.federation.scenario,
+        situation=settings.federation.situation,
+        forget=sections.Forget(
+            classes=request.classes,
+            clients=request.clients,
+            samples=request.samples,
+            starts=tuple(start.name for start in request.starts),
+        ),
+        method=sections.ByParadigm[sections.Method](
+            **{
+                paradigm.value: sections.Method(
+                    name=methods[paradigm], settings=method_settings(methods[paradigm], settings.unlearning)
+                )
+                for paradigm in branches
+            }
+        ),
+        versions=versions(contracts.live.node),
+        settings=settings.model_dump(mode="json"),
+        models=tuple(
+            _model(name, published, branches, {n: d.shortest for n, d in depth.items()})
+            for name in published.catalogue.models
+        ),
+        operations=sections.ByParadigm[sections.OperationsCheck](
+            **{
+                paradigm.value: sections.OperationsCheck.of(
+                    branch.unlearned.counted, branch.unlearned.formula
+                )
+                for paradigm, branch in branches.items()
+            }
+        ),
+        gas=sections.GasSection(
+            publication=_gas(published.executed, len(published.catalogue.models)),
+            **{
+                paradigm.value: _gas(branch.unlearned.executed, len(branch.unlearned.nodes))
+                for paradigm, branch in branches.items()
+            },
+        ),
+        depth=_depth(settings, branches),
+        seconds=seconds_section(branches, watch),
+        verification=sections.VerificationSection.of_runs(
+            published=_verification(published.verification),
+            **{paradigm.value: _verification(branch.verification) for paradigm, branch in branches.items()},
+        ),
+        chains=sections.Chains(
+            live=_chain(contracts.live.node, [contracts.committee, contracts.live]),
+            archive=_chain(contracts.archive.node, [contracts.mirror, contracts.archive]),
+        ),
+    )
+
+
+def versions(node: Node) -> dict[str, str]:
+    """Versions of Python, of the packages that matter for the bits, and of the node."""
+    found = {"python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "not installed"
+    return found | {"node": str(node.rpc.call("web3_clientVersion"))}
+
+
+def _model(
+    name: str,
+    published: Published,
+    branches: Mapping[Paradigm, Branch],
+    depth: Mapping[str, int],
+) -> schema.ModelEntry:
+    placed = published.catalogue.models[name]
+    statement = placed.node.statement
+    after = {paradigm.value: _outcome(name, branch) for paradigm, branch in branches.items()}
+    request = next(iter(branches.values())).unlearned.request
+    return schema.ModelEntry(
+        name=name,
+        user=statement.user,
+        position=placed.position,
+        owner=statement.owner,
+        references=published.catalogue.graph.references(name),
+        depth=depth.get(name),
+        affected=name in depth,
+        start=any(start.name == name for start in request.starts),
+        below_epsilon=any(name in branch.unlearned.skipped for branch in branches.values()),
+        cid=cid_string(placed.node.weights),
+        privacy=_privacy(statement.privacy),
+        before=sections.Accuracies(**_accuracies(published.before[name])),
+        **after,
+    )
+
+
+def _privacy(spent: Privacy | None) -> sections.Privacy | None:
+    return None if spent is None else sections.Privacy(epsilon=spent.epsilon, delta=spent.delta)
+
+
+def _outcome(name: str, branch: Branch) -> sections.Outcome | None:
+    node = branch.unlearned.nodes.get(name)
+    if node is None or node.redaction is None:
+        return None
+    return sections.Outcome(
+        **_accuracies(branch.after[name]), version=node.redaction.version, cid=node.redaction.weights
+    )
+
+
+def _accuracies(measured: ModelAccuracy) -> dict[str, float]:
+    """In percent."""
+    return {
+        "ad_f": 100 * measured.test.ad_f,
+        "ad_r": 100 * measured.test.ad_r,
+        "ad_f_train": 100 * measured.train.ad_f,
+        "ad_r_train": 100 * measured.train.ad_r,
+    }
+
+
+def _gas(executed: Sequence[Executed], models: int) -> sections.Gas:
+    return sections.Gas.spent(
+        archive=gas_of(executed, ARCHIVE),
+        live=gas_of(executed, LIVE),
+        models=models,
+        transactions=len(executed),
+    )
+
+
+def _depth(settings: Settings, branches: Mapping[Paradigm, Branch]) -> sections.Depth:
+    branch = branches.get(Paradigm.PARALLEL) or branches[Paradigm.SEQUENTIAL]
+    return sections.Depth(
+        bound=branch.unlearned.depth_bound,
+        observed=branch.unlearned.depth_observed,
+        epsilon=settings.unlearning.epsilon,
+        delta_norm=branch.unlearned.delta_norm,
+    )
+
+
+def seconds_section(branches: Mapping[Paradigm, Branch], watch: Stopwatch) -> sections.SecondsSection:
+    spent = watch.seconds
+    return sections.SecondsSection(
+        setup=spent.get("setup", 0.0),
+        train=spent.get("train", 0.0),
+        publish=spent.get("publish", 0.0),
+        verify=spent.get("verify", 0.0),
+        total=spent.get("total", 0.0),
+        **{paradigm.value: dict(branch.unlearned.seconds) for paradigm, branch in branches.items()},
+    )
+
+
+def _verification(outcome: Verification | None) -> sections.Verification | None:
+    if outcome is None:
+        return None
+    return sections.Verification(
+        checked=outcome.checked,
+        failed=tuple(
+            sections.Failure(subject=f.model, check=f.check, detail=f.detail) for f in outcome.failures
+        ),
+    )
+
+
+def _chain(node: Node, contracts: Sequence[Contract]) -> sections.Chain:
+    return sections.Chain(
+        chain_id=node.chain_id,
+        client=str(node.rpc.call("web3_clientVersion")),
+        contracts={contract.NAME: "0x" + contract.address.hex() for contract in contracts},
+    )

@@ -1,0 +1,327 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All settings of a job, read from one TOML file, with `section.key=value` overrides."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from blockful_py.errors import SettingsError
+
+NonNegative = Annotated[float, Field(ge=0)]
+Positive = Annotated[float, Field(gt=0)]
+
+
+class Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+Situation = Literal["few_hold", "all_hold", "iid", "sample_non_iid", "label_non_iid", "dirichlet", "shards"]
+
+
+class FederationSettings(Section):
+    """Who trains, on whose models, with which data.
+
+    scenario: "paper14" (a scripted graph after the paper's experiment), "scripted" (the graph in
+    `graph`: references by model, model i by user i) or "organic" (eq. 1 chooses).
+    situation: how the data is shared out: "few_hold" (only the users of the starts hold the classes to
+    forget), "all_hold", "iid", "sample_non_iid", "label_non_iid" (`missing`: classes a user lacks, by user),
+    "dirichlet" (`concentration`: small values make users unlike) or "shards" (`shards`: pieces a user gets).
+    rounds: models a user publishes (organic; paper14 has one each).
+    candidates, references: K and N of eq. 1; candidate_window: newest models that K are drawn from.
+    """
+
+    scenario: Literal["paper14", "scripted", "organic"] = "paper14"
+    situation: Situation = "few_hold"
+    missing: dict[int, tuple[int, ...]] = {}
+    concentration: Positive = 0.5
+    shards: int = Field(2, ge=1)
+    users: int = Field(14, ge=2, le=10_000)
+    rounds: int = Field(1, ge=1, le=1000)
+    candidates: int = Field(5, ge=1)
+    references: int = Field(2, ge=1)
+    candidate_window: int = Field(7, ge=1)
+    graph: dict[str, tuple[str, ...]] | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Models in the order of their users, round by round."""
+        if self.scenario == "scripted" and self.graph:
+            return tuple(self.graph)
+        return tuple(f"r{number}" for number in range(1, self.users * self.rounds + 1))
+
+
+class PrivacySettings(Section):
+    """Differential privacy of training (DP-SGD), by the extra `privacy`.
+
+    noise: standard deviation of the noise over `clip`, the longest gradient (L2) that a sample may have.
+    delta: probability that epsilon, which is computed, does not hold.
+    """
+
+    noise: Positive
+    clip: Positive = 1.0
+    delta: float = Field(1e-5, gt=0, lt=1)
+
+
+class LearningSettings(Section):
+    """Data, model and training recipe (phi of eq. 3).
+
+    dataset, model: names (docs/learning.md lists them), or package.module:object for one's own.
+    data_files: folder with the files of a data set that does not come with the package, or a hub id.
+    data_limit: at most so many samples of each split.
+    text_length, tokenizer: tokens of a text, and "words" or a BERT tokenizer's hub id or folder.
+    options: the model's own, such as {norm = "group"}.
+    root_factor: how many times as long a model without references trains.
+    together: "stacked", "loop", or "auto", the faster one (docs/learning.md, "Speed").
+    precision: "float32" or "bfloat16"; channels_last, compiled: memory format, torch.compile.
+    threads: CPU threads of torch; the bits of a run depend on it, and small models gain nothing from more.
+    """
+
+    dataset: str = "digits"
+    data_files: str | None = None
+    data_limit: int | None = Field(None, ge=1)
+    text_length: int = Field(64, ge=1, le=512)
+    tokenizer: str = "words"
+    model: str = "cnn"
+    options: dict[str, bool | int | float | str] = {}
+    privacy: PrivacySettings | None = None
+    epochs: int = Field(20, ge=1)
+    root_factor: int = Field(3, ge=1)
+    batch_size: int = Field(32, ge=1)
+    learning_rate: Positive = 0.1
+    momentum: float = Field(0.9, ge=0, lt=1)
+    weight_decay: NonNegative = 1e-4
+    together: Literal["auto", "stacked", "loop"] = "auto"
+    precision: Literal["float32", "bfloat16"] = "float32"
+    channels_last: bool = False
+    compiled: bool = False
+    device: str = "auto"
+    threads: int = Field(1, ge=1, le=1024)
+
+
+class UnlearningSettings(Section):
+    """What to forget, from where, and how.
+
+    clients, samples: users, or samples as "user:row" (row from 0 in the user's training data), to forget
+    instead of `classes`, which then only decide how `few_hold` shares the data out.
+    parallel, sequential: the method of each paradigm (docs/unlearning.md lists them).
+    alpha: discount factor of eq. 7; epsilon: descendants whose update is at most this long (L2) stay.
+    options: a method's own settings by its name, such as {clean_increments = {heal_steps = 8}}.
+    """
+
+    starts: tuple[str, ...] = Field(("r5", "r7"), min_length=1)
+    classes: tuple[int, ...] = Field((3,), min_length=1)
+    clients: tuple[int, ...] = ()
+    samples: tuple[str, ...] = ()
+    parallel: str = "gradient_ascent"
+    sequential: str = "retrain"
+    alpha: Positive = 1.0
+    epsilon: NonNegative = 0.0
+    options: dict[str, dict[str, bool | int | float | str]] = {}
+
+
+def quorum_of(size: int) -> int:
+    """ceil(2n/3): two quorums share more than the third that may be faulty."""
+    return -(-2 * size // 3)
+
+
+class ElectionSettings(Section):
+    """Rules of the elected committee, in force for ever once deployed; reasons in IStakes.
+
+    min_stake, forfeit: wei.  min_trust: parts per million.  reward: percent.
+    minimum: fewer candidates elect nobody; 4, or the size of a smaller committee, unless set.
+    epoch_length, unbonding_delay and the periods: seconds.
+    """
+
+    min_stake: int = Field(10**18, ge=1, lt=2**96)
+    forfeit: int = Field(10**17, ge=0, lt=2**96)
+    min_trust: int = Field(400_000, ge=0, le=500_000)
+    minimum: int | None = Field(None, ge=1, le=100)
+    max_candidates: int = Field(64, ge=1, le=256)
+    reward: int = Field(20, ge=0, le=50)
+    credited_votes: int = Field(8, ge=0, lt=2**8)
+    withholding: int = Field(2, ge=0, lt=2**8)
+    attempts: int = Field(3, ge=1, lt=2**8)
+    epoch_length: int = Field(86_400, ge=0, lt=2**32)
+    commit_period: int = Field(600, ge=1, lt=2**32)
+    reveal_period: int = Field(600, ge=1, lt=2**32)
+    prove_period: int = Field(600, ge=1, lt=2**32)
+    confirm_period: int = Field(3_600, ge=1, lt=2**32)
+    unbonding_delay: int = Field(7 * 86_400, ge=0, lt=2**32)
+
+
+class CommitteeSettings(Section):
+    """Who decides.
+
+    roster: "appointed" (members of this process whose keys derive from the seed), "services" (processes
+    started with `blockful committee serve`, at the URLs in `members`; the appointed ones hand over to them)
+    or "elected" (of the processes at `members`, those that the chain elects).
+    size, threshold, unanimous: of the committee; the threshold is the quorum unless set.
+    review_seconds, round_seconds: how long a service may take to review a proposal, and for all else.
+    stall_seconds: how long members wait for a certified proposal to get on before they finish it themselves.
+    takeover_seconds: how long they leave a request alone that nobody leads any more, before they lead it.
+    """
+
+    roster: Literal["appointed", "services", "elected"] = "appointed"
+    members: tuple[str, ...] = ()
+    review_seconds: Positive = 120.0
+    round_seconds: Positive = 20.0
+    stall_seconds: Positive = 60.0
+    takeover_seconds: Positive = 300.0
+    size: int = Field(4, ge=1, le=256)
+    threshold: int | None = Field(None, ge=1)
+    unanimous: bool = False
+    election: ElectionSettings = ElectionSettings()
+
+    @property
+    def quorum(self) -> int:
+        """ceil(2n/3) votes, or all when unanimous."""
+        return self.size if self.unanimous else quorum_of(self.size)
+
+    @property
+    def shares(self) -> int:
+        """Shares needed for a collision; the quorum unless set."""
+        return self.threshold if self.threshold is not None else self.quorum
+
+
+class ChainSettings(Section):
+    """The two chains; without URLs, two devnets of our own are started.
+
+    packaging_interval: seconds between blocks; block_size: bytes of transactions in a block.
+    chunk_models: models redacted or archived in one transaction.
+    """
+
+    live_url: str | None = None
+    archive_url: str | None = None
+    live_chain_id: int = Field(1337, ge=1)
+    archive_chain_id: int = Field(1338, ge=1)
+    packaging_interval: NonNegative = 15.0
+    block_size: int = Field(1_000_000, ge=1_000)
+    chunk_models: int = Field(100, ge=1, le=128)
+
+
+class Settings(Section):
+    """Every setting of a job; `seed` makes it reproducible."""
+
+    seed: int = Field(0, ge=0, lt=2**32)
+    federation: FederationSettings = FederationSettings()
+    learning: LearningSettings = LearningSettings()
+    unlearning: UnlearningSettings = UnlearningSettings()
+    committee: CommitteeSettings = CommitteeSettings()
+    chain: ChainSettings = ChainSettings()
+
+    @classmethod
+    def load(cls, path: str | Path | None = None, overrides: Sequence[str] = ()) -> Settings:
+        """Reads a TOML file and applies overrides such as `learning.epochs=5`.
+
+        Raises:
+            SettingsError: names the file or the key, what was found, and what is allowed.
+        """
+        document: dict[str, Any] = {}
+        if path is not None:
+            document = _read(Path(path))
+        for override in overrides:
+            _apply(document, override)
+        return cls.parse(document)
+
+    @classmethod
+    def parse(cls, document: dict[str, Any]) -> Settings:
+        try:
+            settings = cls.model_validate(document)
+        except ValidationError as error:
+            raise SettingsError(_describe(error)) from None
+        settings._check()
+        return settings
+
+    def _check(self) -> None:
+        committee = self.committee
+        if committee.shares > committee.size:
+            raise SettingsError(
+                f"committee.threshold is {committee.shares}, more than its {committee.size} members: "
+                "lower the threshold or raise committee.size."
+            )
+        listed = len(committee.members)
+        expected = committee.size if committee.roster != "appointed" else 0
+        enough = listed >= expected if committee.roster == "elected" else listed == expected
+        if len(set(committee.members)) != listed or not enough:
+            raise SettingsError(
+                f"committee.members lists {listed} URLs, {expected} different are expected: roster "
+                "'services' has one for each of committee.size members, roster 'elected' may have more to "
+                "choose from, roster 'appointed' has none."
+            )
+        if committee.roster == "elected":
+            _check_election(committee)
+        if (self.federation.scenario == "scripted") != (self.federation.graph is not None):
+            raise SettingsError(
+                "federation.graph belongs to scenario 'scripted' and to no other: give both or neither."
+            )
+        if self.federation.scenario == "paper14" and self.federation.users != 14:
+            raise SettingsError(
+                f"scenario 'paper14' has 14 users, not {self.federation.users}: "
+                "leave federation.users at 14, or choose scenario 'organic'."
+            )
+
+
+def _check_election(committee: CommitteeSettings) -> None:
+    """What Committee's constructor and its `confirmKey` ask for. Raises SettingsError."""
+    rules, size = committee.election, committee.size
+    if committee.unanimous:
+        raise SettingsError("an elected committee decides by quorum: leave committee.unanimous out.")
+    least, most = (size - 1) // 3 + 1, quorum_of(size)
+    if not least <= committee.shares <= most:
+        raise SettingsError(
+            f"committee.threshold is {committee.shares}; for an elected committee of {size} it is from "
+            f"{least}, more than may be faulty, to {most}, the quorum."
+        )
+    if (
+        (rules.minimum or 1) > size
+        or size > min(100, rules.max_candidates)
+        or rules.forfeit > rules.min_stake
+    ):
+        raise SettingsError(
+            f"committee.election does not fit a committee of {size}: committee.size is at least `minimum` "
+            "and at most `max_candidates` and 100, and `forfeit` is at most `min_stake`."
+        )
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise SettingsError(f"there is no settings file {path}: see examples/ for two that work.") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path} is not valid TOML: {error}") from None
+    except OSError as error:
+        raise SettingsError(f"{path} cannot be read: {error.strerror}") from None
+
+
+def _apply(document: dict[str, Any], override: str) -> None:
+    key, separator, text = override.partition("=")
+    if not separator or not key.strip():
+        raise SettingsError(f"an override looks like section.key=value, not {override!r}")
+    try:
+        value = tomllib.loads(f"value = {text.strip()}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = text.strip()
+    *sections, last = key.strip().split(".")
+    place = document
+    for section in sections:
+        place = place.setdefault(section, {})
+        if not isinstance(place, dict):
+            raise SettingsError(f"{section!r} in override {override!r} is not a section")
+    place[last] = value
+
+
+def _describe(error: ValidationError) -> str:
+    lines = []
+    for problem in error.errors():
+        place = ".".join(str(part) for part in problem["loc"]) or "settings"
+        if problem["type"] == "extra_forbidden":
+            lines.append(f"{place}: unknown setting; remove it or check its spelling")
+        else:
+            lines.append(f"{place}: {problem['msg'].lower()}, but it is {problem['input']!r}")
+    return "; ".join(lines)

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One request on one federation, with its report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from blockful_py.pipeline.claims import measure_all
+from blockful_py.pipeline.federation import Federation
+from blockful_py.pipeline.measuring import measured
+from blockful_py.pipeline.methods import forget_of
+from blockful_py.pipeline.progress import Progress
+from blockful_py.pipeline.reporting import Published, build_report
+from blockful_py.report.schema import Report
+from blockful_py.report.writer import write_report
+from blockful_py.types import Paradigm
+from blockful_py.unlearning.forget import Forget
+
+
+def unlearn_once(
+    federation: Federation,
+    starts: Sequence[str] | None,
+    forget: Forget | None,
+    paradigm: Paradigm,
+    method: str | None,
+    progress: Progress,
+) -> Report:
+    """Unlearns, measures before and after, verifies everything, and writes the report into the run.
+
+    Raises: as `Federation.unlearn`.
+    """
+    forgotten = forget or forget_of(federation.settings.unlearning)
+    with federation.stopwatch("total"):
+        catalogue = federation.catalogue()
+        models = federation.models()
+        unlearned = federation.unlearn(starts, None, paradigm, method, progress, forgotten)
+        weights = {name: model.weights for name, model in models.items()} | dict(unlearned.before)
+        before = measure_all(federation.laboratory, weights, forgotten)
+        branch = measured(federation, unlearned, progress)
+    report = build_report(
+        federation.settings,
+        federation.contracts,
+        Published(catalogue, before, (), None),
+        {paradigm: branch},
+        federation.stopwatch,
+    )
+    write_report(report, federation.run.path)
+    return report

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a model was trained, as its statement records it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from blockful_py.errors import FormatError
+from blockful_py.learning.data import Samples
+from blockful_py.learning.privacy import PrivacySettings, Spent, spent
+from blockful_py.learning.training import TrainingSettings
+from blockful_py.pipeline.methods import parse_method
+from blockful_py.pipeline.model_node import Privacy, Request, Statement
+
+RETRAINING = frozenset({"gradient_ascent", "retrain"})
+"""Methods whose owners train by the statement's own settings, privacy included."""
+
+
+def recorded_training(settings: TrainingSettings) -> dict[str, Any]:
+    """phi of eq. 3 as a statement holds it; privacy has a field of its own."""
+    return {name: value for name, value in asdict(settings).items() if name != "privacy"}
+
+
+def recorded_privacy(privacy: Spent | None) -> Privacy | None:
+    """What training spent, as a statement holds it."""
+    return None if privacy is None else Privacy(**asdict(privacy))
+
+
+def training_of(statement: Statement) -> TrainingSettings:
+    """phi of eq. 3 of a published model.  Raises FormatError for settings that are none."""
+    noise = statement.privacy
+    privacy = None if noise is None else PrivacySettings(noise.noise, noise.clip, noise.delta)
+    try:
+        return TrainingSettings(**statement.training, privacy=privacy)
+    except TypeError as error:
+        raise FormatError(f"model {statement.name}: unusable training settings: {error}") from None
+
+
+def spent_of(statement: Statement) -> Spent | None:
+    """What the training of a published model spent."""
+    return None if statement.privacy is None else Spent(**statement.privacy.model_dump())
+
+
+def retrained_privacy(statement: Statement, request: Request, own: Samples) -> Privacy | None:
+    """What the owner spent when it made the new weights that a request asks for; None where the method
+    trains without noise.
+
+    Args:
+        own: the owner's training samples before anything is forgotten.
+    """
+    if statement.privacy is None or parse_method(request.method).name not in RETRAINING:
+        return None
+    return recorded_privacy(spent(training_of(statement), len(own.without(request.classes))))

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Trains a federation and publishes each wave before the next is trained."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from blockful_py.committee.protocols import Store
+from blockful_py.learning.candidates import Reference
+from blockful_py.learning.federation import TrainedModel, train_federation
+from blockful_py.learning.weights import from_bytes
+from blockful_py.pipeline.catalogue import Catalogue
+from blockful_py.pipeline.execution import Executed
+from blockful_py.pipeline.laboratory import Laboratory
+from blockful_py.pipeline.model_node import PlacedNode
+from blockful_py.pipeline.progress import Progress, Stopwatch
+from blockful_py.pipeline.publishing import Publisher
+from blockful_py.pipeline.statements import spent_of, training_of
+
+
+def load_model(placed: PlacedNode, store: Store) -> TrainedModel:
+    """The model of a node as it stands: its current weights, verified against their CID.
+
+    Raises StorageError when the weights cannot be read, FormatError for an unusable node.
+    """
+    statement = placed.node.statement
+    return TrainedModel(
+        name=statement.name,
+        user=statement.user,
+        round=statement.round,
+        references=tuple(Reference(r.name, r.accuracy or 0.0) for r in statement.references),
+        weights=from_bytes(store.read(placed.node.weights)),
+        accuracy=statement.accuracy,
+        training=training_of(statement),
+        privacy=spent_of(statement),
+    )
+
+
+def load_models(catalogue: Catalogue, names: Iterable[str], store: Store) -> dict[str, TrainedModel]:
+    """Models by name; see `load_model`."""
+    return {name: load_model(catalogue[name], store) for name in names}
+
+
+def train_and_publish(
+    laboratory: Laboratory,
+    publisher: Publisher,
+    catalogue: Catalogue,
+    store: Store,
+    stopwatch: Stopwatch,
+    progress: Progress,
+) -> tuple[Executed, ...]:
+    """Goes on where the chain is: what stands there is taken as it is, the rest is trained."""
+    settings = laboratory.federation
+    planned = settings.scenario.users * settings.scenario.rounds
+    placed = {name: node.position for name, node in catalogue.models.items()}
+    published = load_models(catalogue, catalogue.models, store)
+    waves = train_federation(settings, laboratory.users, published.values())
+    executed: list[Executed] = []
+    with progress.stage("train and publish", planned - len(published)) as advance:
+        while True:
+            with stopwatch("train"):
+                wave = next(waves, None)
+            if wave is None:
+                return tuple(executed)
+            with stopwatch("publish"):
+                positions, transactions = publisher.publish(wave, placed)
+            placed.update(positions)
+            executed += transactions
+            advance(len(wave))

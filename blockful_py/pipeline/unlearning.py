@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Carries an unlearning request through the graph, in either paradigm.
+
+Parallel (Algorithm 1): all new weights at once, one certificate for all models.
+Sequential (Algorithm 2): model by model in topological order, a certificate each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import chain
+
+import numpy as np
+
+from blockful_py.costs import Operations, expected_parallel, expected_sequential, mean_references
+from blockful_py.errors import VerificationError
+from blockful_py.learning.federation import TrainedModel, initial_weights
+from blockful_py.learning.weights import Weights, equal, from_bytes
+from blockful_py.pipeline.catalogue import Catalogue
+from blockful_py.pipeline.execution import Executed
+from blockful_py.pipeline.model_node import ModelNode, PlacedNode, Request
+from blockful_py.pipeline.operations import Counter
+from blockful_py.pipeline.progress import Progress, Stopwatch
+from blockful_py.pipeline.redaction import Redactor
+from blockful_py.pipeline.training import load_model, load_models
+from blockful_py.pipeline.workbench import Workbench
+from blockful_py.types import Paradigm
+from blockful_py.unlearning.method import Method, Need
+from blockful_py.unlearning.propagation import delta
+from blockful_py.unlearning.proxy import balanced_proxy
+from blockful_py.unlearning.task import UnlearningTask
+
+PROXY_SAMPLES = 10
+"""Of each retained class, for the methods that need a proxy set."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unlearned:
+    """What a request did.
+
+    Attributes:
+        affected: starts and descendants, in topological order.
+        nodes: new node of every model that was replaced, also before a crash.
+        before: weights of the affected models before the request.
+        skipped: norm of the update of each model left alone because it was under epsilon.
+        counted, formula: operations as counted, and by the paper's formula.
+        depth_bound, depth_observed: theorem 1, in edges.
+        delta_norm: longest change of a start (L2), where changes are passed.
+        executed: transactions, in order.
+        seconds: wall time by stage.
+    """
+
+    paradigm: Paradigm
+    request: Request
+    affected: tuple[str, ...]
+    nodes: Mapping[str, ModelNode]
+    before: Mapping[str, Weights]
+    skipped: Mapping[str, float]
+    counted: Operations
+    formula: Operations
+    depth_bound: int | None
+    depth_observed: int
+    delta_norm: float | None
+    executed: tuple[Executed, ...]
+    seconds: Mapping[str, float]
+
+
+class Unlearner:
+    """Runs one request against one federation."""
+
+    def __init__(self, bench: Workbench, progress: Progress) -> None:
+        self._bench = bench
+        self._progress = progress
+        self._counter = Counter()
+        self._stopwatch = Stopwatch()
+        panel = bench.panel(self._counter)
+        self._reviewer = panel.reviewer
+        self._redactor = Redactor(bench, panel, self._counter, self._stopwatch)
+
+    def run(self, catalogue: Catalogue, request: Request, method: Method) -> Unlearned:
+        """Unlearns what is not unlearned yet of this request.
+
+        Raises:
+            UnlearningError, UnknownClassError, UnknownModelError: the request cannot be carried out.
+            QuorumError: the committee refused; nothing, or only earlier models, was changed.
+        """
+        task = self._task(catalogue, request, method)
+        if request.paradigm == Paradigm.PARALLEL:
+            return self._parallel(catalogue, request, method, task)
+        return self._sequential(catalogue, request, method, task)
+
+    def _task(self, catalogue: Catalogue, request: Request, method: Method) -> UnlearningTask:
+        starts = tuple(start.name for start in request.starts)
+        graph = catalogue.graph
+        affected = {*starts, *graph.descendants(starts)}
+        wanted = affected | set(chain.from_iterable(map(graph.references, affected)))
+        if method.needs & {Need.HOLDERS_DATA, Need.STORED_INCREMENTS}:
+            wanted |= set(graph.ancestors(affected))
+        proxy = None
+        if Need.PROXY_DATA in method.needs:
+            proxy = balanced_proxy(self._bench.laboratory.dataset.proxy, request.forget, PROXY_SAMPLES)
+        return UnlearningTask(
+            graph=graph,
+            models={name: self._before(catalogue[name], request) for name in wanted},
+            users={user.index: user for user in self._bench.laboratory.users},
+            architecture=self._bench.laboratory.architecture,
+            initial=initial_weights(self._bench.laboratory.federation),
+            starts=starts,
+            forget=request.forget,
+            seed=self._bench.laboratory.federation.seed,
+            proxy=proxy,
+        )
+
+    def _before(self, placed: PlacedNode, request: Request) -> TrainedModel:
+        """A model as it was before this request; from the archive where the request has replaced it."""
+        model = load_model(placed, self._bench.live_store)
+        redaction = placed.node.redaction
+        if redaction is None or redaction.request != request:
+            return model
+        older = self._redactor.archived(placed.position, placed.version - 1)
+        return replace(model, weights=from_bytes(self._bench.archive_store.read(older.weights)))
+
+    def _parallel(
+        self, catalogue: Catalogue, request: Request, method: Method, task: UnlearningTask
+    ) -> Unlearned:
+        with self._progress.stage(f"unlearn {len(task.affected())} models together", None):
+            with self._stopwatch("unlearn"):
+                outcome = method.unlearn(task)
+            self._reviewer.announced = {name: outcome.weights[name] for name in task.starts}
+            open_ends = self._open(catalogue, outcome.weights, request)
+            resigned = self._resigned(method, task)
+            replaced = self._redactor.replace(catalogue, open_ends, request, resigned) if open_ends else None
+        heights = {catalogue[name].position.height for name in open_ends}
+        return Unlearned(
+            paradigm=Paradigm.PARALLEL,
+            request=request,
+            affected=task.affected(),
+            nodes=_done(catalogue, request) | (replaced.nodes if replaced else {}),
+            before=_before(task),
+            skipped=outcome.skipped,
+            counted=self._counter.total,
+            formula=expected_parallel(len(open_ends), len(heights)) if open_ends else Operations(),
+            depth_bound=outcome.depth_bound,
+            depth_observed=outcome.depth_observed,
+            delta_norm=_longest_change(task, outcome.weights) if outcome.path_weights else None,
+            executed=tuple(replaced.executed) if replaced else (),
+            seconds=dict(self._stopwatch.seconds),
+        )
+
+    def _sequential(
+        self, catalogue: Catalogue, request: Request, method: Method, task: UnlearningTask
+    ) -> Unlearned:
+        nodes: dict[str, ModelNode] = {}
+        earlier = _done(catalogue, request)
+        executed: list[Executed] = []
+        fresh: dict[str, Weights] = {}
+        resigned = self._resigned(method, task)
+        with self._progress.stage("unlearn model by model", len(task.affected())) as advance:
+            for name, weights in self._steps(catalogue, method, task, fresh):
+                fresh[name] = weights
+                self._reviewer.announced[name] = weights
+                if self._open(catalogue, {name: weights}, request):
+                    replaced = self._redactor.replace(catalogue, {name: weights}, request, resigned)
+                    nodes.update(replaced.nodes)
+                    executed += replaced.executed
+                    catalogue = self._redactor.catalogue()
+                advance(1)
+        updated = [name for name in task.affected() if name in nodes]
+        formula = (
+            expected_sequential(len(updated), mean_references(catalogue.references(), updated))
+            if updated
+            else Operations()
+        )
+        depths = task.graph.depth(task.starts)
+        return Unlearned(
+            paradigm=Paradigm.SEQUENTIAL,
+            request=request,
+            affected=task.affected(),
+            nodes=earlier | nodes,
+            before=_before(task),
+            skipped={},
+            counted=self._counter.total,
+            formula=formula,
+            depth_bound=None,
+            depth_observed=max((depths[name].longest for name in fresh), default=0),
+            delta_norm=None,
+            executed=tuple(executed),
+            seconds=dict(self._stopwatch.seconds),
+        )
+
+    def _steps(
+        self,
+        catalogue: Catalogue,
+        method: Method,
+        task: UnlearningTask,
+        fresh: Mapping[str, Weights],
+    ) -> Iterator[tuple[str, Weights]]:
+        """The method's steps; before each but the first, its owner fetches the references."""
+        steps = method.steps(task)
+        for number, name in enumerate(task.affected()):
+            if number and Need.DESCENDANT_DATA in method.needs:
+                with self._stopwatch("store"):
+                    self._fetch_references(task, name, fresh)
+            with self._stopwatch("unlearn"):
+                step = next(steps, None)
+            if step is None:
+                return
+            yield step.name, step.weights
+
+    def _fetch_references(self, task: UnlearningTask, name: str, fresh: Mapping[str, Weights]) -> None:
+        """Downloads a model's references as the live chain has them, and compares them with what the
+        method aggregates."""
+        catalogue = self._redactor.catalogue()
+        fetched = load_models(catalogue, task.graph.references(name), self._bench.live_store)
+        for reference, model in fetched.items():
+            self._counter.downloaded()
+            expected = fresh.get(reference, task.models[reference].weights)
+            if not equal(model.weights, expected):
+                raise VerificationError(
+                    "content", f"model {reference}", "the live chain has other weights than were computed"
+                )
+
+    def _open(self, catalogue: Catalogue, new: Mapping[str, Weights], request: Request) -> dict[str, Weights]:
+        """Those that this request has not replaced yet."""
+        return {
+            name: weights
+            for name, weights in new.items()
+            if (redaction := catalogue[name].node.redaction) is None or redaction.request != request
+        }
+
+    @staticmethod
+    def _resigned(method: Method, task: UnlearningTask) -> frozenset[str]:
+        return frozenset(task.affected() if Need.DESCENDANT_DATA in method.needs else task.starts)
+
+
+def _done(catalogue: Catalogue, request: Request) -> dict[str, ModelNode]:
+    """Nodes that this request has put on the chain already."""
+    nodes = {name: placed.node for name, placed in catalogue.models.items()}
+    return {
+        name: node for name, node in nodes.items() if node.redaction and node.redaction.request == request
+    }
+
+
+def _before(task: UnlearningTask) -> dict[str, Weights]:
+    return {name: task.models[name].weights for name in task.affected()}
+
+
+def _longest_change(task: UnlearningTask, new: Mapping[str, Weights]) -> float:
+    """Largest |w'_s - w_s| (L2) over the starts."""
+    changes = (delta(task.models[name].weights, new[name]) for name in task.starts)
+    return max(float(np.sqrt(np.square(change, dtype=np.float64).sum())) for change in changes)

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What all jobs of one federation share, and the committee that decides on them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from blockful_py.committee.coordinator import Coordinator
+from blockful_py.committee.service.key_leader import Generated
+from blockful_py.committee.succession import Outgoing
+from blockful_py.crypto import eip712
+from blockful_py.crypto.threshold.keys import KeyShare
+from blockful_py.engine.journal import Journal
+from blockful_py.errors import SettingsError
+from blockful_py.pipeline.catalogue import ArchiveReader, CatalogueReader
+from blockful_py.pipeline.clock import Clock
+from blockful_py.pipeline.context import Contracts, appointed_committee, clock_for, key_shares
+from blockful_py.pipeline.execution import Executor
+from blockful_py.pipeline.identities import Identities
+from blockful_py.pipeline.laboratory import Laboratory
+from blockful_py.pipeline.nodes import Nodes
+from blockful_py.pipeline.operations import Counter
+from blockful_py.pipeline.progress import Stopwatch
+from blockful_py.pipeline.proposing import Proposer
+from blockful_py.pipeline.reviewing import ContentReviewer
+from blockful_py.pipeline.run import RunDirectory
+from blockful_py.pipeline.services import Services
+from blockful_py.pipeline.settings import Settings
+from blockful_py.storage.store import ContentStore
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """A committee at work: what its members check with, who leads them, who drafts for them."""
+
+    reviewer: ContentReviewer
+    coordinator: Coordinator
+    proposer: Proposer
+
+
+@dataclass(frozen=True, eq=False)
+class Workbench:
+    """Chains, stores, data and keys of one federation.
+
+    `leader`: secret under which members of other processes are led.
+    """
+
+    run: RunDirectory
+    contracts: Contracts
+    laboratory: Laboratory
+    live_store: ContentStore
+    archive_store: ContentStore
+    catalogue: CatalogueReader
+    archive: ArchiveReader
+    identities: Identities
+    shares: tuple[KeyShare, ...]
+    clock: Clock
+    leader: int
+
+    @classmethod
+    def of(
+        cls, run: RunDirectory, nodes: Nodes, contracts: Contracts, leader: int | None = None
+    ) -> Workbench:
+        """`leader` is the run's own unless given.
+
+        Raises SettingsError or LearningError where the settings do not fit the data or the chains.
+        """
+        identities = Identities(run.settings.seed, (nodes.live.chain_id, nodes.archive.chain_id))
+        live_store = ContentStore(run.live_store)
+        return cls(
+            run=run,
+            contracts=contracts,
+            laboratory=Laboratory.of(run.settings),
+            live_store=live_store,
+            archive_store=ContentStore(run.archive_store),
+            catalogue=CatalogueReader(contracts.live, live_store),
+            archive=ArchiveReader(contracts.archive),
+            identities=identities,
+            shares=_founders(run.settings, identities),
+            clock=clock_for(nodes, contracts),
+            leader=leader or identities.leader(),
+        )
+
+    def executor(self, stopwatch: Stopwatch) -> Executor:
+        """Writes certified jobs by way of the run's journal."""
+        return Executor(Journal(self.run.journal), self.contracts.archive, self.contracts.live, stopwatch)
+
+    def panel(self, counter: Counter) -> Panel:
+        """The committee of the settings; its transfers are counted in `counter`."""
+        live, settings = self.contracts.live, self.run.settings
+        reviewer = ContentReviewer(
+            live, self.catalogue, self.archive, self.live_store, self.laboratory, counter
+        )
+        if settings.committee.roster != "appointed":
+            coordinator = self.services().coordinator(counter)
+        else:
+            coordinator = appointed_committee(
+                settings, self.identities, self.shares, self.contracts, reviewer
+            )
+        proposer = Proposer(
+            live,
+            self.contracts.archive,
+            coordinator.group_key,
+            self.contracts.committee.current_epoch(),
+            settings.chain.chunk_models,
+            self.identities.rng("openings", live.address, live.height()),
+        )
+        return Panel(reviewer, coordinator, proposer)
+
+    def services(self) -> Services:
+        """The members that are processes of their own. Raises SettingsError when the run has none."""
+        return services_of(self.run, self.contracts, self.leader)
+
+    def hand_over(self) -> Generated:
+        """A new epoch: the services generate a key, the home chain appoints them, the mirror follows.
+
+        Raises QuorumError when too few members work; what stands goes on to hold then.
+        """
+        services = self.services()
+        generated = services.generate()
+        services.appoint(generated)
+        self.follow()
+        return generated
+
+    def follow(self) -> None:
+        """Brings the mirror to the home chain's epoch; finishes a `hand_over` that a crash interrupted."""
+        committee, mirror = self.contracts.committee, self.contracts.mirror
+        domain = eip712.Domain(committee.chain_id, committee.address)
+        founders = [
+            Outgoing(self.identities.voter(share.index), share.index, domain, committee, mirror)
+            for share in self.shares
+        ]
+        founding_key = self.shares[0].public.key_id if self.shares else b""
+        self.services().follow(founders, founding_key)
+
+
+def services_of(run: RunDirectory, contracts: Contracts, leader: int) -> Services:
+    """Raises SettingsError when the members live in the commands' own process."""
+    if run.settings.committee.roster == "appointed":
+        raise SettingsError(
+            f"the committee of {run.path} is appointed and lives in the commands' own process: "
+            "make a run with committee.roster=services and committee.members to have processes decide."
+        )
+    return Services(run.settings.committee, contracts, leader, run.group_keys)
+
+
+def _founders(settings: Settings, identities: Identities) -> tuple[KeyShare, ...]:
+    """Shares of the appointed members; an elected committee has none."""
+    return () if settings.committee.roster == "elected" else key_shares(settings, identities)

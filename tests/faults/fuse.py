@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Contracts and stores that stop the job at a chosen moment, as a power cut would."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+
+from blockful_py.chain.archive_registry import ArchiveRegistryContract
+from blockful_py.chain.live_chain import LiveChainContract
+from blockful_py.pipeline.context import Contracts, Followers, open_contracts
+from blockful_py.pipeline.federation import Federation
+from blockful_py.pipeline.nodes import Nodes
+from blockful_py.pipeline.run import RunDirectory
+from blockful_py.storage.store import ContentStore
+from blockful_py.types import Receipt, Uri
+
+
+class PowerCut(BaseException):
+    """Nobody handles it."""
+
+
+def cut() -> None:
+    raise PowerCut
+
+
+def die() -> None:
+    """As a process dies in a power cut."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Fuse:
+    """Blows at the moment `blows_at`, counted from 0; never when that is None."""
+
+    def __init__(self, blows_at: int | None, blow: Callable[[], None] = cut) -> None:
+        self.blows_at = blows_at
+        self._blow = blow
+        self.moments = 0
+
+    def pass_by(self) -> None:
+        self.moments += 1
+        if self.blows_at is not None and self.moments > self.blows_at:
+            self._blow()
+
+
+class FusedArchive(ArchiveRegistryContract):
+    fuse: Fuse
+
+    def send(self, data: bytes) -> Receipt:
+        self.fuse.pass_by()
+        return super().send(data)
+
+
+class FusedLive(LiveChainContract):
+    fuse: Fuse
+
+    def send(self, data: bytes) -> Receipt:
+        self.fuse.pass_by()
+        return super().send(data)
+
+
+class FusedStore(ContentStore):
+    """Its fuse is asked before every addition or every deletion."""
+
+    adding: Fuse = Fuse(None)
+    deleting: Fuse = Fuse(None)
+
+    def add(self, data: bytes) -> Uri:
+        self.adding.pass_by()
+        return super().add(data)
+
+    def delete(self, uri: Uri) -> None:
+        self.deleting.pass_by()
+        super().delete(uri)
+
+
+def fused(
+    directory: Path,
+    nodes: Nodes,
+    *,
+    sending: int | None = None,
+    adding: int | None = None,
+    deleting: int | None = None,
+    blow: Callable[[], None] = cut,
+) -> Federation:
+    """The federation of a run directory, which stops before the given transaction, addition or deletion."""
+    run = RunDirectory.open(directory)
+    standing = open_contracts(nodes, run.deployments)
+    fuse = Fuse(sending, blow)
+    archive = FusedArchive(nodes.archive, standing.archive.address, nodes.archive_sender)
+    live = FusedLive(nodes.live, standing.live.address, nodes.live_sender)
+    archive.fuse = live.fuse = fuse
+    contracts = Contracts(standing.committee, live, Followers(standing.mirror, archive))
+    federation = Federation(run, nodes, contracts, ExitStack())
+    store = FusedStore(run.live_store)
+    store.adding, store.deleting = Fuse(adding), Fuse(deleting)
+    federation._made = replace(federation._bench, live_store=store)
+    return federation

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A node that dies in the middle: one error that names the cause, and a run that goes on later."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from blockful_py.errors import NodeError
+from blockful_py.pipeline.federation import Federation
+from blockful_py.pipeline.nodes import Nodes
+from blockful_py.pipeline.run import RunDirectory
+from blockful_py.types import Receipt
+from tests.cli.commands import nodes_of
+from tests.faults.fuse import FusedLive, fused
+from tests.federations import AFFECTED, GRAPH, small, versions
+
+
+class Murderous(FusedLive):
+    """Kills its node before it sends."""
+
+    victim: int
+
+    def send(self, data: bytes) -> Receipt:
+        os.kill(self.victim, signal.SIGKILL)
+        return super().send(data)
+
+
+def test_a_node_killed_between_archive_and_live(tmp_path: Path) -> None:
+    directory = tmp_path / "run"
+    with Federation.create(small(), directory) as federation:
+        federation.train()
+    run = RunDirectory.open(directory)
+    with Nodes(run.place) as nodes:
+        federation = fused(directory, nodes)
+        live = federation.contracts.live
+        (victim,) = nodes_of(run.place.databases / "live")
+        live.__class__ = Murderous
+        live.victim = victim
+        with pytest.raises(NodeError, match="the development node was ended by SIGKILL") as error:
+            federation.unlearn()
+        assert f"no node answers at {nodes.live.url}" in str(error.value)
+    assert nodes_of(directory) == []
+    with Federation.open(directory) as resumed:
+        assert versions(resumed) == dict.fromkeys(GRAPH, 0) | dict.fromkeys(AFFECTED, 1)
+        assert resumed.contracts.archive.length() == len(GRAPH) + len(AFFECTED)
+        assert resumed.unlearn().nodes.keys() == set(AFFECTED)
+        assert versions(resumed) == dict.fromkeys(GRAPH, 0) | dict.fromkeys(AFFECTED, 1)
+        assert resumed.verify().passed
+        assert resumed.audit().passed
+    assert nodes_of(directory) == []

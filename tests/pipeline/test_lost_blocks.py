@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is refused leaves nothing behind; what is lost is noticed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from blockful_py.errors import QuorumError
+from blockful_py.pipeline import redaction
+from blockful_py.pipeline.federation import Federation
+from blockful_py.pipeline.model_node import Claimed
+from blockful_py.pipeline.nodes import Nodes
+from tests.federations import small, trained, transactions
+from tests.pipeline.slots import HEIGHT, Slots
+
+
+@pytest.fixture(scope="module")
+def federation(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Federation]:
+    with trained(small(), tmp_path_factory.mktemp("lost") / "run", chains) as found:
+        yield found
+
+
+def test_a_refused_update_leaves_nothing_in_the_stores(
+    federation: Federation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = transactions(federation)
+    kept = {path.name for path in files(federation.run.path)}
+    monkeypatch.setattr(redaction, "measure", lambda *_: Claimed(ad_f=0.0, ad_r=1.0))
+    with pytest.raises(QuorumError, match="claims"):
+        federation.unlearn()
+    assert {path.name for path in files(federation.run.path)} == kept
+    assert transactions(federation) == before
+
+
+def test_blocks_that_the_live_chain_lost_are_named(federation: Federation) -> None:
+    assert federation.audit().passed
+    slots, height = Slots(federation.contracts.live), federation.contracts.live.height()
+    slot = slots.read(HEIGHT)
+    slots.write(HEIGHT, slot - 1)
+    try:
+        problems = federation.audit().problems
+    finally:
+        slots.write(HEIGHT, slot)
+    assert problems
+    assert all(f"the model at {height}:" in problem for problem in problems)
+
+
+def files(folder: Path) -> Iterator[Path]:
+    return (path for path in folder.rglob("*") if path.is_file())

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from blockful_py.crypto import curve
+from blockful_py.errors import FormatError
+from blockful_py.pipeline.model_node import (
+    Privacy,
+    Reference,
+    Request,
+    Start,
+    Statement,
+    parse_node,
+    sign_statement,
+)
+from blockful_py.storage.cid import cid_string, uri_of
+from blockful_py.types import Codec
+
+SECRET = 7
+OWNER = curve.address(curve.multiply_base(SECRET))
+CONTRACT = bytes(range(20))
+
+
+PRIVACY = Privacy(epsilon=1.5, delta=1e-5, noise=1.0, clip=1.0, sample_rate=0.4, steps=60)
+
+
+def _statement(**changes: Any) -> Statement:
+    values: dict[str, Any] = {
+        "name": "r6",
+        "user": 6,
+        "round": 0,
+        "owner": "0x" + OWNER.hex(),
+        "weights": cid_string(uri_of(b"weights", Codec.RAW)),
+        "references": (Reference(name="r5", position="1:4", accuracy=0.9375),),
+        "accuracy": 0.95,
+        "training": {"epochs": 10},
+        "created": 1_767_225_600,
+    }
+    return Statement(**{**values, **changes})
+
+
+def test_a_node_comes_back_as_it_was() -> None:
+    node = sign_statement(_statement(), SECRET, 1337, CONTRACT)
+    again = parse_node(node.to_bytes())
+    assert again == node
+    assert again.to_bytes() == node.to_bytes()
+    assert again.signer(1337, CONTRACT) == OWNER
+
+
+def test_privacy_is_in_the_node_where_there_is_any() -> None:
+    private = sign_statement(_statement(privacy=PRIVACY), SECRET, 1337, CONTRACT)
+    assert json.loads(private.to_bytes())["statement"]["privacy"]["epsilon"] == 1.5
+    again = parse_node(private.to_bytes())
+    assert again.statement.privacy == PRIVACY
+    assert again.signer(1337, CONTRACT) == OWNER
+    without = sign_statement(_statement(), SECRET, 1337, CONTRACT)
+    assert "privacy" not in json.loads(without.to_bytes())["statement"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"name": "r7"},
+        {"user": 7},
+        {"round": 1},
+        {"weights": cid_string(uri_of(b"other", Codec.RAW))},
+        {"references": ()},
+        {"references": (Reference(name="r5", position="1:3", accuracy=0.9375),)},
+        {"references": (Reference(name="r5", position="1:4", accuracy=0.5),)},
+        {"accuracy": 0.96},
+        {"training": {"epochs": 11}},
+        {"privacy": PRIVACY},
+        {"created": 1_767_225_601},
+    ],
+)
+def test_every_field_is_signed(change: dict[str, Any]) -> None:
+    node = sign_statement(_statement(), SECRET, 1337, CONTRACT)
+    forged = node.model_copy(update={"statement": _statement(**change)})
+    assert forged.signer(1337, CONTRACT) != OWNER
+
+
+def test_a_signature_is_bound_to_its_chain_and_contract() -> None:
+    node = sign_statement(_statement(), SECRET, 1337, CONTRACT)
+    assert node.signer(1338, CONTRACT) != OWNER
+    assert node.signer(1337, bytes(20)) != OWNER
+
+
+def test_every_field_of_a_request_is_signed() -> None:
+    request = Request(
+        starts=(Start(name="r5", position="1:4"),),
+        classes=(3,),
+        paradigm="parallel",
+        method="gradient_ascent",
+        created=1,
+    )
+    changes: list[dict[str, Any]] = [
+        {"starts": (Start(name="r5", position="1:5"),)},
+        {"classes": (4,)},
+        {"clients": (5,)},
+        {"samples": ("5:17",)},
+        {"paradigm": "sequential"},
+        {"method": "retrain"},
+        {"created": 2},
+    ]
+    digest = request.digest(1337, CONTRACT)
+    for change in changes:
+        assert request.model_copy(update=change).digest(1337, CONTRACT) != digest
+
+
+def _damaged(**changes: Any) -> bytes:
+    document = json.loads(sign_statement(_statement(), SECRET, 1337, CONTRACT).to_bytes())
+    return json.dumps({**document, **changes}).encode()
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"\xff\xfe",
+        _damaged(format="blockful-model/2"),
+        _damaged(signature="0x00"),
+        _damaged(extra=1),
+        _damaged(statement={}),
+        b" " * (1 << 20) + b"{}",
+    ],
+)
+def test_bytes_that_are_no_node_are_refused(data: bytes) -> None:
+    with pytest.raises(FormatError):
+        parse_node(data)

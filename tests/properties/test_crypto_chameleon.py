@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The laws of a chameleon hash, single and shared."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from blockful_py.crypto import chameleon, curve
+from blockful_py.crypto.curve import N, P
+from blockful_py.crypto.randomness import SeededRng
+from blockful_py.crypto.threshold.local import collide_together, generate_key
+from blockful_py.crypto.threshold.messages import Task
+from blockful_py.crypto.threshold.signing import Signer
+from blockful_py.types import Opening
+from tests.crypto import slow_curve
+
+SECRETS = st.integers(1, N - 1)
+DIGESTS = st.binary(min_size=32, max_size=32)
+NUMBERS = st.integers(-2, 2**256 + 2) | st.sampled_from([0, 1, N - 1, N, N + 1, P, 2**256 - 1])
+
+
+@given(SECRETS, DIGESTS, DIGESTS, DIGESTS, st.binary())
+@settings(max_examples=50, deadline=None)
+def test_a_hash_opens_to_its_message_and_to_each_collision(
+    secret: int, label: bytes, first: bytes, second: bytes, seed: bytes
+) -> None:
+    rng = SeededRng(seed)
+    key = curve.multiply_base(secret)
+    h, opening = chameleon.hash_message(key, label, first, rng)
+    collision = chameleon.collide(secret, label, second, h, rng)
+    assert 0 < h < N
+    assert chameleon.verify(key, label, first, h, opening)
+    assert chameleon.verify(key, label, second, h, collision)
+    if first != second:
+        assert not chameleon.verify(key, label, second, h, opening)
+        assert not chameleon.verify(key, label, first, h, collision)
+
+
+@given(SECRETS, DIGESTS, DIGESTS, st.integers(0, N - 1), st.binary())
+@settings(max_examples=30, deadline=None)
+def test_the_equation_of_the_design_by_the_textbook_formulas(
+    secret: int, label: bytes, message: bytes, h: int, seed: bytes
+) -> None:
+    opening = chameleon.collide(secret, label, message, h, SeededRng(seed))
+    key = curve.multiply_base(secret)
+    r = (h + chameleon.phi(opening.px)) % N
+    c = chameleon.challenge(curve.key_id(key), label, message, r)
+    y = pow(opening.px**3 + 7, (P + 1) // 4, P)
+    even = (opening.px, P - y if y & 1 else y)
+    # sG = cP + Y
+    left = slow_curve.multiply(slow_curve.G, opening.s)
+    assert left == slow_curve.add(slow_curve.multiply(even, c), (key.x, key.y))
+
+
+@given(SECRETS, DIGESTS, DIGESTS, NUMBERS, NUMBERS, NUMBERS)
+@settings(max_examples=100, deadline=None)
+def test_other_numbers_are_refused_without_raising(
+    secret: int, label: bytes, message: bytes, h: int, px: int, s: int
+) -> None:
+    key = curve.multiply_base(secret)
+    assert chameleon.verify(key, label, message, h, Opening(px, s)) is False
+
+
+@given(st.integers(1, 4), st.integers(0, 2), st.binary(), st.data())
+@settings(max_examples=15, deadline=None)
+def test_any_t_members_open_any_batch(threshold: int, spare: int, seed: bytes, data: st.DataObject) -> None:
+    size = threshold + spare
+    shares = generate_key(threshold, size, seed, [SeededRng(seed, i) for i in range(size)])
+    count = data.draw(st.integers(threshold, size))
+    chosen = sorted(data.draw(st.permutations(range(size)))[:count])
+    key = shares[0].public
+    rng = SeededRng(seed, "tasks")
+    hashes = [(rng(32), chameleon.hash_message(key.group_key, rng(32), rng(32), rng)[0]) for _ in range(3)]
+    tasks = [Task(label, rng(32), h) for label, h in hashes]
+    openings = collide_together(key, [Signer(shares[i]) for i in chosen], b"session", tasks)
+    for task, opening in zip(tasks, openings, strict=True):
+        assert chameleon.verify(key.group_key, task.label, task.message, task.h, opening)
