@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where a result was made."""
+
+from __future__ import annotations
+
+import os
+import platform
+from importlib.metadata import version
+from typing import Any
+
+PACKAGES = ("blockful", "numpy", "scikit-learn", "scipy", "torch")
+
+
+def describe(threads: int) -> dict[str, Any]:
+    """Machine and versions, without names or paths."""
+    return {
+        "system": platform.system(),
+        "architecture": platform.machine(),
+        "cores": os.cpu_count(),
+        "threads": threads,
+        "python": platform.python_version(),
+        "packages": {name: version(name) for name in PACKAGES},
+    }

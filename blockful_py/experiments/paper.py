@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The paper's tables: what was forgotten by which network on which data, and what was printed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from types import MappingProxyType
+
+from blockful_py.experiments.protocol import Scale
+
+MODELS = ("r5", "r6", "r8")
+"""Those that the paper measures, at growing depth: r5 is a start."""
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """As printed: AD_r and AD_f in percent, seconds; by model.  None where the paper prints nothing."""
+
+    ad_r: Mapping[str, float]
+    ad_f: Mapping[str, float]
+    seconds: Mapping[str, float] | None
+
+
+@dataclass(frozen=True, slots=True)
+class PaperRow:
+    """A row of a table.
+
+    Attributes:
+        data, network: as the paper calls them.
+        classes: how many are forgotten.
+        methods: printed figures by our name of the method.
+        averages: what the text says of rows whose table is empty in the source, percent.
+    """
+
+    table: str
+    data: str
+    network: str
+    classes: int
+    methods: Mapping[str, Printed]
+    averages: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What a row is rerun with: data set and network by our names, epochs and rate of training."""
+
+    data: str
+    network: str
+    epochs: int
+    rate: float
+
+
+FULL: Mapping[str, str] = MappingProxyType(
+    {
+        "CIFAR-10": "cifar10",
+        "Fashion-MNIST": "fashion_mnist",
+        "CIFAR-100": "cifar100",
+        "TinyImageNet": "tiny_imagenet",
+        "Yahoo! Answers": "yahoo_answers",
+        "AlexNet": "alexnet",
+        "ResNet18": "resnet18",
+        "Bert-Base-Cased": "bert",
+        "GCNN": "gcnn",
+        "not printed": "cnn",
+    }
+)
+"""Our names of the paper's data sets and networks; where its source names no network, the small CNN."""
+
+FULL_EPOCHS, FULL_RATE = 100, 0.005
+"""As the paper states."""
+
+SMALL: Mapping[str, Setting] = MappingProxyType(
+    {
+        "CIFAR-10": Setting("digits", "cnn", 10, 0.05),
+        "Fashion-MNIST": Setting("digits", "cnn", 10, 0.05),
+        "Yahoo! Answers": Setting("digits", "cnn", 10, 0.05),
+        "CIFAR-100": Setting("shapes", "cnn", 6, 0.05),
+        "TinyImageNet": Setting("shapes", "cnn", 6, 0.05),
+    }
+)
+"""Embedded stand-ins: 10 classes for 10, 20 for 100 and 200."""
+
+
+def setting_of(row: PaperRow, scale: Scale) -> Setting:
+    """What a row is rerun with at a scale."""
+    if scale is Scale.SMALL:
+        return SMALL[row.data]
+    return Setting(FULL[row.data], FULL[row.network], FULL_EPOCHS, FULL_RATE)
+
+
+def paper_rows() -> tuple[PaperRow, ...]:
+    """All rows, table by table."""
+    text = files("blockful_py.experiments").joinpath("paper_tables.json").read_text(encoding="utf-8")
+    return tuple(
+        PaperRow(
+            row["table"],
+            row["data"],
+            row["network"],
+            row["classes"],
+            {
+                name: Printed(given["ad_r"], given["ad_f"], given.get("seconds"))
+                for name, given in row["methods"].items()
+            },
+            row["averages"],
+        )
+        for row in json.loads(text)
+    )

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Gaps to gold against the noise floor, method by method."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from matplotlib.axes import Axes
+
+from blockful_py.experiments.summary import MethodSummary
+from blockful_py.experiments.tabulate import Scenario, title
+from blockful_py.report.plots.canvas import Theme, clear_frame, figure, png
+from blockful_py.unlearning.audit.references import GOLD, GOLD2, HEAD_MASK, ORIGINAL
+from blockful_py.unlearning.audit.statistics import Estimate
+from blockful_py.unlearning.audit.verdict import ALLOWED_RATIO, CLOSED
+
+PANELS = (
+    ("membership", "membership gap"),
+    ("auc", "AUC gap"),
+    ("probe", "probe gap"),
+    ("divergence", "JS divergence"),
+    ("relearn", "relearn gap closed, %"),
+    ("damage", "AD_r less gold's, points"),
+)
+ROW, TITLE = 0.19, 0.75  # inches a method, and around each scenario
+LEFT, WIDTH = 1.75, 13.0  # inches
+LOWEST, HIGHEST = 0.3, 30.0
+CLOSED_ENDS = (-50.0, 250.0)
+"""Ends of the axes; what lies beyond is drawn at the end."""
+
+
+def draw(summaries: Mapping[Scenario, Sequence[MethodSummary]], theme: Theme) -> bytes:
+    """PNG with a row of panels a scenario: four gaps as multiples of the floor, the relearn gap, AD_r."""
+    shown = {
+        scenario: [method for method in methods if method.method != GOLD]
+        for scenario, methods in summaries.items()
+    }
+    heights = [len(methods) * ROW + TITLE for methods in shown.values()]
+    total = sum(heights) + 0.45
+    with figure(WIDTH, total, theme) as drawn:
+        top = total - 0.3
+        for (scenario, methods), height in zip(shown.items(), heights, strict=True):
+            span = (WIDTH - LEFT - 0.15) / len(PANELS)
+            for number, (name, label) in enumerate(PANELS):
+                axes = drawn.add_axes(
+                    (
+                        (LEFT + number * span) / WIDTH,
+                        (top - height + 0.45) / total,
+                        (span - 0.15) / WIDTH,
+                        len(methods) * ROW / total,
+                    )
+                )
+                _panel(axes, name, methods, theme)
+                axes.set_xlabel(label, fontsize=8)
+                if number == 0:
+                    axes.set_yticks(range(len(methods)), [method.method for method in methods], fontsize=8)
+                    axes.set_title(
+                        f"{title(scenario)} (seeds {', '.join(map(str, methods[0].seeds))}; "
+                        f"n = {methods[0].models})",
+                        loc="left", fontsize=9.5, color=theme.ink, x=-0.85,
+                    )  # fmt: skip
+            top -= height
+        drawn.text(
+            0.15 / WIDTH, 1 - 0.16 / total,
+            "Distance from models that never knew: 1 is the noise floor (gold2), dashed what is allowed. "
+            "Lines: 95 % bootstrap intervals. Squares: references; circles: forgotten; triangles: not.",
+            fontsize=9, color=theme.faint_ink, va="center",
+        )  # fmt: skip
+        return png(drawn)
+
+
+def _panel(axes: Axes, name: str, methods: Sequence[MethodSummary], theme: Theme) -> None:
+    if name not in ("relearn", "damage"):
+        axes.set_xscale("log")
+        axes.set_xlim(LOWEST, HIGHEST)
+        axes.set_xticks([0.5, 1, 2, 5, 10, 20], ["0.5", "1", "2", "5", "10", "20"])
+        axes.minorticks_off()
+        axes.axvline(1, color=theme.faint_ink, linewidth=0.9, zorder=1)
+    if name == "relearn":
+        axes.set_xlim(*CLOSED_ENDS)
+    limit = {"relearn": 100 * CLOSED, "damage": None}.get(name, ALLOWED_RATIO)
+    if limit is not None:
+        axes.axvline(limit, color=theme.start, linewidth=0.9, linestyle=(0, (4, 3)), zorder=1)
+    if name == "damage":
+        axes.axvline(0, color=theme.faint_ink, linewidth=0.9, zorder=1)
+    for place, method in enumerate(methods):
+        estimate = _estimate(name, method)
+        if estimate is not None:
+            _mark(axes, name, place, estimate, method, theme)
+    axes.set_ylim(len(methods) - 0.4, -0.6)
+    axes.set_yticks([])
+    axes.grid(axis="x")
+    axes.set_axisbelow(True)
+    axes.tick_params(labelsize=7.5)
+    clear_frame(axes)
+
+
+def _mark(axes: Axes, name: str, place: int, estimate: Estimate, method: MethodSummary, theme: Theme) -> None:
+    reference = method.method in (ORIGINAL, HEAD_MASK, GOLD2)
+    colour = theme.before if reference else theme.parallel if method.verdict.forgotten else theme.affected
+    low, value, high = estimate.low, estimate.value, estimate.high
+    if name != "damage":
+        ends = CLOSED_ENDS if name == "relearn" else (LOWEST, HIGHEST)
+        low, value, high = (min(max(each, ends[0]), ends[1]) for each in (low, value, high))
+    axes.hlines(place, low, high, color=colour, linewidth=1.3, zorder=2)
+    shape = "s" if reference else "o" if method.verdict.forgotten else "^"
+    axes.plot([value], [place], shape, color=colour, markersize=5, zorder=3, clip_on=False)
+
+
+def _estimate(name: str, method: MethodSummary) -> Estimate | None:
+    if name == "relearn":
+        for criterion in method.verdict.forgetting:
+            if criterion.name == "relearn closed":
+                return Estimate(100 * criterion.value, 100 * criterion.low, 100 * criterion.high)
+        return None
+    figures = method.figures.get(name)
+    if figures is None:
+        return None
+    if name == "damage":
+        found = figures.mean
+        return Estimate(-100 * found.value, -100 * found.high, -100 * found.low)
+    return figures.times_floor

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The laboratory: which federation is trained, and what it is asked to forget, by seed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
+
+import numpy as np
+
+from blockful_py.errors import SettingsError
+from blockful_py.learning.data import Dataset, UserData
+from blockful_py.learning.datasets import load_dataset
+from blockful_py.learning.device import resolve_device
+from blockful_py.learning.federation import FederationSettings, TrainedModel, train_federation
+from blockful_py.learning.models import Architecture
+from blockful_py.learning.partitions import Division, partition
+from blockful_py.learning.scenario import ScenarioSettings
+from blockful_py.learning.training import TrainingSettings
+from blockful_py.unlearning.audit.samples import SHOWN, first_of_each
+from blockful_py.unlearning.forget import Forget, Level
+from blockful_py.unlearning.task import UnlearningTask
+
+HOLDERS = (5, 7)
+"""Users that the starts belong to; in `few_hold` they alone have the class."""
+
+SITUATIONS = ("few_hold", "all_hold")
+TUNING_SEEDS = (0, 1, 2)
+SAMPLES = 0.25
+"""Share of the first holder's training samples that is forgotten at sample level."""
+
+
+class Scale(StrEnum):
+    """How much is trained."""
+
+    FULL = "full"
+    """14 users, 2 rounds."""
+
+    SMALL = "small"
+    """7 users, 2 rounds."""
+
+
+USERS: Mapping[Scale, int] = MappingProxyType({Scale.FULL: 14, Scale.SMALL: 7})
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """Training of one data set: epochs, and the class to forget by seed modulo their number."""
+
+    epochs: int
+    forget: tuple[int, ...]
+
+
+RECIPES: Mapping[str, Recipe] = MappingProxyType(
+    {"digits": Recipe(10, (3, 8, 5, 1, 9)), "shapes": Recipe(6, (6, 13))}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One federation and one request.
+
+    Raises SettingsError for a data set without a recipe, or an unknown situation.
+    """
+
+    data: str
+    situation: str
+    level: Level
+    seed: int
+    scale: Scale = Scale.FULL
+
+    def __post_init__(self) -> None:
+        for what, given, known in (
+            ("data set", self.data, tuple(RECIPES)),
+            ("situation", self.situation, SITUATIONS),
+        ):
+            if given not in known:
+                raise SettingsError(f"there is no {what} {given!r} to audit. Known: {', '.join(known)}.")
+
+    @property
+    def label(self) -> int:
+        """The class to forget."""
+        forget = RECIPES[self.data].forget
+        return forget[self.seed % len(forget)]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Laboratory:
+    """A trained federation, its request, and the data set."""
+
+    task: UnlearningTask
+    data: Dataset
+
+
+def prepare(cell: Cell) -> Laboratory:
+    """Train the federation of a cell; the same cell gives the same bits."""
+    data = load_dataset(cell.data, cell.seed, resolve_device("cpu"))
+    count = USERS[cell.scale]
+    users = partition(cell.situation, data, Division(count, HOLDERS, (cell.label,)), cell.seed)
+    settings = FederationSettings(
+        Architecture("cnn", data.input_shape, data.class_count),
+        ScenarioSettings("organic", users=count, rounds=2, starting_users=HOLDERS),
+        TrainingSettings(epochs=RECIPES[cell.data].epochs, rate=0.05),
+        seed=cell.seed,
+    )
+    models = [model for wave in train_federation(settings, users) for model in wave]
+    forget = what_to_forget(cell, users)
+    retained = [label for label in data.train.classes() if label not in forget.classes]
+    proxy = first_of_each(data.proxy, tuple(retained), SHOWN)
+    starts = [model.name for model in models if is_start(cell, model)]
+    return Laboratory(UnlearningTask.of(settings, models, users, starts, forget, proxy), data)
+
+
+def what_to_forget(cell: Cell, users: tuple[UserData, ...]) -> Forget:
+    """The class; or the first holder; or a quarter of its samples, drawn by seed."""
+    first = HOLDERS[0]
+    if cell.level is Level.CLASS:
+        return Forget.of_classes([cell.label])
+    if cell.level is Level.CLIENT:
+        return Forget.of_clients([first])
+    held = len(users[first - 1].train)
+    rows = np.random.default_rng(cell.seed).permutation(held)[: max(1, round(SAMPLES * held))]
+    return Forget.of_samples((first, int(row)) for row in rows)
+
+
+def is_start(cell: Cell, model: TrainedModel) -> bool:
+    """A class: all models of the holders where they alone have it, else their first ones.  A client, or
+    samples of one: all its models."""
+    if cell.level is not Level.CLASS:
+        return model.user == HOLDERS[0]
+    return model.user in HOLDERS and (cell.situation == "few_hold" or model.round == 1)

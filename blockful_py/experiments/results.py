@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One file a measured row, so that an experiment goes on where it stopped."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from blockful_py.errors import FormatError, RunError
+from blockful_py.experiments.protocol import Cell, Scale
+from blockful_py.unlearning.audit.figures import Row
+from blockful_py.unlearning.audit.outcome import row_from_json, row_to_json
+from blockful_py.unlearning.cost import Cost
+from blockful_py.unlearning.forget import Level
+
+FORMAT = "blockful-experiment-audit/1"
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A row of one cell.
+
+    Attributes:
+        settings: of the method.
+        row: figures; `row.method` is the name in tables.
+        cost: in sample passes; None where nothing is computed.
+        seconds: wall time of the method.
+        samples: SHA-256 of the samples that were asked about.
+        command: what was run.
+        machine: where.
+    """
+
+    cell: Cell
+    settings: Mapping[str, Any]
+    row: Row
+    cost: Cost | None
+    seconds: float
+    samples: str
+    command: str
+    machine: Mapping[str, Any]
+
+
+def path_of(folder: Path, cell: Cell, method: str) -> Path:
+    """`digits/few_hold/class/seed-5/retrain.json` below `folder`."""
+    return folder / cell.data / cell.situation / cell.level / f"seed-{cell.seed}" / f"{method}.json"
+
+
+def write(folder: Path, result: Result) -> None:
+    """Whole or not at all.  Raises RunError where the folder cannot be written."""
+    path = path_of(folder, result.cell, result.row.method)
+    document = {
+        "format": FORMAT,
+        "cell": asdict(result.cell),
+        "settings": dict(result.settings),
+        "cost": None if result.cost is None else asdict(result.cost),
+        "seconds": round(result.seconds, 3),
+        "samples": result.samples,
+        "command": result.command,
+        "machine": dict(result.machine),
+        **row_to_json(result.row),
+    }
+    unfinished = path.with_suffix(".part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        unfinished.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+        os.replace(unfinished, path)  # noqa: PTH105
+    except OSError as error:
+        raise RunError(f"{path} cannot be written: {error.strerror}.") from None
+
+
+def read(path: Path) -> Result:
+    """Raises FormatError, naming the file, for anything that `write` did not write."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        if document["format"] != FORMAT:
+            raise FormatError(f"format {document['format']!r}, not {FORMAT!r}")
+        cell = document["cell"]
+        return Result(
+            cell=Cell(
+                cell["data"], cell["situation"], Level(cell["level"]), cell["seed"], Scale(cell["scale"])
+            ),
+            settings=document["settings"],
+            row=row_from_json(document),
+            cost=None if document["cost"] is None else Cost(**document["cost"]),
+            seconds=document["seconds"],
+            samples=document["samples"],
+            command=document["command"],
+            machine=document["machine"],
+        )
+    except (ValueError, KeyError, TypeError, FormatError) as error:
+        raise FormatError(f"{path} is no result of this experiment ({error}): delete it and rerun.") from None

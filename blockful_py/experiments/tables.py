@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The paper's tables, rerun: AD_r, AD_f and seconds of r5, r6 and r8, by method and number of classes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from statistics import fmean
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from blockful_py.errors import FormatError, RunError
+from blockful_py.experiments.audit import THREADS
+from blockful_py.experiments.machine import describe
+from blockful_py.experiments.paper import MODELS, PaperRow, Printed, Setting, paper_rows, setting_of
+from blockful_py.experiments.protocol import HOLDERS, Laboratory, Scale
+from blockful_py.learning.data import pooled
+from blockful_py.learning.datasets import load_dataset
+from blockful_py.learning.device import resolve_device, use_threads
+from blockful_py.learning.federation import FederationSettings, train_federation
+from blockful_py.learning.models import Architecture
+from blockful_py.learning.partitions import Division, partition
+from blockful_py.learning.training import TrainingSettings
+from blockful_py.learning.weights import Weights
+from blockful_py.unlearning.audit import audit_accuracy
+from blockful_py.unlearning.audit.samples import SHOWN, first_of_each
+from blockful_py.unlearning.forget import Forget
+from blockful_py.unlearning.registry import create_method
+from blockful_py.unlearning.task import UnlearningTask
+
+METHODS = ("retrain", "gradient_ascent", "fine_tune", "distill")
+"""The paper's four."""
+
+ORIGINAL = "original"
+STARTS = ("r5", "r7")
+FORMAT = "blockful-experiment-tables/1"
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One model after one method: accuracies in [0, 1], and the seconds of the steps up to it."""
+
+    method: str
+    model: str
+    ad_r_train: float
+    ad_f_train: float
+    ad_r_test: float
+    ad_f_test: float
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What is trained with, how many classes are forgotten, and the seed."""
+
+    setting: Setting
+    classes: int
+    seed: int
+
+    def path(self, folder: Path) -> Path:
+        named = f"{self.setting.data}-{self.setting.network}"
+        return folder / named / f"classes-{self.classes}" / f"seed-{self.seed}.json"
+
+
+def cases(seeds: tuple[int, ...], scale: Scale) -> tuple[Case, ...]:
+    """Everything that a row of the paper needs, each once, seed after seed."""
+    needed = dict.fromkeys((setting_of(row, scale), row.classes) for row in paper_rows())
+    return tuple(Case(setting, count, seed) for seed in seeds for setting, count in needed)
+
+
+def run(
+    wanted: Iterable[Case], folder: Path, command: str, report: Callable[[str], None] = lambda line: None
+) -> dict[Case, tuple[Measured, ...]]:
+    """Measure the cases that have no file yet; give back all.
+
+    Raises:
+        RunError: the folder cannot be written.
+        FormatError: a file in it is damaged.
+    """
+    use_threads(THREADS)
+    found = {}
+    for case in wanted:
+        path = case.path(folder)
+        if not path.exists():
+            began = perf_counter()
+            _write(path, case, tuple(_measure(prepare(case))), command)
+            took = f"{perf_counter() - began:.0f} s"
+            report(f"{case.setting.data}, {case.classes} classes, seed {case.seed}: {took}")
+        found[case] = _read(path)
+    return found
+
+
+def prepare(case: Case) -> Laboratory:
+    """The paper's 14 users with one model each, of whom users 5 and 7 alone hold the classes.
+
+    Raises:
+        SettingsError: a data set is not embedded, and its files or network are not there.
+    """
+    setting = case.setting
+    data = load_dataset(setting.data, case.seed, resolve_device("auto"))
+    labels = data.train.classes()
+    drawn = np.random.default_rng(case.seed).permutation(len(labels))[: case.classes]
+    forget = tuple(sorted(labels[int(i)] for i in drawn))
+    users = partition("few_hold", data, Division(14, HOLDERS, forget), case.seed)
+    settings = FederationSettings(
+        Architecture.of(setting.network, data),
+        training=TrainingSettings(epochs=setting.epochs, rate=setting.rate),
+        seed=case.seed,
+    )
+    models = [model for wave in train_federation(settings, users) for model in wave]
+    proxy = first_of_each(data.proxy, tuple(label for label in labels if label not in forget), SHOWN)
+    task = UnlearningTask.of(settings, models, users, STARTS, Forget.of_classes(forget), proxy)
+    return Laboratory(task, data)
+
+
+def _measure(laboratory: Laboratory) -> Iterator[Measured]:
+    """The original, and each method model by model; seconds add up, as in the paper, along the order in
+    which the models are made."""
+    task = laboratory.task
+    yield from _audited(laboratory, ORIGINAL, task.weights(MODELS), dict.fromkeys(MODELS, 0.0))
+    for name in METHODS:
+        weights: dict[str, Weights] = {}
+        seconds: dict[str, float] = {}
+        passed = 0.0
+        for step in create_method(name).steps(task):
+            passed += step.seconds
+            weights[step.name], seconds[step.name] = step.weights, passed
+        yield from _audited(laboratory, name, {model: weights[model] for model in MODELS}, seconds)
+
+
+def _audited(
+    laboratory: Laboratory, method: str, weights: Mapping[str, Weights], seconds: Mapping[str, float]
+) -> Iterator[Measured]:
+    task = laboratory.task
+    train = pooled(user.train for user in task.users.values())
+    found = audit_accuracy(task.architecture, weights, train, laboratory.data.test, task.classes)
+    for model, accuracy in found.items():
+        yield Measured(
+            method,
+            model,
+            accuracy.train.ad_r,
+            accuracy.train.ad_f,
+            accuracy.test.ad_r,
+            accuracy.test.ad_f,
+            round(seconds[model], 3),
+        )
+
+
+LEGEND = (
+    "Percent: AD_r / AD_f, seconds in brackets. Paper: as printed, on its own data and network. Ours: what "
+    "the row names, mean over seeds. What compares is the pattern, not the value."
+)
+
+
+def markdown(found: Mapping[Case, tuple[Measured, ...]], scale: Scale, about: Sequence[str]) -> str:
+    """The paper's figures beside ours, row by row."""
+    parts = ["# The paper's tables", "", *about, "", LEGEND, ""]
+    table = ""
+    for row in paper_rows():
+        if row.table != table:
+            table = row.table
+            parts += [f"## {table}", "", "| case | method | | r5 | r6 | r8 |", "|---|---|---|---|---|---|"]
+        parts += _lines(row, setting_of(row, scale), found)
+    return "\n".join([*parts, ""])
+
+
+def _lines(row: PaperRow, setting: Setting, found: Mapping[Case, tuple[Measured, ...]]) -> list[str]:
+    ours = [
+        measured for case, measured in found.items() if (case.setting, case.classes) == (setting, row.classes)
+    ]
+    all_ours = [one for measured in ours for one in measured]
+    lines = []
+    for method in row.methods or (ORIGINAL, *row.averages):
+        if method in row.methods:
+            cells = [_printed(row.methods[method], model) for model in MODELS]
+            lines.append(_line(f"{row.network}, {row.classes} classes", method, "paper", cells))
+        elif method in row.averages:
+            cells = [row.averages[method], "", ""]
+            lines.append(_line(f"{row.network}, {row.classes} classes", method, "paper", cells))
+        cells = [_cell(all_ours, method, model) for model in MODELS]
+        lines.append(_line(f"{setting.data}, {setting.network}, n = {len(ours)}", method, "ours", cells))
+    return lines
+
+
+def _line(case: str, method: str, whose: str, cells: Sequence[str]) -> str:
+    return f"| {case} | {method} | {whose} | {' | '.join(cells)} |"
+
+
+def _printed(printed: Printed, model: str) -> str:
+    took = f" ({printed.seconds[model]:g} s)" if printed.seconds else ""
+    return f"{printed.ad_r[model]:g} / {printed.ad_f[model]:g}{took}"
+
+
+def _cell(measured: list[Measured], method: str, model: str) -> str:
+    ours = [one for one in measured if (one.method, one.model) == (method, model)]
+    test, train = (
+        f"{100 * fmean(getattr(one, f'ad_r_{which}') for one in ours):.1f} / "
+        f"{100 * fmean(getattr(one, f'ad_f_{which}') for one in ours):.1f}"
+        for which in ("test", "train")
+    )
+    return f"test {test}, train {train} ({fmean(one.seconds for one in ours):.2f} s)"
+
+
+def _write(path: Path, case: Case, measured: tuple[Measured, ...], command: str) -> None:
+    document = {
+        "format": FORMAT,
+        "case": asdict(case),
+        "command": command,
+        "machine": describe(THREADS),
+        "measured": [asdict(one) for one in measured],
+    }
+    unfinished = path.with_suffix(".part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        unfinished.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+        unfinished.replace(path)
+    except OSError as error:
+        raise RunError(f"{path} cannot be written: {error.strerror}.") from None
+
+
+def _read(path: Path) -> tuple[Measured, ...]:
+    try:
+        document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        if document["format"] != FORMAT:
+            raise FormatError(f"format {document['format']!r}, not {FORMAT!r}")
+        names = {field.name for field in fields(Measured)}
+        return tuple(Measured(**{name: one[name] for name in names}) for one in document["measured"])
+    except (ValueError, KeyError, TypeError, FormatError) as error:
+        raise FormatError(f"{path} is no result of this experiment ({error}): delete it and rerun.") from None

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which methods an experiment runs, under which name and with which settings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from blockful_py.errors import SettingsError
+from blockful_py.unlearning.audit.references import REFERENCES
+from blockful_py.unlearning.registry import METHODS
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A method of the registry with settings.
+
+    Attributes:
+        name: in tables and file names.
+        by_data: settings for a data set, on top of `settings`.
+    """
+
+    name: str
+    method: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    by_data: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def settings_for(self, data: str) -> dict[str, Any]:
+        return {**self.settings, **self.by_data.get(data, {})}
+
+
+SPECIAL: tuple[Variant, ...] = (
+    Variant("fiun_all", "fiun", {"layers": "all"}),
+    Variant("gradient_ascent_ascended", "gradient_ascent", {"start": "ascended"}),
+)
+"""Variants beside a method's own defaults; one named as its method takes the place of the defaults."""
+
+
+def variants(names: Iterable[str] = ()) -> tuple[Variant, ...]:
+    """Those of these names (of a variant, or of a method for all its variants); without names, all.
+
+    Reference rows are measured anyway and are no variants.
+
+    Raises:
+        SettingsError: an unknown name.
+    """
+    special = {variant.name for variant in SPECIAL}
+    plain = [Variant(name, name) for name in METHODS if name not in special and name not in REFERENCES]
+    known = sorted([*plain, *SPECIAL], key=lambda variant: variant.name)
+    wanted = tuple(names)
+    for name in wanted:
+        if not any(name in (variant.name, variant.method) for variant in known):
+            listed = ", ".join(variant.name for variant in known)
+            raise SettingsError(f"there is no method {name!r} to audit. Known: {listed}.")
+    return tuple(
+        variant for variant in known if not wanted or variant.name in wanted or variant.method in wanted
+    )

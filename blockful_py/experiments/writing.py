@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The files that an audit leaves: audit.md, audit.json, audit.png."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from blockful_py.errors import RunError
+from blockful_py.experiments.audit import THREADS, Plan, scenarios
+from blockful_py.experiments.machine import describe
+from blockful_py.experiments.plot import draw
+from blockful_py.experiments.results import Result
+from blockful_py.experiments.summary import summarise
+from blockful_py.experiments.tabulate import document, markdown
+from blockful_py.report.plots.canvas import LIGHT
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What was written."""
+
+    markdown: str
+    document: dict[str, Any]
+    files: tuple[str, ...]
+
+
+def write_report(plan: Plan, found: Sequence[Result], tuning: bool = False) -> Report:
+    """Raises RunError where the folder cannot be written."""
+    summaries = {scenario: summarise(rows) for scenario, rows in scenarios(found).items()}
+    machine = dict(found[0].machine)
+    about = {
+        "command": plan.command,
+        "scale": plan.scale,
+        "seeds": list(plan.seeds),
+        "tuning": tuning,
+        "machine": machine,
+    }
+    lines = [f"`{plan.command}`", "", _machine(machine)]
+    if tuning:
+        lines += ["", "**Tuning seeds: not to be reported.**"]
+    text = markdown(summaries, lines)
+    full = document(summaries, about)
+    files = {
+        "audit.md": text.encode(),
+        "audit.json": (json.dumps(full, indent=1) + "\n").encode(),
+        "audit.png": draw(summaries, LIGHT),
+    }
+    for name, data in files.items():
+        write_file(plan.folder / name, data)
+    return Report(text, full, tuple(files))
+
+
+def describe_run(command: str) -> list[str]:
+    """Lines that say what was run, and where."""
+    return [f"`{command}`", "", _machine(describe(THREADS))]
+
+
+def _machine(machine: dict[str, Any]) -> str:
+    packages = machine["packages"]
+    return (
+        f"{machine['system']} {machine['architecture']}, {machine['cores']} cores, threads: "
+        f"{machine['threads']}, Python {machine['python']}, torch {packages['torch']}, "
+        f"numpy {packages['numpy']}."
+    )
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Raises RunError where it cannot."""
+    try:
+        path.write_bytes(data)
+    except OSError as error:
+        raise RunError(f"{path} cannot be written: {error.strerror}.") from None

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An experiment, small: it goes on where it stopped, and what it writes can be checked."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from blockful_py.errors import FormatError, RunError, SettingsError
+from blockful_py.experiments import results
+from blockful_py.experiments.audit import Plan, collect, run
+from blockful_py.experiments.protocol import Scale
+from blockful_py.experiments.summary import summarise
+from blockful_py.experiments.variants import variants
+from blockful_py.experiments.writing import write_report
+from blockful_py.unlearning.forget import Level
+
+
+@pytest.fixture(scope="module")
+def plan(tmp_path_factory: pytest.TempPathFactory) -> Plan:
+    return Plan(
+        data=("digits",),
+        situations=("all_hold",),
+        levels=(Level.CLASS,),
+        seeds=(5,),
+        variants=variants(["retrain"]),
+        folder=tmp_path_factory.mktemp("audit"),
+        scale=Scale.SMALL,
+    )
+
+
+@pytest.fixture(scope="module")
+def found(plan: Plan) -> tuple[results.Result, ...]:
+    return run(plan)
+
+
+def files(plan: Plan) -> dict[str, bytes]:
+    return {path.stem: path.read_bytes() for path in plan.folder.rglob("seed-5/*.json")}
+
+
+def test_there_is_a_file_a_row_that_says_how_it_was_made(
+    plan: Plan, found: tuple[results.Result, ...]
+) -> None:
+    assert [result.row.method for result in found] == ["original", "gold", "gold2", "head_mask", "retrain"]
+    path = plan.folder / "digits/all_hold/class/seed-5/retrain.json"
+    document = json.loads(path.read_text())
+    assert document["command"] == (
+        "blockful experiment audit --data digits --situation all_hold --level class --method retrain "
+        f"--seeds 5 --scale small --output {plan.folder.name}"
+    )
+    assert document["cell"]["seed"] == 5
+    assert document["machine"]["packages"]["torch"]
+    assert str(plan.folder) not in path.read_text()
+
+
+def test_costs_are_shares_of_golds(found: tuple[results.Result, ...]) -> None:
+    by_name = {method.method: method for method in summarise(found)}
+    assert by_name["gold"].passes == by_name["gold"].critical_path == 100
+    retrain = by_name["retrain"].passes
+    assert retrain is not None and 0 < retrain < 100  # gold retrains the ancestors too
+    assert by_name["original"].passes is None
+
+
+def test_a_rerun_measures_what_is_missing_alone_and_alike(
+    plan: Plan, found: tuple[results.Result, ...]
+) -> None:
+    before = files(plan)
+    said: list[str] = []
+    run(plan, said.append)
+    assert said == []
+    results.path_of(plan.folder, found[0].cell, "gold2").unlink()
+    assert len(collect(plan)) == 4
+    again = run(plan, said.append)
+    assert [line.split(":")[1].split(",")[0] for line in said] == [" 1 rows"]
+    assert [result.row for result in again] == [result.row for result in found]
+    assert {name: data for name, data in files(plan).items() if name != "gold2"} == {
+        name: data for name, data in before.items() if name != "gold2"
+    }
+
+
+def test_the_control_is_found_out_and_the_report_says_so(
+    plan: Plan, found: tuple[results.Result, ...]
+) -> None:
+    report = write_report(plan, found)
+    assert sorted(report.files) == ["audit.json", "audit.md", "audit.png"]
+    (scenario,) = report.document["scenarios"]
+    verdicts = {method["method"]: method["forgotten"] for method in scenario["methods"]}
+    assert verdicts["gold2"]
+    assert not verdicts["head_mask"] and not verdicts["original"]
+    lines = report.markdown.splitlines()
+    assert "## digits, all hold, class" in lines
+    masked = next(line for line in lines if line.startswith("| head_mask |"))
+    assert masked.rstrip(" |").endswith(("not forgotten", "not forgotten, damaged"))
+    assert (plan.folder / "audit.png").read_bytes().startswith(b"\x89PNG")
+    assert json.loads((plan.folder / "audit.json").read_text())["seeds"] == [5]
+
+
+def test_a_damaged_or_foreign_file_is_named(plan: Plan, found: tuple[results.Result, ...]) -> None:
+    path = results.path_of(plan.folder, found[0].cell, "retrain")
+    whole = path.read_text()
+    try:
+        for broken in (whole[:200], json.dumps({"format": "other/1"}), "[]"):
+            path.write_text(broken)
+            with pytest.raises(FormatError, match=r"retrain\.json is no result"):
+                collect(plan)
+    finally:
+        path.write_text(whole)
+    with pytest.raises(RunError, match="of scale small, not full"):
+        collect(replace(plan, scale=Scale.FULL))
+
+
+def test_rows_of_another_federation_are_not_mixed(plan: Plan, found: tuple[results.Result, ...]) -> None:
+    original, retrain = (
+        results.path_of(plan.folder, found[0].cell, name) for name in ("original", "retrain")
+    )
+    kept = original.read_bytes(), retrain.read_bytes()
+    document = json.loads(kept[0])
+    document["models"][0]["weights"] = "0" * 64
+    original.write_text(json.dumps(document))
+    retrain.unlink()
+    try:
+        with pytest.raises(RunError, match="came out otherwise"):
+            run(plan)
+    finally:
+        original.write_bytes(kept[0])
+        retrain.write_bytes(kept[1])
+
+
+def test_a_reference_that_is_missing_is_named(found: tuple[results.Result, ...]) -> None:
+    with pytest.raises(RunError, match="row gold2 of seed 5"):
+        summarise([result for result in found if result.row.method != "gold2"])
+
+
+def test_methods_are_chosen_by_name() -> None:
+    assert {"retrain", "gradient_ascent"} <= {variant.name for variant in variants()}
+    assert [variant.name for variant in variants(["retrain"])] == ["retrain"]
+    assert [variant.name for variant in variants(["fiun"])] == ["fiun", "fiun_all"]
+    with pytest.raises(SettingsError, match="no method 'magic' to audit"):
+        variants(["magic"])

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from blockful_py.errors import FormatError
+from blockful_py.experiments.paper import MODELS, Setting, paper_rows, setting_of
+from blockful_py.experiments.protocol import Scale
+from blockful_py.experiments.tables import Case, Measured, cases, markdown, run
+
+SETTING = Setting("digits", "cnn", 10, 0.05)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("tables")
+
+
+@pytest.fixture(scope="module")
+def found(folder: Path) -> dict[Case, tuple[Measured, ...]]:
+    return run([Case(SETTING, 1, 5)], folder, "a command")
+
+
+def test_the_papers_figures_are_those_it_printed() -> None:
+    rows = paper_rows()
+    assert len(rows) == 26
+    (row,) = [row for row in rows if (row.data, row.network, row.classes) == ("Yahoo! Answers", "GCNN", 4)]
+    passed = row.methods["gradient_ascent"]
+    assert [passed.ad_r[model] for model in MODELS] == [54.34, 35.8, 41.72]
+    assert [passed.ad_f[model] for model in MODELS] == [10.54, 10.0, 11.19]
+    assert passed.seconds == {"r5": 2.04, "r6": 3.14, "r8": 4.51}
+    assert row.methods["original"].seconds is None
+
+
+def test_every_row_has_a_setting_at_both_scales() -> None:
+    assert {setting_of(row, Scale.SMALL).data for row in paper_rows()} == {"digits", "shapes"}
+    full = {(setting_of(row, Scale.FULL).data, setting_of(row, Scale.FULL).network) for row in paper_rows()}
+    assert ("tiny_imagenet", "resnet18") in full and ("yahoo_answers", "bert") in full
+    assert len(cases((5, 6), Scale.SMALL)) == 2 * 8
+
+
+def test_the_papers_pattern_is_there(found: dict[Case, tuple[Measured, ...]]) -> None:
+    """Retraining forgets and keeps the rest, and takes longer the deeper a model lies; passing is quicker."""
+    ((_, measured),) = found.items()
+    by_name = {(one.method, one.model): one for one in measured}
+    assert by_name["original", "r5"].ad_f_test > 0.5
+    for model in MODELS:
+        assert by_name["retrain", model].ad_f_test == by_name["retrain", model].ad_f_train == 0
+        assert by_name["retrain", model].ad_r_test > 0.8
+    took = [by_name["retrain", model].seconds for model in MODELS]
+    assert took == sorted(took)
+    assert by_name["gradient_ascent", "r8"].seconds < by_name["retrain", "r8"].seconds
+
+
+def test_a_rerun_measures_nothing_again(folder: Path, found: dict[Case, tuple[Measured, ...]]) -> None:
+    said: list[str] = []
+    assert run(found, folder, "another command", said.append) == found
+    assert said == []
+    (path,) = folder.rglob("*.json")
+    assert json.loads(path.read_text())["command"] == "a command"
+
+
+def test_a_damaged_file_is_named(tmp_path: Path) -> None:
+    case = Case(SETTING, 1, 5)
+    case.path(tmp_path).parent.mkdir(parents=True)
+    case.path(tmp_path).write_text('{"format": "other"}')
+    with pytest.raises(FormatError, match="no result of this experiment"):
+        run([case], tmp_path, "")
+
+
+def test_ours_stand_beside_the_papers() -> None:
+    made = tuple(
+        Measured(method, model, 0.99, 0.01, 0.9, 0.02, 1.5)
+        for method in ("original", "retrain", "gradient_ascent", "fine_tune", "distill")
+        for model in MODELS
+    )
+    text = markdown(dict.fromkeys(cases((5,), Scale.SMALL), made), Scale.SMALL, ["about"])
+    assert "| GCNN, 4 classes | gradient_ascent | paper | 54.34 / 10.54 (2.04 s) |" in text
+    assert (
+        "| digits, cnn, n = 1 | gradient_ascent | ours | test 90.0 / 2.0, train 99.0 / 1.0 (1.50 s) |" in text
+    )
+    assert text.count("## ") == 6
