@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The plots of a report, as PNG bytes that depend on the report and the theme alone."""
+
+from __future__ import annotations
+
+from blockful_py.report.plots.accuracy import draw_accuracy
+from blockful_py.report.plots.canvas import DARK, LIGHT, Theme
+from blockful_py.report.plots.inheritance import draw_inheritance
+from blockful_py.report.plots.stages import draw_stages
+from blockful_py.report.schema import Report
+
+__all__ = ["DARK", "LIGHT", "Theme", "draw_accuracy", "draw_all", "draw_inheritance", "draw_stages"]
+
+
+def draw_all(report: Report, theme: Theme = LIGHT) -> dict[str, bytes]:
+    """PNG bytes by plot name: inheritance, accuracy, stages."""
+    return {
+        "inheritance": draw_inheritance(report, theme),
+        "accuracy": draw_accuracy(report, theme),
+        "stages": draw_stages(report, theme),
+    }

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What report.json holds.
+
+The same seed gives the same report, apart from `seconds`: `Report.without_times` is what to compare.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Literal
+
+from pydantic import JsonValue, ValidationError, model_validator
+
+from blockful_py.errors import RunError
+from blockful_py.report.sections import (
+    Accuracies,
+    Address,
+    ByParadigm,
+    Chains,
+    Count,
+    Depth,
+    Forget,
+    GasSection,
+    Method,
+    OperationsCheck,
+    Outcome,
+    Part,
+    Privacy,
+    SecondsSection,
+    VerificationSection,
+)
+from blockful_py.types import Paradigm, Position
+
+FORMAT: Literal["blockful-report/1"] = "blockful-report/1"
+
+
+class ModelEntry(Part):
+    """A model.
+
+    Attributes:
+        depth: steps from the nearest start, 0 at a start, null when not affected.
+        affected: a start or a descendant of one.
+        below_epsilon: affected, but left alone by the parallel paradigm since its update is so small.
+        privacy: what its training spent before any unlearning; null where it added no noise.
+        parallel, sequential: null where the paradigm did not touch the model.
+    """
+
+    name: str
+    user: int
+    position: Position
+    owner: Address
+    references: tuple[str, ...]
+    depth: Count | None
+    affected: bool
+    start: bool
+    below_epsilon: bool = False
+    cid: str
+    privacy: Privacy | None = None
+    before: Accuracies
+    parallel: Outcome | None = None
+    sequential: Outcome | None = None
+
+    def after(self, paradigm: Paradigm) -> Outcome | None:
+        return self.parallel if paradigm is Paradigm.PARALLEL else self.sequential
+
+
+class Report(Part):
+    """Everything that a run did."""
+
+    format: Literal["blockful-report/1"] = FORMAT
+    seed: int
+    scenario: str
+    situation: str
+    forget: Forget
+    method: ByParadigm[Method]
+    versions: dict[str, str]
+    settings: dict[str, JsonValue]
+    models: tuple[ModelEntry, ...]
+    operations: ByParadigm[OperationsCheck]
+    gas: GasSection
+    depth: Depth
+    seconds: SecondsSection
+    verification: VerificationSection
+    chains: Chains
+
+    @model_validator(mode="after")
+    def _names_agree(self) -> Report:
+        names = [model.name for model in self.models]
+        if len(set(names)) != len(names):
+            raise ValueError("two models have one name")
+        used = {reference for model in self.models for reference in model.references}
+        unknown = sorted((used | set(self.forget.starts)) - set(names))
+        if unknown:
+            raise ValueError(f"references or starts that are not models: {', '.join(unknown)}")
+        return self
+
+    def to_json(self) -> dict[str, Any]:
+        return self.model_dump(mode="json")
+
+    def to_bytes(self) -> bytes:
+        """report.json: sorted keys, two spaces, UTF-8, a newline at the end."""
+        return (json.dumps(self.to_json(), indent=2, sort_keys=True, ensure_ascii=False) + "\n").encode()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Report:
+        """Raises: RunError if the bytes are not a report of this version."""
+        try:
+            return cls.model_validate_json(data)
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(map(str, first["loc"])) or "the whole file"
+            raise RunError(
+                f"this is not a {FORMAT} report: {where}: {first['msg']}. "
+                "Use a report.json that this version of blockful has written, or run again."
+            ) from error
+
+    def without_times(self) -> dict[str, Any]:
+        """What a second run with the same seed must repeat bit for bit."""
+        return {key: value for key, value in self.to_json().items() if key != "seconds"}

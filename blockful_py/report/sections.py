@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The sections of a report.  Accuracies are percentages (0 to 100), gas is in gas units, times in seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Generic, Protocol, TypeVar
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
+
+from blockful_py.types import Paradigm
+
+Percent = Annotated[float, Field(ge=0, le=100), AfterValidator(lambda value: round(value, 4) + 0.0)]
+Seconds = Annotated[float, Field(ge=0), AfterValidator(lambda value: round(value, 3) + 0.0)]
+Norm = Annotated[float, Field(ge=0), AfterValidator(lambda value: float(f"{value:.9g}"))]
+Address = Annotated[str, Field(pattern=r"^0x[0-9a-fA-F]{40}$")]
+Count = Annotated[int, Field(ge=0)]
+
+
+class Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+Section = TypeVar("Section")
+
+
+class ByParadigm(Part, Generic[Section]):
+    """One section a paradigm; null for a paradigm that the run left out."""
+
+    parallel: Section | None = None
+    sequential: Section | None = None
+
+    def each(self) -> Iterator[tuple[Paradigm, Section]]:
+        """The paradigms that ran, parallel first."""
+        for paradigm in Paradigm:
+            section = self.of(paradigm)
+            if section is not None:
+                yield paradigm, section
+
+    def of(self, paradigm: Paradigm) -> Section | None:
+        return self.parallel if paradigm is Paradigm.PARALLEL else self.sequential
+
+
+class Forget(Part):
+    """What is to be forgotten: labels, or users, or samples (user:row), and the models that the request
+    starts from."""
+
+    classes: tuple[int, ...]
+    clients: tuple[int, ...] = ()
+    samples: tuple[str, ...] = ()
+    starts: tuple[str, ...]
+
+
+class Method(Part):
+    name: str
+    settings: dict[str, JsonValue] = {}
+
+
+class Accuracies(Part):
+    """Accuracy on the forgotten (ad_f) and the retained classes (ad_r), held-out and training data."""
+
+    ad_f: Percent | None = None
+    ad_r: Percent | None = None
+    ad_f_train: Percent | None = None
+    ad_r_train: Percent | None = None
+
+
+class Outcome(Accuracies):
+    """A model after unlearning; `version` counts its redactions, `cid` names its weights."""
+
+    version: Count
+    cid: str
+
+
+class Privacy(Part):
+    """(epsilon, delta)-differential privacy of the owner's training samples, as one training spent it."""
+
+    epsilon: Annotated[float, Field(ge=0)]
+    delta: Annotated[float, Field(gt=0, lt=1)]
+
+    def __str__(self) -> str:
+        return f"ε {self.epsilon:.3g}, δ {self.delta:g}"
+
+
+class Counted(Protocol):
+    """Counters of operations, such as `costs.Operations`."""
+
+    @property
+    def ch_transactions(self) -> int: ...
+    @property
+    def ch_blocks(self) -> int: ...
+    @property
+    def consensus(self) -> int: ...
+    @property
+    def uploads(self) -> int: ...
+    @property
+    def downloads(self) -> int: ...
+
+
+class OperationCounts(Part):
+    """Counters as `costs.Operations` has them."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    ch_transactions: Count
+    ch_blocks: Count
+    consensus: Count
+    uploads: Count
+    downloads: Count
+
+
+class OperationsCheck(Part):
+    """Operations as they were counted, and as the paper's formula gives them."""
+
+    counted: OperationCounts
+    formula: OperationCounts
+
+    @classmethod
+    def of(cls, counted: Counted, formula: Counted) -> OperationsCheck:
+        return cls(
+            counted=OperationCounts.model_validate(counted), formula=OperationCounts.model_validate(formula)
+        )
+
+    @property
+    def equal(self) -> bool:
+        return self.counted == self.formula
+
+
+class Gas(Part):
+    """Gas spent on both chains: by archive and live chain, together, and a model."""
+
+    archive: Count
+    live: Count
+    total: Count
+    per_model: Count
+    transactions: Count
+
+    @classmethod
+    def spent(cls, *, archive: int, live: int, models: int, transactions: int) -> Gas:
+        """`models` may be 0; `transactions` counts those of both chains."""
+        total = archive + live
+        per_model = -(-total // models) if models else 0
+        return cls(archive=archive, live=live, total=total, per_model=per_model, transactions=transactions)
+
+
+class GasSection(ByParadigm[Gas]):
+    publication: Gas
+
+
+class Depth(Part):
+    """Bound of theorem 1 (eq. 16) beside the depth observed; |delta| is the largest of the starts'."""
+
+    bound: Count | None
+    observed: Count
+    epsilon: Norm
+    delta_norm: Norm | None
+
+
+class SecondsSection(Part):
+    """Wall-clock time by stage; those of a paradigm have names such as `STAGES`."""
+
+    setup: Seconds
+    train: Seconds
+    publish: Seconds
+    parallel: dict[str, Seconds] = {}
+    sequential: dict[str, Seconds] = {}
+    verify: Seconds
+    total: Seconds
+
+    def of(self, paradigm: Paradigm) -> dict[str, float]:
+        return self.parallel if paradigm is Paradigm.PARALLEL else self.sequential
+
+
+STAGES = ("unlearn", "store", "certify", "archive", "live", "audit")
+"""Stages of a paradigm in the order they are shown; others follow by name."""
+
+
+class Failure(Part):
+    """A check that failed: what it was made on, which one, and why."""
+
+    subject: str
+    check: str
+    detail: str
+
+
+class Verification(Part):
+    """How many models were checked, and what failed."""
+
+    checked: Count
+    failed: tuple[Failure, ...] = ()
+
+
+class VerificationSection(ByParadigm[Verification]):
+    """Verification after publication and after each paradigm, and all together."""
+
+    published: Verification | None = None
+    checked: Count
+    failed: tuple[Failure, ...]
+
+    @classmethod
+    def of_runs(
+        cls,
+        *,
+        published: Verification | None = None,
+        parallel: Verification | None = None,
+        sequential: Verification | None = None,
+    ) -> VerificationSection:
+        runs = [run for run in (published, parallel, sequential) if run is not None]
+        return cls(
+            published=published,
+            parallel=parallel,
+            sequential=sequential,
+            checked=sum(run.checked for run in runs),
+            failed=tuple(failure for run in runs for failure in run.failed),
+        )
+
+
+class Chain(Part):
+    chain_id: Count
+    client: str
+    contracts: dict[str, Address]
+
+
+class Chains(Part):
+    live: Chain
+    archive: Chain

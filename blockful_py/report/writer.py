@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes a report to its run directory, and points `latest` to the newest."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from blockful_py.errors import RunError
+from blockful_py.report.html import render_html
+from blockful_py.report.plots import DARK, LIGHT, draw_all
+from blockful_py.report.schema import Report
+
+LATEST = "latest"
+
+
+@dataclass(frozen=True, slots=True)
+class ReportPaths:
+    """Files of a report; `plots` by name (inheritance, accuracy, stages)."""
+
+    json: Path
+    html: Path
+    plots: dict[str, Path]
+
+
+def write_report(report: Report, directory: Path) -> ReportPaths:
+    """Write report.html, the PNG plots, and report.json last: where it is, the report is whole.
+
+    Raises:
+        RunError: if the directory cannot be written.
+    """
+    light, dark = draw_all(report, LIGHT), draw_all(report, DARK)
+    paths = ReportPaths(
+        directory / "report.json",
+        directory / "report.html",
+        {name: directory / f"{name}.png" for name in light},
+    )
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        for name, path in paths.plots.items():
+            _replace(path, light[name])
+        _replace(paths.html, render_html(report, light, dark).encode())
+        _replace(paths.json, report.to_bytes())
+    except OSError as error:
+        raise RunError(
+            f"the report cannot be written to {directory}: {error.strerror or error}. "
+            "Make room or choose another directory, then run `blockful report` again."
+        ) from error
+    return paths
+
+
+def read_report(directory: Path) -> Report:
+    """The report of a run directory, or of the one that its `latest` names.
+
+    Raises:
+        RunError: if there is none, or it is of another version.
+    """
+    path = directory / "report.json"
+    try:
+        return Report.from_bytes(path.read_bytes())
+    except OSError as error:
+        raise RunError(
+            f"there is no report at {path}: {error.strerror or error}. Give the directory of a finished run."
+        ) from error
+
+
+def point_latest(runs: Path, run: Path) -> Path:
+    """Let `runs/latest` name the run, in one step: a relative symbolic link, or a text file without links.
+
+    Raises:
+        RunError: if neither can be written, or `latest` is a directory of its own.
+    """
+    latest, waiting = runs / LATEST, runs / f".{LATEST}.{os.getpid()}"
+    target = os.path.relpath(run, runs)
+    try:
+        waiting.unlink(missing_ok=True)
+        try:
+            waiting.symlink_to(target, target_is_directory=True)
+        except (OSError, NotImplementedError):
+            waiting.write_text(target + "\n", encoding="utf-8")
+        waiting.replace(latest)
+    except OSError as error:
+        waiting.unlink(missing_ok=True)
+        raise RunError(f"{latest} cannot point to {run}: {error.strerror or error}. Remove it.") from error
+    return latest
+
+
+def latest_run(runs: Path) -> Path:
+    """The directory that `runs/latest` names, link or text file.
+
+    Raises:
+        RunError: if there is no finished run.
+    """
+    latest = runs / LATEST
+    run = runs / latest.read_text(encoding="utf-8").strip() if latest.is_file() else latest
+    if not run.is_dir():
+        raise RunError(f"{runs} has no finished run: `blockful demo` makes one.")
+    return run.resolve()
+
+
+def _replace(path: Path, content: bytes) -> None:
+    """Write a file whole or not at all."""
+    waiting = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        waiting.write_bytes(content)
+        waiting.replace(path)
+    finally:
+        waiting.unlink(missing_ok=True)

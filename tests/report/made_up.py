@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reports as a run would write them, from references alone; the figures are made up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from blockful_py import costs
+from blockful_py.report import schema, sections
+from blockful_py.types import Paradigm, Position
+
+
+def paper_references() -> dict[str, tuple[str, ...]]:
+    return {
+        "r1": (),
+        "r2": (),
+        "r3": (),
+        "r4": ("r1", "r2"),
+        "r5": ("r1", "r3"),
+        "r6": ("r4", "r5"),
+        "r7": ("r2", "r3"),
+        "r8": ("r6", "r4"),
+        "r9": ("r7", "r1"),
+        "r10": ("r4", "r2"),
+        "r11": ("r8", "r9"),
+        "r12": ("r10", "r4"),
+        "r13": ("r11", "r8"),
+        "r14": ("r10", "r12"),
+    }
+
+
+def organic_references(size: int) -> dict[str, tuple[str, ...]]:
+    rng = np.random.default_rng(5)
+    graph: dict[str, tuple[str, ...]] = {}
+    for i in range(size):
+        near = [name for name in list(graph)[-12:] if name not in ("r5", "r7")]
+        chosen = rng.choice(len(near), size=min(2, len(near)), replace=False) if i > 3 else ()
+        forced = {8: ("r5",), 10: ("r7",)}.get(i, ())
+        graph[f"r{i + 1}"] = (*forced, *(near[c] for c in chosen[len(forced) :]))
+    return graph
+
+
+def depths(references: Mapping[str, Sequence[str]], starts: Sequence[str]) -> dict[str, int]:
+    found: dict[str, int] = dict.fromkeys(starts, 0)
+    for name, parents in references.items():
+        reached = [found[parent] + 1 for parent in parents if parent in found]
+        if name not in found and reached:
+            found[name] = min(reached)
+    return found
+
+
+def report_of(
+    references: Mapping[str, Sequence[str]],
+    starts: tuple[str, ...],
+    scenario: str = "paper14",
+    failed: tuple[sections.Failure, ...] = (),
+    train_seconds: float = 11.4321,
+) -> schema.Report:
+    rng = np.random.default_rng(7)
+    depth = depths(references, starts)
+    deepest = max(depth.values())
+    models = []
+    for i, (name, parents) in enumerate(references.items()):
+        affected = name in depth
+        below = affected and name not in starts and depth[name] == deepest > 2
+        ad_f, ad_r = float(rng.uniform(60, 97)), float(rng.uniform(90, 98))
+        outcome: dict[str, Any] = {"parallel": None, "sequential": None}
+        if affected:
+            outcome["sequential"] = _outcome(rng.uniform(0, 3), ad_r - rng.uniform(-1, 2), 1, i)
+            outcome["parallel"] = _outcome(ad_f * depth[name] / (deepest + 1), ad_r - rng.uniform(0, 9), 1, i)
+            if below:
+                outcome["parallel"] = _outcome(ad_f, ad_r, 0, i)
+        models.append(
+            schema.ModelEntry(
+                name=name,
+                user=i % 14 + 1,
+                position=Position(1 + i // 4, i % 4),
+                owner="0x" + f"{i + 1:040x}",
+                references=tuple(parents),
+                depth=depth.get(name),
+                affected=affected,
+                start=name in starts,
+                below_epsilon=below,
+                cid=_cid(i),
+                before=_accuracies(ad_f, ad_r),
+                **outcome,
+            )
+        )
+    return _report(tuple(models), references, starts, scenario, failed, train_seconds)
+
+
+def _report(
+    models: tuple[schema.ModelEntry, ...],
+    references: Mapping[str, Sequence[str]],
+    starts: tuple[str, ...],
+    scenario: str,
+    failed: tuple[sections.Failure, ...],
+    train_seconds: float,
+) -> schema.Report:
+    updated = [m.name for m in models if m.affected]
+    passed = [m for m in models if m.affected and not m.below_epsilon]
+    parallel = costs.expected_parallel(len(passed), len({m.position.height for m in passed}))
+    sequential = costs.expected_sequential(len(updated), costs.mean_references(references, updated))
+    good = sections.Verification(checked=len(models))
+    return schema.Report(
+        seed=7,
+        scenario=scenario,
+        situation="few_hold",
+        forget=sections.Forget(classes=(3,), starts=starts),
+        method=sections.ByParadigm(
+            parallel=sections.Method(name="gradient_ascent", settings={"alpha": 1.0, "epsilon": 0.05}),
+            sequential=sections.Method(name="retrain", settings={"epochs": 10}),
+        ),
+        versions={"blockful": "0.1.0", "python": "3.11.2", "torch": "2.13.0"},
+        settings={
+            "users": 14,
+            "learning": {"rate": 0.05, "epochs": 10},
+            "committee": {"members": 4, "threshold": 3},
+        },
+        models=models,
+        operations=sections.ByParadigm(
+            parallel=sections.OperationsCheck.of(counted=parallel, formula=parallel),
+            sequential=sections.OperationsCheck.of(counted=sequential, formula=sequential),
+        ),
+        gas=sections.GasSection(
+            publication=sections.Gas.spent(
+                archive=58_000 * len(models), live=121_345 * len(models), models=len(models), transactions=8
+            ),
+            parallel=sections.Gas.spent(
+                archive=52_000 * len(passed), live=33_456 * len(passed), models=len(passed), transactions=2
+            ),
+            sequential=sections.Gas.spent(
+                archive=88_000 * len(updated),
+                live=141_000 * len(updated),
+                models=len(updated),
+                transactions=2 * len(updated),
+            ),
+        ),
+        depth=sections.Depth(bound=6, observed=4, epsilon=0.05, delta_norm=2.71828182845),
+        seconds=sections.SecondsSection(
+            setup=4.2,
+            train=train_seconds,
+            publish=3.3,
+            parallel={
+                "unlearn": 1.9,
+                "store": 0.21,
+                "certify": 0.4,
+                "archive": 0.52,
+                "live": 0.61,
+                "audit": 0.3,
+            },
+            sequential={
+                "unlearn": 8.8,
+                "store": 0.3,
+                "certify": 1.6,
+                "archive": 2.1,
+                "live": 2.8,
+                "audit": 0.3,
+            },
+            verify=2.4,
+            total=39.7,
+        ),
+        verification=sections.VerificationSection.of_runs(
+            published=good,
+            parallel=good,
+            sequential=sections.Verification(checked=len(models), failed=failed),
+        ),
+        chains=sections.Chains(
+            live=sections.Chain(
+                chain_id=1337, client="Ganache/v7.9.2", contracts={"LiveChain": "0x" + "ab" * 20}
+            ),
+            archive=sections.Chain(
+                chain_id=1338, client="Ganache/v7.9.2", contracts={"ArchiveRegistry": "0x" + "cd" * 20}
+            ),
+        ),
+    )
+
+
+def after_of(report: schema.Report, name: str, paradigm: Paradigm) -> sections.Outcome | None:
+    return next(model for model in report.models if model.name == name).after(paradigm)
+
+
+def _cid(i: int) -> str:
+    return "bafkreib" + "abcdefghijklmnopqrstuvwxyz234567"[i % 32] * 51
+
+
+def _accuracies(ad_f: float, ad_r: float) -> sections.Accuracies:
+    return sections.Accuracies(
+        ad_f=ad_f, ad_r=ad_r, ad_f_train=min(ad_f + 2, 100), ad_r_train=min(ad_r + 2, 100)
+    )
+
+
+def _outcome(ad_f: float, ad_r: float, version: int, i: int) -> sections.Outcome:
+    ad_f, ad_r = float(np.clip(ad_f, 0, 100)), float(np.clip(ad_r, 0, 100))
+    return sections.Outcome(**_accuracies(ad_f, ad_r).model_dump(), version=version, cid=_cid(i + 9))

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page stands alone and says what the report says; so does the printed table."""
+
+from __future__ import annotations
+
+import io
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from blockful_py.costs import Operations
+from blockful_py.report import summary
+from blockful_py.report.html import render_html
+from blockful_py.report.plots import DARK, LIGHT, draw_all
+from blockful_py.report.schema import Report
+from blockful_py.report.sections import ByParadigm, Failure, Gas, OperationsCheck, Privacy
+from blockful_py.report.table import print_report
+from blockful_py.types import Paradigm
+from tests.report.made_up import paper_references, report_of
+
+VOID = {"meta", "img", "source", "br", "link"}
+
+
+class Page(HTMLParser):
+    """Collects images, links and table headers, and checks that tags nest."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.words: list[str] = []
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self.words).split())
+
+
+def page_of(report: Report) -> str:
+    return render_html(report, draw_all(report, LIGHT), draw_all(report, DARK))
+
+
+def printed(report: Report, width: int = 80, directory: Path | None = None) -> str:
+    console = Console(width=width, file=io.StringIO(), color_system=None)
+    print_report(report, console, directory)
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+@pytest.fixture(scope="module")
+def html(paper14: Report) -> str:
+    return page_of(paper14)
+
+
+def test_the_page_is_one_file_that_loads_nothing(html: str) -> None:
+    page = Page(html)
+    assert page.open == []
+    assert not {"script", "link", "iframe"} & {tag for tag, _ in page.tags}
+    for _, attributes in page.tags:
+        for name in ("src", "srcset", "href"):
+            assert (attributes.get(name) or "data:image/png").startswith("data:image/png")
+    assert "url(" not in html
+    assert "@import" not in html
+
+
+def test_the_page_can_be_read_by_everyone(html: str) -> None:
+    page = Page(html)
+    images = [attributes for tag, attributes in page.tags if tag == "img"]
+    assert len(images) == 3
+    assert all(len(image["alt"] or "") > 40 and image["width"] and image["height"] for image in images)
+    assert all("scope" in attributes for tag, attributes in page.tags if tag == "th")
+    assert sum(tag == "table" for tag, _ in page.tags) == sum(tag == "caption" for tag, _ in page.tags)
+    assert ("html", {"lang": "en"}) in page.tags
+    assert "prefers-color-scheme: dark" in html
+    assert 'name="viewport"' in html
+
+
+def test_the_page_says_what_the_report_says(paper14: Report, html: str) -> None:
+    text = Page(html).text
+    assert summary.headline(paper14) in text
+    for model in paper14.models:
+        assert model.cid in text
+        assert model.owner in text
+    for line in summary.limits(paper14):
+        assert line in text
+    assert "committee.threshold" in text
+    assert "NO" not in text.split()
+
+
+def test_a_name_cannot_bring_markup_into_the_page() -> None:
+    evil = "<script>alert(1)</script>"
+    html = page_of(report_of({evil: (), "b": (evil,)}, (evil,)))
+    assert "<script" not in html
+
+
+def test_failures_and_wrong_counts_are_shown(paper14: Report) -> None:
+    failure = Failure(subject="r8", check="opening", detail="does not open its hash")
+    wrong = OperationsCheck.of(counted=Operations(1, 1, 1, 1, 1), formula=Operations(2, 1, 1, 1, 1))
+    bad = report_of(paper_references(), ("r5", "r7"), failed=(failure,)).model_copy(
+        update={"operations": ByParadigm[OperationsCheck](parallel=wrong)}
+    )
+    text = Page(page_of(bad)).text
+    assert "1 of 42 verifications failed" in text
+    assert "does not open its hash" in text
+    assert "NO" in text.split()
+    table = " ".join(printed(bad).split())
+    assert "differs from the formula" in table
+    assert "r8: opening: does not open its hash" in table
+
+
+def test_the_table_fits_a_terminal_of_eighty_columns(paper14: Report, tmp_path: Path) -> None:
+    table = printed(paper14, directory=tmp_path)
+    lines = [line for line in table.splitlines() if "report.html" not in line]
+    assert max(map(len, lines)) <= 80
+    assert "…" not in table
+    assert str(tmp_path / "report.html") in table
+    for model in summary.concerned(paper14):
+        row = next(line for line in lines if re.match(rf" {model.name} +\d", line))
+        assert f"{model.before.ad_f:.1f}" in row
+        assert model.sequential is not None
+        assert f"{model.sequential.ad_f:.1f}" in row
+    assert not re.search(r"^ r14 ", table, re.MULTILINE)
+
+
+def test_the_table_of_a_run_with_one_paradigm_or_none(paper14: Report) -> None:
+    models = tuple(m.model_copy(update={"parallel": None, "sequential": None}) for m in paper14.models)
+    trained = paper14.model_copy(update={"models": models, "operations": ByParadigm[OperationsCheck]()})
+    assert "nothing was replaced" in " ".join(printed(trained).split())
+    assert "nothing was replaced" in Page(page_of(trained)).text
+
+
+def test_the_table_leaves_out_what_another_command_did(paper14: Report) -> None:
+    """`unlearn` reports on models that `train` published before."""
+    nothing = Gas.spent(archive=0, live=0, models=14, transactions=0)
+    later = paper14.model_copy(update={"gas": paper14.gas.model_copy(update={"publication": nothing})})
+    assert "publish 179,345" in printed(paper14)
+    assert "publish" not in printed(later)
+    assert "train" not in printed(later)
+
+
+def test_means_count_a_model_left_alone_as_it_was(paper14: Report) -> None:
+    left = next(model for model in paper14.models if model.below_epsilon)
+    removed = paper14.model_copy(
+        update={
+            "models": tuple(
+                m.model_copy(update={"parallel": None}) if m is left else m for m in paper14.models
+            )
+        }
+    )
+    for figure in ("ad_f", "ad_r"):
+        assert summary.mean_after(paper14, figure, Paradigm.PARALLEL) == pytest.approx(
+            summary.mean_after(removed, figure, Paradigm.PARALLEL)
+        )
+    assert len(summary.updated(paper14, Paradigm.SEQUENTIAL)) == 7
+    assert len(summary.updated(paper14, Paradigm.PARALLEL)) == 6
+
+
+def test_what_training_spent_of_privacy_is_shown_at_the_model(paper14: Report) -> None:
+    def of(epsilon: float) -> Privacy:
+        return Privacy(epsilon=epsilon, delta=1e-5)
+
+    models = tuple(
+        model.model_copy(update={"privacy": of(i + 1.25) if i < 3 else None})
+        for i, model in enumerate(paper14.models)
+    )
+    private = paper14.model_copy(update={"models": models})
+    assert Report.from_bytes(private.to_bytes()) == private
+    page = page_of(private)
+    assert page.count("δ 1e-05") == 3
+    assert "ε 2.25, δ 1e-05" in page
+    assert summary.privacy(private) == "ε 1.25 to 3.25, δ 1e-05 a training, in 3 of 14 models"
+    assert summary.privacy(paper14) is None
+    assert "ε 1.25 to 3.25" in printed(private)

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plots depend on the report and the theme alone, and leave matplotlib as it was."""
+
+from __future__ import annotations
+
+import struct
+
+import matplotlib
+import pytest
+
+from blockful_py.report.plots import DARK, LIGHT, draw_accuracy, draw_all, draw_inheritance, draw_stages
+from blockful_py.report.plots.stages import stage_names
+from blockful_py.report.schema import Report
+from tests.report.made_up import paper_references, report_of
+
+
+def size(png: bytes) -> tuple[int, int]:
+    assert png.startswith(b"\x89PNG\r\n\x1a\n")
+    width, height = struct.unpack(">II", png[16:24])
+    return width, height
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
+def test_the_same_report_gives_the_same_bytes(paper14: Report, theme) -> None:  # type: ignore[no-untyped-def]
+    assert draw_all(paper14, theme) == draw_all(paper14, theme)
+    assert b"tEXt" not in draw_inheritance(paper14, theme)
+
+
+def test_only_the_plot_of_seconds_depends_on_times(paper14: Report) -> None:
+    slower = report_of(paper_references(), ("r5", "r7"), train_seconds=20.0)
+    assert draw_inheritance(slower, LIGHT) == draw_inheritance(paper14, LIGHT)
+    assert draw_accuracy(slower, LIGHT) == draw_accuracy(paper14, LIGHT)
+    assert draw_stages(slower, LIGHT) != draw_stages(paper14, LIGHT)
+
+
+def test_the_users_matplotlib_settings_neither_matter_nor_change(paper14: Report) -> None:
+    expected = draw_accuracy(paper14, LIGHT)
+    with matplotlib.rc_context({"font.size": 30, "axes.facecolor": "red", "lines.markersize": 40}):
+        before = dict(matplotlib.rcParams)
+        assert draw_accuracy(paper14, LIGHT) == expected
+        assert dict(matplotlib.rcParams) == before
+
+
+def test_sixty_models_get_the_room_that_fourteen_do_not_need(paper14: Report, organic60: Report) -> None:
+    for draw in (draw_inheritance, draw_accuracy):
+        small, large = size(draw(paper14, LIGHT)), size(draw(organic60, LIGHT))
+        assert large[0] > 2 * small[0]
+        assert max(large) < 2**13
+
+
+def test_every_kind_of_report_can_be_drawn() -> None:
+    lone = report_of({"r1": ()}, ("r1",))
+    long_names = report_of({"user-05-a": (), "user-07-b": ("user-05-a",)}, ("user-05-a",))
+    unmeasured = lone.model_copy(
+        update={"models": tuple(m.model_copy(update={"parallel": None}) for m in lone.models)}
+    )
+    for report in (lone, long_names, unmeasured):
+        assert set(draw_all(report)) == {"inheritance", "accuracy", "stages"}
+
+
+def test_stages_are_shown_in_the_order_they_happen() -> None:
+    assert stage_names(["live", "zeta", "archive", "unlearn", "live"]) == [
+        "unlearn",
+        "archive",
+        "live",
+        "zeta",
+    ]

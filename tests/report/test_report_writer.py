@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run directory is whole or has no report.json; `latest` always names one run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from blockful_py.errors import RunError
+from blockful_py.report.schema import Report
+from blockful_py.report.writer import latest_run, point_latest, read_report, write_report
+
+
+def test_what_is_written_reads_back_and_is_repeatable(paper14: Report, tmp_path: Path) -> None:
+    one, two = write_report(paper14, tmp_path / "runs" / "one"), write_report(paper14, tmp_path / "two")
+    assert read_report(one.json.parent) == paper14
+    files = {path.name: path.read_bytes() for path in one.json.parent.iterdir()}
+    assert set(files) == {"report.json", "report.html", "inheritance.png", "accuracy.png", "stages.png"}
+    assert files == {path.name: path.read_bytes() for path in two.json.parent.iterdir()}
+
+
+def test_a_report_is_replaced_by_a_later_one(paper14: Report, organic60: Report, tmp_path: Path) -> None:
+    write_report(organic60, tmp_path)
+    write_report(paper14, tmp_path)
+    assert read_report(tmp_path) == paper14
+    assert len(list(tmp_path.iterdir())) == 5
+
+
+def test_a_directory_that_cannot_be_written_is_one_error(paper14: Report, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(RunError, match="cannot be written"):
+        write_report(paper14, tmp_path / "file" / "run")
+    (tmp_path / "run" / "report.html").mkdir(parents=True)
+    with pytest.raises(RunError, match="cannot be written"):
+        write_report(paper14, tmp_path / "run")
+    assert not (tmp_path / "run" / "report.json").exists()
+
+
+def test_no_report_is_one_error(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="finished run"):
+        read_report(tmp_path)
+
+
+def test_latest_follows_the_newest_run_and_survives_a_move(tmp_path: Path) -> None:
+    runs = tmp_path / "runs"
+    for name in ("one", "two"):
+        (runs / name).mkdir(parents=True)
+        latest = point_latest(runs, runs / name)
+        assert latest == runs / "latest"
+        assert latest_run(runs) == (runs / name).resolve()
+    assert sorted(path.name for path in runs.iterdir()) == ["latest", "one", "two"]
+    runs.rename(tmp_path / "moved")
+    assert latest_run(tmp_path / "moved").name == "two"
+
+
+def test_latest_is_a_text_file_where_links_are_not_possible(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError("no symbolic links here")
+
+    (tmp_path / "one").mkdir()
+    monkeypatch.setattr(Path, "symlink_to", refuse)
+    assert point_latest(tmp_path, tmp_path / "one").read_text() == "one\n"
+    assert latest_run(tmp_path) == (tmp_path / "one").resolve()
+
+
+def test_latest_without_a_run_or_in_the_way_is_one_error(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="no finished run"):
+        latest_run(tmp_path)
+    (tmp_path / "latest" / "kept").mkdir(parents=True)
+    with pytest.raises(RunError, match="cannot point"):
+        point_latest(tmp_path, tmp_path / "one")
+    assert (tmp_path / "latest" / "kept").is_dir()
+    assert [path.name for path in tmp_path.iterdir()] == ["latest"]
