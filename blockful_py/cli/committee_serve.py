@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`blockful committee serve`: run one member."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from blockful_py.cli.console import Output
+from blockful_py.cli.options import ArchiveUrl, AsJson, LiveUrl, PassphraseFile, example, urls
+from blockful_py.cli.passphrase import passphrase_from
+from blockful_py.errors import SettingsError
+
+
+def register(group: typer.Typer) -> None:
+    @group.command(epilog=example("blockful committee serve members/1 --run runs/mine --port 7001"))
+    def serve(
+        folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of the member.")],
+        run: Annotated[
+            Path, typer.Option("--run", "-r", metavar="DIR", help="Run directory; it may come later.")
+        ],
+        port: Annotated[
+            int, typer.Option(help="Port to listen on; 0 takes a free one.", min=0, max=65535)
+        ] = 0,
+        host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+        everywhere: Annotated[
+            bool, typer.Option("--not-only-loopback", help="Allow a host that others can reach.")
+        ] = False,
+        live_url: LiveUrl = None,
+        archive_url: ArchiveUrl = None,
+        leaders: Annotated[
+            list[str] | None,
+            typer.Option("--leader", metavar="ADDRESS", help="Who may lead, beside members and the run."),
+        ] = None,
+        passphrase_file: PassphraseFile = None,
+        as_json: AsJson = False,
+    ) -> None:
+        """Answer proposals and key generations until stopped (SIGTERM or Ctrl-C).
+
+        A member that has joined an elected committee takes part in its elections by itself.  The first
+        line on standard output says where.
+        """
+        from blockful_py.committee.notebook import NOTES, Notebook
+        from blockful_py.committee.service.clerk import Clerk
+        from blockful_py.committee.service.desk import Desk
+        from blockful_py.committee.service.duties import Duties
+        from blockful_py.committee.service.folder import MemberFolder
+        from blockful_py.committee.service.keysmith import Keysmith
+        from blockful_py.committee.service.server import Server
+        from blockful_py.pipeline.alarming import AlarmDuty
+        from blockful_py.pipeline.candidacy import ElectionDuty
+        from blockful_py.pipeline.finishing import FinishingDuty
+        from blockful_py.pipeline.leading import LeadingDuty
+        from blockful_py.pipeline.membership import MemberOffice
+        from blockful_py.pipeline.punishing import PunishingDuty
+
+        place = urls(live_url, archive_url)
+        member = MemberFolder(folder, passphrase_from(passphrase_file))
+        stopping = {signal.SIGTERM, signal.SIGINT}
+        with _held_back(stopping):
+            office = MemberOffice(run, member, place, frozenset(map(_address, leaders or ())))
+            clerk = Clerk(Notebook(member.path / NOTES))
+            desk = Desk(member.voting_secret, office, Keysmith(member.voting_secret, member), clerk)
+            try:
+                out = Output(as_json)
+                duties = Duties(
+                    [
+                        ElectionDuty(office, member),
+                        FinishingDuty(office, clerk),
+                        LeadingDuty(office, member),
+                        AlarmDuty(office, member, clerk),
+                        PunishingDuty(office, member, clerk),
+                    ],
+                    out.problem,
+                )
+                with Server(desk.handle, host, port, everywhere) as server, duties:
+                    out.line({"url": server.url, "address": "0x" + member.address.hex()})
+                    out.say(f"member 0x{member.address.hex()} listens on {server.url}")
+                    signal.sigwait(stopping)
+            finally:
+                office.close()
+                clerk.close()
+                member.close()
+
+
+@contextmanager
+def _held_back(signals: set[signal.Signals]) -> Iterator[None]:
+    """Leaves signals to `sigwait`, here and in threads started here; afterwards they act as before."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _address(text: str) -> bytes:
+    try:
+        address = bytes.fromhex(text.removeprefix("0x"))
+    except ValueError:
+        address = b""
+    if len(address) != 20:
+        raise SettingsError(f"{text!r} is not an address of 20 bytes such as 0x12...ef.")
+    return address

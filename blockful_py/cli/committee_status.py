@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`blockful committee status`: who answers, who serves, what is elected."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from blockful_py.cli.alarms import documents, lines
+from blockful_py.cli.console import Output
+from blockful_py.cli.options import LATEST, AsJson, Run, example
+
+if TYPE_CHECKING:
+    from blockful_py.chain.sortition import ElectionState
+    from blockful_py.pipeline.standing import MemberStanding
+
+
+def register(group: typer.Typer) -> None:
+    @group.command(epilog=example("blockful committee status --run runs/mine"))
+    def status(run: Run = LATEST, as_json: AsJson = False) -> None:
+        """Show the epoch of both chains, the election, who answers, with stake and trust, and alarms.
+
+        Status 6 when fewer than a quorum are ready.
+        """
+        from blockful_py.pipeline.federation import Federation
+        from blockful_py.pipeline.standing import standing_of
+
+        out = Output(as_json)
+        with Federation.open(run) as federation:
+            found = federation.committee()
+            standing = standing_of(federation.contracts, found)
+            alarms = federation.alarms()
+        out.result(
+            {
+                "epoch": standing.epoch,
+                "archiveEpoch": standing.archive_epoch,
+                "quorum": standing.quorum,
+                "ready": standing.ready,
+                "election": _election(standing.election),
+                "members": [_member(member) for member in standing.members],
+                "alarms": documents(alarms),
+            }
+        )
+        follows = standing.archive_epoch if standing.archive_epoch is not None else "not deployed"
+        out.say(
+            f"epoch {standing.epoch} (archive chain: {follows}), {standing.ready} members ready, "
+            f"quorum {standing.quorum}"
+        )
+        if standing.election is not None:
+            out.say(_phase(standing.election))
+        for member in standing.members:
+            address = "0x" + member.address.hex() if member.address else "-"
+            out.say(f"{member.url}  {address:42}  {_state(member)}")
+        for line in lines(alarms):
+            out.say(line)
+        if standing.epoch == 0 or standing.ready < standing.quorum:
+            raise typer.Exit(6)
+
+
+def _election(election: ElectionState | None) -> dict[str, Any] | None:
+    if election is None:
+        return None
+    return {
+        "phase": election.phase.name.lower(),
+        "epoch": election.epoch,
+        "draw": election.draw,
+        "attempt": election.attempt,
+        "deadline": election.deadline,
+        "committed": election.committed,
+        "revealed": election.revealed,
+        "proven": election.proven,
+    }
+
+
+def _member(member: MemberStanding) -> dict[str, Any]:
+    from blockful_py.pipeline.ether import format_ether
+
+    document: dict[str, Any] = {
+        "url": member.url,
+        "address": "0x" + member.address.hex() if member.address else None,
+        "ready": member.ready,
+        "elected": member.elected,
+        "problem": member.problem,
+        "candidacy": None,
+    }
+    if (known := member.candidacy) is not None:
+        document["candidacy"] = {
+            "account": "0x" + known.account.hex(),
+            "stake": format_ether(known.stake),
+            "trust": known.trust / 1_000_000,
+            "leaving": known.leaving,
+            "slashed": known.slashed,
+        }
+    return document
+
+
+def _phase(election: ElectionState) -> str:
+    from blockful_py.chain.sortition import Phase
+
+    if election.phase is Phase.IDLE:
+        return "no election is under way"
+    until = datetime.fromtimestamp(election.deadline, UTC).isoformat(" ")
+    counts = f"{election.committed} committed, {election.revealed} revealed, {election.proven} proven"
+    return f"election of epoch {election.epoch}: {election.phase.name.lower()} until {until}, {counts}"
+
+
+def _state(member: MemberStanding) -> str:
+    from blockful_py.pipeline.ether import format_ether
+
+    if member.problem is not None:
+        return member.problem
+    states = ["ready" if member.ready else "has no seat in this epoch"]
+    if member.elected:
+        states.append("elected")
+    if (known := member.candidacy) is not None:
+        states.append(f"stake {format_ether(known.stake)}, trust {known.trust / 1_000_000:.3f}")
+        states += ["leaving"] * known.leaving + ["slashed"] * known.slashed
+    return ", ".join(states)

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the commands print: tables for people on stdout, or JSON; progress and errors on stderr."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console, RenderableType
+from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bars
+
+
+class Output:
+    """One command's output; with `as_json`, exactly one JSON document on stdout."""
+
+    def __init__(self, as_json: bool, quiet: bool = False) -> None:
+        self._as_json = as_json
+        self._quiet = quiet or as_json
+        self._out = Console(highlight=False, soft_wrap=False)
+        self._err = Console(stderr=True, highlight=False)
+
+    def say(self, *parts: RenderableType) -> None:
+        """For people; nothing when JSON was asked for."""
+        if not self._as_json:
+            for part in parts:
+                self._out.print(part)
+
+    def result(self, document: Any) -> None:
+        """The outcome as JSON, when JSON was asked for."""
+        if self._as_json:
+            self._out.file.write(json.dumps(document, indent=2, sort_keys=True) + "\n")
+
+    def problem(self, what: str, reason: str) -> None:
+        """On stderr, for commands that go on in spite of it."""
+        self._err.print(f"{what}: {reason}", markup=False, soft_wrap=True)
+
+    def progress(self, what: str) -> None:
+        """A line on stderr, of a command that waits."""
+        if not self._quiet:
+            self._err.print(f"  {what}", markup=False, soft_wrap=True)
+
+    def line(self, document: Any) -> None:
+        """As `result`, on one line and at once: for commands that go on."""
+        if self._as_json:
+            self._out.file.write(json.dumps(document, sort_keys=True) + "\n")
+            self._out.file.flush()
+
+    @contextmanager
+    def stage(self, title: str, total: int | None) -> Iterator[Callable[[int], None]]:
+        """A bar on a terminal, one line in a log."""
+        if self._quiet:
+            yield lambda steps: None
+            return
+        if not self._err.is_terminal:
+            self._err.print(f"  {title} ...")
+            yield lambda steps: None
+            return
+        columns = (
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+        )
+        with Bars(*columns, console=self._err) as bars:
+            task = bars.add_task(title, total=total)
+            yield lambda steps: bars.advance(task, steps)

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line's entry: commands, and what happens when one fails."""
+
+from __future__ import annotations
+
+import json
+import sys
+from importlib.metadata import version
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from blockful_py.cli import (
+    audit,
+    committee,
+    data,
+    demo,
+    deploy,
+    devnet,
+    experiment,
+    graph,
+    report,
+    train,
+    unlearn,
+    verify,
+)
+from blockful_py.errors import BlockfulError
+
+EXIT_CODES = (
+    "Exit codes: 0 done, 1 failed, 2 bad settings or request, 3 verification failed, 4 chain, 5 storage, "
+    "6 committee, 130 interrupted."
+)
+
+INTERRUPTED = 130
+
+UsageError: Any = typer.BadParameter.__mro__[2]
+"""Base of what typer raises for wrong arguments; its own name for it has changed over time."""
+
+app = typer.Typer(
+    name="blockful",
+    help="Unlearning in blockchained federated learning: models forget, their record still verifies.",
+    epilog=EXIT_CODES,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"blockful {version('blockful')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    show_version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+demo.register(app)
+devnet.register(app)
+deploy.register(app)
+data.register(app)
+train.register(app)
+unlearn.register(app)
+verify.register(app)
+audit.register(app)
+graph.register(app)
+report.register(app)
+committee.register(app)
+experiment.register(app)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Runs a command and ends the process with its status."""
+    words = sys.argv[1:] if arguments is None else arguments
+    try:
+        status = app(args=words, standalone_mode=False)
+    except BlockfulError as error:
+        _fail(error, "--json" in words)
+        status = error.exit_code
+    except UsageError as error:
+        error.show()
+        status = error.exit_code
+    except (KeyboardInterrupt, typer.Abort):
+        status = INTERRUPTED
+    except BrokenPipeError:
+        status = 0
+    if status == INTERRUPTED:  # some versions of typer return it instead of raising
+        Console(stderr=True).print("interrupted; what had been started was stopped")
+    sys.exit(status if isinstance(status, int) else 0)
+
+
+def _fail(error: BlockfulError, as_json: bool) -> None:
+    if as_json:
+        document = {"error": {"kind": type(error).__name__, "message": str(error)}}
+        sys.stdout.write(json.dumps(document, indent=2, sort_keys=True) + "\n")
+    else:
+        Console(stderr=True, highlight=False, soft_wrap=True).print(f"error: {error}", markup=False)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from blockful_py.errors import SettingsError
+
+if TYPE_CHECKING:
+    from blockful_py.pipeline.membership import Urls
+    from blockful_py.pipeline.model_node import PlacedNode
+
+SettingsFile = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="[SETTINGS]", help="A TOML file such as examples/paper14.toml.", show_default=False
+    ),
+]
+Overrides = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        "-s",
+        metavar="KEY=VALUE",
+        help="Override a setting, e.g. --set learning.epochs=5. Repeatable.",
+    ),
+]
+Run = Annotated[
+    Path, typer.Option("--run", "-r", metavar="DIR", help="The run directory.", show_default=True)
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
+PassphraseFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--passphrase-file",
+        metavar="FILE",
+        help="Passphrase in the first line of a file; else $BLOCKFUL_PASSPHRASE, else asked for.",
+    ),
+]
+
+LiveUrl = Annotated[str | None, typer.Option("--live-url", help="Node of the live chain, if not the run's.")]
+ArchiveUrl = Annotated[
+    str | None, typer.Option("--archive-url", help="Node of the archive chain, if not the run's.")
+]
+
+RUNS = Path("runs")
+LATEST = RUNS / "latest"
+
+
+def new_run() -> Path:
+    """`runs/<UTC time>`."""
+    return RUNS / datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
+
+
+def spent(placed: PlacedNode) -> dict[str, float] | None:
+    """Differential privacy that a model's training spent, for JSON; None where it added no noise."""
+    privacy = placed.node.statement.privacy
+    return None if privacy is None else {"epsilon": privacy.epsilon, "delta": privacy.delta}
+
+
+def urls(live: str | None, archive: str | None) -> Urls | None:
+    """Raises SettingsError for one URL without the other."""
+    from blockful_py.pipeline.membership import Urls
+
+    if (live is None) != (archive is None):
+        raise SettingsError("give --live-url and --archive-url, or neither.")
+    return Urls(live, archive) if live and archive else None
+
+
+def example(command: str) -> str:
+    """What stands below a command's help."""
+    return f"Example: {command}"

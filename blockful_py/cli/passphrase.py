@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where a passphrase comes from: a file, the environment or a prompt, and never the command line."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from blockful_py.errors import SettingsError
+
+VARIABLE = "BLOCKFUL_PASSPHRASE"
+
+
+def passphrase_from(
+    file: Path | None = None,
+    environment: Mapping[str, str] = os.environ,
+    ask: Callable[[str], str] | None = None,
+    repeat: bool = False,
+) -> str:
+    """The first line of `file` if one is given, else $BLOCKFUL_PASSPHRASE, else what the user types.
+
+    `ask` shows a prompt and returns the answer, by default without echo on a terminal; with `repeat` it is
+    asked twice, for a passphrase that is being chosen.
+    Raises SettingsError when there is none to be had, or the two answers differ.
+    """
+    if file is not None:
+        return _first_line(file)
+    if VARIABLE in environment:
+        return _given(environment[VARIABLE], f"${VARIABLE}")
+    if ask is None:
+        if not sys.stdin.isatty():
+            raise SettingsError(
+                f"a passphrase is needed and there is no terminal to ask on: set ${VARIABLE}, or name a file "
+                "with --passphrase-file."
+            )
+        ask = getpass.getpass
+    words = _given(ask("Passphrase: "), "the answer")
+    if repeat and ask("Once more: ") != words:
+        raise SettingsError("the two passphrases differ; nothing was written. Try again.")
+    return words
+
+
+def _first_line(file: Path) -> str:
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"the passphrase file {file} cannot be read: {error}.") from None
+    return _given(lines[0] if lines else "", str(file))
+
+
+def _given(words: str, where: str) -> str:
+    if not words:
+        raise SettingsError(f"{where} holds no passphrase.")
+    return words

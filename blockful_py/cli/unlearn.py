@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`blockful unlearn`: make models forget."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from blockful_py.cli.console import Output
+from blockful_py.cli.options import LATEST, AsJson, Quiet, Run, example
+from blockful_py.types import Paradigm
+
+
+def register(app: typer.Typer) -> None:
+    @app.command(epilog=example("blockful unlearn --run runs/mine --start r5 --start r7 --class 3"))
+    def unlearn(
+        run: Run = LATEST,
+        starts: Annotated[
+            list[str] | None, typer.Option("--start", help="Model to start from. Repeatable.")
+        ] = None,
+        classes: Annotated[
+            list[int] | None, typer.Option("--class", help="Class to forget. Repeatable.")
+        ] = None,
+        clients: Annotated[
+            list[int] | None, typer.Option("--client", help="User to forget everything of. Repeatable.")
+        ] = None,
+        samples: Annotated[
+            list[str] | None,
+            typer.Option("--sample", help="Sample to forget: user:row, rows from 0. Repeatable."),
+        ] = None,
+        paradigm: Annotated[
+            Paradigm, typer.Option(help="One certificate for all models, or one for each.")
+        ] = Paradigm.PARALLEL,
+        method: Annotated[
+            str | None, typer.Option(help="A method of docs/unlearning.md; the paradigm's own if left out.")
+        ] = None,
+        as_json: AsJson = False,
+        quiet: Quiet = False,
+    ) -> None:
+        """Make every model that inherits from the starts forget classes, clients or samples, on both chains.
+
+        What is left out comes from the run's settings. Interrupted, it goes on when it is run again.
+        """
+        from blockful_py.pipeline.federation import Federation
+        from blockful_py.pipeline.methods import forget_asked
+        from blockful_py.pipeline.single import unlearn_once
+        from blockful_py.report.table import print_report
+
+        out = Output(as_json, quiet)
+        forget = forget_asked(classes, clients, samples)
+        with Federation.open(run) as federation:
+            report = unlearn_once(federation, starts, forget, paradigm, method, out)
+        if as_json:
+            out.result(report.to_json())
+        else:
+            print_report(report, Console(highlight=False), run)
+        if report.verification.failed:
+            raise typer.Exit(3)

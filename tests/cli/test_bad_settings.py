@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is wrong before a chain is started: one clear error, a status of its own, nothing left behind."""
+
+from __future__ import annotations
+
+import os
+import socket
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.commands import blockful, nodes_of
+from tests.federations import TOML
+
+CYCLE = TOML.replace("a = []", 'a = ["y"]')
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "small.toml").write_text(TOML)
+    (tmp_path / "cycle.toml").write_text(CYCLE)
+    (tmp_path / "damaged.toml").write_text(TOML[:-20] + "= = =")
+    (tmp_path / "binary.toml").write_bytes(b"\xff\xfe\x00")
+    return tmp_path
+
+
+REFUSED = {
+    "a start that does not exist": (
+        ("small.toml", "--set", 'unlearning.starts=["nobody"]'),
+        "there is no model 'nobody' to start from",
+    ),
+    "a class that nobody has": (("small.toml", "--set", "unlearning.classes=[12]"), "class 12"),
+    "every class": (
+        ("small.toml", "--set", "unlearning.classes=[0,1,2,3,4,5,6,7,8,9]"),
+        "class",
+    ),
+    "no start": (("small.toml", "--set", "unlearning.starts=[]"), "unlearning.starts"),
+    "an unknown setting": (
+        ("small.toml", "--set", "learning.epoch=1"),
+        "learning.epoch: unknown setting; remove it or check its spelling",
+    ),
+    "a setting out of range": (("small.toml", "--set", "learning.epochs=0"), "learning.epochs"),
+    "an override that is none": (("small.toml", "--set", "learning.epochs"), "section.key=value"),
+    "a cycle": (("cycle.toml",), "the references form a cycle"),
+    "a damaged file": (("damaged.toml",), "damaged.toml is not valid TOML"),
+    "a file of something else": (("binary.toml",), "binary.toml is not valid TOML"),
+    "a file that is not there": (("missing.toml",), "there is no settings file missing.toml"),
+    "a threshold above the size": (
+        ("small.toml", "--set", "committee.threshold=5"),
+        "committee.threshold is 5, more than its 4 members",
+    ),
+    "one URL": (
+        ("small.toml", "--set", 'chain.live_url="http://127.0.0.1:1"'),
+        "give chain.live_url and chain.archive_url, or neither",
+    ),
+}
+
+
+@pytest.mark.parametrize("command", ["demo", "train"])
+@pytest.mark.parametrize("what", REFUSED)
+def test_settings_are_refused_before_anything_is_made(folder: Path, command: str, what: str) -> None:
+    arguments, reason = REFUSED[what]
+    before = sorted(path.name for path in folder.iterdir())
+    outcome = blockful(folder, command, *arguments)
+    assert reason in outcome.error
+    assert outcome.status == 2
+    assert outcome.out == ""
+    assert sorted(path.name for path in folder.iterdir()) == before
+
+
+def test_an_error_with_json_is_one_document(folder: Path) -> None:
+    outcome = blockful(folder, "demo", "small.toml", "--json", "--set", "learning.epochs=0")
+    assert outcome.status == 2
+    assert outcome.document["error"]["kind"] == "SettingsError"
+    assert "learning.epochs" in outcome.document["error"]["message"]
+    assert outcome.err == ""
+
+
+def test_a_demo_into_a_folder_that_exists_leaves_it_alone(folder: Path) -> None:
+    (folder / "mine").mkdir()
+    (folder / "mine" / "thesis.txt").write_text("years of work")
+    outcome = blockful(folder, "demo", "small.toml", "--output", "mine")
+    assert "mine exists: choose another folder" in outcome.error
+    assert outcome.status == 1
+    assert [path.name for path in (folder / "mine").iterdir()] == ["thesis.txt"]
+
+
+@pytest.mark.parametrize("command", ["unlearn", "verify", "audit", "graph", "report"])
+def test_a_run_that_is_not_there(folder: Path, command: str) -> None:
+    outcome = blockful(folder, command, "--run", "nowhere")
+    assert "nowhere" in outcome.error
+    assert outcome.status == 1
+    assert not (folder / "nowhere").exists()
+
+
+@pytest.fixture
+def silent_port() -> Iterator[int]:
+    """A port that is taken, by something that is no node."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        yield taken.getsockname()[1]
+
+
+def test_an_occupied_port(folder: Path, silent_port: int) -> None:
+    outcome = blockful(folder, "devnet", "up", "--live-port", str(silent_port))
+    assert f"port {silent_port} is taken by another program" in outcome.error
+    assert outcome.status == 4
+    assert nodes_of(folder) == []
+    assert not (folder / ".blockful").exists()
+
+
+def test_an_occupied_port_of_the_second_chain_stops_the_first(folder: Path, silent_port: int) -> None:
+    outcome = blockful(folder, "devnet", "up", "--archive-port", str(silent_port))
+    assert f"port {silent_port} is taken by another program" in outcome.error
+    assert outcome.status == 4
+    assert nodes_of(folder) == []
+
+
+def test_a_node_that_is_down(folder: Path) -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{probe.getsockname()[1]}"
+    both = ("--set", f'chain.live_url="{url}"', "--set", f'chain.archive_url="{url}"')
+    outcome = blockful(folder, "train", "small.toml", *both)
+    assert f"no node answers at {url}" in outcome.error
+    assert outcome.status == 4
+    assert not (folder / "runs").exists()
+
+
+@pytest.fixture
+def fake_node(tmp_path: Path) -> Path:
+    """A folder with a program `node` of version 16."""
+    folder = tmp_path / "fake"
+    folder.mkdir()
+    script = folder / "node"
+    script.write_text("#!/bin/sh\necho v16.20.2\n")
+    script.chmod(script.stat().st_mode | stat.S_IXUSR)
+    return folder
+
+
+@pytest.mark.parametrize("command", [("demo", "small.toml"), ("train", "small.toml"), ("devnet", "up")])
+def test_a_node_js_that_is_too_old(folder: Path, fake_node: Path, command: tuple[str, ...]) -> None:
+    outcome = blockful(folder, *command, environment={"PATH": f"{fake_node}:{os.environ['PATH']}"})
+    assert "is version v16.20.2, too old: install Node.js 18 or later" in outcome.error
+    assert outcome.status == 4
+    assert not (folder / "runs" / "mine").exists()
+    assert not (folder / ".blockful").exists()
+
+
+def test_no_node_js(folder: Path) -> None:
+    outcome = blockful(folder, "train", "small.toml", environment={"PATH": "/nonexistent"})
+    assert "no program `node` was found on PATH" in outcome.error
+    assert outcome.status == 4
+    assert not (folder / "runs" / "mine").exists()

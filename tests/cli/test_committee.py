@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A member from the command line: made, served, asked, ended; and what is refused on the way."""
+
+from __future__ import annotations
+
+import json
+import signal
+from pathlib import Path
+
+import pytest
+
+from blockful_py.committee import wire
+from blockful_py.committee.service.line import identify
+from blockful_py.crypto.randomness import system_rng
+from blockful_py.errors import MessageError
+from blockful_py.pipeline.federation import Federation
+from blockful_py.pipeline.nodes import Nodes
+from blockful_py.pipeline.settings import Settings
+from tests.cli.commands import begin, blockful, end
+from tests.federations import small
+
+WORDS = {"BLOCKFUL_PASSPHRASE": "correct horse battery staple"}
+
+
+@pytest.fixture(scope="module")
+def member(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A member's folder, with its passphrase in a file beside it."""
+    folder = tmp_path_factory.mktemp("cli")
+    (folder / "words").write_text(WORDS["BLOCKFUL_PASSPHRASE"] + "\n", encoding="utf-8")
+    made = blockful(folder, "committee", "init", "m", "--passphrase-file", "words", "--json")
+    assert made.status == 0, made.err
+    addresses = {made.document[name] for name in ("address", "account")}
+    assert [len(bytes.fromhex(each[2:])) for each in addresses] == [20, 20]
+    return folder / "m"
+
+
+def test_a_member_is_made_once_and_shows_no_secret(member: Path) -> None:
+    again = blockful(member.parent, "committee", "init", "m", environment=WORDS)
+    assert again.status == 6
+    assert "exists already" in again.error
+    assert member.stat().st_mode & 0o077 == 0
+    assert (member / "keystore.json").stat().st_mode & 0o077 == 0
+
+
+def test_a_member_serves_until_it_is_ended(member: Path) -> None:
+    """Before its run exists it listens, and says that it is not ready."""
+    serving = begin(
+        member.parent, "committee", "serve", "m", "--run", "none", "--passphrase-file", "words", "--json"
+    )
+    assert serving.stdout is not None
+    said = json.loads(serving.stdout.readline())
+    pen = wire.Pen(1, wire.domain(1337, bytes(20)), system_rng)
+    with pytest.raises(MessageError, match="not ready: there is no run in none"):
+        identify(said["url"], pen, 30)
+    taken = blockful(member.parent, "committee", "serve", "m", "--run", "none", "--passphrase-file", "words")
+    assert taken.status == 6
+    assert "in use" in taken.error
+    ended = end(serving, signal.SIGTERM)
+    assert ended.status == 0
+    assert ended.err == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words", "status", "reason"),
+    [
+        (["--host", "0.0.0.0"], WORDS, 2, "not of the loopback interface"),  # noqa: S104
+        (["--live-url", "http://127.0.0.1:1"], WORDS, 2, "or neither"),
+        (["--leader", "0x12"], WORDS, 2, "is not an address"),
+        ([], {"BLOCKFUL_PASSPHRASE": "not the passphrase"}, 6, "passphrase"),
+    ],
+)
+def test_what_cannot_be_served_is_named(
+    member: Path, arguments: list[str], words: dict[str, str], status: int, reason: str
+) -> None:
+    refused = blockful(
+        member.parent, "committee", "serve", "m", "--run", "none", *arguments, environment=words
+    )
+    assert refused.status == status
+    assert reason in refused.error
+
+
+def test_there_is_no_member_to_serve(tmp_path: Path) -> None:
+    refused = blockful(tmp_path, "committee", "serve", "m", "--run", "none", environment=WORDS)
+    assert "blockful committee init m" in refused.error
+
+
+def test_an_appointed_committee_has_no_processes(chains: Nodes, tmp_path: Path) -> None:
+    urls = {"live_url": chains.live.url, "archive_url": chains.archive.url}
+    settings: Settings = small(chain=urls)
+    Federation.create(settings, tmp_path / "run").close()
+    for command in ("status", "keygen"):
+        refused = blockful(tmp_path, "committee", command, "--run", "run")
+        assert refused.status == 2
+        assert "is appointed" in refused.error
+
+
+def test_services_without_members_are_settings_that_do_not_fit(tmp_path: Path) -> None:
+    refused = blockful(tmp_path, "train", "--set", "committee.roster=services")
+    assert refused.status == 2
+    assert "committee.members lists 0 URLs, 4 different are expected" in refused.error

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A session on two chains that outlive the commands, with power cuts in the middle."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from blockful_py.chain.node import Node, connect
+from blockful_py.chain.persistent import DevnetState, status
+from blockful_py.pipeline.run import RunDirectory
+from tests.cli.commands import Outcome, begin, blockful, end, nodes_of
+from tests.federations import AFFECTED, GRAPH, TOML, UNTOUCHED
+
+RUN = ("--run", "runs/mine")
+
+
+@dataclass(frozen=True)
+class Session:
+    folder: Path
+
+    def run(self, *arguments: str) -> Outcome:
+        return blockful(self.folder, *arguments)
+
+    def states(self) -> dict[int, DevnetState]:
+        return {state.chain_id: state for state in status(self.folder / ".blockful" / "devnet")}
+
+    def kill_when(self, chain_id: int, blocks: int, *arguments: str) -> Outcome:
+        """Kills a command as soon as the node of a chain has `blocks` more blocks than before."""
+        node: Node = connect(self.states()[chain_id].url)
+        wanted = node.block_number() + blocks
+        process = begin(self.folder, *arguments)
+        while node.block_number() < wanted:
+            assert process.poll() is None, process.communicate()
+        outcome = end(process, signal.SIGKILL)
+        node.close()
+        assert outcome.status == -signal.SIGKILL
+        return outcome
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
+    """Two chains, and a run on them whose training and unlearning were each killed and repeated."""
+    folder = tmp_path_factory.mktemp("session")
+    (folder / "small.toml").write_text(TOML)
+    session = Session(folder)
+    up = session.run("devnet", "up", "--json")
+    assert up.status == 0, up.err
+    assert [entry["chain"] for entry in up.document] == [1337, 1338]
+    try:
+        yield session
+    finally:
+        down = session.run("devnet", "down", "--json")
+        assert down.document == {"stopped": [1337, 1338]}
+        assert nodes_of(folder) == []
+
+
+def test_a_session(session: Session) -> None:
+    """In the order of a user's day; each step needs the one before."""
+    shown = session.run("devnet", "status", "--json")
+    assert [entry["running"] for entry in shown.document] == [True, True]
+    again = session.run("devnet", "up", "--json")
+    assert [entry["pid"] for entry in again.document] == [entry["pid"] for entry in shown.document]
+
+    deployed = session.run("deploy", "small.toml", *RUN, "--json")
+    assert deployed.status == 0, deployed.err
+    assert {c["chain"] for c in deployed.document["contracts"].values()} == {1337, 1338}
+    twice = session.run("deploy", "small.toml", *RUN)
+    assert "holds a run already" in twice.error
+    assert twice.status == 1
+
+    session.kill_when(1337, 2, "train", *RUN)
+    foreign = session.run("train", "small.toml", *RUN)
+    assert "has settings of its own" in foreign.error
+    trained = session.run("train", *RUN, "--json")
+    assert trained.status == 0, trained.err
+    models = trained.document["models"]
+    assert models.keys() == GRAPH.keys()
+    assert session.run("train", *RUN, "--json").document["models"] == models
+    assert session.run("verify", *RUN, "--json").document == {"checked": len(GRAPH), "failed": []}
+
+    _refused_requests(session)
+
+    session.kill_when(1338, 1, "unlearn", *RUN)
+    unlearned = session.run("unlearn", *RUN, "--json")
+    assert unlearned.status == 0, unlearned.err
+    by_name = {model["name"]: model for model in unlearned.document["models"]}
+    assert {name for name in by_name if by_name[name]["affected"]} == set(AFFECTED)
+    assert {by_name[name]["parallel"]["version"] for name in AFFECTED} == {1}
+    assert all(by_name[name]["parallel"] is None for name in UNTOUCHED)
+
+    verified = session.run("verify", *RUN, "--json")
+    assert verified.document == {"checked": len(GRAPH), "failed": []}
+    one = session.run("verify", *RUN, "s", "x")
+    assert one.out.splitlines()[-1] == "2 models checked, 0 failed"
+
+    audited = session.run("audit", *RUN, "--model", "x", "--json")
+    assert audited.document["problems"] == []
+    reasons = [(r["version"], r["reason"], r["readable"]) for r in audited.document["records"]]
+    assert reasons == [(0, "published", True), (0, "superseded", True)]
+    nobody = session.run("audit", *RUN, "--model", "nobody")
+    assert "there is no model 'nobody'" in nobody.error
+    assert nobody.status == 2
+
+    graph = session.run("graph", *RUN, "--json").document
+    assert {name: tuple(entry["references"]) for name, entry in graph["models"].items()} == GRAPH
+    assert {name: entry["version"] for name, entry in graph["models"].items()} == {
+        **dict.fromkeys(UNTOUCHED, 0),
+        **dict.fromkeys(AFFECTED, 1),
+    }
+    assert "start" in session.run("graph", *RUN, "--start", "a").out
+
+    report = session.run("report", *RUN, "--json")
+    assert report.document == unlearned.document
+    assert "report" in session.run("report", *RUN).out
+
+    _a_truncated_model(session)
+
+
+def _refused_requests(session: Session) -> None:
+    """Each with one clear error, and nothing left behind."""
+    run = session.folder / "runs" / "mine"
+    files = sorted(path for path in run.rglob("*"))
+    for arguments, reason, code in (
+        (("--start", "nobody"), "there is no model 'nobody'", 2),
+        (("--class", "11"), "11", 2),
+        (("--class", "-1"), "-1", 2),
+        (tuple(word for c in range(10) for word in ("--class", str(c))), "class", 2),
+        (("--start", "s", "--start", "s"), "s", 2),
+        (("--method", "wish"), "wish", 2),
+    ):
+        outcome = session.run("unlearn", *RUN, *arguments)
+        assert reason in outcome.error, arguments
+        assert outcome.status == code, arguments
+        assert sorted(path for path in run.rglob("*")) == files, arguments
+    as_json = session.run("unlearn", *RUN, "--start", "nobody", "--json")
+    assert as_json.document["error"]["kind"] == "UnknownModelError"
+
+
+def _a_truncated_model(session: Session) -> None:
+    """Verification names it; unlearning from it stops with one error and leaves nothing behind."""
+    graph = session.run("graph", *RUN, "--json").document
+    run = RunDirectory.open(session.folder / "runs" / "mine")
+    largest = sorted(run.live_store.glob("blocks/*/*"), key=lambda path: path.stat().st_size)[-1]
+    content = largest.read_bytes()
+    largest.write_bytes(content[:1000])
+    try:
+        verified = session.run("verify", *RUN, "--json")
+        assert verified.status == 3
+        (failed,) = verified.document["failed"]
+        assert failed["check"] == "content"
+        stopped = session.run("unlearn", *RUN, "--start", "a", "--start", "b")
+        assert stopped.status == 5
+        assert largest.name in stopped.error
+        assert not (run.path / "request.json").exists()
+    finally:
+        largest.write_bytes(content)
+    assert session.run("verify", *RUN, "--json").status == 0
+    assert session.run("graph", *RUN, "--json").document == graph
+
+
+def test_a_chain_that_was_started_with_another_id(session: Session) -> None:
+    url = session.states()[1338].url
+    both = ("--set", f'chain.live_url="{url}"', "--set", f'chain.archive_url="{url}"')
+    outcome = session.run("train", "small.toml", "--run", "runs/other", *both)
+    assert "is on chain 1338, chain 1337 was expected" in outcome.error
+    assert outcome.status == 4
+    assert not (session.folder / "runs" / "other").exists()
+
+
+def test_a_chain_that_is_no_development_chain(session: Session) -> None:
+    ids = ("--set", "chain.live_chain_id=1", "--set", "chain.archive_chain_id=2")
+    outcome = session.run("train", "small.toml", "--run", "runs/other", *ids)
+    assert "chain 1 is not a development chain" in outcome.error
+    assert outcome.status == 2
+    assert not (session.folder / "runs" / "other").exists()
+
+
+def test_run_json_says_where_the_chains_are(session: Session) -> None:
+    document = json.loads((session.folder / "runs" / "mine" / "run.json").read_text())
+    states = session.states()
+    assert document["chains"]["live_url"] == states[1337].url
+    assert document["chains"]["archive_url"] == states[1338].url
