@@ -1,0 +1,280 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Gas of the contracts on a Ganache of its own (shanghai): measured from receipts, beside goals and floors.
+
+Gas does not depend on the machine; openings are random, so a model's share varies by a few units of gas.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from web3 import HTTPProvider, Web3
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from blockful_py.chain import live_slots
+from blockful_py.chain.artifacts import load_artifact
+from blockful_py.chain.interface import interface_of
+from blockful_py.crypto import chameleon, curve
+from blockful_py.crypto.eip712 import Domain
+from blockful_py.crypto.keccak import selector
+from blockful_py.crypto.randomness import SeededRng
+from scripts.toolchain.solc import compile_files
+from tests.contracts.node import ganache
+from tests.contracts.scene import (
+    ACTION,
+    APPEND_BLOCK,
+    APPEND_RECORDS,
+    HEADER_UPDATE,
+    OPENING,
+    REDACT,
+    UPDATE,
+    Decider,
+    LiveScene,
+    Panel,
+    block_digest,
+    digest,
+    records_digest,
+    redaction_digest,
+)
+
+BLOCK, BATCH = 50, 100
+KNOWN_UPDATE = f"({UPDATE},{OPENING})"
+REDACT_KNOWN = selector(f"redactKnown({KNOWN_UPDATE}[],{HEADER_UPDATE}[],{ACTION})")
+GOALS = {"verification": 3_800, "redaction": 35_000, "publication": 150_000}
+COLD_READ, COLD_WRITE, NEW_SLOT, ECRECOVER, WORD, BYTE = 2_100, 5_000, 22_100, 3_000, 512, 16
+"""EIP-2929 and EIP-2200; a calldata word and byte without zeros (EIP-2028)."""
+
+
+class Bench:
+    """One deployment, and what is sent to it."""
+
+    def __init__(self, url: str, members: int = 4) -> None:
+        self.w3 = Web3(HTTPProvider(url, request_kwargs={"timeout": 120}))
+        self.account = self.w3.eth.accounts[0]
+        self.panel = Panel.seeded(members, "bench")
+        self.committee = self.deploy(load("AppointedCommittee"), self.account)
+        self.send(self.committee.functions.appoint(self.panel.roster()))
+        domain = Domain(self.w3.eth.chain_id, bytes.fromhex(self.committee.address[2:]))
+        self.decider = Decider(self.panel, domain, chain_id=domain.chain_id)
+
+    def deploy(self, artifact: dict[str, Any], *arguments: Any) -> Any:
+        contract = self.w3.eth.contract(abi=artifact["abi"], bytecode=artifact["bytecode"])
+        hashed = contract.constructor(*arguments).transact({"from": self.account, "gas": 10_000_000})
+        receipt = self.w3.eth.wait_for_transaction_receipt(hashed)
+        return self.w3.eth.contract(address=receipt["contractAddress"], abi=artifact["abi"])
+
+    def send(self, call: Any, access: list[Any] | None = None) -> int:
+        """Gas of one transaction; it must succeed."""
+        options: dict[str, Any] = {"from": self.account, "gas": 29_900_000}
+        if access is not None:
+            price = self.w3.eth.gas_price
+            options |= {"accessList": access, "maxFeePerGas": 2 * price, "maxPriorityFeePerGas": 0}
+        receipt = self.w3.eth.wait_for_transaction_receipt(call.transact(options))
+        if receipt["status"] != 1:
+            raise RuntimeError(f"{call.fn_name} was reverted")
+        return int(receipt["gasUsed"])
+
+    def publish(self, live: Any, scene: LiveScene, references: int, *, listed: bool = False) -> int:
+        """Gas of a block of BLOCK models that each refer to `references` models of the block before.
+
+        `listed` declares the slots (EIP-2930).
+        """
+        height = len(scene.blocks)
+        models = [
+            sorted(height << 32 | (index + 7 * k) % BLOCK for k in range(references))
+            for index in range(BLOCK)
+        ]
+        block = scene.block(models)
+        action = self.decider.action(live.address, APPEND_BLOCK, block_digest(block))
+        call = live.functions.append(block, action)
+        return self.send(call, access_list(live, call) if listed else None)
+
+    def redact(self, live: Any, scene: LiveScene, positions: list[int], *, listed: bool = False) -> int:
+        """Gas of one redaction of `positions`; `listed` declares the slots (EIP-2930)."""
+        updates, headers = scene.redaction(positions)
+        action = self.decider.action(live.address, REDACT, redaction_digest(updates, headers))
+        call = live.functions.redact(updates, headers, action)
+        gas = self.send(call, access_list(live, call) if listed else None)
+        scene.settle(updates, headers)
+        return gas
+
+    def redact_known(self, live: Any, scene: LiveScene, positions: list[int], known: dict[int, Any]) -> int:
+        """The same for the variant that stores digests: `known` are the openings in force."""
+        updates, headers = scene.redaction(positions)
+        shown = [(update, known[update[0]]) for update in updates]
+        content = digest([f"{KNOWN_UPDATE}[]", f"{HEADER_UPDATE}[]"], [shown, headers])
+        action = self.decider.action(live.address, REDACT_KNOWN, content)
+        gas = self.send(live.functions.redactKnown(shown, headers, action))
+        scene.settle(updates, headers)
+        known.update({update[0]: update[4] for update in updates})
+        return gas
+
+
+def load(name: str) -> dict[str, Any]:
+    artifact = load_artifact(name)
+    return {"abi": list(artifact.abi), "bytecode": artifact.bytecode}
+
+
+def access_list(live: Any, call: Any) -> list[Any]:
+    """The slots that `blockful_py` declares with a call (EIP-2930)."""
+    data = bytes.fromhex(call.build_transaction({"gas": 1, "gasPrice": 0})["data"][2:])
+    slots = live_slots.touched(interface_of("LiveChain"), data, live.functions.height().call())
+    keys = [f"0x{slot:064x}" for slot in slots]
+    return [{"address": live.address, "storageKeys": keys}]
+
+
+def verification(bench: Bench, samples: int) -> dict[str, float]:
+    """Gas of ChameleonHash.verify alone, over `samples` random openings."""
+    harness = bench.deploy(compile_files("tests/contracts/solidity/Harness.sol")["Harness"])
+    rng, spent = SeededRng(b"bench verification"), []
+    _, key = chameleon.keygen(rng)
+    for _ in range(samples):
+        label, message = rng(32), rng(32)
+        h, opening = chameleon.hash_message(key, label, message, rng)
+        case = (curve.key_id(key), label, message, h, opening.px, opening.s)
+        spent.append(harness.functions.gasOfVerify(case).call())
+    return {"max": max(spent), "min": min(spent), "n": samples}
+
+
+def readable(bench: Bench) -> dict[str, Any]:
+    """LiveChain: publication by number of references, redaction by size of the batch."""
+    live = bench.deploy(load("LiveChain"), bench.committee.address)
+    scene = LiveScene(live.address, bench.panel, bench.decider.chain_id)
+    bench.publish(live, scene, 0)
+    publication = {str(n): bench.publish(live, scene, n) / BLOCK for n in (0, 1, 2, 3, 4)}
+    declared = {str(n): bench.publish(live, scene, n, listed=True) / BLOCK for n in (0, 1, 2, 3, 4)}
+    places = [height << 32 | index for height in (4, 5) for index in range(BLOCK)]
+    redaction = {str(n): bench.redact(live, scene, places[:n]) / n for n in (1, 10, BATCH)}
+    again = bench.redact(live, scene, places) / BATCH
+    listed = bench.redact(live, scene, places, listed=True) / BATCH
+    return {
+        "publication_by_references": publication,
+        "publication_with_access_list": declared,
+        "redaction_by_batch": redaction,
+        "redaction_repeated": again,
+        "redaction_with_access_list": listed,
+    }
+
+
+def digests(bench: Bench) -> dict[str, float]:
+    """The variant of benchmarks/contracts/LiveChainDigest.sol, models with two references."""
+    artifact = compile_files("benchmarks/contracts/LiveChainDigest.sol")["LiveChainDigest"]
+    live = bench.deploy(artifact, bench.committee.address)
+    scene = LiveScene(live.address, bench.panel, bench.decider.chain_id)
+    bench.publish(live, scene, 0)
+    publication = [bench.publish(live, scene, 2) / BLOCK for _ in range(2)][-1]
+    known = {
+        event["args"]["position"]: (event["args"]["px"], event["args"]["s"])
+        for event in live.events.Published().get_logs(from_block=0)
+    }
+    places = [height << 32 | index for height in (2, 3) for index in range(BLOCK)]
+    return {"publication": publication, "redaction": bench.redact_known(live, scene, places, known) / BATCH}
+
+
+def certificate(bench: Bench, members: int, votes: int) -> int:
+    """Gas of requireQuorum, without the transaction's own 21,000 and its calldata."""
+    panel = Panel.seeded(members, "certificate")
+    committee = bench.deploy(load("AppointedCommittee"), bench.account)
+    bench.send(committee.functions.appoint(panel.roster()))
+    domain = replace(bench.decider.domain, contract=bytes.fromhex(committee.address[2:]))
+    value = panel.certificate(domain, 1, b"\1" * 32, b"\2" * 32, range(votes))
+    call = committee.functions.requireQuorum(value)
+    data = bytes.fromhex(call.build_transaction({"gas": 1, "gasPrice": 0})["data"][2:])
+    intrinsic = 21_000 + sum(16 if byte else 4 for byte in data)
+    return int(call.estimate_gas({"from": bench.account})) - intrinsic
+
+
+def archive(bench: Bench) -> dict[str, float]:
+    """Gas a record, by records in one transaction."""
+    registry = bench.deploy(load("ArchiveRegistry"), bench.committee.address)
+    found, rng = {}, SeededRng(b"bench archive")
+    for count in (1, 1, 10, BATCH):
+        head = bytes(registry.functions.head().call())
+        records = [(1 << 32 | index, 0, 0, 0x55, rng(32)) for index in range(count)]
+        content = records_digest(head, 1_700_000_000, records)
+        action = bench.decider.action(registry.address, APPEND_RECORDS, content)
+        found[str(count)] = (
+            bench.send(registry.functions.append(head, 1_700_000_000, records, action)) / count
+        )
+    return found
+
+
+def floors() -> dict[str, int]:
+    """Least gas a model for what is stored: reads, writes, one ecrecover, and the words that change.
+
+    Readable: ch is read; uri, px, s and version are written.  Digest: one slot holds it all.
+    """
+    changed = 3 * WORD + 8 * BYTE
+    return {
+        "redaction_readable": COLD_READ + 4 * COLD_WRITE + ECRECOVER + changed,
+        "redaction_digest": COLD_READ + COLD_WRITE + ECRECOVER + changed,
+        "publication_readable": 6 * NEW_SLOT + ECRECOVER + 4 * WORD + 20 * BYTE,
+        "publication_digest": 2 * NEW_SLOT + ECRECOVER + 4 * WORD + 20 * BYTE,
+    }
+
+
+def measure(samples: int) -> dict[str, Any]:
+    with ganache() as url:
+        bench = Bench(url)
+        return {
+            "goals": GOALS,
+            "verification": verification(bench, samples),
+            "readable": readable(bench),
+            "digest": digests(bench),
+            "certificate_by_votes": {
+                "3 of 4": certificate(bench, 4, 3),
+                "10 of 15": certificate(bench, 15, 10),
+                "15 of 21": certificate(bench, 21, 15),
+            },
+            "archive_by_records": archive(bench),
+            "floors": floors(),
+        }
+
+
+def show(result: dict[str, Any]) -> None:
+    live = result["readable"]
+    rows = [
+        ("chameleon verification", result["verification"]["max"], GOALS["verification"]),
+        (f"redaction a model, batch of {BATCH}", live["redaction_by_batch"][str(BATCH)], GOALS["redaction"]),
+        ("  the same, slots declared (EIP-2930)", live["redaction_with_access_list"], GOALS["redaction"]),
+        ("  the same, digests stored", result["digest"]["redaction"], None),
+        *(
+            (f"publication a model, {n} references", gas, GOALS["publication"])
+            for n, gas in live["publication_by_references"].items()
+        ),
+        *(
+            (f"  {n} references, slots declared", gas, GOALS["publication"])
+            for n, gas in live["publication_with_access_list"].items()
+        ),
+        ("  2 references, digests stored", result["digest"]["publication"], None),
+        *(
+            (f"certificate, {votes} votes", gas, None)
+            for votes, gas in result["certificate_by_votes"].items()
+        ),
+        *((f"archive a record, batch of {n}", gas, None) for n, gas in result["archive_by_records"].items()),
+        *((f"floor: {name.replace('_', ', ')}", gas, None) for name, gas in result["floors"].items()),
+    ]
+    print(f"{'gas':42} {'measured':>10} {'goal':>10}")
+    for name, gas, goal in rows:
+        print(f"{name:42} {gas:>10,.0f} {f'{goal:,}' if goal else '':>10}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--samples", type=int, default=100, help="openings verified (100)")
+    parser.add_argument("--output", type=Path, default=Path("build/benchmarks/gas.json"))
+    options = parser.parse_args()
+    result = measure(options.samples)
+    show(result)
+    options.output.parent.mkdir(parents=True, exist_ok=True)
+    options.output.write_text(json.dumps(result, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

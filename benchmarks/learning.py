@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Training of 14 users together against a plain loop over them, and the digits demo's federation both ways.
+
+Both sides run in turn, repeat by repeat, so that whatever else the machine does falls on both alike.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+from dataclasses import dataclass, replace
+from math import sqrt
+from pathlib import Path
+from statistics import mean, median, stdev
+from time import perf_counter, process_time
+from typing import Any
+
+import torch
+
+from blockful_py.learning.data import Samples
+from blockful_py.learning.datasets import load_dataset
+from blockful_py.learning.evaluation import accuracies
+from blockful_py.learning.federation import FederationSettings, train_federation
+from blockful_py.learning.models import Architecture
+from blockful_py.learning.partitions import Division, partition
+from blockful_py.learning.streams import generator
+from blockful_py.learning.together import Job, is_stacked, train_together
+from blockful_py.learning.training import TrainingSettings
+
+CPU = torch.device("cpu")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A network, and what each of its users has and does."""
+
+    model: str
+    shape: tuple[int, ...]
+    users: int
+    samples: int
+    batch: int
+    epochs: int
+    vocabulary: int | None = None
+
+
+CASES = (
+    Case("cnn", (1, 8, 8), 14, 82, 32, 4),
+    Case("cnn", (1, 16, 16), 14, 82, 32, 2),
+    Case("cnn", (3, 32, 32), 14, 82, 32, 1),
+    Case("gcnn", (32,), 4, 32, 16, 1, 500),
+    Case("alexnet", (3, 32, 32), 4, 32, 16, 1),
+    Case("resnet18", (3, 8, 8), 4, 8, 8, 1),
+    Case("mobilenet_v2", (3, 8, 8), 4, 8, 8, 1),
+)
+
+
+def jobs(case: Case, architecture: Architecture, mode: str) -> list[Job]:
+    """Random samples of nearly the same number for each user."""
+    settings = TrainingSettings(epochs=case.epochs, batch=case.batch, rate=0.01, together=mode)
+    listed = []
+    for user in range(case.users):
+        drawn = generator(0, "bench", user)
+        count = case.samples - user % 6 if case.samples > 60 else case.samples
+        shape = (count, *case.shape)
+        x = (
+            torch.randn(shape, generator=drawn)
+            if case.vocabulary is None
+            else torch.randint(1, case.vocabulary, shape, generator=drawn)
+        )
+        y = torch.randint(0, 10, (count,), generator=drawn)
+        weights = architecture.initial(generator(0, user))
+        listed.append(Job(weights, Samples(x, y), settings, generator(1, user)))
+    return listed
+
+
+def compare(case: Case, repeat: int) -> dict[str, Any]:
+    """Seconds of both, and the loop's over the others', in wall and in processor time."""
+    architecture = Architecture(case.model, case.shape, 10, case.vocabulary)
+    seconds: dict[str, list[tuple[float, float]]] = {"loop": [], "auto": []}
+    for turn in range(repeat + 1):
+        for mode in ("loop", "auto") if turn % 2 else ("auto", "loop"):
+            given = jobs(case, architecture, mode)
+            began = (perf_counter(), process_time())
+            train_together(architecture, given)
+            seconds[mode].append((perf_counter() - began[0], process_time() - began[1]))
+    loop, auto = (each[1:] for each in seconds.values())
+    return {
+        "model": case.model,
+        "shape": case.shape,
+        "users": case.users,
+        "stacked": is_stacked(architecture, TrainingSettings(), CPU),
+        "loop_seconds": median(wall for wall, _ in loop),
+        "auto_seconds": median(wall for wall, _ in auto),
+        "ratio": median(a[0] / b[0] for a, b in zip(loop, auto, strict=True)),
+        "ratio_processor": median(a[1] / b[1] for a, b in zip(loop, auto, strict=True)),
+        "n": repeat,
+    }
+
+
+def digits(seeds: int) -> dict[str, Any]:
+    """The demo's federation (paper14, few hold, 20 epochs): time and accuracy on the test images."""
+    result: dict[str, dict[str, list[float]]] = {
+        mode: {"seconds": [], "processor": [], "accuracy": []} for mode in ("loop", "auto")
+    }
+    for seed in range(seeds):
+        data = load_dataset("digits", seed, CPU)
+        users = partition("few_hold", data, Division(14, (5, 7), (3,)), seed)
+        settings = FederationSettings(Architecture.of("cnn", data), seed=seed)
+        for mode in ("loop", "auto") if seed % 2 else ("auto", "loop"):
+            own = replace(settings, training=replace(settings.training, together=mode))
+            began = (perf_counter(), process_time())
+            models = {model.name: model.weights for wave in train_federation(own, users) for model in wave}
+            result[mode]["seconds"].append(perf_counter() - began[0])
+            result[mode]["processor"].append(process_time() - began[1])
+            result[mode]["accuracy"].append(mean(accuracies(own.architecture, models, data.test).values()))
+    differences = [b - a for a, b in zip(result["loop"]["accuracy"], result["auto"]["accuracy"], strict=True)]
+    means = {mode: {key: mean(each) for key, each in rows.items()} for mode, rows in result.items()}
+    error = stdev(differences) / sqrt(seeds)
+    return {**means, "gain": mean(differences), "standard_error": error, "n": seeds}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repeat", type=int, default=7)
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--output", type=Path, help="write the result as JSON")
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    rows = []
+    print(f"{'':<22}{'users':>6}{'chosen':>9}{'loop s':>9}{'auto s':>9}{'ratio':>7}{'processor':>11}{'n':>4}")
+    for case in CASES:
+        row = compare(case, options.repeat)
+        rows.append(row)
+        print(
+            f"{case.model + ' ' + 'x'.join(map(str, case.shape)):<22}{case.users:>6}"
+            f"{'stacked' if row['stacked'] else 'loop':>9}"
+            f"{row['loop_seconds']:>9.3f}{row['auto_seconds']:>9.3f}"
+            f"{row['ratio']:>7.2f}{row['ratio_processor']:>11.2f}{row['n']:>4}",
+            flush=True,
+        )
+    demo = digits(options.seeds)
+    for mode in ("loop", "auto"):
+        each = demo[mode]
+        print(
+            f"digits, paper14, {mode}: {each['seconds']:.2f} s, {each['processor']:.2f} s of the processor, "
+            f"accuracy {100 * each['accuracy']:.2f} % (means of {demo['n']} seeds)"
+        )
+    print(f"difference {100 * demo['gain']:+.2f} points, standard error {100 * demo['standard_error']:.2f}")
+    if options.output:
+        machine = {
+            "platform": platform.platform(),
+            "cores": os.cpu_count(),
+            "threads": options.threads,
+            "python": platform.python_version(),
+            "torch": torch.__version__,
+        }
+        result = {"machine": machine, "rows": rows, "digits": demo}
+        options.output.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Passing changes against copying the same weights: the kernel, whole models, one model from store to store.
+
+GB/s counts the weights read and written, 8 bytes a number; the changes that are read too come on top.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import os
+import platform
+import resource
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+
+import numpy as np
+import torch
+
+from blockful_py.graph import InheritanceGraph, path_weights
+from blockful_py.storage.store import ContentStore
+from blockful_py.unlearning.propagation import BLOCK, Term, pass_block, propagate
+from blockful_py.unlearning.streaming import StoredVector, pass_stream
+
+STARTS = (1, 2, 4)
+CASES = tuple((where, starts) for where in ("kernel", "models") for starts in STARTS)
+
+
+class Pieces(io.RawIOBase):
+    """An iterator of bytes as a stream."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces, self._rest = pieces, b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:
+        self._rest = self._rest or next(self._pieces, b"")
+        count = min(len(buffer), len(self._rest))
+        buffer[:count], self._rest = self._rest[:count], self._rest[count:]
+        return count
+
+
+def kernel(size: int, starts: int) -> tuple[Callable[[], object], Callable[[], object], int]:
+    """A copy, and the changes of `starts` added, from one array that exists to another."""
+    rng = np.random.default_rng(0)
+    old, new = rng.random(size, dtype=np.float32), np.zeros(size, dtype=np.float32)
+    terms: list[Term] = [(np.float32(0.3), rng.random(BLOCK, dtype=np.float32)) for _ in range(starts)]
+
+    def passed() -> None:
+        for first in range(0, size, BLOCK):
+            pass_block(old[first : first + BLOCK], terms, new[first : first + BLOCK])
+
+    return (lambda: np.copyto(new, old)), passed, 8 * size
+
+
+def models(size: int, starts: int) -> tuple[Callable[[], object], Callable[[], object], int]:
+    """Four descendants of four tensors each, cloned and propagated: both into new memory."""
+    names = [f"s{k}" for k in range(starts)]
+    references = {name: [] for name in names} | {f"y{i}": names for i in range(4)}
+    paths = path_weights(InheritanceGraph.from_references(references), names)
+    drawn = torch.Generator().manual_seed(0)
+    old = {
+        name: {f"w{i}": torch.randn(size // 16, generator=drawn) for i in range(4)}
+        for name in paths.descendants
+    }
+    deltas = {name: torch.randn(size // 4, generator=drawn).numpy() for name in names}
+
+    def copied() -> object:
+        return {name: {key: tensor.clone() for key, tensor in model.items()} for name, model in old.items()}
+
+    return copied, (lambda: propagate(old, paths, deltas, 1.0, 0.0)), 8 * size
+
+
+def compare(where: str, size: int, starts: int, repeat: int) -> dict[str, object]:
+    """Median of `repeat` interleaved runs of both."""
+    copy, passed, moved = (kernel if where == "kernel" else models)(size, starts)
+    seconds: tuple[list[float], list[float]] = ([], [])
+    for _ in range(repeat + 1):
+        for each, run in zip(seconds, (copy, passed), strict=True):
+            began = perf_counter()
+            run()
+            each.append(perf_counter() - began)
+    copies, passes = (each[1:] for each in seconds)
+    return {
+        "where": where,
+        "starts": starts,
+        "copy_gb_s": moved / median(copies) / 1e9,
+        "pass_gb_s": moved / median(passes) / 1e9,
+        "share": median(c / p for c, p in zip(copies, passes, strict=True)),
+        "n": repeat,
+    }
+
+
+def stream(size: int) -> None:
+    """In a process of its own: pass one change to a model of `size` numbers, from store to store."""
+    with tempfile.TemporaryDirectory() as folder:
+        store = ContentStore(Path(folder) / "store")
+        header = json.dumps({"w": {"dtype": "F32", "shape": [size], "data_offsets": [0, 4 * size]}}).encode()
+        block = np.random.default_rng(0).random(BLOCK, dtype=np.float32)
+
+        def written() -> Iterator[bytes]:
+            yield len(header).to_bytes(8, "little") + header
+            with (Path(folder) / "delta").open("wb") as file:
+                for first in range(0, size, BLOCK):
+                    some = block[: size - first].tobytes()
+                    file.write(some)
+                    yield some
+
+        uri = store.add_stream(Pieces(written()))
+        terms = [(np.float32(0.5), StoredVector(Path(folder) / "delta"))]
+        began = perf_counter()
+        store.add_stream(Pieces(pass_stream(store.stream(uri), terms)))
+        seconds = perf_counter() - began
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    print(json.dumps({"mb": 4 * size / 1e6, "seconds": seconds, "peak_mb": peak / 1e3}))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--size", type=int, default=2**24, help="numbers that are passed at once")
+    parser.add_argument("--streamed", type=int, default=2**28, help="numbers of the streamed model")
+    parser.add_argument("--repeat", type=int, default=15)
+    parser.add_argument("--stream-only", action="store_true", help="the streamed model, in this process")
+    parser.add_argument("--output", type=Path, help="write the result as JSON")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    if options.stream_only:
+        stream(options.streamed)
+        return
+    print(f"{'':<8}{'starts':>7}{'copy GB/s':>11}{'pass GB/s':>11}{'share':>7}{'n':>5}")
+    rows = [compare(where, options.size, starts, options.repeat) for where, starts in CASES]
+    for row in rows:
+        print(
+            f"{row['where']:<8}{row['starts']:>7}{row['copy_gb_s']:>11.1f}{row['pass_gb_s']:>11.1f}"
+            f"{row['share']:>7.2f}{row['n']:>5}",
+            flush=True,
+        )
+    command = [sys.executable, __file__, "--stream-only", "--streamed"]
+    streamed = [
+        json.loads(subprocess.run([*command, str(size)], check=True, capture_output=True).stdout)
+        for size in (2**16, options.streamed)
+    ]
+    for each in streamed:
+        print(
+            f"streamed {each['mb']:.0f} MB in {each['seconds']:.1f} s, peak memory {each['peak_mb']:.0f} MB"
+        )
+    if options.output:
+        machine = {
+            "platform": platform.platform(),
+            "cores": os.cpu_count(),
+            "threads": 1,
+            "python": platform.python_version(),
+            "numpy": np.__version__,
+        }
+        result = {"machine": machine, "rows": rows, "streamed": streamed}
+        options.output.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

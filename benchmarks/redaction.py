@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Seconds to redact models through a committee of member processes, by stage, on two Ganache devnets.
+
+    python benchmarks/redaction.py [--models 100] [--members 4] [--repeats 3]
+
+All models inherit from one and are replaced under one certificate (the parallel paradigm).  Each repeat
+makes them forget another class.  The members, the chains and the leader share this machine.
+
+    unlearn   the new weights                      review   every member recomputes them
+    audit     the claims in the new model nodes    rounds   commit, sign, combine: the collisions
+    store     adding, and deleting what was there  votes    every opening verified, the certificate
+    draft     reading the chain                    archive, live   the transactions
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from itertools import pairwise
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+from typing import Any
+from unittest.mock import patch
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from blockful_py.committee.coordinator import Coordinator
+from blockful_py.committee.service.remote import RemoteMember
+from blockful_py.pipeline.federation import Federation
+from blockful_py.pipeline.nodes import Nodes, Place
+from blockful_py.pipeline.settings import ChainSettings, Settings
+from tests.committee.service.processes import members
+
+STAGES = {"approve": "review", "commit": "rounds", "vote_redaction": "votes"}
+"""What certification goes on to when the first member is asked this."""
+
+ORDER = ("unlearn", "audit", "store", "draft", "review", "rounds", "votes", "archive", "live")
+WAVES = 4
+
+
+class Splits:
+    """Seconds of the parts of a certification, by when the leader begins to ask for each."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._stage, self._begun = "", 0.0
+
+    def enter(self, stage: str) -> None:
+        """Ends the stage before and begins this one, unless it has begun."""
+        if stage != self._stage:
+            self.leave()
+            self._stage, self._begun = stage, perf_counter()
+
+    def leave(self) -> None:
+        if self._stage:
+            spent = perf_counter() - self._begun
+            self.seconds[self._stage] = self.seconds.get(self._stage, 0.0) + spent
+        self._stage = ""
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """Splits the certifications of this process."""
+        with ExitStack() as stack:
+            for name in STAGES:
+                stack.enter_context(patch.object(RemoteMember, name, self._noted(name)))
+            ended = self._ended(Coordinator.certify_redaction)
+            stack.enter_context(patch.object(Coordinator, "certify_redaction", ended))
+            yield
+
+    def _noted(self, name: str) -> Callable[..., Any]:
+        ask = getattr(RemoteMember, name)
+
+        def noted(*given: Any) -> Any:
+            self.enter(STAGES[name])
+            return ask(*given)
+
+        return noted
+
+    def _ended(self, certify: Callable[..., Any]) -> Callable[..., Any]:
+        def ended(*given: Any) -> Any:
+            try:
+                return certify(*given)
+            finally:
+                self.leave()
+
+        return ended
+
+
+def graph(models: int) -> dict[str, tuple[str, ...]]:
+    """One model, and the others in waves, each with two references in the wave before."""
+    waves = [["r1"]]
+    rest = [f"r{number}" for number in range(2, models + 1)]
+    size = -(-len(rest) // (WAVES - 1))
+    waves += [rest[begin : begin + size] for begin in range(0, len(rest), size)]
+    found: dict[str, tuple[str, ...]] = {"r1": ()}
+    for before, wave in pairwise(waves):
+        for place, name in enumerate(wave):
+            found[name] = tuple(sorted({before[place % len(before)], before[(place + 1) % len(before)]}))
+    return found
+
+
+def settings(models: int, urls: Sequence[str], classes: tuple[int, ...]) -> Settings:
+    return Settings.parse(
+        {
+            "federation": {
+                "scenario": "scripted",
+                "situation": "all_hold",
+                "users": models,
+                "graph": graph(models),
+            },
+            "learning": {"epochs": 1, "root_factor": 1},
+            "unlearning": {"starts": ("r1",), "classes": classes},
+            "committee": {
+                "roster": "services",
+                "members": tuple(urls),
+                "size": len(urls),
+                "review_seconds": 600,
+                "round_seconds": 120,
+            },
+            "chain": {"packaging_interval": 0},
+        }
+    )
+
+
+def redact(federation: Federation, forget: int) -> dict[str, float]:
+    """Seconds by stage of one request, and of all of it."""
+    splits = Splits()
+    with splits.watching():
+        begun = perf_counter()
+        unlearned = federation.unlearn(classes=(forget,))
+        whole = perf_counter() - begun
+    assert len(unlearned.nodes) == len(federation.settings.federation.names)
+    seconds = dict(unlearned.seconds)
+    certify = seconds.pop("certify")
+    seconds |= {"draft": certify - sum(splits.seconds.values()), **splits.seconds}
+    ordered = {stage: seconds.pop(stage) for stage in ORDER} | seconds
+    return {**ordered, "other": whole - sum(ordered.values()), "in all": whole}
+
+
+def measure(models: int, count: int, repeats: int) -> list[dict[str, float]]:
+    """Seconds by stage of each request."""
+    with tempfile.TemporaryDirectory() as folder:
+        base = Path(folder)
+        with (
+            Nodes(Place.of(ChainSettings(), base / "chains")) as nodes,
+            members(count, base, base / "run", nodes) as processes,
+        ):
+            chosen = settings(models, [member.url for member in processes], (0,))
+            with Federation.create(chosen, base / "run", nodes=nodes) as federation:
+                federation.train()
+                runs = [redact(federation, forget) for forget in range(repeats)]
+                assert federation.verify().passed
+    return runs
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--output", type=Path, help="write the figures to this JSON file")
+    parser.add_argument("--models", type=int, default=100, help="models that are redacted (default 100)")
+    parser.add_argument("--members", type=int, default=4, help="member processes (default 4)")
+    parser.add_argument("--repeats", type=int, default=3, help="requests, at most 10 (default 3; median)")
+    options = parser.parse_args()
+    runs = measure(options.models, options.members, options.repeats)
+    print(f"{options.models} models through {options.members} member processes (s: median, least, most)")
+    for stage in runs[0]:
+        found = [run[stage] for run in runs]
+        print(f"  {stage:10}{median(found):10.2f}{min(found):10.2f}{max(found):10.2f}")
+    if options.output:
+        machine = {"python": platform.python_version(), "cpus": os.cpu_count()}
+        given = {"models": options.models, "members": options.members, "repeats": options.repeats}
+        report = {"machine": machine, **given, "seconds": runs}
+        options.output.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

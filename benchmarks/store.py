@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Storage throughput: sha256 alone, CID only, durable add, verified read; and small files a second.
+
+python benchmarks/store.py [MiB]        (default 256; one run of each)
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import resource
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from blockful_py.storage import ContentStore, file_uri
+
+MIB = 2**20
+SMALL_FILES = 200
+SMALL_SIZE = 56_000  # bytes, about a model of 13,706 float32 weights
+
+
+def seconds(action: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    action()
+    return time.perf_counter() - start
+
+
+def hash_file(path: Path) -> None:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(MIB):
+            digest.update(chunk)
+
+
+def main() -> None:
+    size = int(sys.argv[1]) if len(sys.argv) > 1 else 256
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "file"
+        with path.open("wb") as file:
+            for _ in range(size):
+                file.write(os.urandom(MIB))
+        store = ContentStore(Path(folder) / "store")
+        baseline = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        alone = seconds(lambda: hash_file(path))
+        with path.open("rb") as file:
+            named = seconds(lambda: file_uri(file))
+        with path.open("rb") as file:
+            added = seconds(lambda: store.add_stream(file))
+        (uri,) = store
+        read = seconds(lambda: all(store.stream(uri)))
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        print(f"file of {size} MiB")
+        for what, took in (
+            ("sha256 alone", alone),
+            ("CID", named),
+            ("add, durable", added),
+            ("read, verified", read),
+        ):
+            print(f"  {what:<16}{size / took:8.0f} MiB/s  {alone / took:6.0%} of sha256 alone")
+        print(f"  memory above baseline {(peak - baseline) / 1024:.0f} MiB")
+        models = [os.urandom(SMALL_SIZE) for _ in range(SMALL_FILES)]
+        took = seconds(lambda: [store.add(model) for model in models])
+        uris = [file_uri(model) for model in models]
+        read = seconds(lambda: [store.read(uri) for uri in uris])
+        print(f"{SMALL_FILES} files of {SMALL_SIZE} bytes")
+        print(f"  add, durable    {SMALL_FILES / took:8.0f} files/s")
+        print(f"  read, verified  {SMALL_FILES / read:8.0f} files/s")
+
+
+if __name__ == "__main__":
+    main()

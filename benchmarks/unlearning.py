@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a parallel request takes, with increments made, stored and not needed, against sequential
+retraining: wall time on one core, and sample passes."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+import torch
+
+from blockful_py.learning.datasets import load_dataset
+from blockful_py.learning.federation import FederationSettings, train_federation
+from blockful_py.learning.models import Architecture
+from blockful_py.learning.partitions import Division, partition
+from blockful_py.learning.scenario import ScenarioSettings
+from blockful_py.learning.training import TrainingSettings
+from blockful_py.unlearning.clean_increments import CleanIncrements
+from blockful_py.unlearning.forget import Forget
+from blockful_py.unlearning.gradient_ascent import GradientAscent
+from blockful_py.unlearning.method import Method, Outcome
+from blockful_py.unlearning.retrain import Retrain
+from blockful_py.unlearning.task import UnlearningTask
+
+HOLDERS = (5, 7)
+CLASSES = (3,)
+
+GRAPHS = {
+    "14 users, 28 models": ScenarioSettings("organic", users=14, rounds=2),
+    "20 users, 100 models": ScenarioSettings("organic", users=20, rounds=5),
+}
+
+METHODS: dict[str, Callable[[], Method]] = {
+    "sequential retraining": Retrain,
+    "passing, no increments": GradientAscent,
+    "increments made": CleanIncrements,
+    "increments stored": lambda: CleanIncrements(stored=True),
+}
+
+
+def request(scenario: ScenarioSettings, situation: str, seed: int) -> UnlearningTask:
+    """A trained federation that is to forget a class."""
+    data = load_dataset("digits", seed, torch.device("cpu"))
+    users = partition(situation, data, Division(scenario.users, HOLDERS, CLASSES), seed)
+    settings = FederationSettings(
+        Architecture("cnn", data.input_shape, data.class_count),
+        scenario,
+        TrainingSettings(epochs=10, rate=0.05),
+        seed=seed,
+    )
+    models = [model for wave in train_federation(settings, users) for model in wave]
+    starts = [
+        model.name
+        for model in models
+        if model.user in HOLDERS and (situation == "few_hold" or model.round == 1)
+    ]
+    return UnlearningTask.of(settings, models, users, starts, Forget.of_classes(CLASSES))
+
+
+def measure(task: UnlearningTask, repeats: int) -> dict[str, dict[str, Any]]:
+    """Methods in turn, so that a busy machine slows all alike."""
+    seconds: dict[str, list[float]] = {name: [] for name in METHODS}
+    outcomes: dict[str, Outcome] = {}
+    for _ in range(repeats):
+        for name, method in METHODS.items():
+            began = perf_counter()
+            outcomes[name] = outcome = method().unlearn(task)
+            took = perf_counter() - began
+            # Stored increments were made when the models were published; here they are made on the way.
+            before = outcome.seconds["increments"] if outcome.cost.prepared else 0.0
+            seconds[name].append(took - before)
+    return {
+        name: {"models": len(outcomes[name].weights), "seconds": times, **asdict(outcomes[name].cost)}
+        for name, times in seconds.items()
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--seed", type=int, default=5)
+    parser.add_argument("--output", type=Path, help="write the result as JSON")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    cases = []
+    heads = ("models", "s (median)", "% of seq.", "passes", "% of seq.", "path", "% of seq.", "prepared")
+    print(f"{'':<60}" + "".join(f"{head:>12}" for head in heads))
+    for graph, scenario in GRAPHS.items():
+        for situation in ("few_hold", "all_hold"):
+            found = measure(request(scenario, situation, options.seed), options.repeats)
+            base = found["sequential retraining"]
+            for name, row in found.items():
+                time, whole = median(row["seconds"]), median(base["seconds"])
+                shares = [(row[part], base[part]) for part in ("passes", "critical_path")]
+                cells = "".join(f"{value:>12.0f}{100 * value / of:>12.1f}" for value, of in shares)
+                print(
+                    f"{f'{graph}, {situation}, {name}':<60}{row['models']:>12}"
+                    f"{time:>12.2f}{100 * time / whole:>12.1f}{cells}{row['prepared']:>12.0f}",
+                    flush=True,
+                )
+                cases.append({"graph": graph, "situation": situation, "method": name, **row})
+    if options.output:
+        machine = {
+            "system": platform.system(),
+            "cores": os.cpu_count(),
+            "threads": 1,
+            "python": platform.python_version(),
+            "torch": torch.__version__,
+        }
+        result = {"seed": options.seed, "repeats": options.repeats, "machine": machine, "cases": cases}
+        options.output.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
