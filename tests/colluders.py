@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The committee of a federation outside the federation, and members that look at nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from blockful_py.committee.certified import CertifiedRedaction
+from blockful_py.committee.coordinator import Coordinator
+from blockful_py.committee.member import Member
+from blockful_py.committee.memory import Memory, VolatileMemory
+from blockful_py.committee.proposals import PublicationProposal, RedactionDraft
+from blockful_py.committee.protocols import Reviewer
+from blockful_py.crypto import eip712
+from blockful_py.crypto.threshold.keys import KeyShare
+from blockful_py.engine.journal import Journal
+from blockful_py.pipeline.context import key_shares
+from blockful_py.pipeline.execution import Executor
+from blockful_py.pipeline.federation import Federation
+from blockful_py.pipeline.identities import Identities
+from blockful_py.pipeline.model_node import ModelNode
+from blockful_py.pipeline.progress import Stopwatch
+from blockful_py.pipeline.proposing import Proposer, Replacement
+from blockful_py.pipeline.redaction import redaction_job
+from blockful_py.types import Position
+
+
+class Blind:
+    """A reviewer that accepts everything."""
+
+    def review_publication(self, proposal: PublicationProposal) -> None:
+        pass
+
+    def review_redaction(self, draft: RedactionDraft) -> None:
+        pass
+
+
+@dataclass(frozen=True)
+class Roster:
+    """Everything that the committee of `federation` holds."""
+
+    federation: Federation
+    identities: Identities
+    shares: tuple[KeyShare, ...]
+
+    @classmethod
+    def of(cls, federation: Federation) -> Roster:
+        contracts = federation.contracts
+        chain_ids = (contracts.live.chain_id, contracts.archive.chain_id)
+        identities = Identities(federation.settings.seed, chain_ids)
+        return cls(federation, identities, key_shares(federation.settings, identities))
+
+    def domain(self) -> eip712.Domain:
+        committee = self.federation.contracts.committee
+        return eip712.Domain(committee.chain_id, committee.address)
+
+    def member(
+        self,
+        share: KeyShare,
+        reviewer: Reviewer,
+        kind: type[Member] = Member,
+        memory: Memory | None = None,
+    ) -> Member:
+        contracts = self.federation.contracts
+        return kind(
+            self.identities.voter(share.index),
+            share,
+            contracts.live,
+            contracts.archive,
+            self.domain(),
+            reviewer,
+            self.identities.rng("test", share.index),
+            memory or VolatileMemory(),
+        )
+
+    def members(self, reviewer: Reviewer) -> list[Member]:
+        return [self.member(share, reviewer) for share in self.shares]
+
+    def coordinator(self, members: Sequence[Member]) -> Coordinator:
+        contracts, committee = self.federation.contracts, self.federation.settings.committee
+        return Coordinator(
+            members,
+            self.shares[0].public,
+            committee.quorum,
+            self.domain(),
+            contracts.live,
+            contracts.archive,
+        )
+
+    def proposer(self) -> Proposer:
+        contracts = self.federation.contracts
+        return Proposer(
+            contracts.live,
+            contracts.archive,
+            self.shares[0].group_key,
+            contracts.committee.current_epoch(),
+            self.federation.settings.chain.chunk_models,
+            self.identities.rng("test openings"),
+        )
+
+    def draft(self, nodes: dict[Position, ModelNode]) -> RedactionDraft:
+        """A redaction to `nodes`, whose bytes go into the live store."""
+        store, archive = self.federation.live_store, self.federation.contracts.archive
+        now = archive.records(archive.length() - 1, 1)[0].timestamp
+        replacements = [Replacement(place, store.add(node.to_bytes())) for place, node in nodes.items()]
+        return self.proposer().redaction(replacements, now)
+
+    def execute(self, certified: CertifiedRedaction) -> None:
+        """Writes a redaction to both chains."""
+        contracts = self.federation.contracts
+        journal = Journal(self.federation.run.path / "colluders.json")
+        executor = Executor(journal, contracts.archive, contracts.live, Stopwatch())
+        executor.run(redaction_job(contracts, certified, (), "collusion"))
+        executor.done()
+
+    def collude(self, nodes: dict[Position, ModelNode]) -> None:
+        """All members redact to `nodes` without a look at them."""
+        certified = self.coordinator(self.members(Blind())).certify_redaction(self.draft(nodes))
+        self.execute(certified)

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A small federation for tests: seven users, two starts, four waves; it trains in a moment.
+
+    a    b
+    |\\  /|
+    | z  |
+    s    t        starts
+    |\\   |
+    | x  |        a -> x as well as s -> x
+     \\|  |
+      y -+
+
+Affected by s and t: x and y.  Untouched: a, b and z.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from blockful_py.chain.node import Node
+from blockful_py.pipeline.federation import Federation
+from blockful_py.pipeline.nodes import Nodes
+from blockful_py.pipeline.settings import Settings
+from blockful_py.types import ModelTransaction
+
+GRAPH = {
+    "a": (),
+    "b": (),
+    "s": ("a",),
+    "t": ("b",),
+    "z": ("a", "b"),
+    "x": ("a", "s"),
+    "y": ("t", "x"),
+}
+STARTS = ("s", "t")
+AFFECTED = ("s", "t", "x", "y")
+UNTOUCHED = ("a", "b", "z")
+BLOCKS = 3
+"""Blocks that hold the affected models: s and t share one."""
+
+TOML = """
+[federation]
+scenario = "scripted"
+situation = "all_hold"
+users = 7
+
+[federation.graph]
+a = []
+b = []
+s = ["a"]
+t = ["b"]
+z = ["a", "b"]
+x = ["a", "s"]
+y = ["t", "x"]
+
+[learning]
+epochs = 1
+root_factor = 1
+
+[unlearning]
+starts = ["s", "t"]
+classes = [3]
+
+[committee]
+size = 4
+
+[chain]
+packaging_interval = 0
+"""
+
+
+def small(**sections: dict[str, Any]) -> Settings:
+    """Settings of the small federation; keyword arguments change sections."""
+    document: dict[str, dict[str, Any]] = {
+        "federation": {"scenario": "scripted", "situation": "all_hold", "users": 7, "graph": GRAPH},
+        "learning": {"epochs": 1, "root_factor": 1},
+        "unlearning": {"starts": STARTS, "classes": (3,)},
+        "committee": {"size": 4},
+        "chain": {"packaging_interval": 0},
+    }
+    for section, changes in sections.items():
+        document[section] = {**document[section], **changes}
+    return Settings.parse(document)
+
+
+def trained(settings: Settings, directory: Path, nodes: Nodes) -> Federation:
+    """A federation whose models are all published."""
+    federation = Federation.create(settings, directory, nodes=nodes)
+    federation.train()
+    return federation
+
+
+def transactions(federation: Federation) -> dict[str, ModelTransaction]:
+    """What the live chain holds, by model."""
+    models = federation.catalogue().models
+    found = federation.contracts.live.transactions([placed.position for placed in models.values()])
+    return dict(zip(models, found, strict=True))
+
+
+def weights(federation: Federation) -> dict[str, str]:
+    """CIDs of the weights as they stand, by model."""
+    return {
+        name: placed.node.redaction.weights if placed.node.redaction else placed.node.statement.weights
+        for name, placed in federation.catalogue().models.items()
+    }
+
+
+def versions(federation: Federation) -> dict[str, int]:
+    return {name: placed.version for name, placed in federation.catalogue().models.items()}
+
+
+@contextmanager
+def put_back(*nodes: Node) -> Iterator[None]:
+    """Whatever happens on the chains of `nodes` is undone."""
+    marks = [(node, node.rpc.call("evm_snapshot")) for node in nodes]
+    try:
+        yield
+    finally:
+        for node, mark in marks:
+            assert node.rpc.call("evm_revert", mark)
