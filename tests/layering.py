@@ -33,6 +33,7 @@ OWNERS: dict[str, frozenset[str]] = {
     "ipfshttpclient": frozenset({"storage"}),
     "coincurve": frozenset({"crypto"}),
     "Crypto": frozenset({"crypto"}),
+    "cryptography": frozenset({"crypto"}),
 }
 """Third-party packages that only some rooms may import."""
 

@@ -21,7 +21,7 @@ from blockful_py.committee.service.questions import (
     Opened,
     Relayed,
 )
-from blockful_py.crypto import curve, envelope
+from blockful_py.crypto import curve, ecies
 from blockful_py.crypto.chameleon import tag
 from blockful_py.crypto.eip712 import Domain
 from blockful_py.crypto.keccak import keccak
@@ -174,13 +174,13 @@ class Generation:
         context = self._box_context(share.dealer, share.recipient)
         plain = share.value.to_bytes(32, "big")
         return Box(
-            share.recipient, envelope.seal(self._sealing_keys[share.recipient], context, plain, self._rng)
+            share.recipient, ecies.seal(self._sealing_keys[share.recipient], context, plain, self._rng)
         )
 
     def _unsealed(self, dealer: int, sealed: bytes) -> list[Share]:
         """The share; none when the box does not open, which is a complaint."""
         try:
-            plain = envelope.unseal(self._sealing_secret, self._box_context(dealer, self._index), sealed)
+            plain = ecies.unseal(self._sealing_secret, self._box_context(dealer, self._index), sealed)
         except CryptoError:
             return []
         return [Share(dealer, self._index, int.from_bytes(plain, "big"))]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bytes that one recipient can read: ECIES over secp256k1 (after SEC 1, version 2, section 5.1).
 
-    e random, R = eG, k = HKDF-SHA256(SHA-256(eY), salt = R || Y, info = DST_envelope || context)
+    e random, R = eG, k = HKDF-SHA256(SHA-256(eY), salt = R || Y, info = DST_ecies || context)
     box = R (33 bytes) || AES-256-GCM(k, nonce = 0, plain, associated data = context)
 
 A key encrypts once, so its nonce may be constant.  `context` says what the bytes are for and by whom
@@ -10,11 +10,10 @@ they come; a box opens under that context only.  Who sealed a box is not proven:
 
 from __future__ import annotations
 
-from typing import Any
-
-from Crypto.Cipher import AES
-from Crypto.Hash import SHA256
-from Crypto.Protocol.KDF import HKDF
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from blockful_py.crypto import curve
 from blockful_py.crypto.chameleon import tag
@@ -22,9 +21,10 @@ from blockful_py.crypto.randomness import system_rng
 from blockful_py.errors import CryptoError, InvalidKeyError
 from blockful_py.types import Point, Rng
 
-DST_ENVELOPE = tag("envelope")
+DST_ECIES = tag("ecies")
 OVERHEAD = 33 + 16
 """Bytes that a box is longer than what it holds: the ephemeral key and the tag."""
+_NONCE = bytes(12)
 
 
 def seal(recipient: Point, context: bytes, plain: bytes, rng: Rng = system_rng) -> bytes:
@@ -35,8 +35,7 @@ def seal(recipient: Point, context: bytes, plain: bytes, rng: Rng = system_rng) 
     ephemeral = curve.random_scalar(rng)
     public = curve.multiply_base(ephemeral)
     cipher = _cipher(curve.shared_secret(ephemeral, recipient), public, recipient, context)
-    sealed, proof = cipher.encrypt_and_digest(plain)
-    return b"".join((curve.compress(public), sealed, proof))
+    return curve.compress(public) + cipher.encrypt(_NONCE, plain, context)
 
 
 def unseal(secret: int, context: bytes, box: bytes) -> bytes:
@@ -49,14 +48,11 @@ def unseal(secret: int, context: bytes, box: bytes) -> bytes:
     try:
         public = curve.decompress(box[:33])
         cipher = _cipher(curve.shared_secret(secret, public), public, curve.multiply_base(secret), context)
-        return bytes(cipher.decrypt_and_verify(box[33:-16], box[-16:]))
-    except (InvalidKeyError, ValueError):
+        return cipher.decrypt(_NONCE, box[33:], context)
+    except (InvalidKeyError, InvalidTag):
         raise CryptoError("a sealed box is damaged, for another recipient or of another context.") from None
 
 
-def _cipher(shared: bytes, public: Point, recipient: Point, context: bytes) -> Any:
+def _cipher(shared: bytes, public: Point, recipient: Point, context: bytes) -> AESGCM:
     salt = curve.compress(public) + curve.compress(recipient)
-    key: Any = HKDF(shared, 32, salt, SHA256, context=DST_ENVELOPE + context)
-    cipher = AES.new(key, AES.MODE_GCM, nonce=bytes(12))
-    cipher.update(context)
-    return cipher
+    return AESGCM(HKDF(SHA256(), 32, salt, DST_ECIES + context).derive(shared))
