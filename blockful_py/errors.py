@@ -17,6 +17,7 @@
     |   |-- InvalidKeyError
     |   |-- InvalidSignatureError
     |   |-- NonceReuseError
+    |   |-- EnvelopeError        a sealed file or a wrapped key does not open
     |   |-- KeystoreError        a member's secrets cannot be read or written
     |   `-- CheaterError         names the members whose messages are wrong
     |-- CommitteeError           a proposal was not certified
@@ -124,6 +125,10 @@ class InvalidSignatureError(CryptoError):
 
 class NonceReuseError(CryptoError):
     """A signing nonce would be used twice, which would reveal the share."""
+
+
+class EnvelopeError(CryptoError):
+    """A sealed file or a wrapped key is damaged, cut short, or of another key, reader or context."""
 
 
 class KeystoreError(CryptoError):

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files under a key of their own, and that key for each of their readers.
+
+    K || P || C = HKDF-SHA256(key, no salt, info = DST_sealed): 32, 7 and 32 bytes
+    header      = MAGIC || C
+    segment i   = AES-256-GCM(K, nonce = P || i (4 bytes) || last (1 byte), plain, associated data = header)
+    sealed file = header || segment 0 || segment 1 || ...     (1 MiB of plain bytes each, the last 0 to 1 MiB)
+
+The nonces are those of STREAM (Hoang, Reyhanitabar, Rogaway, Vizár 2015): a segment opens in its place
+only, and the last one only as the last.  C commits to the key, which GCM does not: nobody can make one file
+that opens to two contents under two keys, so what a committee read is what every reader reads.
+
+Nothing here is random: a key and a content have one sealed file, and sealing it again after a crash gives
+the same CID.  **A key seals one content, ever**: two contents under one key share their nonces, which
+reveals both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from hmac import compare_digest
+from itertools import chain
+from typing import BinaryIO
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+from blockful_py.crypto import ecies
+from blockful_py.crypto.chameleon import tag
+from blockful_py.crypto.randomness import system_rng
+from blockful_py.errors import CryptoError, EnvelopeError
+from blockful_py.types import Point, Rng
+
+KEY_BYTES = 32
+SEGMENT = 1 << 20
+"""Plain bytes of a segment."""
+MAGIC = b"BlockFUL sealed1"
+HEADER_BYTES = len(MAGIC) + 32
+WRAPPED_BYTES = KEY_BYTES + ecies.OVERHEAD
+DST_SEALED = tag("sealed")
+_TAG = 16
+_PREFIX = 7
+_MOST_SEGMENTS = 2**32
+
+
+def seal(key: bytes, stream: BinaryIO) -> Iterator[bytes]:
+    """Yields the sealed file of what `stream` gives: its header, then its segments.
+
+    Memory is bounded by a few segments.  `key` must never have sealed another content.
+    Raises EnvelopeError unless the key has KEY_BYTES bytes, or beyond 2^32 segments.
+    """
+    cipher, prefix, header = _schedule(key)
+    yield header
+    for index, (plain, last) in enumerate(_segments(stream)):
+        yield cipher.encrypt(_nonce(prefix, index, last), plain, header)
+
+
+def open_sealed(key: bytes, pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Yields the plain bytes of the sealed file that `pieces` add up to, each segment once it is authentic.
+
+    Until the iterator has ended, the end of the file may still prove to be missing.  Memory is bounded by
+    two segments and one piece.
+    Raises EnvelopeError for another key, and for a file that was changed, cut, reordered or extended.
+    """
+    cipher, prefix, header = _schedule(key)
+    source = iter(pieces)
+    pending = _take_header(source, header)
+    for index, (sealed, last) in enumerate(_sealed_segments(pending, source)):
+        if len(sealed) < _TAG + (index > 0):
+            raise EnvelopeError(
+                f"a sealed file ends inside segment {index}: it was cut short; fetch it again."
+            )
+        try:
+            yield cipher.decrypt(_nonce(prefix, index, last), sealed, header)
+        except InvalidTag:
+            raise EnvelopeError(
+                f"segment {index} of a sealed file is not what was sealed: the file was changed, reordered, "
+                "cut or extended; fetch it again from another place."
+            ) from None
+
+
+def sealed_size(size: int) -> int:
+    """Bytes of the sealed file of `size` plain bytes (0 or more)."""
+    segments = max(1, -(-size // SEGMENT))
+    return HEADER_BYTES + size + segments * _TAG
+
+
+def wrap(key: bytes, reader: Point, context: bytes, rng: Rng = system_rng) -> bytes:
+    """The data key for the holder of the secret of `reader`, in WRAPPED_BYTES bytes.
+
+    `context` names what the key is for (chain, contract, position, version, reader); it opens under that
+    only.  Raises InvalidKeyError when `reader` is not on the curve, EnvelopeError for a key of another size.
+    """
+    return ecies.seal(reader, context, _checked(key), rng)
+
+
+def unwrap(wrapped: bytes, secret: int, context: bytes) -> bytes:
+    """The data key that was wrapped.
+
+    Raises EnvelopeError when it is damaged, for another reader, or of another context.
+    """
+    if len(wrapped) != WRAPPED_BYTES:
+        raise EnvelopeError(f"a wrapped key has {WRAPPED_BYTES} bytes, this has {len(wrapped)}.")
+    try:
+        return ecies.unseal(secret, context, wrapped)
+    except CryptoError:
+        raise EnvelopeError(
+            "a wrapped key does not open: it is damaged, for another reader, or for another model or version."
+        ) from None
+
+
+def _schedule(key: bytes) -> tuple[AESGCM, bytes, bytes]:
+    """The cipher, the prefix of its nonces, and the header of the sealed file."""
+    derived = HKDF(SHA256(), KEY_BYTES + _PREFIX + 32, None, DST_SEALED).derive(_checked(key))
+    commitment = derived[KEY_BYTES + _PREFIX :]
+    return AESGCM(derived[:KEY_BYTES]), derived[KEY_BYTES : KEY_BYTES + _PREFIX], MAGIC + commitment
+
+
+def _checked(key: bytes) -> bytes:
+    if len(key) != KEY_BYTES:
+        raise EnvelopeError(f"a data key has {KEY_BYTES} bytes, this has {len(key)}.")
+    return key
+
+
+def _nonce(prefix: bytes, index: int, last: bool) -> bytes:
+    if index >= _MOST_SEGMENTS:
+        raise EnvelopeError(f"a sealed file has at most {_MOST_SEGMENTS} segments: split the file.")
+    return prefix + index.to_bytes(4, "big") + bytes([last])
+
+
+def _segments(stream: BinaryIO) -> Iterator[tuple[bytes, bool]]:
+    """Yields the segments of `stream` and whether each is the last; one empty segment for no bytes."""
+    segment = _read(stream)
+    while following := _read(stream) if len(segment) == SEGMENT else b"":
+        yield segment, False
+        segment = following
+    yield segment, True
+
+
+def _read(stream: BinaryIO) -> bytes:
+    """SEGMENT bytes, fewer only at the end of the stream."""
+    parts: list[bytes] = []
+    missing = SEGMENT
+    while missing and (part := stream.read(missing)):
+        parts.append(part)
+        missing -= len(part)
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def _take_header(source: Iterator[bytes], header: bytes) -> bytearray:
+    """Reads and checks the header; returns what came after it in the same piece."""
+    pending = bytearray()
+    while len(pending) < HEADER_BYTES and (piece := next(source, None)) is not None:
+        pending += piece
+    found = bytes(pending[:HEADER_BYTES])
+    if len(found) < HEADER_BYTES or not found.startswith(MAGIC):
+        raise EnvelopeError("a sealed file begins with another header: it is not sealed, or was cut short.")
+    if not compare_digest(found, header):
+        raise EnvelopeError("a sealed file is under another key than this one, or its header is damaged.")
+    del pending[:HEADER_BYTES]
+    return pending
+
+
+def _sealed_segments(pending: bytearray, source: Iterator[bytes]) -> Iterator[tuple[bytearray, bool]]:
+    """Cuts `pending` and what `source` yields into sealed segments; what remains at the end is the last."""
+    whole = SEGMENT + _TAG
+    for piece in chain((b"",), source):
+        pending += piece
+        while len(pending) > whole:
+            segment = pending[:whole]
+            del pending[:whole]
+            yield segment, False
+    yield pending, True
