@@ -13,6 +13,7 @@ from rich.console import Console
 
 from blockful_py.cli import (
     audit,
+    cid,
     committee,
     data,
     demo,
@@ -71,6 +72,7 @@ train.register(app)
 unlearn.register(app)
 verify.register(app)
 audit.register(app)
+cid.register(app)
 graph.register(app)
 report.register(app)
 committee.register(app)

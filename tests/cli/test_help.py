@@ -11,6 +11,7 @@ import pytest
 from tests.cli.commands import blockful_process as blockful
 
 COMMANDS = (
+    ("cid",),
     ("data",),
     ("demo",),
     ("devnet",),
