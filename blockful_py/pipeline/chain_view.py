@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The live chain as it is at one moment, read once: headers, blocks, ancestries, group keys."""
+"""The live chain as it is at one moment, read once: headers, blocks, group keys."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ class ChainView:
         self._rosters = rosters
         self._keys: dict[int, Point] = {}
         self._headers: list[Header] = []
+        self._block_hashes: dict[int, bytes] = {}
         self._blocks: dict[int, tuple[ModelTransaction, ...]] = {}
 
     def positions(self) -> Iterator[Position]:
@@ -74,16 +75,11 @@ class ChainView:
         except VerificationError:
             return None
 
-    def ancestry(self, transaction: ModelTransaction) -> dict[Position, ModelTransaction]:
-        """The transaction and everything it descends from, by position."""
-        found = {transaction.position: transaction}
-        open_ends = [transaction]
-        while open_ends:
-            for reference in open_ends.pop().references:
-                if reference not in found and (ancestor := self.find(reference)):
-                    found[reference] = ancestor
-                    open_ends.append(ancestor)
-        return found
+    def block_hash(self, height: int) -> bytes:
+        """The chain's own hash of a block, from 1 to the chain's height."""
+        if height not in self._block_hashes:
+            self._block_hashes[height] = self.live.block_hash(height)
+        return self._block_hashes[height]
 
     def key(self, epoch: int) -> Point:
         """Group key of an epoch."""

@@ -20,9 +20,20 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from blockful_py.committee.protocols import LiveLedger, Store
-from blockful_py.crypto import chameleon, merkle, payload
-from blockful_py.errors import BlockfulError, InvalidSignatureError, StorageError, VerificationError
+from blockful_py.crypto import merkle, payload
+from blockful_py.errors import StorageError, VerificationError
 from blockful_py.pipeline.chain_view import ChainView, Rosters
+from blockful_py.pipeline.checks import (
+    Descent,
+    check_descent,
+    check_header,
+    check_leaf,
+    check_link,
+    check_opening,
+    check_request,
+    check_statement,
+    require,
+)
 from blockful_py.pipeline.model_node import ModelNode, Request, parse_node
 from blockful_py.types import ModelTransaction, Position
 
@@ -52,7 +63,7 @@ class Verification:
 
 
 class Verifier:
-    """Checks models against the live chain and the store; checks each header once.
+    """Checks models against the live chain and the store; checks each header and each request once.
 
     One instance sees one moment: make a new one after the chain has changed.
     """
@@ -62,6 +73,8 @@ class Verifier:
         self._live = live
         self._store = store
         self._opened: set[int] = set()
+        self._trees: dict[int, merkle.MerkleTree] = {}
+        self._requests: dict[Request, Descent] = {}
         self._hashes = [payload.genesis_block_hash(live.chain_id, live.address)]
 
     def positions(self) -> Iterator[Position]:
@@ -74,12 +87,12 @@ class Verifier:
         transaction = self._view.transaction(position)
         node = self._content(transaction, subject)
         subject = f"model {node.name} at {position}"
-        self._opening(transaction, subject)
+        check_opening(self._live, self._view.key(transaction.epoch), transaction, subject)
         self._merkle(transaction, subject)
         self._header(position.height, subject)
         self._link(position.height, subject)
         self._signature(transaction, node, subject)
-        _require(
+        require(
             transaction.settled, "settled", subject, "a redaction that touched it is unfinished; resume it"
         )
         return node
@@ -106,127 +119,37 @@ class Verifier:
             raise VerificationError("content", subject, str(error)) from None
         return node
 
-    def _opening(self, transaction: ModelTransaction, subject: str) -> None:
-        references = payload.references_hash(transaction.references)
-        content = payload.transaction_payload(transaction.uri, transaction.owner, references)
-        _require(
-            chameleon.verify(
-                self._view.key(transaction.epoch),
-                chameleon.label(self._live.chain_id, self._live.address, transaction.position.packed),
-                chameleon.message(transaction.version, content),
-                transaction.ch,
-                transaction.opening,
-            ),
-            "opening",
-            subject,
-            f"the opening does not open its chameleon hash for version {transaction.version} "
-            "and the URI, owner and references on the chain",
-        )
-
     def _merkle(self, transaction: ModelTransaction, subject: str) -> None:
-        height = transaction.position.height
-        leaves = [payload.block_leaf(t.position, t.ch) for t in self._view.block(height)]
-        own = payload.block_leaf(transaction.position, transaction.ch)
+        height, index = transaction.position.height, transaction.position.index
+        if height not in self._trees:
+            leaves = [payload.block_leaf(each.position, each.ch) for each in self._view.block(height)]
+            self._trees[height] = merkle.MerkleTree(leaves)
         root = self._view.header(height).merkle_root
-        proof = merkle.proof(leaves, transaction.position.index)
-        _require(
-            merkle.verify(root, own, proof),
-            "merkle",
-            subject,
-            f"its chameleon hash is not under the root of block {height}",
-        )
+        check_leaf(root, transaction, self._trees[height].proof(index), subject)
 
     def _header(self, height: int, subject: str) -> None:
-        if height in self._opened:
-            return
-        header = self._view.header(height)
-        content = payload.header_payload(
-            header.parent_hash, header.merkle_root, header.timestamp, header.tx_count
-        )
-        _require(
-            chameleon.verify(
-                self._view.key(header.epoch),
-                chameleon.label(self._live.chain_id, self._live.address, Position.of_header(height).packed),
-                chameleon.message(header.version, content),
-                header.ch,
-                header.opening,
-            ),
-            "header",
-            subject,
-            f"the opening of header {height} does not open its chameleon hash for version {header.version}",
-        )
-        self._opened.add(height)
+        if height not in self._opened:
+            header = self._view.header(height)
+            check_header(self._live, self._view.key(header.epoch), header, subject)
+            self._opened.add(height)
 
     def _link(self, height: int, subject: str) -> None:
         """blockHash(b - 1) = parentHash(b) for every block b up to `height`; each is checked once."""
         for below in range(len(self._hashes), height + 1):
-            header = self._view.header(below)
-            _require(
-                header.parent_hash == self._hashes[-1],
-                "link",
-                subject,
-                f"header {below} does not name the hash of block {below - 1} as its parent",
-            )
-            self._hashes.append(
-                payload.block_hash(header.parent_hash, header.ch, header.merkle_root, header.timestamp)
-            )
-        _require(
-            self._live.block_hash(height) == self._hashes[height],
+            self._hashes.append(check_link(self._hashes[-1], self._view.header(below), subject))
+        require(
+            self._view.block_hash(height) == self._hashes[height],
             "link",
             subject,
             f"the chain's hash of block {height} is not that of its header",
         )
 
     def _signature(self, transaction: ModelTransaction, node: ModelNode, subject: str) -> None:
-        statement = node.statement
-        try:
-            signer = node.signer(self._live.chain_id, self._live.address)
-        except BlockfulError as error:
-            raise VerificationError("signature", subject, str(error)) from None
-        _require(
-            signer == transaction.owner and statement.owner == "0x" + transaction.owner.hex(),
-            "signature",
-            subject,
-            f"the statement is signed by 0x{signer.hex()}, the owner is 0x{transaction.owner.hex()}",
-        )
-        _require(
-            sorted(r.place() for r in statement.references) == list(transaction.references),
-            "signature",
-            subject,
-            "the signed references are not those on the chain",
-        )
-        version = node.redaction.version if node.redaction else 0
-        _require(
-            version == transaction.version,
-            "signature",
-            subject,
-            f"the node is of version {version}, the transaction of version {transaction.version}",
-        )
-        if node.redaction:
-            self._request(transaction, node.redaction.request, subject)
-
-    def _request(self, transaction: ModelTransaction, request: Request, subject: str) -> None:
-        try:
-            signers = request.signers(self._live.chain_id, self._live.address)
-        except InvalidSignatureError as error:
-            raise VerificationError("signature", subject, str(error)) from None
-        for start, signer in zip(request.starts, signers, strict=True):
-            origin = self._view.find(start.place())
-            _require(
-                origin is not None and signer == origin.owner,
-                "signature",
-                subject,
-                f"the request to unlearn from {start.name} is not signed by the owner of {start.position}",
-            )
-        ancestry = self._view.ancestry(transaction)
-        _require(
-            any(start.place() in ancestry for start in request.starts),
-            "signature",
-            subject,
-            "the request that redacted it starts from none of its ancestors",
-        )
-
-
-def _require(holds: bool, check: str, subject: str, detail: str) -> None:
-    if not holds:
-        raise VerificationError(check, subject, detail)
+        check_statement(self._live, transaction, node, subject)
+        if node.redaction is None:
+            return
+        request = node.redaction.request
+        if request not in self._requests:
+            check_request(self._live, request, self._view.find, subject)
+            self._requests[request] = Descent(request, self._view.find)
+        check_descent(transaction, self._requests[request], subject)
