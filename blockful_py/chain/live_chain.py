@@ -42,6 +42,11 @@ class LiveChainContract(Contract):
 
     NAME: ClassVar[str] = "LiveChain"
 
+    def quorum(self) -> bytes:
+        """The contract that certificates are checked with, 20 bytes."""
+        quorum: bytes = self._read("quorum")
+        return quorum
+
     def height(self) -> int:
         """Height of the newest block; 0 when there is only the genesis header."""
         height: int = self._read("height")

@@ -20,11 +20,13 @@ from blockful_py.cli import (
     deploy,
     devnet,
     experiment,
+    export_proof,
     graph,
     report,
     train,
     unlearn,
     verify,
+    verify_proof,
 )
 from blockful_py.errors import BlockfulError
 
@@ -71,6 +73,8 @@ data.register(app)
 train.register(app)
 unlearn.register(app)
 verify.register(app)
+export_proof.register(app)
+verify_proof.register(app)
 audit.register(app)
 cid.register(app)
 graph.register(app)

@@ -22,6 +22,8 @@ COMMANDS = (
     ("train",),
     ("unlearn",),
     ("verify",),
+    ("export-proof",),
+    ("verify-proof",),
     ("audit",),
     ("graph",),
     ("report",),

@@ -119,7 +119,46 @@ def test_a_session(session: Session) -> None:
     assert report.document == unlearned.document
     assert "report" in session.run("report", *RUN).out
 
+    _proofs(session)
     _a_truncated_model(session)
+
+
+def _proofs(session: Session) -> None:
+    """Written on one machine, checked on another that knows a block hash and a key id, or has a node."""
+    exported = session.run("export-proof", *RUN, "x", "--json")
+    assert exported.status == 0, exported.err
+    made = exported.document
+    assert made["bytes"] < 100_000
+    known = ["--block-hash", made["block_hash"], "--archive-head", made["archive_head"]]
+    known += [word for key_id in made["key_ids"].values() for word in ("--key-id", key_id)]
+    checked = session.run("verify-proof", "x.proof.json", *known, "--json")
+    assert [(m["model"], m["version"]) for m in checked.document["models"]] == [("x", 1)]
+    assert "x at 3:0, version 1: on the record" in session.run("verify-proof", "x.proof.json", *RUN).out
+    proof = session.folder / "x.proof.json"
+    contract = json.loads(proof.read_text())["record"]["contract"]
+    node = ("--live-url", session.states()[1337].url, "--contract", contract)
+    assert session.run("verify-proof", "x.proof.json", *node).status == 0
+
+    for arguments, reason, code in (
+        ((), "nobody said that the group key of epoch 1", 3),
+        ((*known, "--weights", "small.toml"), "check 'content' failed", 3),
+        (("--key-id", "0x12"), "--key-id takes 32 bytes", 2),
+        (node[:2], "give --live-url and --contract", 2),
+        ((*node[:3], "0x" + "00" * 20), "", 4),
+    ):
+        outcome = session.run("verify-proof", "x.proof.json", *arguments)
+        assert reason in outcome.error, arguments
+        assert outcome.status == code, (arguments, outcome.err)
+    proof.write_text(proof.read_text().replace('"version": 1', '"version": 0', 1))
+    assert session.run("verify-proof", "x.proof.json", *known).status == 3
+    proof.write_bytes(proof.read_bytes()[:-2])
+    cut = session.run("verify-proof", "x.proof.json", *known)
+    assert "this is no proof" in cut.error
+    assert cut.status == 5
+    assert "cannot be read" in session.run("verify-proof", "nothing.json").error
+    nobody = session.run("export-proof", *RUN, "nobody")
+    assert nobody.status == 2
+    assert not list(session.folder.glob("nobody*"))
 
 
 def _refused_requests(session: Session) -> None:

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Options by which somebody who checks a document says what is trusted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from blockful_py.errors import SettingsError
+
+if TYPE_CHECKING:
+    from blockful_py.pipeline.proofs.proof import Sources
+
+BlockHashes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--block-hash", metavar="HASH", help="Hash of a block that you trust. Repeatable.", show_default=False
+    ),
+]
+KeyIds = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--key-id", metavar="ID", help="Id of a group key that you trust. Repeatable.", show_default=False
+    ),
+]
+ArchiveHeads = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--archive-head",
+        metavar="HEAD",
+        help="Head of the archive that you trust. Repeatable.",
+        show_default=False,
+    ),
+]
+TrustedRun = Annotated[
+    Path | None,
+    typer.Option(
+        "--run",
+        "-r",
+        metavar="DIR",
+        help="A run whose chains you trust, read from its nodes.",
+        show_default=False,
+    ),
+]
+TrustedUrl = Annotated[
+    str | None,
+    typer.Option("--live-url", help="A node of the live chain that you trust; needs --contract."),
+]
+TrustedContract = Annotated[
+    str | None,
+    typer.Option(
+        "--contract", metavar="ADDRESS", help="The LiveChain contract that you trust, on that node."
+    ),
+]
+
+
+def digests(given: list[str] | None, option: str) -> frozenset[bytes]:
+    """Raises SettingsError for text that is not 32 bytes in hexadecimal."""
+    return frozenset(_octets(text, 32, option) for text in given or ())
+
+
+def digest(given: str | None, option: str) -> bytes | None:
+    """Raises SettingsError for text that is not 32 bytes in hexadecimal."""
+    return None if given is None else _octets(given, 32, option)
+
+
+@contextmanager
+def sources(
+    run: Path | None, url: str | None, contract: str | None, chain_id: int
+) -> Iterator[Sources | None]:
+    """The chains to compare with, if any are named.
+
+    Raises SettingsError where the options do not fit together.
+    """
+    from blockful_py.pipeline.proving import opened_run, opened_url
+
+    if (url is None) != (contract is None):
+        raise SettingsError("give --live-url and --contract, or neither: a node serves any contract.")
+    if run is not None and url is not None:
+        raise SettingsError("give --run, or --live-url and --contract.")
+    if run is not None:
+        with opened_run(run) as found:
+            yield found
+    elif url is not None and contract is not None:
+        with opened_url(url, _octets(contract, 20, "--contract"), chain_id) as found:
+            yield found
+    else:
+        yield None
+
+
+def _octets(text: str, size: int, option: str) -> bytes:
+    if re.fullmatch(rf"0x[0-9a-fA-F]{{{2 * size}}}", text) is None:
+        raise SettingsError(f"{option} takes {size} bytes such as 0x{'ab' * size}, not {text[:80]!r}.")
+    return bytes.fromhex(text[2:])

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`blockful verify-proof`: is a model on the record, without a node and without a store?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from blockful_py.cli.console import Output
+from blockful_py.cli.options import AsJson, example
+from blockful_py.cli.trust import (
+    ArchiveHeads,
+    BlockHashes,
+    KeyIds,
+    TrustedContract,
+    TrustedRun,
+    TrustedUrl,
+    digests,
+    sources,
+)
+
+if TYPE_CHECKING:
+    from blockful_py.pipeline.proofs.proof import ProofOutcome
+
+
+def register(app: typer.Typer) -> None:
+    @app.command(
+        "verify-proof", epilog=example("blockful verify-proof r6.proof.json --run runs/latest/parallel")
+    )
+    def verify_proof(
+        file: Annotated[Path, typer.Argument(help="A proof that `blockful export-proof` wrote.")],
+        block_hashes: BlockHashes = None,
+        key_ids: KeyIds = None,
+        archive_heads: ArchiveHeads = None,
+        weights: Annotated[
+            Path | None,
+            typer.Option(metavar="FILE", help="Weights, whose CID must be the one in the proof."),
+        ] = None,
+        run: TrustedRun = None,
+        live_url: TrustedUrl = None,
+        contract: TrustedContract = None,
+        as_json: AsJson = False,
+    ) -> None:
+        """Check a proof: node, opening, Merkle path, headers, links, signatures, history, whom it rests on.
+
+        It proves nothing to those who trust nothing: give the hash of a block (that of the last one, say) and
+        the ids of the group keys, or name a run or a node to read them from. Ends with status 3 and the first
+        failing check, 5 when the file is no proof.
+        """
+        from blockful_py.pipeline.proofs.anchors import Anchors
+        from blockful_py.pipeline.proofs.fields import read_document
+        from blockful_py.pipeline.proofs.proof import parse_proof
+        from blockful_py.pipeline.proofs.proof import verify_proof as verify
+
+        out = Output(as_json)
+        anchors = Anchors(
+            digests(block_hashes, "--block-hash"),
+            digests(key_ids, "--key-id"),
+            digests(archive_heads, "--archive-head"),
+        )
+        proof = parse_proof(read_document(file, "proof"))
+        with sources(run, live_url, contract, proof.record.chain_id) as found:
+            outcome = verify(proof, anchors, found, weights)
+        out.result(_document(outcome))
+        for model in outcome.models:
+            place = model.transaction.position
+            out.say(f"{model.node.name} at {place}, version {model.transaction.version}: on the record")
+            for each in model.history:
+                out.say(
+                    f"  record {each.index}: version {each.record.version} {each.record.reason.name.lower()}"
+                )
+        out.say(f"trusted: block {outcome.trusted} and all before it" + _said_of_history(outcome))
+
+
+def _said_of_history(outcome: ProofOutcome) -> str:
+    if outcome.archived is None:
+        return ""
+    if outcome.covered is None:
+        return "; the history hashes to its head, which you did not say that you trust (--archive-head)"
+    return f"; {outcome.covered} of {outcome.archived} records of the archive"
+
+
+def _document(outcome: ProofOutcome) -> dict[str, Any]:
+    from blockful_py.storage.cid import cid_string
+
+    return {
+        "models": [
+            {
+                "model": each.node.name,
+                "position": str(each.transaction.position),
+                "version": each.transaction.version,
+                "owner": "0x" + each.transaction.owner.hex(),
+                "node": cid_string(each.transaction.uri),
+                "weights": cid_string(each.node.weights),
+                "records": [stored.index for stored in each.history],
+            }
+            for each in outcome.models
+        ],
+        "trusted_block": outcome.trusted,
+        "records": outcome.archived,
+        "trusted_records": outcome.covered,
+    }

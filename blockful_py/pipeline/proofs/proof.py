@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A proof that models are on the record: the document, and what it takes to believe it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from blockful_py.pipeline.checks import require
+from blockful_py.pipeline.model_node import ModelNode
+from blockful_py.pipeline.proofs.anchors import (
+    Anchors,
+    ArchiveSource,
+    KeySource,
+    LiveSource,
+    anchors_in_archive,
+    anchors_on_chain,
+    check_anchors,
+    check_archive_anchor,
+)
+from blockful_py.pipeline.proofs.checking import CheckedRecord, archived, check_history, check_record
+from blockful_py.pipeline.proofs.fields import Part, parsed, spelt
+from blockful_py.pipeline.proofs.record import ArchiveHistory, LiveRecord
+from blockful_py.storage.cid import cid_string
+from blockful_py.storage.unixfs import file_uri
+from blockful_py.types import ModelTransaction, StoredArchiveRecord
+
+
+class Proof(Part):
+    """Models of a live chain, with all that it takes to check them but their weights.
+
+    `archive` is null where the proof was made without the history.
+    """
+
+    format: Literal["blockful-proof/1"]
+    record: LiveRecord
+    archive: ArchiveHistory | None
+
+    def to_bytes(self) -> bytes:
+        return spelt(self)
+
+
+def parse_proof(data: bytes) -> Proof:
+    """Raises FormatError, which names the field, for bytes that are no proof."""
+    return parsed(Proof, data, "proof")
+
+
+@dataclass(frozen=True, slots=True)
+class Proven:
+    """A model that is on the record.
+
+    Attributes:
+        history: its records in the archive, oldest first.
+    """
+
+    node: ModelNode
+    transaction: ModelTransaction
+    history: tuple[StoredArchiveRecord, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ProofOutcome:
+    """What a proof shows.
+
+    Attributes:
+        trusted: height of the highest block whose hash was trusted.
+        archived: number of records in its history; None without one.
+        covered: how many of them a trusted head covers; None where no head was given.
+    """
+
+    models: tuple[Proven, ...]
+    trusted: int
+    archived: int | None
+    covered: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """The chains, for those who have nodes."""
+
+    live: LiveSource
+    keys: KeySource
+    archive: ArchiveSource | None = None
+
+
+def verify_proof(
+    proof: Proof, anchors: Anchors, sources: Sources | None = None, weights: Path | None = None
+) -> ProofOutcome:
+    """Checks a proof against what is trusted, and what the chains say where there are `sources`.
+
+    `weights`: file whose CID must be that of the (one) model's weights.
+
+    Raises VerificationError, which names the first check that fails.
+    """
+    record = check_record(proof.record)
+    if weights is not None:
+        check_weights(record, weights)
+    heads = _heads(proof, record)
+    if sources is not None:
+        anchors |= anchors_on_chain(record, sources.live, sources.keys)
+        if proof.archive is not None and sources.archive is not None:
+            anchors |= anchors_in_archive(proof.archive, heads, sources.archive)
+    trusted = check_anchors(record, anchors)
+    covered = check_archive_anchor(heads, anchors)
+    records = archived(proof.archive) if proof.archive is not None else ()
+    models = tuple(
+        Proven(
+            node,
+            record.transactions[position],
+            tuple(each for each in records if each.record.position == position),
+        )
+        for position, node in record.nodes.items()
+    )
+    return ProofOutcome(models, trusted, len(records) if proof.archive is not None else None, covered)
+
+
+def check_weights(record: CheckedRecord, path: Path) -> None:
+    """Raises VerificationError (`content`) unless the file is that of the record's one model's weights."""
+    require(len(record.nodes) == 1, "content", "the weights", "the proof is of more than one model")
+    (node,) = record.nodes.values()
+    try:
+        with path.open("rb") as file:
+            found = file_uri(file)
+    except OSError as error:
+        require(False, "content", f"the weights {path}", f"they cannot be read: {error.strerror}")
+        raise
+    require(
+        found == node.weights,
+        "content",
+        f"the weights {path}",
+        f"their CID is {cid_string(found)}, that of model {node.name} is {cid_string(node.weights)}",
+    )
+
+
+def _heads(proof: Proof, record: CheckedRecord) -> tuple[bytes, ...]:
+    if proof.archive is None:
+        return ()
+    return check_history(proof.archive, [record.transactions[position] for position in record.nodes])

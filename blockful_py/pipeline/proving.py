@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Proofs of the models of a run, and the chains of a run for those who check."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from blockful_py.chain.live_chain import LiveChainContract
+from blockful_py.chain.node import connect
+from blockful_py.chain.quorum import AppointedCommitteeContract
+from blockful_py.pipeline.context import Contracts, open_contracts
+from blockful_py.pipeline.federation import Federation
+from blockful_py.pipeline.nodes import Nodes
+from blockful_py.pipeline.proofs.anchors import Anchors
+from blockful_py.pipeline.proofs.exporting import export_history, export_record
+from blockful_py.pipeline.proofs.proof import Proof, Sources, verify_proof
+from blockful_py.pipeline.run import RunDirectory
+from blockful_py.pipeline.verification import Verifier
+
+
+def prove(
+    federation: Federation, names: Sequence[str], history: bool = True, checkpoint: bytes | None = None
+) -> Proof:
+    """A proof of the models named, which are verified first, weights and all.
+
+    Raises UnknownModelError, VerificationError, or RunError for a checkpoint that does not fit.
+    """
+    contracts, store = federation.contracts, federation.live_store
+    catalogue = federation.catalogue()
+    positions = [catalogue[name].position for name in dict.fromkeys(names)]
+    verifier = Verifier(contracts.live, contracts.committee, store)
+    for position in positions:
+        verifier.verify(position)
+    proof = Proof(
+        format="blockful-proof/1",
+        record=export_record(contracts.live, contracts.committee, store, positions, checkpoint),
+        archive=export_history(contracts.archive) if history else None,
+    )
+    verify_proof(proof, Anchors(), sources_of(contracts))
+    return proof
+
+
+def sources_of(contracts: Contracts) -> Sources:
+    """The chains of a run."""
+    return Sources(contracts.live, contracts.committee, contracts.archive)
+
+
+@contextmanager
+def opened_run(directory: Path) -> Iterator[Sources]:
+    """The chains of a run, to be read only: what a crash left unfinished there stays as it is."""
+    run = RunDirectory.open(directory)
+    with Nodes(run.place) as nodes:
+        yield sources_of(open_contracts(nodes, run.deployments))
+
+
+@contextmanager
+def opened_url(url: str, contract: bytes, chain_id: int) -> Iterator[Sources]:
+    """The LiveChain contract at an address, by way of a node, and the committee that it obeys.
+
+    Raises NodeError where the node is on another chain or has no such contract.
+    """
+    with ExitStack() as stack:
+        node = connect(url, chain_id)
+        stack.callback(node.close)
+        live = LiveChainContract(node, contract)
+        yield Sources(live, AppointedCommitteeContract(node, live.quorum()))

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One federation whose s, t, x and y were redacted once, and proofs of its models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from blockful_py.pipeline.federation import Federation
+from blockful_py.pipeline.nodes import Nodes
+from blockful_py.pipeline.proofs.anchors import Anchors
+from blockful_py.pipeline.proofs.checking import check_record
+from blockful_py.pipeline.proofs.fields import octets
+from blockful_py.pipeline.proofs.proof import Proof
+from blockful_py.pipeline.proving import prove
+from blockful_py.pipeline.unlearning import Unlearned
+from tests.federations import small, trained
+
+
+@dataclass(frozen=True, repr=False)
+class Scene:
+    """The federation, what its request did, and a proof of `x` (version 1)."""
+
+    federation: Federation
+    unlearned: Unlearned
+    proof: Proof
+
+    def anchors(self) -> Anchors:
+        """What somebody who trusts this federation's chains knows of them."""
+        contracts = self.federation.contracts
+        return Anchors(
+            frozenset({contracts.live.block_hash(contracts.live.height())}),
+            frozenset({contracts.committee.key_id(1)}),
+            frozenset({contracts.archive.head()}),
+        )
+
+
+@pytest.fixture(scope="package")
+def scene(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
+    with trained(small(), tmp_path_factory.mktemp("proofs") / "run", chains) as federation:
+        unlearned = federation.unlearn()
+        yield Scene(federation, unlearned, prove(federation, ["x"]))
+
+
+@pytest.fixture(scope="package")
+def anchors(scene: Scene) -> Anchors:
+    """By the proof itself, which this test suite made."""
+    record = check_record(scene.proof.record)
+    assert scene.proof.archive is not None
+    found = Anchors(
+        frozenset({record.block_hashes[record.last]}),
+        frozenset(record.key_ids().values()),
+        frozenset({octets(scene.proof.archive.head)}),
+    )
+    assert found == scene.anchors()
+    return found
