@@ -115,7 +115,7 @@ def _train_stack(architecture: Architecture, schedule: Schedule, jobs: Sequence[
     device = jobs[0].samples.x.device
     models = {str(i): job.weights for i, job in enumerate(jobs)}
     with memory_errors(device):
-        optimiser = _StackedSgd(form.packed(stack_weights(architecture, models, device)), schedule.settings)
+        optimiser = StackedSgd(form.packed(stack_weights(architecture, models, device)), schedule.settings)
         prepared = torch.cat([form.prepared(job.samples.x) for job in jobs])
         labels = torch.cat([job.samples.y for job in jobs])
         steps = schedule.settings.epochs * schedule.batches
@@ -155,7 +155,7 @@ def _batches(schedule: Schedule, jobs: Sequence[Job]) -> Iterator[tuple[Tensor, 
         yield from zip(torch.split(rows, batch, 1), torch.split(shares, batch, 1), strict=True)
 
 
-class _StackedSgd:
+class StackedSgd:
     """The update of `training._Sgd` on all weights of a stack, by operations that round the same wherever a
     number lies: products and sums apart, which a vector unit would fuse for some and not for the last few."""
 

@@ -19,9 +19,10 @@ from blockful_py.unlearning.cost import Meter, Work
 from blockful_py.unlearning.descent import Descent, batches_of, weights_of
 from blockful_py.unlearning.forget import Level
 from blockful_py.unlearning.head import neutralised
-from blockful_py.unlearning.increments import Change, clean_increment, clipped, holders, passed_on
+from blockful_py.unlearning.increments import Change, clean_increments, clipped, holders, passed_on
 from blockful_py.unlearning.method import Need, Outcome, Review, Step, outcome_of, require_level, steps_of
 from blockful_py.unlearning.propagation import moved
+from blockful_py.unlearning.retraining import passes_of
 from blockful_py.unlearning.task import UnlearningTask
 
 HEADS = ("kept", "silent")
@@ -109,10 +110,10 @@ class CleanIncrements:
         return steps_of(self.unlearn(task))
 
     def _increments(self, task: UnlearningTask, meter: Meter) -> Mapping[str, Change]:
-        made = {}
-        for name in holders(task):
+        made = clean_increments(task, holders(task))
+        for name in made:
             with meter.preparation() if self.stored else meter.job(name) as work:
-                made[name] = clean_increment(task, name, work)
+                work.trained(passes_of(task, name))
         return made if self.clip is None or not made else clipped(made, self.clip)
 
     def _healed(self, task: UnlearningTask, name: str, rough: Weights, work: Work) -> Weights:

@@ -3,18 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from statistics import median
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blockful_py.errors import UnlearningError
-from blockful_py.learning.streams import generator
-from blockful_py.learning.training import train
 from blockful_py.learning.weights import Weights, flatten
-from blockful_py.unlearning.cost import Work
-from blockful_py.unlearning.retraining import aggregate_of
+from blockful_py.unlearning.retraining import retrain_wave
 from blockful_py.unlearning.task import UnlearningTask
 
 Change = NDArray[np.float64]
@@ -46,17 +43,12 @@ def holders(task: UnlearningTask) -> tuple[str, ...]:
     return tuple(found)
 
 
-def clean_increment(task: UnlearningTask, name: str, work: Work) -> Change:
-    """`d_j = Train(agg_j, D_j without the forgotten) - w_j`: the whole recipe, from the published
-    references' mean, with a seed of its own; a client that keeps nothing leaves agg_j."""
-    model, retained = task.models[name], task.retained(name)
-    start = aggregate_of(task, name, {})
-    clean: Weights = start
-    if len(retained):
-        work.trained(model.training.epochs * len(retained))
-        stream = generator(task.seed, "clean", model.user, model.round)
-        clean = train(task.architecture, start, retained, model.training, stream)
-    return vector(clean) - vector(model.weights)
+def clean_increments(task: UnlearningTask, names: Sequence[str]) -> dict[str, Change]:
+    """`d_j = Train(agg_j, D_j without the forgotten) - w_j` for every j of `names`, side by side: the whole
+    recipe, from the published references' mean, with a seed of its own; a client that keeps nothing leaves
+    agg_j."""
+    clean = retrain_wave(task, names, {}, "clean")
+    return {name: vector(clean[name]) - vector(task.models[name].weights) for name in names}
 
 
 def clipped(changes: Mapping[str, Change], limit: float) -> dict[str, Change]:

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Retraining of one model without what is forgotten (paper, eq. 17 and 18)."""
+"""Retraining without what is forgotten (paper, eq. 17 and 18)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from blockful_py.learning.aggregation import aggregate
 from blockful_py.learning.streams import generator
+from blockful_py.learning.together import Job, train_together
 from blockful_py.learning.training import train
 from blockful_py.learning.weights import Weights
 from blockful_py.unlearning.cost import Work
@@ -27,9 +28,33 @@ def retrain_model(
     if not len(retained):
         return start
     if work is not None:
-        work.trained(model.training.epochs * len(retained))
+        work.trained(passes_of(task, name))
     stream = generator(task.seed, "retrain", model.user, model.round)
     return train(task.architecture, start, retained, model.training, stream)
+
+
+def retrain_wave(
+    task: UnlearningTask, names: Sequence[str], updated: Mapping[str, Weights], purpose: str = "retrain"
+) -> dict[str, Weights]:
+    """`retrain_model` for models that do not wait for each other: to rounding the same weights, sooner.
+
+    Args:
+        purpose: names the streams that shuffle their samples.
+    """
+    weights = {name: aggregate_of(task, name, updated) for name in names}
+    teachable = [name for name in names if len(task.retained(name))]
+    jobs = []
+    for name in teachable:
+        model = task.models[name]
+        stream = generator(task.seed, purpose, model.user, model.round)
+        jobs.append(Job(weights[name], task.retained(name), model.training, stream))
+    weights.update(zip(teachable, train_together(task.architecture, jobs), strict=True))
+    return weights
+
+
+def passes_of(task: UnlearningTask, name: str) -> int:
+    """Sample passes of a model's retraining; none where its owner keeps nothing."""
+    return task.models[name].training.epochs * len(task.retained(name))
 
 
 def aggregate_of(task: UnlearningTask, name: str, updated: Mapping[str, Weights]) -> Weights:

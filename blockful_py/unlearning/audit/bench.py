@@ -44,7 +44,8 @@ class Bench:
     gold: Mapping[str, Weights]
     gold_cost: Cost
     _gold_says: Mapping[str, Floats]
-    _lessons: Mapping[str, relearn.Lesson | None]
+    _lessons: Mapping[str, relearn.Lesson]
+    _depth: Mapping[str, int]
 
     def references(self) -> tuple[Row, ...]:
         """Rows `original`, `gold`, `gold2` and, where whole classes are forgotten, `head_mask`."""
@@ -75,15 +76,16 @@ class Bench:
         Raises:
             LearningError: weights of another architecture, or not finite.
         """
-        depth = self.task.graph.depth(self.task.starts)
-        models = []
-        for name in self.task.affected():
-            found = weights.get(name, self.task.models[name].weights)
-            require_finite(found, f"model {name!r} of {method}")
-            models.append(self._figures(name, found, depth[name].longest))
-        return Row(method, tuple(models))
+        affected = self.task.affected()
+        found = {name: weights.get(name, self.task.models[name].weights) for name in affected}
+        for name in affected:
+            require_finite(found[name], f"model {name!r} of {method}")
+        samples = self.samples
+        device = samples.forget_test.x.device
+        learnt = relearn.relearn_steps(self.task.architecture, found, self._lessons, samples.classes, device)
+        return Row(method, tuple(self._figures(name, found[name], learnt.get(name)) for name in affected))
 
-    def _figures(self, name: str, weights: Weights, depth: int) -> ModelFigures:
+    def _figures(self, name: str, weights: Weights, learnt: float | None) -> ModelFigures:
         samples, architecture = self.samples, self.task.architecture
         classes = architecture.class_count
         module = architecture.module(weights, samples.forget_test.x.device)
@@ -96,7 +98,7 @@ class Bench:
             probe = probe_recall(observe(module, classes, samples.shown), held_out, samples.classes)
         return ModelFigures(
             model=name,
-            depth=depth,
+            depth=self._depth[name],
             start=name in self.task.starts,
             holder=len(self.task.forgotten(name)) > 0,
             weights=weights_digest(weights),
@@ -106,18 +108,11 @@ class Bench:
             ad_r_test=strangers.accuracy(),
             membership=membership_rate(members.log_probs, strangers.log_probs, trained.log_probs),
             auc=auc(trained.truth(), held_out.truth()),
-            relearn=self._relearn(name, weights),
+            relearn=learnt,
             probe=probe,
             divergence=jensen_shannon(held_out.log_probs, self._gold_says[name]),
             distance=weight_distance(weights, self.gold[name]),
         )
-
-    def _relearn(self, name: str, weights: Weights) -> float | None:
-        lesson = self._lessons[name]
-        if lesson is None:
-            return None
-        device = self.samples.forget_test.x.device
-        return relearn.relearn_steps(self.task.architecture, weights, lesson, self.samples.classes, device)
 
 
 def prepare(task: UnlearningTask, samples: AuditSamples) -> Bench:
@@ -136,12 +131,16 @@ def prepare(task: UnlearningTask, samples: AuditSamples) -> Bench:
     meter = Meter()
     gold = retrained_graph(task, GOLD_SHIFT, meter)
     device = samples.forget_test.x.device
-    says, lessons = {}, {}
+    says: dict[str, Floats] = {}
+    lessons: dict[str, relearn.Lesson] = {}
     for name, weights in gold.items():
         module = task.architecture.module(weights, device)
         says[name] = observe(module, task.architecture.class_count, samples.forget_test).log_probs
-        lessons[name] = _lesson(task, samples, name, module)
-    return Bench(task, samples, gold, meter.cost(), says, lessons)
+        lesson = _lesson(task, samples, name, module)
+        if lesson is not None:
+            lessons[name] = lesson
+    depth = {name: found.longest for name, found in task.graph.depth(task.starts).items()}
+    return Bench(task, samples, gold, meter.cost(), says, lessons, depth)
 
 
 def _lesson(task: UnlearningTask, samples: AuditSamples, name: str, gold: nn.Module) -> relearn.Lesson | None:
@@ -151,13 +150,14 @@ def _lesson(task: UnlearningTask, samples: AuditSamples, name: str, gold: nn.Mod
     stream = generator(task.seed, "relearn", name)
     batches = relearn.lesson_batches(samples.forget_train, samples.retain_train, relearn.STEPS, stream)
     if samples.classes:
-        return relearn.Lesson(batches, relearn.wrong_share(samples.forget_test))
+        asked = samples.forget_test
+        return relearn.Lesson(batches, asked, relearn.wrong_share(asked))
     published = task.architecture.module(task.models[name].weights, samples.forget_test.x.device)
     low = relearn.mean_loss(published, samples.forget_train)
     high = relearn.mean_loss(gold, samples.forget_train)
     if high <= low:
         return None
-    return relearn.Lesson(batches, relearn.loss_share(samples.forget_train, low, high))
+    return relearn.Lesson(batches, samples.forget_train, relearn.loss_share(samples.forget_train, low, high))
 
 
 def weights_digest(weights: Weights) -> str:

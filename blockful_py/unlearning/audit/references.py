@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from blockful_py.learning.weights import Weights
 from blockful_py.unlearning.cost import Meter
-from blockful_py.unlearning.retraining import retrain_model
+from blockful_py.unlearning.retraining import passes_of, retrain_wave
 from blockful_py.unlearning.task import UnlearningTask
 
 ORIGINAL, GOLD, GOLD2, HEAD_MASK = "original", "gold", "gold2", "head_mask"
@@ -36,8 +36,9 @@ def retrained_graph(task: UnlearningTask, shift: int, meter: Meter | None = None
     ]
     again = {*holders, *task.starts, *task.graph.descendants([*holders, *task.starts])}
     updated: dict[str, Weights] = {}
-    for name in task.graph.topological_order():
-        if name in again:
+    for wave in task.graph.waves(again):
+        updated.update(retrain_wave(shifted, wave, updated))
+        for name in wave:
             with meter.job(name, after=task.graph.references(name)) as work:
-                updated[name] = retrain_model(shifted, name, updated, work)
+                work.trained(passes_of(task, name))
     return {name: updated[name] for name in task.affected()}

@@ -3,15 +3,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.nn import functional
 
 from blockful_py.learning.data import Samples, pooled
 from blockful_py.learning.models import Architecture
+from blockful_py.learning.stacked import FORMS, LARGEST_STACK, Form, Stack, stack_weights, stacks_well
+from blockful_py.learning.together import StackedSgd
+from blockful_py.learning.training import TrainingSettings
 from blockful_py.learning.weights import Weights
 from blockful_py.unlearning.head import output_layer
 
@@ -23,10 +26,16 @@ STEPS = 40
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lesson:
-    """What is taught, batch after batch, and how much of it is left to learn, from 1 to 0."""
+    """What is taught, batch after batch, and how much of it is left to learn.
+
+    Attributes:
+        asked: samples that a network is asked about before each batch.
+        left: from 1 to 0, by what it says, logits (n, classes).
+    """
 
     batches: Sequence[Samples]
-    left: Callable[[nn.Module], float]
+    asked: Samples
+    left: Callable[[Tensor], float]
 
 
 def lesson_batches(
@@ -39,21 +48,21 @@ def lesson_batches(
     return [pooled(pair) for pair in drawn]
 
 
-def wrong_share(samples: Samples) -> Callable[[nn.Module], float]:
-    """Share of these held-out samples that a network gets wrong."""
+def wrong_share(asked: Samples) -> Callable[[Tensor], float]:
+    """Share of these samples that are answered wrongly."""
 
-    def left(module: nn.Module) -> float:
-        with torch.inference_mode():
-            return float((module(samples.x).argmax(1) != samples.y).double().mean().item())
+    def left(logits: Tensor) -> float:
+        return float((logits.argmax(1) != asked.y).double().mean().item())
 
     return left
 
 
-def loss_share(samples: Samples, low: float, high: float) -> Callable[[nn.Module], float]:
+def loss_share(asked: Samples, low: float, high: float) -> Callable[[Tensor], float]:
     """`(loss - low) / (high - low)` in [0, 1], of the mean cross-entropy (nats) of these samples."""
 
-    def left(module: nn.Module) -> float:
-        return min(1.0, max(0.0, (mean_loss(module, samples) - low) / (high - low)))
+    def left(logits: Tensor) -> float:
+        loss = float(functional.cross_entropy(logits.double(), asked.y).item())
+        return min(1.0, max(0.0, (loss - low) / (high - low)))
 
     return left
 
@@ -67,42 +76,103 @@ def mean_loss(module: nn.Module, samples: Samples) -> float:
 
 def relearn_steps(
     architecture: Architecture,
-    weights: Weights,
-    lesson: Lesson,
-    equalised: Collection[int],
+    models: Mapping[str, Weights],
+    lessons: Mapping[str, Lesson],
+    classes: Collection[int],
     device: torch.device,
-) -> float:
-    """`sum over steps t of left(t)`, from 0 to the number of batches, in SGD of rate 0.004, momentum 0.9.
+) -> dict[str, float]:
+    """`sum over steps t of left(t)`, from 0 to the number of batches, in SGD of rate 0.004, momentum 0.9;
+    by model, for those that have a lesson.
 
     With the share of wrong samples as what is left, that is the mean over samples of the steps it takes:
     the relearn time averaged over all levels of accuracy, which is less noisy than at one of them.
 
-    The output rows of the `equalised` classes are first set to zero and their biases to the mean of the
-    others', in every model alike: otherwise a masked head would look like forgetting.  The network stays
-    in evaluation mode, so running statistics do not move.
+    The output rows of the `classes` are first set to zero and their biases to the mean of the others', in
+    every model alike: otherwise a masked head would look like forgetting.  A network stays in evaluation
+    mode, so running statistics do not move.
+
+    Small networks learn in stacks, with the figures of the loop to rounding, and the same bits in any stack.
     """
-    module = architecture.module(weights, device).eval()
-    equalise(output_layer(module, architecture.class_count)[1], equalised)
+    taught = {name: equalised(architecture, models[name], classes) for name in lessons}
+    if not stacks_well(architecture, device):
+        return {
+            name: _alone(architecture.module(weights, device), lessons[name])
+            for name, weights in taught.items()
+        }
+    found: dict[str, float] = {}
+    for names in _stacks(lessons):
+        stack = stack_weights(architecture, {name: taught[name] for name in names}, device)
+        learnt = _stacked(FORMS[architecture.name], stack, [lessons[name] for name in names])
+        found.update(zip(names, learnt, strict=True))
+    return {name: found[name] for name in lessons}
+
+
+def equalised(architecture: Architecture, weights: Weights, classes: Collection[int]) -> Weights:
+    """Output rows of the classes zero, their biases the mean of the others': a copy."""
+    if not classes:
+        return weights
+    name, head = output_layer(architecture.module(weights, torch.device("cpu")), architecture.class_count)
+    changed = {key: tensor.clone() for key, tensor in weights.items()}
+    rows = torch.zeros(head.out_features, dtype=torch.bool)
+    rows[sorted(classes)] = True
+    changed[f"{name}.weight"][rows] = 0
+    if head.bias is not None:
+        bias = changed[f"{name}.bias"]
+        bias[rows] = bias[~rows].mean()
+    return changed
+
+
+def _alone(module: nn.Module, lesson: Lesson) -> float:
+    module.eval()
     optimiser = torch.optim.SGD(module.parameters(), lr=RATE, momentum=MOMENTUM)
     total = 0.0
     for batch in lesson.batches:
-        total += lesson.left(module)
+        with torch.inference_mode():
+            total += lesson.left(module(lesson.asked.x))
         optimiser.zero_grad()
         functional.cross_entropy(module(batch.x), batch.y).backward()  # type: ignore[no-untyped-call]
         optimiser.step()
     return total
 
 
-def equalise(head: nn.Linear, classes: Collection[int]) -> None:
-    """Rows of the classes zero, their biases the mean of the others'."""
-    if not classes:
-        return
-    rows = torch.zeros(head.out_features, dtype=torch.bool, device=head.weight.device)
-    rows[sorted(classes)] = True
-    with torch.no_grad():
-        head.weight[rows] = 0
-        if head.bias is not None:
-            head.bias[rows] = head.bias[~rows].mean()
+def _stacks(lessons: Mapping[str, Lesson]) -> list[tuple[str, ...]]:
+    """Models whose lessons have the same sizes, side by side."""
+    alike: dict[tuple[int, ...], list[str]] = {}
+    for name, lesson in lessons.items():
+        alike.setdefault((len(lesson.asked), *map(len, lesson.batches)), []).append(name)
+    return [
+        tuple(names[first : first + LARGEST_STACK])
+        for names in alike.values()
+        for first in range(0, len(names), LARGEST_STACK)
+    ]
+
+
+def _stacked(form: Form, weights: Stack, lessons: Sequence[Lesson]) -> list[float]:
+    """`_alone` for M models at once."""
+    optimiser = StackedSgd(
+        form.packed(weights), TrainingSettings(rate=RATE, momentum=MOMENTUM, weight_decay=0)
+    )
+    asked = _side_by_side(form, [lesson.asked for lesson in lessons])
+    totals = [0.0] * len(lessons)
+    for batches in zip(*(lesson.batches for lesson in lessons), strict=True):
+        with torch.no_grad():
+            said = form.logits(optimiser.stack, asked)
+        totals = [
+            total + lesson.left(logits) for total, lesson, logits in zip(totals, lessons, said, strict=True)
+        ]
+        optimiser.zero()
+        logits = form.logits(optimiser.stack, _side_by_side(form, batches)).flatten(0, 1)
+        losses = functional.cross_entropy(logits, torch.cat([batch.y for batch in batches]), reduction="none")
+        share = torch.full_like(losses, 1 / len(batches[0]))
+        losses.backward(share)  # type: ignore[no-untyped-call]
+        optimiser.step(RATE)
+    return totals
+
+
+def _side_by_side(form: Form, samples: Sequence[Samples]) -> Tensor:
+    """What a form reads of the samples of M models, (M, n, ...)."""
+    prepared = form.prepared(torch.cat([each.x for each in samples]))
+    return prepared.view(len(samples), -1, *prepared.shape[1:])
 
 
 def _draws(samples: Samples, size: int, steps: int, stream: torch.Generator) -> list[Samples]:

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 
+from blockful_py.learning.stacked import LARGEST_STACK
 from blockful_py.learning.streams import generator
 from blockful_py.learning.weights import Weights
 from blockful_py.unlearning.audit import Bench, relearn
-from blockful_py.unlearning.head import neutralised, output_layer
+from blockful_py.unlearning.head import neutralised
 
 CPU = torch.device("cpu")
 
@@ -16,12 +19,17 @@ def lesson(bench: Bench, steps: int) -> relearn.Lesson:
     batches = relearn.lesson_batches(
         bench.samples.forget_train, bench.samples.retain_train, steps, generator(1, "lesson")
     )
-    return relearn.Lesson(batches, relearn.wrong_share(bench.samples.forget_test))
+    asked = bench.samples.forget_test
+    return relearn.Lesson(batches, asked, relearn.wrong_share(asked))
 
 
 def steps(bench: Bench, weights: Weights) -> float:
-    taught = lesson(bench, 40)
-    return relearn.relearn_steps(bench.task.architecture, weights, taught, bench.samples.classes, CPU)
+    return learnt(bench, {"one": weights}, lesson(bench, 40))["one"]
+
+
+def learnt(bench: Bench, models: dict[str, Weights], taught: relearn.Lesson) -> dict[str, float]:
+    lessons = dict.fromkeys(models, taught)
+    return relearn.relearn_steps(bench.task.architecture, models, lessons, bench.samples.classes, CPU)
 
 
 def test_what_was_never_forgotten_comes_back_sooner_than_what_was_never_known(bench: Bench) -> None:
@@ -36,15 +44,50 @@ def test_a_masked_head_is_taken_away_first(bench: Bench) -> None:
     assert steps(bench, masked) == steps(bench, weights)
 
 
-def test_what_is_never_learnt_takes_all_steps(bench: Bench) -> None:
-    hopeless = relearn.Lesson(lesson(bench, 3).batches, lambda module: 1.0)
-    weights = bench.gold["r5"]
-    assert relearn.relearn_steps(bench.task.architecture, weights, hopeless, (3,), CPU) == 3
+@pytest.mark.parametrize(("left", "total"), [(1.0, 3), (0.0, 0)])
+def test_what_is_never_learnt_takes_all_steps_and_what_is_known_none(
+    bench: Bench, left: float, total: float
+) -> None:
+    taught = replace(lesson(bench, 3), left=lambda logits: left)
+    assert learnt(bench, {"r5": bench.gold["r5"]}, taught) == {"r5": total}
 
 
-def test_what_is_known_throughout_takes_none(bench: Bench) -> None:
-    easy = relearn.Lesson(lesson(bench, 3).batches, lambda module: 0.0)
-    assert relearn.relearn_steps(bench.task.architecture, bench.gold["r5"], easy, (3,), CPU) == 0
+@pytest.fixture(scope="module")
+def models(bench: Bench) -> dict[str, Weights]:
+    """More than a stack holds."""
+    published = {name: bench.task.models[name].weights for name in bench.gold}
+    masked = {
+        f"{name} masked and moved": neutralised(bench.task.architecture, weights, (3, 4))
+        for name, weights in published.items()
+    }
+    gold = {f"{name} of gold": weights for name, weights in bench.gold.items()}
+    return {**published, **masked, **gold}
+
+
+def test_stacks_learn_what_each_learns_alone(
+    bench: Bench, models: dict[str, Weights], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert len(models) > LARGEST_STACK
+    stacked = learnt(bench, models, lesson(bench, 40))
+    monkeypatch.setattr(relearn, "stacks_well", lambda architecture, device: False)
+    looped = learnt(bench, models, lesson(bench, 40))
+    # One of 30 samples that turns a step earlier or later is 1/30.
+    assert stacked == pytest.approx(looped, abs=0.2)
+    assert len({round(steps, 2) for steps in looped.values()}) > 6
+
+
+def test_a_model_learns_with_the_same_bits_in_any_stack(bench: Bench, models: dict[str, Weights]) -> None:
+    taught = replace(lesson(bench, 5), left=lambda logits: float(logits.double().square().mean()))
+    together = learnt(bench, models, taught)
+    for name in ("r5", "r1 of gold"):
+        assert learnt(bench, {name: models[name]}, taught) == {name: together[name]}
+
+
+def test_lessons_of_other_sizes_are_learnt_beside_each_other(bench: Bench) -> None:
+    lessons = {"r1": lesson(bench, 2), "r3": lesson(bench, 3), "r4": lesson(bench, 2)}
+    lessons = {name: replace(taught, left=lambda logits: 1.0) for name, taught in lessons.items()}
+    found = relearn.relearn_steps(bench.task.architecture, bench.gold, lessons, (3,), CPU)
+    assert list(found.items()) == [("r1", 2), ("r3", 3), ("r4", 2)]
 
 
 def test_the_loss_that_is_left_goes_from_one_to_none(bench: Bench) -> None:
@@ -56,9 +99,8 @@ def test_the_loss_that_is_left_goes_from_one_to_none(bench: Bench) -> None:
         (loss - 1, loss + 3, 0.25),
         (0, 1e-9, 1),
     ):
-        assert relearn.loss_share(bench.samples.forget_train, low, high)(module) == pytest.approx(
-            left, abs=1e-6
-        )
+        share = relearn.loss_share(bench.samples.forget_train, low, high)
+        assert share(module(bench.samples.forget_train.x)) == pytest.approx(left, abs=1e-6)
 
 
 def test_every_sample_is_drawn_before_one_comes_again(bench: Bench) -> None:
@@ -75,12 +117,13 @@ def test_every_sample_is_drawn_before_one_comes_again(bench: Bench) -> None:
 
 
 def test_equalised_rows_are_zero_and_their_bias_the_mean_of_the_others(bench: Bench) -> None:
-    module = bench.task.architecture.module(bench.task.models["r5"].weights, CPU)
-    _, head = output_layer(module, 10)
-    before = head.bias.detach().clone()
-    relearn.equalise(head, (3, 8))
+    before = bench.task.models["r5"].weights
+    after = relearn.equalised(bench.task.architecture, before, (3, 8))
     others = [row for row in range(10) if row not in (3, 8)]
-    assert not head.weight[[3, 8]].any()
-    assert head.weight[others].any(1).all()
-    assert head.bias[[3, 8]].tolist() == pytest.approx([before[others].mean().item()] * 2)
-    assert torch.equal(head.bias[others], before[others])
+    assert not after["head.weight"][[3, 8]].any()
+    assert torch.equal(after["head.weight"][others], before["head.weight"][others])
+    assert after["head.bias"][[3, 8]].tolist() == pytest.approx(
+        [before["head.bias"][others].mean().item()] * 2
+    )
+    assert torch.equal(after["head.bias"][others], before["head.bias"][others])
+    assert before["head.weight"][[3, 8]].any()
