@@ -9,6 +9,7 @@ from dataclasses import asdict
 from typing import Any
 
 from blockful_py.experiments.summary import MethodSummary, Summary
+from blockful_py.unlearning.audit.outcome import DIGITS
 from blockful_py.unlearning.audit.verdict import Criterion
 from blockful_py.unlearning.forget import Level
 
@@ -72,14 +73,16 @@ def _method(method: MethodSummary) -> dict[str, Any]:
         "verdict": str(method.verdict),
         "forgotten": method.verdict.forgotten,
         "intact": method.verdict.intact,
-        "criteria": [_finite(asdict(criterion)) for criterion in criteria],
-        "cost_percent": {
-            "passes": method.passes,
-            "critical_path": method.critical_path,
-            "prepared": method.prepared,
-        },
-        "seconds": method.seconds,
-        "figures": {name: _finite(asdict(figure)) for name, figure in method.figures.items()},
+        "criteria": [_plain(asdict(criterion)) for criterion in criteria],
+        "cost_percent": _plain(
+            {
+                "passes": method.passes,
+                "critical_path": method.critical_path,
+                "prepared": method.prepared,
+            }
+        ),
+        "seconds": round(method.seconds, 3),
+        "figures": {name: _plain(asdict(figure)) for name, figure in method.figures.items()},
     }
 
 
@@ -136,10 +139,12 @@ def _listed(seeds: Sequence[int]) -> str:
     return ", ".join(map(str, seeds))
 
 
-def _finite(value: Any) -> Any:
-    """Infinite ratios as text: JSON has no number for them."""
+def _plain(value: Any) -> Any:
+    """Six decimals; infinite ratios as text: JSON has no number for them."""
     if isinstance(value, dict):
-        return {str(key): _finite(inner) for key, inner in value.items()}
-    if isinstance(value, float) and not math.isfinite(value):
+        return {str(key): _plain(inner) for key, inner in value.items()}
+    if not isinstance(value, float):
+        return value
+    if not math.isfinite(value):
         return "inf" if value > 0 else "-inf"
-    return value
+    return round(value, DIGITS)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -46,12 +46,30 @@ def write_report(plan: Plan, found: Sequence[Result], tuning: bool = False) -> R
     full = document(summaries, about)
     files = {
         "audit.md": text.encode(),
-        "audit.json": (json.dumps(full, indent=1) + "\n").encode(),
+        "audit.json": as_text(full).encode(),
         "audit.png": draw(summaries, LIGHT),
     }
     for name, data in files.items():
         write_file(plan.folder / name, data)
     return Report(text, full, tuple(files))
+
+
+def as_text(document: Mapping[str, Any]) -> str:
+    """JSON with a line for each method, so that two runs can be compared line by line."""
+    scenarios = (
+        _with_list(scenario, "methods", map(_compact, scenario["methods"]))
+        for scenario in document["scenarios"]
+    )
+    return _with_list(document, "scenarios", scenarios) + "\n"
+
+
+def _with_list(document: Mapping[str, Any], name: str, lines: Iterable[str]) -> str:
+    rest = {key: value for key, value in document.items() if key != name}
+    return f"{json.dumps(rest)[:-1]}, {json.dumps(name)}: [\n" + ",\n".join(lines) + "\n]}"
+
+
+def _compact(document: Any) -> str:
+    return json.dumps(document, separators=(",", ":"))
 
 
 def describe_run(command: str) -> list[str]:
