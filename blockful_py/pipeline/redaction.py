@@ -131,7 +131,7 @@ class Redactor:
             changed = {
                 "weights": address,
                 "accuracy": own,
-                "privacy": retrained_privacy(statement, request, user.train),
+                "privacy": retrained_privacy(statement, request, user),
                 "created": self._bench.clock.now(),
             }
             live = self._bench.contracts.live

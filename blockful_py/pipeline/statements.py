@@ -7,14 +7,13 @@ from dataclasses import asdict
 from typing import Any
 
 from blockful_py.errors import FormatError
-from blockful_py.learning.data import Samples
+from blockful_py.learning.data import UserData
 from blockful_py.learning.privacy import PrivacySettings, Spent, spent
 from blockful_py.learning.training import TrainingSettings
 from blockful_py.pipeline.methods import parse_method
 from blockful_py.pipeline.model_node import Privacy, Request, Statement
-
-RETRAINING = frozenset({"gradient_ascent", "retrain"})
-"""Methods whose owners train by the statement's own settings, privacy included."""
+from blockful_py.unlearning.gradient_ascent import GradientAscent
+from blockful_py.unlearning.retrain import Retrain
 
 
 def recorded_training(settings: TrainingSettings) -> dict[str, Any]:
@@ -42,13 +41,22 @@ def spent_of(statement: Statement) -> Spent | None:
     return None if statement.privacy is None else Spent(**statement.privacy.model_dump())
 
 
-def retrained_privacy(statement: Statement, request: Request, own: Samples) -> Privacy | None:
-    """What the owner spent when it made the new weights that a request asks for; None where the method
-    trains without noise.
+def retrained_privacy(statement: Statement, request: Request, owner: UserData) -> Privacy | None:
+    """What the owner spent when it made the new weights that a request asks for, on what it keeps.
+
+    None where it trains without noise: every method but retraining descends by itself, without any, and
+    a client that keeps nothing does not train.
 
     Args:
-        own: the owner's training samples before anything is forgotten.
+        owner: its data before anything is forgotten.
     """
-    if statement.privacy is None or parse_method(request.method).name not in RETRAINING:
+    kept = request.forget.retained(owner)
+    if statement.privacy is None or not len(kept) or not _retrains(request):
         return None
-    return recorded_privacy(spent(training_of(statement), len(own.without(request.classes))))
+    return recorded_privacy(spent(training_of(statement), len(kept)))
+
+
+def _retrains(request: Request) -> bool:
+    """Whether owners train by the statement's own settings, privacy included, and do nothing else."""
+    method = parse_method(request.method)
+    return isinstance(method, Retrain) or (isinstance(method, GradientAscent) and method.start == "retrained")
