@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
@@ -71,6 +72,10 @@ class AuditOutcome:
     def canonical(self) -> bytes:
         """The bytes to sign: JSON, keys sorted, no spaces, figures with 6 decimals, verdicts included."""
         return json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
+
+    def digest(self) -> bytes:
+        """SHA-256 of the canonical bytes, 32 bytes: what a certificate embeds and a committee signs."""
+        return hashlib.sha256(self.canonical()).digest()
 
     def to_json(self) -> dict[str, Any]:
         verdict = self.verdict()

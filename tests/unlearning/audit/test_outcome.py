@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 import json
 from typing import Any
 
@@ -34,6 +35,7 @@ def document() -> dict[str, Any]:
 def test_a_reader_gets_the_same_bytes() -> None:
     read = AuditOutcome.from_json(json.loads(OUTCOME.canonical()))
     assert read.canonical() == OUTCOME.canonical()
+    assert read.digest() == OUTCOME.digest() == hashlib.sha256(OUTCOME.canonical()).digest()
     assert read.models() == OUTCOME.models()
 
 
@@ -58,6 +60,7 @@ def test_one_figure_more_or_less_changes_the_bytes() -> None:
     changed = document()
     changed["row"]["models"][0]["membership"] += 0.001
     assert AuditOutcome.from_json(changed).canonical() != OUTCOME.canonical()
+    assert AuditOutcome.from_json(changed).digest() != OUTCOME.digest()
 
 
 def test_a_verdict_that_its_figures_do_not_bear_out_is_refused() -> None:
