@@ -6,7 +6,7 @@ A digest is what a certificate commits to: keccak256(abi.encode(arguments of the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from eth_abi.abi import encode
@@ -142,12 +142,30 @@ def to_header(height: int, value: Sequence[Any]) -> Header:
 
 
 def to_record(index: int, value: Sequence[Any]) -> StoredArchiveRecord:
-    """A `StoredRecord` as `ArchiveRegistry.records` returns it."""
+    """A `StoredRecord` as `ArchiveRegistry.records` returns it.
+
+    Raises ChainError for a reason or codec that the contract never stores.
+    """
     (position, version, reason, codec, digest), timestamp = value
+    if codec not in set(Codec) or reason not in set(ArchiveReason):
+        raise ChainError(
+            f"record {index} of the archive has reason {reason} and codec {codec:#x}: it was altered."
+        )
     stored = ArchiveRecord(
         Position.unpack(position), version, ArchiveReason(reason), Uri(digest, Codec(codec))
     )
     return StoredArchiveRecord(index, stored, timestamp)
+
+
+def logged_record(arguments: Mapping[str, Any]) -> StoredArchiveRecord:
+    """A record as the event `Archived` tells it."""
+    record = ArchiveRecord(
+        Position.unpack(arguments["position"]),
+        arguments["version"],
+        ArchiveReason(arguments["reason"]),
+        Uri(arguments["digest"], Codec(arguments["codec"])),
+    )
+    return StoredArchiveRecord(arguments["index"], record, arguments["timestamp"])
 
 
 def to_roster(value: Sequence[Any]) -> Roster:

@@ -43,6 +43,10 @@ class ArchiveRegistryContract(Contract):
         values = [value for group in found for value in group]
         return tuple(abi.to_record(start + i, value) for i, value in enumerate(values))
 
+    def archived(self, first_block: int = 0) -> tuple[StoredArchiveRecord, ...]:
+        """Every record as the contract logged it, since a block of the node, oldest first."""
+        return tuple(abi.logged_record(event.arguments) for event in self.events("Archived", first_block))
+
     def progress(self, proposal: bytes) -> tuple[int, int]:
         """Chunks done and in all of a proposal; (0, 0) when it has not begun."""
         done, chunks = self._read("progress", proposal)

@@ -28,7 +28,7 @@ READ_SIZE = 50
 
 @dataclass(frozen=True, slots=True)
 class Redaction:
-    """One replacement as the chain logged it; `block_number` is the node's."""
+    """One version of a model as the chain logged it; `block_number` is the node's."""
 
     position: Position
     version: int
@@ -121,6 +121,19 @@ class LiveChainContract(Contract):
     ) -> bytes:
         """Leaf of `redact(updates, header_updates)` in a certificate's content."""
         return self._leaf("redact", chunk, chunks, abi.redaction_digest(updates, header_updates))
+
+    def published(self, first_block: int = 0) -> tuple[Redaction, ...]:
+        """Every model as it was first published (version 0), since a block of the node, oldest first."""
+        return tuple(
+            Redaction(
+                position=Position.unpack(event.arguments["position"]),
+                version=0,
+                uri=Uri(event.arguments["uri"], Codec(event.arguments["codec"])),
+                block_number=event.block_number,
+                transaction_hash=event.transaction_hash,
+            )
+            for event in self.events("ModelPublished", first_block)
+        )
 
     def redactions(self, first_block: int = 0) -> tuple[Redaction, ...]:
         """Every replacement since a block of the node, oldest first."""

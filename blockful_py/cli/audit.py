@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
@@ -12,32 +15,52 @@ from blockful_py.cli.alarms import documents, lines
 from blockful_py.cli.console import Output
 from blockful_py.cli.options import LATEST, AsJson, Run, example
 
+if TYPE_CHECKING:
+    from blockful_py.pipeline.auditing import Timeline
+
 
 def register(app: typer.Typer) -> None:
-    @app.command(epilog=example("blockful audit --run runs/latest/parallel --model r6"))
+    @app.command(epilog=example("blockful audit --run runs/latest/parallel --model r6 --remember seen.json"))
     def audit(
         run: Run = LATEST,
         model: Annotated[str | None, typer.Option(help="Only this model's versions.")] = None,
+        remember: Annotated[
+            Path | None,
+            typer.Option(
+                metavar="FILE",
+                help="Your own file of the records that you saw: compared, then brought up to date.",
+                show_default=False,
+            ),
+        ] = None,
         as_json: AsJson = False,
     ) -> None:
-        """List every archived version and every alarm, and check the archive's hash chain.
+        """List every archived version and every alarm, and check that the archive is whole.
 
-        Ends with status 3 when a record was altered, is missing, or cannot be read.
+        With --remember it must also begin with the records in your file, which then takes in the new ones;
+        keep the file where nobody else writes. Ends with status 3 when a record was altered, is missing, or
+        cannot be read; the file is left as it is if the records are not those that it remembers.
         """
         from blockful_py.errors import UnknownModelError
         from blockful_py.pipeline.federation import Federation
+        from blockful_py.pipeline.remembering import recall
+        from blockful_py.pipeline.remembering import remember as write
 
         out = Output(as_json)
         with Federation.open(run) as federation:
-            outcome, alarms = federation.audit(), federation.alarms()
-        known = sorted({entry.name for entry in outcome.entries if entry.name})
-        if model is not None and model not in known:
-            raise UnknownModelError(model, known)
+            archive = federation.contracts.archive
+            known = recall(remember, archive) if remember is not None else ()
+            outcome, alarms = federation.audit(known), federation.alarms()
+            if remember is not None and outcome.extends:
+                write(remember, archive)
+        names = sorted({entry.name for entry in outcome.entries if entry.name})
+        if model is not None and model not in names:
+            raise UnknownModelError(model, names)
         entries = [entry for entry in outcome.entries if model in (None, entry.name)]
         out.result(
             {
                 "head": "0x" + outcome.head.hex(),
                 "problems": list(outcome.problems),
+                "remembered": len(known) if remember is not None else None,
                 "alarms": documents(alarms),
                 "records": [
                     {
@@ -54,18 +77,39 @@ def register(app: typer.Typer) -> None:
                 ],
             }
         )
-        table = Table("record", "model", "position", "version", "reason", "node", box=None, pad_edge=False)
-        for entry in entries:
-            name = entry.name or "unreadable"
-            table.add_row(
-                str(entry.index), name, str(entry.position), str(entry.version), entry.reason, entry.cid
-            )
-        out.say(table)
+        out.say(_table([each for each in outcome.timelines if model in (None, each.name)]))
         for line in lines(alarms):
             out.say(line)
         for problem in outcome.problems:
             out.say(f"PROBLEM {problem}")
         out.say(f"{len(outcome.entries)} records, {len(outcome.problems)} problems, head:")
         out.say(f"0x{outcome.head.hex()}")
+        if remember is not None:
+            out.say(_remembered(len(known), outcome.extends, remember))
         if not outcome.passed:
             raise typer.Exit(3)
+
+
+def _table(timelines: Sequence[Timeline]) -> Table:
+    """One position after the other; its last line says what stands on the live chain."""
+    table = Table(
+        "position", "model", "version", "archived (UTC)", "record", "", "node", box=None, pad_edge=False
+    )
+    for timeline in timelines:
+        place = [str(timeline.position), timeline.name or "unreadable"]
+        for entry in timeline.entries:
+            told = entry.reason if entry.readable else f"{entry.reason}, UNREADABLE"
+            when = datetime.fromtimestamp(entry.timestamp, UTC).strftime("%Y-%m-%d %H:%M:%S")
+            table.add_row(*place, str(entry.version), when, str(entry.index), told, entry.cid)
+            place = ["", ""]
+        standing = "none" if timeline.standing is None else str(timeline.standing)
+        table.add_row(*place, standing, "", "", "on the live chain", "", end_section=True)
+    return table
+
+
+def _remembered(known: int, extends: bool, path: Path) -> str:
+    if not extends:
+        return f"{path} was left as it is: the archive does not begin with the {known} records in it"
+    if not known:
+        return f"{path} remembers these records from now on"
+    return f"the archive begins with the {known} records of {path}, which is up to date"

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from blockful_py.chain.archive_registry import ArchiveRegistryContract
@@ -12,9 +12,10 @@ from blockful_py.crypto import payload
 from blockful_py.errors import StorageError
 from blockful_py.pipeline.catalogue import all_transactions
 from blockful_py.pipeline.model_node import parse_node
+from blockful_py.pipeline.remembering import departures
 from blockful_py.storage.cid import cid_string
 from blockful_py.storage.store import ContentStore
-from blockful_py.types import Position, StoredArchiveRecord
+from blockful_py.types import ModelTransaction, Position, StoredArchiveRecord, Uri
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +33,32 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
+class Timeline:
+    """The history of one position, oldest record first.
+
+    Attributes:
+        name: of the model, as far as any of its nodes can be read.
+        standing: version on the live chain; None where it holds no such model.
+    """
+
+    position: Position
+    name: str | None
+    entries: tuple[Entry, ...]
+    standing: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Audit:
-    """The archive's records in order, and what is wrong with them (nothing, when it is whole)."""
+    """The archive's records in order, and what is wrong with them (nothing, when it is whole).
+
+    `extends`: the records hash to the head and begin with all that was remembered.
+    """
 
     entries: tuple[Entry, ...]
     head: bytes
     problems: tuple[str, ...]
+    extends: bool
+    timelines: tuple[Timeline, ...]
 
     @property
     def passed(self) -> bool:
@@ -48,53 +69,83 @@ def audit_archive(
     archive: ArchiveRegistryContract,
     live: LiveChainContract,
     store: ContentStore,
-    remembered: tuple[int, bytes] | None = None,
+    remembered: tuple[StoredArchiveRecord, ...] = (),
 ) -> Audit:
     """Walks the hash chain, reads every archived version, and looks for versions that are missing.
 
-    `remembered`: number of records and head that the auditor saw before; the archive must extend it.
+    `remembered`: records that the auditor saw before; the archive must begin with them.
     """
     records = archive.records(0, archive.length())
-    problems = list(_chain_problems(archive, records, remembered))
+    problems = [*_chain_problems(archive, records), *departures(remembered, records)]
+    extends = not problems
     entries = tuple(_entry(stored, store) for stored in records)
     problems += [
         f"record {entry.index}: version {entry.version} of {entry.position} cannot be read"
         for entry in entries
         if not entry.readable
     ]
-    archived = {(entry.position, entry.version) for entry in entries}
-    standing = all_transactions(live)
-    for position in sorted({entry.position for entry in entries} - {each.position for each in standing}):
-        problems.append(
-            f"the model at {position} is archived and not on the live chain: blocks were lost, or its "
-            "publication is unfinished"
-        )
-    for transaction in standing:
-        for version in range(transaction.version + 1):
-            replaced = version < transaction.version or version == 0
-            if replaced and (transaction.position, version) not in archived:
-                problems.append(f"version {version} of {transaction.position} was never archived")
-    return Audit(entries, archive.head(), tuple(problems))
+    standing = {each.position: each for each in all_transactions(live)}
+    problems += _missing(records, standing)
+    problems += _contradictions(records, live)
+    return Audit(entries, archive.head(), tuple(problems), extends, tuple(_timelines(entries, standing)))
 
 
 def _chain_problems(
-    archive: ArchiveRegistryContract,
-    records: Sequence[StoredArchiveRecord],
-    remembered: tuple[int, bytes] | None,
-) -> list[str]:
+    archive: ArchiveRegistryContract, records: Sequence[StoredArchiveRecord]
+) -> Iterator[str]:
+    """Records that are not what the contract logged when it took them, or do not hash to the head."""
+    logged = {each.index: each for each in archive.archived()}
+    for stored in records:
+        if stored.index in logged and logged[stored.index] != stored:
+            yield f"record {stored.index} was altered: it is not what the chain logged when it was archived"
+    for index in sorted(logged.keys() - {stored.index for stored in records}):
+        yield f"record {index} is missing: the chain logged it when it was archived"
     head = payload.archive_genesis_head(archive.chain_id, archive.address)
-    heads = [head]
     for stored in records:
         head = payload.archive_head_step(head, stored.index, stored.record, stored.timestamp)
-        heads.append(head)
-    problems = []
     if head != archive.head():
-        problems.append("the records do not hash to the archive's head: a past record was altered")
-    if remembered is not None:
-        count, known = remembered
-        if count >= len(heads) or heads[count] != known:
-            problems.append(f"the first {count} records are not those that were remembered")
-    return problems
+        yield "the records do not hash to the archive's head: a past record was altered"
+
+
+def _missing(
+    records: Sequence[StoredArchiveRecord], standing: dict[Position, ModelTransaction]
+) -> Iterator[str]:
+    archived = {(stored.record.position, stored.record.version) for stored in records}
+    for position in sorted({position for position, _ in archived} - standing.keys()):
+        yield (
+            f"the model at {position} is archived and not on the live chain: blocks were lost, or its "
+            "publication is unfinished"
+        )
+    for transaction in standing.values():
+        for version in range(max(transaction.version, 1)):
+            if (transaction.position, version) not in archived:
+                yield f"version {version} of {transaction.position} was never archived"
+
+
+def _contradictions(records: Sequence[StoredArchiveRecord], live: LiveChainContract) -> Iterator[str]:
+    """Records of other nodes than the live chain logged for the same version."""
+    logged: dict[tuple[Position, int], Uri] = {
+        (each.position, each.version): each.uri for each in (*live.published(), *live.redactions())
+    }
+    for stored in records:
+        record = stored.record
+        uri = logged.get((record.position, record.version), record.uri)
+        if uri != record.uri:
+            yield (
+                f"record {stored.index}: version {record.version} of {record.position} was "
+                f"{cid_string(uri)} on the live chain, archived is {cid_string(record.uri)}"
+            )
+
+
+def _timelines(entries: Sequence[Entry], standing: dict[Position, ModelTransaction]) -> Iterator[Timeline]:
+    by_position: dict[Position, list[Entry]] = {position: [] for position in standing}
+    for entry in entries:
+        by_position.setdefault(entry.position, []).append(entry)
+    for position in sorted(by_position):
+        own = by_position[position]
+        name = next((entry.name for entry in own if entry.name), None)
+        version = standing[position].version if position in standing else None
+        yield Timeline(position, name, tuple(own), version)
 
 
 def _entry(stored: StoredArchiveRecord, store: ContentStore) -> Entry:

@@ -57,7 +57,7 @@ from blockful_py.pipeline.verification import Verification, Verifier
 from blockful_py.pipeline.workbench import Workbench, services_of
 from blockful_py.storage.cid import parse_cid
 from blockful_py.storage.store import ContentStore
-from blockful_py.types import Paradigm, Position
+from blockful_py.types import Paradigm, Position, StoredArchiveRecord
 from blockful_py.unlearning.forget import Forget
 
 
@@ -296,9 +296,9 @@ class Federation(Closing):
         with (progress or Silent()).stage("verify", len(positions)) as advance, self.stopwatch("verify"):
             return verifier.verify_all(positions, lambda done: advance(1))
 
-    def audit(self) -> Audit:
-        """The archive's history of every position, and whether its hash chain holds."""
-        return audit_archive(self.contracts.archive, self.contracts.live, self.archive_store)
+    def audit(self, remembered: tuple[StoredArchiveRecord, ...] = ()) -> Audit:
+        """The archive's history of every position, and whether it is whole and begins with `remembered`."""
+        return audit_archive(self.contracts.archive, self.contracts.live, self.archive_store, remembered)
 
     def alarms(self) -> tuple[RaisedAlarm, ...]:
         """What members refused, and why, oldest first."""

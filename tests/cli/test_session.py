@@ -103,6 +103,14 @@ def test_a_session(session: Session) -> None:
     assert audited.document["problems"] == []
     reasons = [(r["version"], r["reason"], r["readable"]) for r in audited.document["records"]]
     assert reasons == [(0, "published", True), (0, "superseded", True)]
+    for known in (0, len(GRAPH) + len(AFFECTED)):
+        seen = session.run("audit", *RUN, "--remember", "seen.json", "--json")
+        assert seen.status == 0, seen.err
+        assert seen.document["remembered"] == known
+    assert "on the live chain" in session.run("audit", *RUN, "--remember", "seen.json").out
+    memory = session.folder / "seen.json"
+    memory.write_text(memory.read_text().replace('"version": 0', '"version": 1', 1))
+    assert "is damaged" in session.run("audit", *RUN, "--remember", "seen.json").error
     nobody = session.run("audit", *RUN, "--model", "nobody")
     assert "there is no model 'nobody'" in nobody.error
     assert nobody.status == 2

@@ -42,13 +42,13 @@ def spelt(document: Part) -> bytes:
     return text.encode() + b"\n"
 
 
-def parsed(kind: type[Document], data: bytes, what: str) -> Document:
-    """Inverse of `spelt`; `what` names the kind of document in errors.
+def parsed(kind: type[Document], data: bytes, what: str, limit: int = MAX_BYTES) -> Document:
+    """Inverse of `spelt`; `what` names the kind of document in errors, `limit` is in bytes.
 
     Raises FormatError, which names the field, for anything else.
     """
-    if len(data) > MAX_BYTES:
-        raise FormatError(f"a {what} has at most {MAX_BYTES} bytes, this is larger.")
+    if len(data) > limit:
+        raise FormatError(f"a {what} has at most {limit} bytes, this is larger.")
     try:
         document = kind.model_validate_json(data)
     except ValidationError as error:
