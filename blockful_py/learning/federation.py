@@ -9,13 +9,14 @@ from dataclasses import dataclass, field, replace
 from blockful_py.errors import LearningError
 from blockful_py.learning.aggregation import aggregate
 from blockful_py.learning.candidates import Reference, draw_candidates, score, select
+from blockful_py.learning.curves import Curve
 from blockful_py.learning.data import UserData
 from blockful_py.learning.evaluation import accuracy
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.privacy import Spent, spent
 from blockful_py.learning.scenario import LastChance, ModelSpec, ScenarioSettings, plan
 from blockful_py.learning.streams import generator
-from blockful_py.learning.together import Job, train_together
+from blockful_py.learning.together import Job, fit_together
 from blockful_py.learning.training import TrainingSettings
 from blockful_py.learning.weights import Weights
 
@@ -46,6 +47,7 @@ class TrainedModel:
         accuracy: on the owner's test data, from 0 to 1.
         training: phi of eq. 3 as it was used.
         privacy: what differentially private training spent.
+        curve: how the training went; None for a private one, and for a model that was not trained just now.
     """
 
     name: str
@@ -56,6 +58,7 @@ class TrainedModel:
     accuracy: float
     training: TrainingSettings
     privacy: Spent | None = None
+    curve: Curve | None = None
 
 
 Wave = tuple[TrainedModel, ...]
@@ -117,19 +120,20 @@ def train_wave(
         )
         for spec, owner, chosen in zip(specs, owners, references, strict=True)
     ]
-    trained = train_together(settings.architecture, jobs)
+    trained = fit_together(settings.architecture, jobs)
     return tuple(
         TrainedModel(
             name=spec.name,
             user=spec.user,
             round=spec.round,
             references=chosen,
-            weights=weights,
-            accuracy=accuracy(settings.architecture, weights, owner.test),
+            weights=fitted.weights,
+            accuracy=accuracy(settings.architecture, fitted.weights, owner.test),
             training=job.settings,
             privacy=spent(job.settings, len(owner.train)),
+            curve=fitted.curve,
         )
-        for spec, owner, chosen, job, weights in zip(specs, owners, references, jobs, trained, strict=True)
+        for spec, owner, chosen, job, fitted in zip(specs, owners, references, jobs, trained, strict=True)
     )
 
 

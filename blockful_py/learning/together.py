@@ -17,11 +17,12 @@ from torch import Tensor
 from torch.nn import functional
 
 from blockful_py.errors import SettingsError
+from blockful_py.learning.curves import Tally
 from blockful_py.learning.data import Samples
 from blockful_py.learning.device import memory_errors
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.stacked import FORMS, LARGEST_STACK, Stack, stack_weights, stacks_well
-from blockful_py.learning.training import TrainingSettings, learning_rate, train
+from blockful_py.learning.training import Fitted, TrainingSettings, fit, learning_rate
 from blockful_py.learning.weights import Weights, detached, require_finite
 
 SIZES_OF_LAST_BATCH = 4
@@ -31,7 +32,7 @@ train in one stack."""
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Job:
-    """One model to train; the arguments of `train`."""
+    """One model to train; the arguments of `fit`."""
 
     weights: Weights
     samples: Samples
@@ -62,24 +63,29 @@ class Schedule:
 
 
 def train_together(architecture: Architecture, jobs: Sequence[Job]) -> tuple[Weights, ...]:
-    """`train` for every job, in order, on the CPU.
+    """The weights of `fit_together`."""
+    return tuple(fitted.weights for fitted in fit_together(architecture, jobs))
 
-    Looped models have the bits of `train`, stacked ones agree with it to rounding (docs/learning.md).
+
+def fit_together(architecture: Architecture, jobs: Sequence[Job]) -> tuple[Fitted, ...]:
+    """`fit` for every job, in order.
+
+    Looped models have the bits of `fit`, stacked ones agree with it to rounding (docs/learning.md).
 
     Raises:
         SettingsError: `together = "stacked"` for an architecture or settings that cannot be stacked.
-        LearningError: as `train`.
+        LearningError: as `fit`.
     """
-    done: dict[int, Weights] = {}
+    done: dict[int, Fitted] = {}
     stacks: dict[Schedule, list[int]] = {}
     for i, job in enumerate(jobs):
         if len(job.samples) and is_stacked(architecture, job.settings, job.samples.x.device):
             stacks.setdefault(Schedule.of(job), []).append(i)
         else:
-            done[i] = train(architecture, job.weights, job.samples, job.settings, job.stream)
+            done[i] = fit(architecture, job.weights, job.samples, job.settings, job.stream)
     for schedule, members in stacks.items():
         for rows in _split(members):
-            done.update(zip(rows, _train_stack(architecture, schedule, [jobs[i] for i in rows]), strict=True))
+            done.update(zip(rows, _fit_stack(architecture, schedule, [jobs[i] for i in rows]), strict=True))
     return tuple(done[i] for i in range(len(jobs)))
 
 
@@ -109,7 +115,7 @@ def _split(members: list[int]) -> list[list[int]]:
     return [members[k * len(members) // parts : (k + 1) * len(members) // parts] for k in range(parts)]
 
 
-def _train_stack(architecture: Architecture, schedule: Schedule, jobs: Sequence[Job]) -> list[Weights]:
+def _fit_stack(architecture: Architecture, schedule: Schedule, jobs: Sequence[Job]) -> list[Fitted]:
     """Models of one schedule at once."""
     form = FORMS[architecture.name]
     device = jobs[0].samples.x.device
@@ -118,22 +124,26 @@ def _train_stack(architecture: Architecture, schedule: Schedule, jobs: Sequence[
         optimiser = StackedSgd(form.packed(stack_weights(architecture, models, device)), schedule.settings)
         prepared = torch.cat([form.prepared(job.samples.x) for job in jobs])
         labels = torch.cat([job.samples.y for job in jobs])
+        tally = Tally()
         steps = schedule.settings.epochs * schedule.batches
         for step, (rows, shares) in enumerate(_batches(schedule, jobs)):
             flat = rows.to(device).reshape(-1)
             x = prepared.index_select(0, flat).view(*rows.shape, *prepared.shape[1:])
             optimiser.zero()
             logits = form.logits(optimiser.stack, x).flatten(0, 1)
-            losses = functional.cross_entropy(logits, labels[flat], reduction="none")
+            y = labels[flat]
+            losses = functional.cross_entropy(logits, y, reduction="none")
             losses.backward(shares.to(device).reshape(-1))  # type: ignore[no-untyped-call]
+            tally.step(losses, logits, y)
             optimiser.step(learning_rate(schedule.settings, step, steps))
+        curves = tally.curves([len(job.samples) for job in jobs], schedule.settings.epochs)
     unpacked = form.unpacked(optimiser.stack)
-    trained = []
-    for i in range(len(jobs)):
+    fitted = []
+    for i, curve in enumerate(curves):
         weights = detached({name: tensor[i].cpu() for name, tensor in unpacked.items()})
         require_finite(weights, "a trained model")
-        trained.append(weights)
-    return trained
+        fitted.append(Fitted(weights, curve))
+    return fitted
 
 
 def _batches(schedule: Schedule, jobs: Sequence[Job]) -> Iterator[tuple[Tensor, Tensor]]:

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from blockful_py.errors import LearningError, SettingsError
+from blockful_py.learning.curves import Curve, Tally
 from blockful_py.learning.data import Samples
 from blockful_py.learning.device import compiled, memory_errors
 from blockful_py.learning.models import Architecture
@@ -75,6 +76,19 @@ class TrainingSettings:
         )
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Fitted:
+    """What a training gives.
+
+    Attributes:
+        weights: on the CPU.
+        curve: None for a differentially private training, whose epsilon would not cover it.
+    """
+
+    weights: Weights
+    curve: Curve | None
+
+
 def train(
     architecture: Architecture,
     weights: Weights,
@@ -82,6 +96,17 @@ def train(
     settings: TrainingSettings,
     stream: torch.Generator,
 ) -> Weights:
+    """The weights of `fit`."""
+    return fit(architecture, weights, samples, settings, stream).weights
+
+
+def fit(
+    architecture: Architecture,
+    weights: Weights,
+    samples: Samples,
+    settings: TrainingSettings,
+    stream: torch.Generator,
+) -> Fitted:
     """`W = train(W~, phi, D)`: cross-entropy on shuffled batches, on the device of the samples.
 
     The result lies on the CPU.  The batches depend on `stream` alone, so the same stream gives the same
@@ -93,25 +118,30 @@ def train(
     if not len(samples):
         raise LearningError("training needs samples; this user has none left: leave its model out.")
     if settings.privacy is not None:
-        return train_privately(architecture, weights, samples, settings, settings.privacy, stream)
+        private = train_privately(architecture, weights, samples, settings, settings.privacy, stream)
+        return Fitted(private, None)
     device = samples.x.device
     with memory_errors(device):
         module = architecture.module(weights, device).train()
         optimiser = _Sgd(module, settings)
         network = compiled(module) if settings.compiled else module
+        tally = Tally()
         steps = settings.epochs * -(-len(samples) // settings.batch)
         for step, rows in enumerate(_batches(len(samples), settings, stream, device)):
-            x = samples.x[rows]
+            x, y = samples.x[rows], samples.y[rows]
             if settings.channels_last and x.dim() == 4:
                 x = x.contiguous(memory_format=torch.channels_last)
             optimiser.zero()
             with torch.autocast(device.type, torch.bfloat16, enabled=settings.precision == "bfloat16"):
-                loss = functional.cross_entropy(network(x), samples.y[rows])
-            loss.backward()  # type: ignore[no-untyped-call]
+                logits = network(x)
+                losses = functional.cross_entropy(logits, y, reduction="none")
+            losses.mean().backward()  # type: ignore[no-untyped-call]
+            tally.step(losses, logits, y)
             optimiser.step(learning_rate(settings, step, steps))
         trained = detached({name: tensor.cpu() for name, tensor in module.state_dict().items()})
+        (curve,) = tally.curves([len(samples)], settings.epochs)
     require_finite(trained, "a trained model")
-    return trained
+    return Fitted(trained, curve)
 
 
 def learning_rate(settings: TrainingSettings, step: int, steps: int) -> float:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from blockful_py.errors import RunError
 from blockful_py.pipeline.claims import measure_all
+from blockful_py.pipeline.curves import kept_curves
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.laboratory import Laboratory
 from blockful_py.pipeline.measuring import measured
@@ -71,6 +72,7 @@ def _run(settings: Settings, directory: Path, progress: Progress) -> Report:
                 measure_all(first.laboratory, weights, forget_of(settings.unlearning)),
                 executed,
                 first.verify(progress=progress),
+                kept_curves(first.run.curves),
             )
             branches = {
                 paradigm: measured(

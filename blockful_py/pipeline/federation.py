@@ -229,6 +229,7 @@ class Federation(Closing):
             Publisher(self._bench, self._bench.panel(Counter())),
             self.catalogue(),
             self.live_store,
+            self.run.curves,
             self.stopwatch,
             progress or Silent(),
         )

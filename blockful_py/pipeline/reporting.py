@@ -10,6 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from blockful_py.chain.contract import Contract
 from blockful_py.chain.node import Node
+from blockful_py.learning.curves import Curve
 from blockful_py.pipeline.catalogue import Catalogue
 from blockful_py.pipeline.context import Contracts
 from blockful_py.pipeline.execution import ARCHIVE, LIVE, Executed, gas_of
@@ -38,12 +39,14 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """What stood before any unlearning: the models, their accuracies, the transactions, the check."""
+    """What stood before any unlearning: the models, their accuracies, the transactions, the check,
+    and how the trainings went."""
 
     catalogue: Catalogue
     before: Mapping[str, ModelAccuracy]
     executed: Sequence[Executed]
     verification: Verification | None
+    curves: Mapping[str, Curve]
 
 
 def build_report(
@@ -145,6 +148,7 @@ def _model(
         below_epsilon=any(name in branch.unlearned.skipped for branch in branches.values()),
         cid=cid_string(placed.node.weights),
         privacy=_privacy(statement.privacy),
+        learning_curve=_curve(published.curves.get(name)),
         before=sections.Accuracies(**_accuracies(published.before[name])),
         **after,
     )
@@ -152,6 +156,12 @@ def _model(
 
 def _privacy(spent: Privacy | None) -> sections.Privacy | None:
     return None if spent is None else sections.Privacy(epsilon=spent.epsilon, delta=spent.delta)
+
+
+def _curve(curve: Curve | None) -> sections.LearningCurve | None:
+    if curve is None:
+        return None
+    return sections.LearningCurve(loss=curve.loss, accuracy=tuple(100 * share for share in curve.accuracy))
 
 
 def _outcome(name: str, branch: Branch) -> sections.Outcome | None:

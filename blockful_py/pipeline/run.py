@@ -4,6 +4,7 @@
 run.json            settings, and where the chains are; locked by whoever leads a request
 deployments/        addresses of the contracts, one file a chain
 live/ archive/      the two stores
+curves.jsonl        how the training of each model went, a line each
 keys/               public halves of the group keys that services generated, one file each
 request.json        the request that is under way (usually absent)
 journal.json        what was certified and is not yet wholly on the chains (usually absent)
@@ -44,6 +45,10 @@ class RunDirectory:
     @property
     def archive_store(self) -> Path:
         return self.path / "archive"
+
+    @property
+    def curves(self) -> Path:
+        return self.path / "curves.jsonl"
 
     @property
     def group_keys(self) -> Path:

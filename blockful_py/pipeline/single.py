@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from blockful_py.pipeline.claims import measure_all
+from blockful_py.pipeline.curves import kept_curves
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.measuring import measured
 from blockful_py.pipeline.methods import forget_of
@@ -40,7 +41,7 @@ def unlearn_once(
     report = build_report(
         federation.settings,
         federation.contracts,
-        Published(catalogue, before, (), None),
+        Published(catalogue, before, (), None, kept_curves(federation.run.curves)),
         {paradigm: branch},
         federation.stopwatch,
     )

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 
 from blockful_py.committee.protocols import Store
 from blockful_py.learning.candidates import Reference
 from blockful_py.learning.federation import TrainedModel, train_federation
 from blockful_py.learning.weights import from_bytes
 from blockful_py.pipeline.catalogue import Catalogue
+from blockful_py.pipeline.curves import keep_curves
 from blockful_py.pipeline.execution import Executed
 from blockful_py.pipeline.laboratory import Laboratory
 from blockful_py.pipeline.model_node import PlacedNode
@@ -46,10 +48,14 @@ def train_and_publish(
     publisher: Publisher,
     catalogue: Catalogue,
     store: Store,
+    curves: Path,
     stopwatch: Stopwatch,
     progress: Progress,
 ) -> tuple[Executed, ...]:
-    """Goes on where the chain is: what stands there is taken as it is, the rest is trained."""
+    """Goes on where the chain is: what stands there is taken as it is, the rest is trained.
+
+    How the trainings went is kept in the file `curves`.
+    """
     settings = laboratory.federation
     planned = settings.scenario.users * settings.scenario.rounds
     placed = {name: node.position for name, node in catalogue.models.items()}
@@ -62,6 +68,7 @@ def train_and_publish(
                 wave = next(waves, None)
             if wave is None:
                 return tuple(executed)
+            keep_curves(curves, wave)
             with stopwatch("publish"):
                 positions, transactions = publisher.publish(wave, placed)
             placed.update(positions)

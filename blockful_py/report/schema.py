@@ -21,6 +21,7 @@ from blockful_py.report.sections import (
     Depth,
     Forget,
     GasSection,
+    LearningCurve,
     Method,
     OperationsCheck,
     Outcome,
@@ -42,6 +43,7 @@ class ModelEntry(Part):
         affected: a start or a descendant of one.
         below_epsilon: affected, but left alone by the parallel paradigm since its update is so small.
         privacy: what its training spent before any unlearning; null where it added no noise.
+        learning_curve: of the training before any unlearning; null where none was kept, as of private ones.
         parallel, sequential: null where the paradigm did not touch the model.
     """
 
@@ -56,6 +58,7 @@ class ModelEntry(Part):
     below_epsilon: bool = False
     cid: str
     privacy: Privacy | None = None
+    learning_curve: LearningCurve | None = None
     before: Accuracies
     parallel: Outcome | None = None
     sequential: Outcome | None = None

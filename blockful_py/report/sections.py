@@ -65,6 +65,13 @@ class Accuracies(Part):
     ad_r_train: Percent | None = None
 
 
+class LearningCurve(Part):
+    """How a training went on its own samples, epoch by epoch: mean loss in nats, and accuracy."""
+
+    loss: tuple[Norm, ...]
+    accuracy: tuple[Percent, ...]
+
+
 class Outcome(Accuracies):
     """A model after unlearning; `version` counts its redactions, `cid` names its weights."""
 

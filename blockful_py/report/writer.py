@@ -17,7 +17,7 @@ LATEST = "latest"
 
 @dataclass(frozen=True, slots=True)
 class ReportPaths:
-    """Files of a report; `plots` by name (inheritance, accuracy, stages)."""
+    """Files of a report; `plots` by name as `draw_all` gives them."""
 
     json: Path
     html: Path

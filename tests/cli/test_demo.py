@@ -66,6 +66,8 @@ def test_the_report_holds_what_it_must(runs: tuple[Path, Path]) -> None:
         assert counted == formula
     assert report["verification"]["failed"] == []
     assert report["seed"] == 0
+    curves = [model["learning_curve"] for model in report["models"]]
+    assert [(len(curve["loss"]), len(curve["accuracy"])) for curve in curves] == [(1, 1)] * len(GRAPH)
     assert (runs[0] / "runs" / "latest" / "report.html").is_file()
 
 

@@ -93,6 +93,7 @@ def test_a_session(session: Session) -> None:
     assert {name for name in by_name if by_name[name]["affected"]} == set(AFFECTED)
     assert {by_name[name]["parallel"]["version"] for name in AFFECTED} == {1}
     assert all(by_name[name]["parallel"] is None for name in UNTOUCHED)
+    assert all(model["learning_curve"] for model in by_name.values())
 
     verified = session.run("verify", *RUN, "--json")
     assert verified.document == {"checked": len(GRAPH), "failed": []}

@@ -85,6 +85,7 @@ def report_of(
                 start=name in starts,
                 below_epsilon=below,
                 cid=_cid(i),
+                learning_curve=_curve(20 if parents else 60, i),
                 before=_accuracies(ad_f, ad_r),
                 **outcome,
             )
@@ -181,6 +182,14 @@ def _report(
 
 def after_of(report: schema.Report, name: str, paradigm: Paradigm) -> sections.Outcome | None:
     return next(model for model in report.models if model.name == name).after(paradigm)
+
+
+def _curve(epochs: int, i: int) -> sections.LearningCurve:
+    passed = np.arange(epochs) / epochs
+    loss = 2.3 * np.exp(-(3 + i % 4) * passed) * (1 + 0.1 * np.sin(7 * passed + i))
+    return sections.LearningCurve(
+        loss=tuple(loss.tolist()), accuracy=tuple((100 * np.exp(-loss / 1.5)).tolist())
+    )
 
 
 def _cid(i: int) -> str:

@@ -8,9 +8,18 @@ import struct
 import matplotlib
 import pytest
 
-from blockful_py.report.plots import DARK, LIGHT, draw_accuracy, draw_all, draw_inheritance, draw_stages
+from blockful_py.report.plots import (
+    DARK,
+    LIGHT,
+    draw_accuracy,
+    draw_all,
+    draw_curves,
+    draw_inheritance,
+    draw_stages,
+)
 from blockful_py.report.plots.stages import stage_names
 from blockful_py.report.schema import Report
+from blockful_py.report.sections import LearningCurve
 from tests.report.made_up import paper_references, report_of
 
 
@@ -55,7 +64,24 @@ def test_every_kind_of_report_can_be_drawn() -> None:
         update={"models": tuple(m.model_copy(update={"parallel": None}) for m in lone.models)}
     )
     for report in (lone, long_names, unmeasured):
-        assert set(draw_all(report)) == {"inheritance", "accuracy", "stages"}
+        assert set(draw_all(report)) == {"inheritance", "accuracy", "stages", "curves"}
+
+
+def test_a_curve_is_drawn_whatever_it_does(paper14: Report) -> None:
+    seen = set()
+    for loss, accuracy in (((0.0,), (100.0,)), ((2.3, 40.0), (0.0, 10.0)), ((1e-9, 1e-9), (100.0, 100.0))):
+        curve = LearningCurve(loss=loss, accuracy=accuracy)
+        first = paper14.models[0].model_copy(update={"learning_curve": curve})
+        seen.add(draw_curves(paper14.model_copy(update={"models": (first, *paper14.models[1:])}), LIGHT))
+    assert len(seen) == 3
+
+
+def test_models_without_a_curve_have_no_panel(paper14: Report, organic60: Report) -> None:
+    alone = paper14.models[0]
+    rest = tuple(model.model_copy(update={"learning_curve": None}) for model in paper14.models[1:])
+    one = paper14.model_copy(update={"models": (alone, *rest)})
+    assert size(draw_curves(one, LIGHT))[1] < size(draw_curves(paper14, LIGHT))[1]
+    assert size(draw_curves(organic60, LIGHT))[1] > 2 * size(draw_curves(paper14, LIGHT))[1]
 
 
 def test_stages_are_shown_in_the_order_they_happen() -> None:

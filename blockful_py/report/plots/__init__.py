@@ -5,17 +5,30 @@ from __future__ import annotations
 
 from blockful_py.report.plots.accuracy import draw_accuracy
 from blockful_py.report.plots.canvas import DARK, LIGHT, Theme
+from blockful_py.report.plots.curves import draw_curves
 from blockful_py.report.plots.inheritance import draw_inheritance
 from blockful_py.report.plots.stages import draw_stages
 from blockful_py.report.schema import Report
 
-__all__ = ["DARK", "LIGHT", "Theme", "draw_accuracy", "draw_all", "draw_inheritance", "draw_stages"]
+__all__ = [
+    "DARK",
+    "LIGHT",
+    "Theme",
+    "draw_accuracy",
+    "draw_all",
+    "draw_curves",
+    "draw_inheritance",
+    "draw_stages",
+]
 
 
 def draw_all(report: Report, theme: Theme = LIGHT) -> dict[str, bytes]:
-    """PNG bytes by plot name: inheritance, accuracy, stages."""
-    return {
+    """PNG bytes by plot name: inheritance, accuracy, stages; curves, where the run kept any."""
+    plots = {
         "inheritance": draw_inheritance(report, theme),
         "accuracy": draw_accuracy(report, theme),
         "stages": draw_stages(report, theme),
     }
+    if any(model.learning_curve for model in report.models):
+        plots["curves"] = draw_curves(report, theme)
+    return plots

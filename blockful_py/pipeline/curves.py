@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Learning curves beside a run: a line for each model, written before the model is published.
+
+They stay on the machine that trained: no node, store or chain holds them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+from blockful_py.errors import RunError
+from blockful_py.learning.curves import Curve
+from blockful_py.learning.federation import TrainedModel
+
+
+def keep_curves(path: Path, models: Iterable[TrainedModel]) -> None:
+    """Appends the curves of models that have one, in place of a line that a crash left unfinished.
+
+    A model that is trained once more, after a crash, has the same curve and one more line.  Raises RunError.
+    """
+    lines = "".join(
+        json.dumps({"name": model.name, "loss": model.curve.loss, "accuracy": model.curve.accuracy}) + "\n"
+        for model in models
+        if model.curve is not None
+    )
+    try:
+        with path.open("ab+") as file:
+            file.seek(0)
+            file.truncate(file.read().rfind(b"\n") + 1)
+            file.write(lines.encode())
+    except OSError as error:
+        raise RunError(
+            f"{path} cannot be written: {error.strerror}; make room, then train again: "
+            "it goes on where it was."
+        ) from None
+
+
+def kept_curves(path: Path) -> dict[str, Curve]:
+    """Curves by model; none where the run kept none.  Raises RunError for a damaged file."""
+    try:
+        whole = path.read_bytes().split(b"\n")[:-1]
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise RunError(f"{path} cannot be read: {error.strerror}.") from None
+    return dict(_read(path, number, line) for number, line in enumerate(whole, start=1))
+
+
+def _read(path: Path, number: int, line: bytes) -> tuple[str, Curve]:
+    try:
+        document = json.loads(line)
+        loss, accuracy = (tuple(map(float, document[key])) for key in ("loss", "accuracy"))
+        if len(loss) != len(accuracy) or not all(0 <= share <= 1 for share in accuracy):
+            raise ValueError("a loss and an accuracy from 0 to 1 were expected of each epoch")
+        return str(document["name"]), Curve(loss, accuracy)
+    except (ValueError, KeyError, TypeError) as error:
+        raise RunError(
+            f"{path}, line {number}, is not a learning curve ({error}): take the line out; "
+            "the report is then drawn without that curve."
+        ) from None
