@@ -19,6 +19,7 @@ from blockful_py.cli import (
     demo,
     deploy,
     devnet,
+    evaluate,
     experiment,
     export_proof,
     graph,
@@ -77,6 +78,7 @@ export_proof.register(app)
 verify_proof.register(app)
 audit.register(app)
 cid.register(app)
+evaluate.register(app)
 graph.register(app)
 report.register(app)
 committee.register(app)

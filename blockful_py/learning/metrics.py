@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import torch
@@ -10,6 +11,7 @@ from torch import Tensor
 
 from blockful_py.errors import LearningError
 from blockful_py.learning.data import Samples
+from blockful_py.learning.device import memory_errors
 from blockful_py.learning.evaluation import BATCH
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.weights import Weights
@@ -30,6 +32,19 @@ class Predictions:
 
 
 @dataclass(frozen=True, slots=True)
+class Bin:
+    """Samples whose labels a model gave with nearly the same confidence.
+
+    Attributes:
+        confidence, accuracy: means, from 0 to 1; None without samples.
+    """
+
+    samples: int
+    confidence: float | None
+    accuracy: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Quality:
     """Figures of one model.
 
@@ -38,20 +53,22 @@ class Quality:
         per_class: accuracy on the samples of each class; None for a class without samples.
         confusion: samples by true (row) and predicted (column) class.
         calibration_error: expected calibration error, from 0 to 1.
+        reliability: what it is made of, by ascending confidence.
     """
 
     accuracy: float
     per_class: tuple[float | None, ...]
     confusion: tuple[tuple[int, ...], ...]
     calibration_error: float
+    reliability: tuple[Bin, ...]
 
 
 def predict(architecture: Architecture, weights: Weights, samples: Samples) -> Predictions:
     """Raises LearningError without samples, or for weights of another architecture."""
     if not len(samples):
         raise LearningError("metrics need at least one sample; this user or class has none.")
-    module = architecture.module(weights, samples.x.device).eval()
-    with torch.inference_mode():
+    with memory_errors(samples.x.device), torch.inference_mode():
+        module = architecture.module(weights, samples.x.device).eval()
         parts = [module(x).softmax(1).max(1) for x in torch.split(samples.x, BATCH)]
     confidence, labels = (torch.cat(each).cpu() for each in zip(*parts, strict=True))
     return Predictions(labels, confidence, samples.y.cpu(), architecture.class_count)
@@ -66,7 +83,15 @@ def quality(architecture: Architecture, weights: Weights, samples: Samples) -> Q
         per_class=per_class_accuracy(table),
         confusion=tuple(map(tuple, table.tolist())),
         calibration_error=calibration_error(made),
+        reliability=reliability(made),
     )
+
+
+def qualities(
+    architecture: Architecture, models: Mapping[str, Weights], samples: Samples
+) -> dict[str, Quality]:
+    """All figures of every model.  Raises what `predict` raises."""
+    return {name: quality(architecture, weights, samples) for name, weights in models.items()}
 
 
 def confusion(made: Predictions) -> Tensor:
@@ -84,7 +109,22 @@ def per_class_accuracy(table: Tensor) -> tuple[float | None, ...]:
 def calibration_error(made: Predictions, bins: int = BINS) -> float:
     """`sum_b n_b / n |accuracy_b - confidence_b|` over `bins` intervals of equal width (Guo et al.
     2017, eq. 3): 0 where a model is right as often as it says."""
-    bin_of = (made.confidence.double() * bins).ceil().long().clamp(1, bins) - 1
-    right = (made.labels == made.truth).double()
-    gap = torch.zeros(bins, dtype=torch.float64).index_add_(0, bin_of, right - made.confidence.double())
-    return float(gap.abs().sum() / len(right))
+    _, confident, right = _binned(made, bins)
+    return float((right - confident).abs().sum() / len(made.truth))
+
+
+def reliability(made: Predictions, bins: int = BINS) -> tuple[Bin, ...]:
+    """The intervals of the calibration error, with what stands in each."""
+    return tuple(
+        Bin(int(count), confident / count if count else None, right / count if count else None)
+        for count, confident, right in zip(*(each.tolist() for each in _binned(made, bins)), strict=True)
+    )
+
+
+def _binned(made: Predictions, bins: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Sums by interval, float64 (bins,): samples, their confidences, those labelled rightly."""
+    confidence = made.confidence.double()
+    bin_of = (confidence * bins).ceil().long().clamp(1, bins) - 1
+    parts = (torch.ones_like(confidence), confidence, (made.labels == made.truth).double())
+    summed = [torch.zeros(bins, dtype=torch.float64).index_add_(0, bin_of, part) for part in parts]
+    return summed[0], summed[1], summed[2]

@@ -13,6 +13,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from blockful_py.errors import RunError
+from blockful_py.learning.metrics import qualities
 from blockful_py.pipeline.claims import measure_all
 from blockful_py.pipeline.curves import kept_curves
 from blockful_py.pipeline.federation import Federation
@@ -67,9 +68,11 @@ def _run(settings: Settings, directory: Path, progress: Progress) -> Report:
             catalogue = first.catalogue()
             with progress.stage("publish the same models once more, for the second paradigm", None):
                 second.adopt(models)
+            laboratory = first.laboratory
             published = Published(
                 catalogue,
-                measure_all(first.laboratory, weights, forget_of(settings.unlearning)),
+                measure_all(laboratory, weights, forget_of(settings.unlearning)),
+                qualities(laboratory.architecture, weights, laboratory.dataset.test),
                 executed,
                 first.verify(progress=progress),
                 kept_curves(first.run.curves),

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from blockful_py.learning.metrics import qualities
 from blockful_py.pipeline.claims import measure_all
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.progress import Progress
@@ -14,5 +15,7 @@ def measured(federation: Federation, unlearned: Unlearned, progress: Progress) -
     """Measures the models that were replaced, and verifies the whole record."""
     models = federation.models()
     weights = {name: models[name].weights for name in unlearned.nodes}
-    after = measure_all(federation.laboratory, weights, unlearned.request.forget)
-    return Branch(unlearned, after, federation.verify(progress=progress))
+    laboratory = federation.laboratory
+    after = measure_all(laboratory, weights, unlearned.request.forget)
+    quality = qualities(laboratory.architecture, weights, laboratory.dataset.test)
+    return Branch(unlearned, after, quality, federation.verify(progress=progress))

@@ -7,11 +7,14 @@ import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
+from typing import Any
 
 from blockful_py.chain.contract import Contract
 from blockful_py.chain.node import Node
 from blockful_py.learning.curves import Curve
+from blockful_py.learning.metrics import Quality
 from blockful_py.pipeline.catalogue import Catalogue
+from blockful_py.pipeline.confusions import confusions
 from blockful_py.pipeline.context import Contracts
 from blockful_py.pipeline.execution import ARCHIVE, LIVE, Executed, gas_of
 from blockful_py.pipeline.methods import method_settings
@@ -30,20 +33,23 @@ PACKAGES = ("blockful", "web3", "torch", "coincurve", "numpy", "safetensors")
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """One paradigm's outcome: what was done, accuracies afterwards, and whether the record holds."""
+    """One paradigm's outcome: what was done, accuracies and other figures afterwards, and whether the record
+    holds."""
 
     unlearned: Unlearned
     after: Mapping[str, ModelAccuracy]
+    quality: Mapping[str, Quality]
     verification: Verification
 
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """What stood before any unlearning: the models, their accuracies, the transactions, the check,
-    and how the trainings went."""
+    """What stood before any unlearning: the models, their accuracies and other figures, the transactions, the
+    check, and how the trainings went."""
 
     catalogue: Catalogue
     before: Mapping[str, ModelAccuracy]
+    quality: Mapping[str, Quality]
     executed: Sequence[Executed]
     verification: Verification | None
     curves: Mapping[str, Curve]
@@ -86,6 +92,11 @@ def build_report(
         models=tuple(
             _model(name, published, branches, {n: d.shortest for n, d in depth.items()})
             for name in published.catalogue.models
+        ),
+        confusions=confusions(
+            (name for name in published.catalogue.models if name in depth),
+            published.quality,
+            {paradigm.value: branch.quality for paradigm, branch in branches.items()},
         ),
         operations=sections.ByParadigm[sections.OperationsCheck](
             **{
@@ -149,7 +160,7 @@ def _model(
         cid=cid_string(placed.node.weights),
         privacy=_privacy(statement.privacy),
         learning_curve=_curve(published.curves.get(name)),
-        before=sections.Accuracies(**_accuracies(published.before[name])),
+        before=sections.Accuracies(**_accuracies(published.before[name], published.quality[name])),
         **after,
     )
 
@@ -169,17 +180,21 @@ def _outcome(name: str, branch: Branch) -> sections.Outcome | None:
     if node is None or node.redaction is None:
         return None
     return sections.Outcome(
-        **_accuracies(branch.after[name]), version=node.redaction.version, cid=node.redaction.weights
+        **_accuracies(branch.after[name], branch.quality[name]),
+        version=node.redaction.version,
+        cid=node.redaction.weights,
     )
 
 
-def _accuracies(measured: ModelAccuracy) -> dict[str, float]:
+def _accuracies(measured: ModelAccuracy, quality: Quality) -> dict[str, Any]:
     """In percent."""
     return {
         "ad_f": 100 * measured.test.ad_f,
         "ad_r": 100 * measured.test.ad_r,
         "ad_f_train": 100 * measured.train.ad_f,
         "ad_r_train": 100 * measured.train.ad_r,
+        "per_class": tuple(None if share is None else 100 * share for share in quality.per_class),
+        "calibration_error": 100 * quality.calibration_error,
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from blockful_py.learning.metrics import qualities
 from blockful_py.pipeline.claims import measure_all
 from blockful_py.pipeline.curves import kept_curves
 from blockful_py.pipeline.federation import Federation
@@ -36,12 +37,14 @@ def unlearn_once(
         models = federation.models()
         unlearned = federation.unlearn(starts, None, paradigm, method, progress, forgotten)
         weights = {name: model.weights for name, model in models.items()} | dict(unlearned.before)
-        before = measure_all(federation.laboratory, weights, forgotten)
+        laboratory = federation.laboratory
+        before = measure_all(laboratory, weights, forgotten)
+        quality = qualities(laboratory.architecture, weights, laboratory.dataset.test)
         branch = measured(federation, unlearned, progress)
     report = build_report(
         federation.settings,
         federation.contracts,
-        Published(catalogue, before, (), None, kept_curves(federation.run.curves)),
+        Published(catalogue, before, quality, (), None, kept_curves(federation.run.curves)),
         {paradigm: branch},
         federation.stopwatch,
     )

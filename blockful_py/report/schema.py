@@ -17,6 +17,7 @@ from blockful_py.report.sections import (
     Address,
     ByParadigm,
     Chains,
+    Confusions,
     Count,
     Depth,
     Forget,
@@ -68,7 +69,11 @@ class ModelEntry(Part):
 
 
 class Report(Part):
-    """Everything that a run did."""
+    """Everything that a run did.
+
+    Attributes:
+        confusions: null where there are too many classes to read them; `blockful evaluate` gives a model's.
+    """
 
     format: Literal["blockful-report/1"] = FORMAT
     seed: int
@@ -79,6 +84,7 @@ class Report(Part):
     versions: dict[str, str]
     settings: dict[str, JsonValue]
     models: tuple[ModelEntry, ...]
+    confusions: Confusions | None = None
     operations: ByParadigm[OperationsCheck]
     gas: GasSection
     depth: Depth

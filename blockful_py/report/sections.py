@@ -57,12 +57,19 @@ class Method(Part):
 
 
 class Accuracies(Part):
-    """Accuracy on the forgotten (ad_f) and the retained classes (ad_r), held-out and training data."""
+    """Accuracy on the forgotten (ad_f) and the retained classes (ad_r), held-out and training data.
+
+    Attributes:
+        per_class: on held-out data, by label; null for a class without samples there.
+        calibration_error: expected calibration error on held-out data.
+    """
 
     ad_f: Percent | None = None
     ad_r: Percent | None = None
     ad_f_train: Percent | None = None
     ad_r_train: Percent | None = None
+    per_class: tuple[Percent | None, ...] = ()
+    calibration_error: Percent | None = None
 
 
 class LearningCurve(Part):
@@ -70,6 +77,18 @@ class LearningCurve(Part):
 
     loss: tuple[Norm, ...]
     accuracy: tuple[Percent, ...]
+
+
+Table = tuple[tuple[Count, ...], ...]
+
+
+class Confusions(Part):
+    """Held-out samples by true (row) and predicted (column) class, summed over the starts and the affected
+    models; a model that a paradigm left alone counts as it was before."""
+
+    before: Table
+    parallel: Table | None = None
+    sequential: Table | None = None
 
 
 class Outcome(Accuracies):

@@ -66,6 +66,7 @@ def test_the_report_holds_what_it_must(runs: tuple[Path, Path]) -> None:
         assert counted == formula
     assert report["verification"]["failed"] == []
     assert report["seed"] == 0
+    assert report["confusions"].keys() == {"before", "parallel", "sequential"}
     curves = [model["learning_curve"] for model in report["models"]]
     assert [(len(curve["loss"]), len(curve["accuracy"])) for curve in curves] == [(1, 1)] * len(GRAPH)
     assert (runs[0] / "runs" / "latest" / "report.html").is_file()
@@ -76,6 +77,25 @@ def test_both_records_of_a_demo_can_be_verified_later(runs: tuple[Path, Path]) -
         outcome = blockful(runs[0], "verify", "--run", f"runs/one/{paradigm}", "--json")
         assert outcome.document == {"checked": len(GRAPH), "failed": []}
     assert nodes_of(runs[0]) == []
+
+
+def test_the_models_of_a_demo_are_scored_class_by_class(runs: tuple[Path, Path]) -> None:
+    folder, run = runs[0], ("--run", "runs/one/parallel")
+    everyone = blockful(folder, "evaluate", *run, "--plot", "classes.png", "--json").document["models"]
+    assert list(everyone) == list(GRAPH)
+    reported = {model["name"]: model for model in _report(folder)["models"]}
+    for name, found in everyone.items():
+        stands = reported[name]["parallel"] or reported[name]["before"]
+        assert stands["per_class"] == pytest.approx([100 * share for share in found["per_class"]], abs=1e-3)
+        assert stands["calibration_error"] == pytest.approx(100 * found["calibration_error"], abs=1e-3)
+        assert sum(map(sum, found["confusion"])) == sum(bin["samples"] for bin in found["reliability"])
+    one = blockful(folder, "evaluate", "x", *run, "--plot", "x.png")
+    assert one.out.startswith("x     accuracy")
+    drawn = [(folder / name).read_bytes() for name in ("classes.png", "x.png")]
+    assert drawn[0] != drawn[1] and all(png.startswith(b"\x89PNG") for png in drawn)
+    assert "there is no model 'nobody'" in blockful(folder, "evaluate", "nobody", *run).error
+    unwritable = blockful(folder, "evaluate", "x", *run, "--plot", "no/such/folder.png")
+    assert "cannot be written" in unwritable.error and unwritable.status == 1
 
 
 @pytest.mark.parametrize("stage", ["start two chains", "train and publish"])

@@ -16,6 +16,7 @@ from blockful_py.learning.metrics import (
     confusion,
     per_class_accuracy,
     quality,
+    reliability,
 )
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.streams import generator
@@ -59,6 +60,11 @@ def test_the_calibration_error_is_its_definition(rows: list[tuple[int, int, floa
         inside = [row for row in rows if b / bins < row[2] <= (b + 1) / bins]
         total += abs(sum((label == truth) - confidence for label, truth, confidence in inside))
     assert calibration_error(made, bins) == pytest.approx(total / len(rows), abs=1e-6)
+    shown = reliability(made, bins)
+    assert sum(each.samples for each in shown) == len(rows)
+    gaps = [each.samples * abs((each.accuracy or 0) - (each.confidence or 0)) for each in shown]
+    assert sum(gaps) / len(rows) == pytest.approx(total / len(rows), abs=1e-6)
+    assert all((each.accuracy is None) == (each.confidence is None) == (not each.samples) for each in shown)
 
 
 def test_a_model_that_is_right_as_often_as_it_says_is_calibrated() -> None:

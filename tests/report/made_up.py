@@ -122,6 +122,7 @@ def _report(
             "committee": {"members": 4, "threshold": 3},
         },
         models=models,
+        confusions=_confusions(),
         operations=sections.ByParadigm(
             parallel=sections.OperationsCheck.of(counted=parallel, formula=parallel),
             sequential=sections.OperationsCheck.of(counted=sequential, formula=sequential),
@@ -198,8 +199,20 @@ def _cid(i: int) -> str:
 
 def _accuracies(ad_f: float, ad_r: float) -> sections.Accuracies:
     return sections.Accuracies(
-        ad_f=ad_f, ad_r=ad_r, ad_f_train=min(ad_f + 2, 100), ad_r_train=min(ad_r + 2, 100)
+        ad_f=ad_f,
+        ad_r=ad_r,
+        ad_f_train=min(ad_f + 2, 100),
+        ad_r_train=min(ad_r + 2, 100),
+        per_class=(*[ad_r] * 3, ad_f, *[ad_r] * 5, None),
+        calibration_error=ad_f / 20,
     )
+
+
+def _confusions() -> sections.Confusions:
+    """Ten samples a class, all right; after either paradigm class 3 is taken for class 8."""
+    before = tuple(tuple(10 * (i == j) for j in range(10)) for i in range(10))
+    after = tuple(before[8] if i == 3 else before[i] for i in range(10))
+    return sections.Confusions(before=before, parallel=after, sequential=after)
 
 
 def _outcome(ad_f: float, ad_r: float, version: int, i: int) -> sections.Outcome:

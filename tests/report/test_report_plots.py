@@ -13,14 +13,21 @@ from blockful_py.report.plots import (
     LIGHT,
     draw_accuracy,
     draw_all,
+    draw_classes,
+    draw_confusions,
     draw_curves,
     draw_inheritance,
     draw_stages,
 )
+from blockful_py.report.plots.classes import ClassPanel, class_panels
+from blockful_py.report.plots.confusion import confusion_panels
 from blockful_py.report.plots.stages import stage_names
 from blockful_py.report.schema import Report
 from blockful_py.report.sections import LearningCurve
 from tests.report.made_up import paper_references, report_of
+
+ALWAYS = {"inheritance", "accuracy", "stages"}
+WITH_FIGURES = {"curves", "classes", "confusions"}
 
 
 def size(png: bytes) -> tuple[int, int]:
@@ -64,7 +71,7 @@ def test_every_kind_of_report_can_be_drawn() -> None:
         update={"models": tuple(m.model_copy(update={"parallel": None}) for m in lone.models)}
     )
     for report in (lone, long_names, unmeasured):
-        assert set(draw_all(report)) == {"inheritance", "accuracy", "stages", "curves"}
+        assert set(draw_all(report)) == {*ALWAYS, *WITH_FIGURES}
 
 
 def test_a_curve_is_drawn_whatever_it_does(paper14: Report) -> None:
@@ -74,6 +81,26 @@ def test_a_curve_is_drawn_whatever_it_does(paper14: Report) -> None:
         first = paper14.models[0].model_copy(update={"learning_curve": curve})
         seen.add(draw_curves(paper14.model_copy(update={"models": (first, *paper14.models[1:])}), LIGHT))
     assert len(seen) == 3
+
+
+def test_figures_of_classes_have_room_and_marks(paper14: Report, organic60: Report) -> None:
+    few, many = (draw_classes(*class_panels(report), forget=(3,)) for report in (paper14, organic60))
+    assert size(many)[1] > 2 * size(few)[1]
+    assert size(many)[0] == size(few)[0]
+    assert draw_classes(*class_panels(paper14)) != few
+    hundred = ClassPanel("", [[50.0] * 99 + [None]] * 3, [1.0] * 3)
+    assert size(draw_classes(["a", "b", "c"], [hundred], (70,)))[0] < 2 * size(few)[0]
+
+
+def test_a_confusion_matrix_stands_alone_or_beside_others(paper14: Report) -> None:
+    panels = confusion_panels(paper14)
+    assert list(panels) == ["before", "after parallel", "after sequential"]
+    three, one = draw_confusions(panels), draw_confusions({"before": panels["before"]})
+    assert size(three)[0] > size(one)[0]
+    seen = [(0.5, 0.25, 4), (0.9, 1.0, 60)]
+    assert draw_confusions({"r1": panels["before"]}, reliability=seen) != one
+    nobody = draw_confusions({"r1": [[0, 0], [0, 0]]})  # a class without samples
+    assert size(nobody)[1] > 0
 
 
 def test_models_without_a_curve_have_no_panel(paper14: Report, organic60: Report) -> None:

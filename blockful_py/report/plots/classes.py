@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How well each model knows each class, side by side where there is more than one state to compare."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap
+
+from blockful_py.report import summary
+from blockful_py.report.plots.canvas import LIGHT, Theme, clear_frame, figure, png
+from blockful_py.report.schema import Report
+from blockful_py.report.sections import Accuracies
+
+CELL = 0.3  # inches, where accuracies are written in the cells
+NUMBERED = 24
+"""Up to so many classes, accuracies are written in the cells."""
+
+PLAIN_WIDTH = 3.2  # inches of a panel whose cells hold no figures
+MANY_MODELS, MOST_NAMED = 40, 80
+"""More make the rows lower; so many of them are named at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClassPanel:
+    """One state of the models.
+
+    Attributes:
+        accuracies: in %, by model (row) and class (column); None for a class without samples.
+        calibration_errors: in %, by model.
+    """
+
+    title: str
+    accuracies: Sequence[Sequence[float | None]]
+    calibration_errors: Sequence[float]
+
+
+def class_panels(report: Report) -> tuple[list[str], list[ClassPanel]]:
+    """Names and states of the starts and the affected models; nothing for a report without such figures."""
+    models = [model for model in summary.concerned(report) if model.before.calibration_error is not None]
+    states: list[tuple[str, list[Accuracies]]] = [("before", [model.before for model in models])]
+    for paradigm, _ in report.operations.each():
+        states.append((f"after {paradigm}", [model.after(paradigm) or model.before for model in models]))
+    panels = [
+        ClassPanel(title, [each.per_class for each in state], [each.calibration_error or 0 for each in state])
+        for title, state in states
+    ]
+    return [model.name for model in models], panels if models else []
+
+
+def draw_classes(
+    names: Sequence[str], panels: Sequence[ClassPanel], forget: Collection[int] = (), theme: Theme = LIGHT
+) -> bytes:
+    """PNG: a panel a state, a row a model, a column a class, the darker the more accurate; calibration errors
+    on the right."""
+    classes = len(panels[0].accuracies[0])
+    inside = classes * CELL if classes <= NUMBERED else PLAIN_WIDTH
+    step, left = inside + 0.6, 0.25 + 0.075 * max(4, *map(len, names))
+    width = max(left + len(panels) * step + 0.1, 7.2)
+    row = 0.24 if len(names) <= MANY_MODELS else 0.13
+    height = len(names) * row + 1.35
+    with figure(width, height, theme) as drawn:
+        for number, panel in enumerate(panels):
+            at = ((left + number * step) / width, 0.5 / height, inside / width, len(names) * row / height)
+            axes = drawn.add_axes(at)
+            _draw(axes, panel, forget, theme)
+            every = -(-len(names) // MOST_NAMED)
+            shown = range(0, len(names), every)
+            axes.set_yticks(shown, [names[i] for i in shown] if number == 0 else [""] * len(shown))
+            axes.tick_params(axis="y", labelsize=9 if len(names) <= MANY_MODELS else 6)
+        drawn.suptitle(
+            "Accuracy on held-out data by class, % (right: calibration error, %)",
+            x=left / width,
+            y=1 - 0.12 / height,
+            ha="left",
+            va="top",
+            fontsize=10,
+            color=theme.ink,
+        )
+        return png(drawn)
+
+
+def _draw(axes: Axes, panel: ClassPanel, forget: Collection[int], theme: Theme) -> None:
+    values = np.array([[np.nan if v is None else v for v in row] for row in panel.accuracies], dtype=float)
+    models, classes = values.shape
+    shades = LinearSegmentedColormap.from_list("shades", [theme.paper, theme.affected])
+    axes.imshow(values, cmap=shades, vmin=0, vmax=100, aspect="auto", interpolation="nearest")
+    if classes <= NUMBERED and models <= MANY_MODELS:
+        for (model, label), value in np.ndenumerate(values):
+            written = "–" if np.isnan(value) else f"{value:.0f}"
+            colour = theme.on_colour if value > 60 else theme.ink
+            axes.text(label, model, written, ha="center", va="center", fontsize=7, color=colour)
+    for model, error in enumerate(panel.calibration_errors):
+        axes.annotate(
+            f"{error:.1f}",
+            (classes - 0.5, model),
+            xytext=(4, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=7 if models <= MANY_MODELS else 5.5,
+        )
+    name_classes(axes, classes, forget, theme)
+    for label in forget:
+        for side in (label - 0.5, label + 0.5):
+            axes.axvline(side, color=theme.start, linewidth=frame_width(classes))
+    axes.set_xlabel("class (orange: to be forgotten)" if forget else "class", fontsize=8)
+    axes.set_title(panel.title, loc="left", fontsize=9, color=theme.ink)
+    clear_frame(axes)
+
+
+def frame_width(classes: int) -> float:
+    """Points of the lines around a class that is to be forgotten."""
+    return 1.2 if classes <= NUMBERED else 0.5
+
+
+def name_classes(axes: Axes, classes: int, forget: Collection[int], theme: Theme) -> None:
+    """Names the classes below; those to be forgotten are orange."""
+    every = 1 if classes <= NUMBERED else -(-classes // 10)
+    shown = sorted({*range(0, classes, every)} | {label for label in forget if classes <= NUMBERED})
+    axes.set_xticks(shown, [str(label) for label in shown])
+    axes.tick_params(axis="x", labelsize=8)
+    for tick in axes.get_xticklabels():
+        if tick.get_text() in {str(label) for label in forget}:
+            tick.set_color(theme.start)
+            tick.set_fontweight("bold")
