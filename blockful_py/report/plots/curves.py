@@ -140,6 +140,8 @@ def _draw(
     axes.add_collection(
         LineCollection(lines, colors=[colours[role] for _, role, _ in shown], linewidths=1.4, clip_on=False)
     )
+    ends = [line[-1] for line in lines]
+    axes.scatter(*zip(*ends, strict=True), s=7, c=[colours[role] for _, role, _ in shown], clip_on=False)
     axes.set_xlim(0, columns * step[0] - GAP[0])
     axes.set_ylim(1 - rows * step[1], step[1])
     axes.set_xticks([])
