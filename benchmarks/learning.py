@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Training of 14 users together against a plain loop over them, and the digits demo's federation both ways.
+"""Training of 14 users together against a plain loop over them, and the digits demo's federation both ways;
+scoring of candidates, peak memory, and what keeping the learning curves costs.
 
 Both sides run in turn, repeat by repeat, so that whatever else the machine does falls on both alike.
 """
@@ -10,15 +11,20 @@ import argparse
 import json
 import os
 import platform
+import subprocess
+import sys
 from dataclasses import dataclass, replace
 from math import sqrt
 from pathlib import Path
 from statistics import mean, median, stdev
 from time import perf_counter, process_time
 from typing import Any
+from unittest.mock import patch
 
 import torch
+from torch import Tensor
 
+from blockful_py.learning.curves import Curve
 from blockful_py.learning.data import Samples
 from blockful_py.learning.datasets import load_dataset
 from blockful_py.learning.evaluation import accuracies
@@ -99,6 +105,97 @@ def compare(case: Case, repeat: int) -> dict[str, Any]:
     }
 
 
+class NoTally:
+    """Keeps nothing of a training."""
+
+    def step(self, losses: Tensor, logits: Tensor, labels: Tensor) -> None:
+        pass
+
+    def curves(self, sizes: list[int], epochs: int) -> tuple[Curve, ...]:
+        return tuple(Curve((), ()) for _ in sizes)
+
+
+def curves(case: Case, mode: str, repeat: int) -> dict[str, Any]:
+    """Processor time of training with its curves over that without; they do nothing else."""
+    architecture = Architecture(case.model, case.shape, 10, case.vocabulary)
+    ratios = []
+    for turn in range(repeat + 1):
+        spent = {}
+        for kept in (True, False) if turn % 2 else (False, True):
+            given = jobs(case, architecture, mode)
+            began = process_time()
+            if kept:
+                train_together(architecture, given)
+            else:
+                module = "together" if mode == "stacked" else "training"
+                with patch(f"blockful_py.learning.{module}.Tally", NoTally):
+                    train_together(architecture, given)
+            spent[kept] = process_time() - began
+        ratios.append(spent[True] / spent[False])
+    return {"model": case.model, "mode": mode, "with_over_without": median(ratios[1:]), "n": repeat}
+
+
+def scoring(repeat: int, candidates: int = 5) -> dict[str, Any]:
+    """A user's candidates on its test samples: together, and one network after the other."""
+    data = load_dataset("digits", 0, CPU)
+    architecture = Architecture.of("cnn", data)
+    own = partition("few_hold", data, Division(14, (5, 7), (3,)), 0)[0].test
+    models = {f"r{i}": architecture.initial(generator(0, i)) for i in range(candidates)}
+    ratios, agree = [], True
+    for _ in range(repeat + 1):
+        began = perf_counter()
+        alone = {}
+        for name, weights in models.items():
+            with torch.inference_mode():
+                found = architecture.module(weights, CPU).eval()(own.x).argmax(1)
+            alone[name] = (found == own.y).double().mean().item()
+        middle = perf_counter()
+        together = accuracies(architecture, models, own)
+        ratios.append((middle - began) / (perf_counter() - middle))
+        agree = agree and alone == together
+    return {
+        "candidates": candidates,
+        "samples": len(own),
+        "ratio": median(ratios[1:]),
+        "agree": agree,
+        "n": repeat,
+    }
+
+
+def held_mb(field: str) -> float:
+    """Memory as Linux states it; `getrusage` would start with the peak of the parent process."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return int(next(line for line in lines if line.startswith(field)).split()[1]) * 1024 / 1e6
+
+
+def memory(case: int, mode: str) -> None:
+    """In a process of its own: peak memory of training, less what the process held before it."""
+    architecture = Architecture(CASES[case].model, CASES[case].shape, 10, CASES[case].vocabulary)
+    given = jobs(CASES[case], architecture, mode)
+    Path("/proc/self/clear_refs").write_text("5")  # the peak starts from what is held
+    before = held_mb("VmRSS")
+    train_together(architecture, given)
+    print(held_mb("VmHWM") - before)
+
+
+def peaks(threads: int) -> list[dict[str, Any]]:
+    """Peak memory of each case, looped and as chosen, in MB."""
+    rows = []
+    for number, case in enumerate(CASES):
+        found = {
+            mode: float(
+                subprocess.run(
+                    [sys.executable, __file__, "--memory", str(number), mode, "--threads", str(threads)],
+                    check=True,
+                    capture_output=True,
+                ).stdout
+            )
+            for mode in ("loop", "auto")
+        }
+        rows.append({"model": case.model, "shape": case.shape, "users": case.users, **found})
+    return rows
+
+
 def digits(seeds: int) -> dict[str, Any]:
     """The demo's federation (paper14, few hold, 20 epochs): time and accuracy on the test images."""
     result: dict[str, dict[str, list[float]]] = {
@@ -127,8 +224,12 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--output", type=Path, help="write the result as JSON")
+    parser.add_argument("--memory", nargs=2, metavar=("CASE", "MODE"), help="one case, in this process")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
+    if options.memory:
+        memory(int(options.memory[0]), options.memory[1])
+        return
     rows = []
     print(f"{'':<22}{'users':>6}{'chosen':>9}{'loop s':>9}{'auto s':>9}{'ratio':>7}{'processor':>11}{'n':>4}")
     for case in CASES:
@@ -141,6 +242,18 @@ def main() -> None:
             f"{row['ratio']:>7.2f}{row['ratio_processor']:>11.2f}{row['n']:>4}",
             flush=True,
         )
+    kept = [curves(CASES[0], mode, options.repeat) for mode in ("stacked", "loop")]
+    for row in kept:
+        print(f"learning curves, {row['mode']}: {100 * (row['with_over_without'] - 1):+.1f} % processor time")
+    scored = scoring(20 * options.repeat)
+    print(
+        f"scoring {scored['candidates']} candidates on {scored['samples']} samples: "
+        f"{scored['ratio']:.2f} times as fast together"
+    )
+    held = peaks(options.threads)
+    for row in held:
+        name = f"{row['model']} {'x'.join(map(str, row['shape']))}"
+        print(f"peak memory, {name}: loop {row['loop']:.0f} MB, chosen {row['auto']:.0f} MB")
     demo = digits(options.seeds)
     for mode in ("loop", "auto"):
         each = demo[mode]
@@ -157,7 +270,14 @@ def main() -> None:
             "python": platform.python_version(),
             "torch": torch.__version__,
         }
-        result = {"machine": machine, "rows": rows, "digits": demo}
+        result = {
+            "machine": machine,
+            "rows": rows,
+            "curves": kept,
+            "scoring": scored,
+            "peak_mb": held,
+            "digits": demo,
+        }
         options.output.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
 
 

@@ -120,8 +120,8 @@ def _draw(
         epochs = max(len(values) - 1, 1)
         lines.append([(x + epoch / epochs, y + block.height(each)) for epoch, each in enumerate(values)])
         named = f"{name}, {len(values)} {'epoch' if len(values) == 1 else 'epochs'}"
-        axes.text(x, y + 1.02, named, color=colours[role], fontsize=6.5)
-        axes.text(x + 1, y + 1.02, block.form.format(values[-1]), ha="right", fontsize=6.5)
+        axes.text(x, y + 1.07, named, color=colours[role], fontsize=6.5)
+        axes.text(x + 1, y + 1.07, block.form.format(values[-1]), ha="right", fontsize=6.5)
         if place % columns == 0:
             for tick in block.ticks:
                 axes.text(
@@ -140,8 +140,8 @@ def _draw(
     axes.add_collection(
         LineCollection(lines, colors=[colours[role] for _, role, _ in shown], linewidths=1.4, clip_on=False)
     )
-    ends = [line[-1] for line in lines]
-    axes.scatter(*zip(*ends, strict=True), s=7, c=[colours[role] for _, role, _ in shown], clip_on=False)
+    right, up = zip(*(line[-1] for line in lines), strict=True)
+    axes.scatter(right, up, s=7, c=[colours[role] for _, role, _ in shown], clip_on=False)
     axes.set_xlim(0, columns * step[0] - GAP[0])
     axes.set_ylim(1 - rows * step[1], step[1])
     axes.set_xticks([])
