@@ -56,7 +56,7 @@ def test_the_example_runs() -> None:
         timeout=250,
     )
     assert result.returncode == 0, result.stderr
-    assert len(result.stdout.split(",")) == 20
+    assert len(result.stdout.split(",")) == 10
 
 
 @pytest.mark.parametrize("text", [NETS, WINES], ids=["model", "data"])

@@ -64,7 +64,7 @@ def test_private_training_learns_and_noise_costs_accuracy(cnn: Architecture, dig
     initial = cnn.initial(generator(0))
 
     def reached(noise: float) -> float:
-        settings = TrainingSettings(epochs=12, batch=128, rate=0.2, privacy=PrivacySettings(noise))
+        settings = TrainingSettings(epochs=8, batch=128, rate=0.2, privacy=PrivacySettings(noise))
         return accuracy(cnn, train(cnn, initial, digits.train, settings, generator(0)), digits.test)
 
     assert reached(0.5) > 0.6 > 0.4 > reached(50.0)
