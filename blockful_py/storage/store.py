@@ -20,15 +20,14 @@ from typing import BinaryIO
 from blockful_py.errors import BlockNotFoundError, FormatError, IntegrityError
 from blockful_py.storage.blockstore import BlockStore, readable_errors, sync_directory, write_durably
 from blockful_py.storage.cid import cid_string, parse_cid
-from blockful_py.storage.unixfs import blocks_of, read_file, write_file
+from blockful_py.storage.interface import READ_LIMIT
+from blockful_py.storage.unixfs import blocks_of, read_file, read_whole, write_file
+from blockful_py.storage.writers import Writers
 from blockful_py.types import Uri
-
-READ_LIMIT = 2**30
-"""Bytes that `ContentStore.read` holds in memory unless told otherwise."""
 
 
 class ContentStore:
-    """A content-addressed store of files; safe for several processes and threads at once."""
+    """A store of files in a directory (see `FileStore`); safe for several processes and threads at once."""
 
     def __init__(self, directory: Path | str) -> None:
         """Opens or creates the store in `directory`.
@@ -60,7 +59,8 @@ class ContentStore:
 
         try:
             with self._locked(fcntl.LOCK_SH):
-                root = write_file(stream, put)
+                with Writers(put) as writers:
+                    root = write_file(stream, writers.put)
                 with readable_errors(self.directory):
                     write_durably(self._pins / cid_string(root), b"", self.directory / "tmp")
         except BaseException:
@@ -78,14 +78,7 @@ class ContentStore:
             IntegrityError: a block's bytes do not hash to its CID.
             FormatError: it is not a file, or longer than `limit` bytes.
         """
-        parts: list[bytes] = []
-        size = 0
-        for part in self.stream(uri):
-            size += len(part)
-            if size > limit:
-                raise FormatError(f"{cid_string(uri)} is longer than the {limit} bytes allowed here.")
-            parts.append(part)
-        return parts[0] if len(parts) == 1 else b"".join(parts)
+        return read_whole(uri, self._blocks.get, limit)
 
     def stream(self, uri: Uri) -> Iterator[bytes]:
         """Yields the bytes of the file `uri` in verified pieces of at most 2 MiB; errors as `read`."""

@@ -86,6 +86,22 @@ def read_file(uri: Uri, get: GetBlock) -> Iterator[bytes]:
         pending.append(iter(child.links))
 
 
+def read_whole(uri: Uri, get: GetBlock, limit: int) -> bytes:
+    """The bytes of the file `uri`.
+
+    Raises:
+        FormatError: it is longer than `limit` bytes, and as `read_file`.
+    """
+    parts: list[bytes] = []
+    size = 0
+    for part in read_file(uri, get):
+        size += len(part)
+        if size > limit:
+            raise FormatError(f"{cid_string(uri)} is longer than the {limit} bytes allowed here.")
+        parts.append(part)
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
 def blocks_of(uri: Uri, get: GetBlock) -> Iterator[Uri]:
     """Yields every block of the file `uri` once, parents before children; leaves are not read.
 

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a store of files offers, wherever it keeps them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import BinaryIO, Protocol
+
+from blockful_py.types import Uri
+
+READ_LIMIT = 2**30
+"""Bytes that `read` holds in memory unless told otherwise."""
+
+
+class FileStore(Protocol):
+    """Files named by their CIDs; every byte is verified on the way out.
+
+    Raises StorageError where the store cannot be used; what it kept before stays kept.
+    """
+
+    def add(self, data: bytes) -> Uri:
+        """Keeps `data` and returns its Uri; the same bytes always get the same one."""
+
+    def add_stream(self, stream: BinaryIO) -> Uri:
+        """Keeps what `stream` yields, in memory bounded by a few chunks; otherwise as `add`."""
+
+    def read(self, uri: Uri, limit: int = READ_LIMIT) -> bytes:
+        """The bytes of the file `uri`, every block checked against its CID.
+
+        Raises:
+            BlockNotFoundError: a block of it is not here.
+            IntegrityError: a block's bytes do not hash to its CID.
+            FormatError: it is not a file, or longer than `limit` bytes.
+        """
+
+    def stream(self, uri: Uri) -> Iterator[bytes]:
+        """Yields the bytes of the file `uri` in verified pieces of at most 2 MiB; errors as `read`."""
+
+    def has(self, uri: Uri) -> bool:
+        """Whether the file `uri` is kept here."""
+
+    def delete(self, uri: Uri) -> None:
+        """Stops keeping the file `uri` and removes the blocks that no other kept file has.
+
+        Nothing happens when it is not here; after a crash, deleting again completes it.
+        """
+
+    def __iter__(self) -> Iterator[Uri]:
+        """Yields the Uri of every kept file, by CID."""
