@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sealed files on their way into a store and out of it, piece by piece."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from blockful_py.crypto.envelope import open_sealed, seal, sealed_size
+from blockful_py.errors import EnvelopeError
+from blockful_py.storage import ContentStore, file_uri
+from blockful_py.storage.pieces import stream_of
+from tests.storage.conftest import PATTERN, Pattern
+
+KEY = bytes(range(32))
+MIB = 2**20
+
+STORED_IN_PIECES = """
+import resource, sys
+from blockful_py.crypto.envelope import open_sealed, seal
+from blockful_py.storage import ContentStore
+from blockful_py.storage.pieces import stream_of
+from tests.storage.conftest import Pattern
+key, size = bytes(32), int(sys.argv[2]) * 2**20
+store = ContentStore(sys.argv[1])
+store.add(bytes(3 * 2**20))
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+uri = store.add_stream(stream_of(seal(key, Pattern(size))))
+assert sum(map(len, open_sealed(key, store.stream(uri)))) == size
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+
+
+@given(st.lists(st.binary(max_size=9), max_size=9), st.integers(1, 20))
+def test_a_stream_gives_the_pieces_one_after_the_other(pieces: list[bytes], count: int) -> None:
+    stream = stream_of(pieces)
+    read = []
+    while part := stream.read(count):
+        read.append(part)
+    assert b"".join(read) == b"".join(pieces)
+    assert all(len(part) == count for part in read[:-1])
+
+
+def test_pieces_are_made_when_they_are_asked_for() -> None:
+    made = []
+
+    def pieces() -> object:
+        for i in range(10):
+            made.append(i)
+            yield bytes(2**17)
+
+    stream_of(pieces()).read(2**17)
+    assert len(made) < 4
+
+
+def test_a_sealed_file_is_stored_and_opened(store: ContentStore) -> None:
+    uri = store.add_stream(stream_of(seal(KEY, Pattern(3 * MIB + 1))))
+    sealed = store.read(uri)
+    assert (len(sealed), file_uri(sealed)) == (sealed_size(3 * MIB + 1), uri)
+    assert b"".join(open_sealed(KEY, store.stream(uri))) == PATTERN * 3 + PATTERN[:1]
+    with pytest.raises(EnvelopeError, match="another key"):
+        next(open_sealed(bytes(32), store.stream(uri)))
+
+
+def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", STORED_IN_PIECES, str(tmp_path / "store"), "96"],
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert int(done.stdout) < 48 * 1024  # KiB, of a file of 96 MiB
