@@ -17,7 +17,7 @@ BROWNIE_ENV := HOME="$(CURDIR)/.home" SOLCX_BINARY_PATH="$(CURDIR)/.home/solcx" 
 FORMATTED := contracts tests/contracts/solidity benchmarks/contracts
 
 .DEFAULT_GOAL := help
-.PHONY: help setup contracts demo test test-python test-web3-7 test-contracts check fmt bench clean distclean
+.PHONY: help setup contracts demo test test-python test-web3-7 test-contracts test-ipfs check fmt bench clean distclean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
@@ -75,6 +75,16 @@ test-web3-7: setup
 test-contracts: setup
 	@$(BROWNIE_ENV) $(BROWNIE_VENV)/bin/brownie test tests/contracts
 
+test-ipfs: setup $(STAMPS)/ipfs ## Run the tests that need an IPFS node; installs one unless `ipfs` is on PATH
+	@$(PY) -m pytest tests/ipfs
+
+# ESM finds packages beside the script, so what runs is copied to where they are installed.
+$(STAMPS)/ipfs: $(wildcard tests/ipfs/node/*) | $(STAMPS)/npm
+	@mkdir -p build/ipfs && cp tests/ipfs/node/* build/ipfs/
+	@command -v ipfs >/dev/null || { echo "setup: an IPFS node for the tests (build/ipfs)"; \
+	 npm ci --prefix build/ipfs --omit=optional --ignore-scripts --silent --no-audit --no-fund; }
+	@touch $@
+
 check: setup ## Run the linters: ruff, mypy, solhint, forge fmt, slither
 	@$(VENV)/bin/ruff check .
 	@$(VENV)/bin/ruff format --check .
@@ -91,7 +101,7 @@ bench: setup ## Measure gas, crypto, redactions, path weights and storage
 	@for script in gas election crypto redaction path_weights store unlearning; do $(PY) benchmarks/$$script.py || exit 1; done
 
 clean: ## Remove what was built and the caches; keep environments and runs
-	@rm -rf build .pytest_cache .mypy_cache .ruff_cache .hypothesis $(STAMPS)/contracts
+	@rm -rf build .pytest_cache .mypy_cache .ruff_cache .hypothesis $(STAMPS)/contracts $(STAMPS)/ipfs
 
 distclean: clean ## Remove everything that is not in the repository, runs too
 	@rm -rf $(VENV) $(BROWNIE_VENV) node_modules .home $(STAMPS) runs .blockful deployments

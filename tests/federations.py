@@ -82,7 +82,7 @@ def small(**sections: dict[str, Any]) -> Settings:
         "chain": {"packaging_interval": 0},
     }
     for section, changes in sections.items():
-        document[section] = {**document[section], **changes}
+        document[section] = {**document.get(section, {}), **changes}
     return Settings.parse(document)
 
 

@@ -14,7 +14,7 @@ from blockful_py.pipeline.catalogue import all_transactions
 from blockful_py.pipeline.model_node import parse_node
 from blockful_py.pipeline.remembering import departures
 from blockful_py.storage.cid import cid_string
-from blockful_py.storage.store import ContentStore
+from blockful_py.storage.interface import FileStore
 from blockful_py.types import ModelTransaction, Position, StoredArchiveRecord, Uri
 
 
@@ -68,7 +68,7 @@ class Audit:
 def audit_archive(
     archive: ArchiveRegistryContract,
     live: LiveChainContract,
-    store: ContentStore,
+    store: FileStore,
     remembered: tuple[StoredArchiveRecord, ...] = (),
 ) -> Audit:
     """Walks the hash chain, reads every archived version, and looks for versions that are missing.
@@ -148,7 +148,7 @@ def _timelines(entries: Sequence[Entry], standing: dict[Position, ModelTransacti
         yield Timeline(position, name, tuple(own), version)
 
 
-def _entry(stored: StoredArchiveRecord, store: ContentStore) -> Entry:
+def _entry(stored: StoredArchiveRecord, store: FileStore) -> Entry:
     record = stored.record
     name: str | None = None
     try:

@@ -56,7 +56,7 @@ from blockful_py.pipeline.unlearning import Unlearned, Unlearner
 from blockful_py.pipeline.verification import Verification, Verifier
 from blockful_py.pipeline.workbench import Workbench, services_of
 from blockful_py.storage.cid import parse_cid
-from blockful_py.storage.store import ContentStore
+from blockful_py.storage.interface import FileStore
 from blockful_py.types import Paradigm, Position, StoredArchiveRecord
 from blockful_py.unlearning.forget import Forget
 
@@ -98,11 +98,11 @@ class Federation(Closing):
         return self._bench.laboratory
 
     @property
-    def live_store(self) -> ContentStore:
+    def live_store(self) -> FileStore:
         return self._bench.live_store
 
     @property
-    def archive_store(self) -> ContentStore:
+    def archive_store(self) -> FileStore:
         return self._bench.archive_store
 
     @classmethod

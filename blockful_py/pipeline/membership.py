@@ -34,7 +34,8 @@ from blockful_py.pipeline.operations import Counter
 from blockful_py.pipeline.reviewing import StoreReviewer
 from blockful_py.pipeline.run import RunDirectory
 from blockful_py.pipeline.settings import quorum_of
-from blockful_py.storage.store import ContentStore
+from blockful_py.pipeline.stores import live_store
+from blockful_py.storage.interface import FileStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ class Urls:
 class FreshReviewer:
     """A reviewer that keeps nothing from one review to the next; `counter` goes on."""
 
-    def __init__(self, contracts: Contracts, store: ContentStore, laboratory: Laboratory) -> None:
+    def __init__(self, contracts: Contracts, store: FileStore, laboratory: Laboratory) -> None:
         self._contracts = contracts
         self._store = store
         self._laboratory = laboratory
@@ -92,8 +93,7 @@ class World(Closing):
 
     @cached_property
     def reviewer(self) -> FreshReviewer:
-        store = ContentStore(self.run.live_store)
-        return FreshReviewer(self.contracts, store, Laboratory.of(self.run.settings))
+        return FreshReviewer(self.contracts, live_store(self.run), Laboratory.of(self.run.settings))
 
     def leader(self) -> bytes:
         """The pipeline's key for leading."""

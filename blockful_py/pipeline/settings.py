@@ -204,6 +204,19 @@ class ChainSettings(Section):
     chunk_models: int = Field(100, ge=1, le=128)
 
 
+class StorageSettings(Section):
+    """Where models are kept: in the run's folder, or on two IPFS nodes (extra `ipfs`).
+
+    api, archive_api: multiaddrs of the nodes' HTTP APIs, such as "/ip4/127.0.0.1/tcp/5001", for the models of
+    the live chain and of the archive; a node each, as what it pins is what the store keeps.
+    seconds: how long a node may look for one block.
+    """
+
+    api: str | None = None
+    archive_api: str | None = None
+    seconds: Positive = 30.0
+
+
 class Settings(Section):
     """Every setting of a job; `seed` makes it reproducible."""
 
@@ -213,6 +226,7 @@ class Settings(Section):
     unlearning: UnlearningSettings = UnlearningSettings()
     committee: CommitteeSettings = CommitteeSettings()
     chain: ChainSettings = ChainSettings()
+    storage: StorageSettings = StorageSettings()
 
     @classmethod
     def load(cls, path: str | Path | None = None, overrides: Sequence[str] = ()) -> Settings:
@@ -255,6 +269,12 @@ class Settings(Section):
             )
         if committee.roster == "elected":
             _check_election(committee)
+        apis = (self.storage.api, self.storage.archive_api)
+        if apis != (None, None) and (None in apis or apis[0] == apis[1]):
+            raise SettingsError(
+                "give storage.api and storage.archive_api, of two different nodes, or neither: deleting a "
+                "live model must not touch the archive's."
+            )
         if (self.federation.scenario == "scripted") != (self.federation.graph is not None):
             raise SettingsError(
                 "federation.graph belongs to scenario 'scripted' and to no other: give both or neither."

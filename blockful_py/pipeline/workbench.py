@@ -26,7 +26,8 @@ from blockful_py.pipeline.reviewing import ContentReviewer
 from blockful_py.pipeline.run import RunDirectory
 from blockful_py.pipeline.services import Services
 from blockful_py.pipeline.settings import Settings
-from blockful_py.storage.store import ContentStore
+from blockful_py.pipeline.stores import archive_store, live_store
+from blockful_py.storage.interface import FileStore
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,8 +49,8 @@ class Workbench:
     run: RunDirectory
     contracts: Contracts
     laboratory: Laboratory
-    live_store: ContentStore
-    archive_store: ContentStore
+    live_store: FileStore
+    archive_store: FileStore
     catalogue: CatalogueReader
     archive: ArchiveReader
     identities: Identities
@@ -66,14 +67,14 @@ class Workbench:
         Raises SettingsError or LearningError where the settings do not fit the data or the chains.
         """
         identities = Identities(run.settings.seed, (nodes.live.chain_id, nodes.archive.chain_id))
-        live_store = ContentStore(run.live_store)
+        live = live_store(run)
         return cls(
             run=run,
             contracts=contracts,
             laboratory=Laboratory.of(run.settings),
-            live_store=live_store,
-            archive_store=ContentStore(run.archive_store),
-            catalogue=CatalogueReader(contracts.live, live_store),
+            live_store=live,
+            archive_store=archive_store(run),
+            catalogue=CatalogueReader(contracts.live, live),
             archive=ArchiveReader(contracts.archive),
             identities=identities,
             shares=_founders(run.settings, identities),

@@ -37,11 +37,20 @@ def test_a_plain_word_is_a_string() -> None:
         ("federation.scenario=circle", "federation.scenario"),
         ("federation.users=9", "14 users"),
         ("unlearning.classes=[]", "unlearning.classes"),
+        ("storage.api=/ip4/127.0.0.1/tcp/5001", "two different nodes"),
     ],
 )
 def test_a_bad_setting_is_named(override: str, said: str) -> None:
     with pytest.raises(SettingsError, match=said.replace(".", r"\.")):
         Settings.load(None, [override])
+
+
+def test_two_stores_on_one_node_are_refused() -> None:
+    nodes = ["/ip4/127.0.0.1/tcp/5001", "/ip4/127.0.0.1/tcp/5002"]
+    apart = [f"storage.api={nodes[0]}", f"storage.archive_api={nodes[1]}"]
+    assert Settings.load(None, apart).storage.archive_api == nodes[1]
+    with pytest.raises(SettingsError, match="two different nodes"):
+        Settings.load(None, [apart[0], f"storage.archive_api={nodes[0]}"])
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:

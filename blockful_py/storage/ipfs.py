@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files kept by an IPFS node.
+
+The DAG is built here and handed over block by block, so the CID never depends on the node's settings, and
+every block that comes back is verified.  A file is kept once its root is pinned, recursively and after all
+its blocks.  The node's pins are the store's: give a store a node of its own.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import BinaryIO
+
+from blockful_py.errors import BlockNotFoundError, FormatError, IntegrityError
+from blockful_py.storage.interface import READ_LIMIT
+from blockful_py.storage.ipfs_api import IpfsApi
+from blockful_py.storage.unixfs import blocks_of, read_file, read_whole, write_file
+from blockful_py.types import Uri
+
+SECONDS = 30.0
+
+
+class IpfsStore:
+    """A store of files on a node (see `FileStore`); safe for several processes and threads at once."""
+
+    def __init__(self, api: str, seconds: float = SECONDS) -> None:
+        """The node whose API has the multiaddr `api`; it may look for a block for so many `seconds`.
+
+        Raises:
+            StorageError: no node that we can use answers there.
+        """
+        self._api = IpfsApi(api, seconds)
+
+    def add(self, data: bytes) -> Uri:
+        return self.add_stream(io.BytesIO(data))
+
+    def add_stream(self, stream: BinaryIO) -> Uri:
+        """As FileStore says; what a failed `add` handed over is left to the node's garbage collector."""
+        root = write_file(stream, self._api.put_block)
+        self._api.pin(root)
+        return root
+
+    def read(self, uri: Uri, limit: int = READ_LIMIT) -> bytes:
+        return read_whole(uri, self._api.get_block, limit)
+
+    def stream(self, uri: Uri) -> Iterator[bytes]:
+        return read_file(uri, self._api.get_block)
+
+    def has(self, uri: Uri) -> bool:
+        return self._api.is_pinned(uri)
+
+    def delete(self, uri: Uri) -> None:
+        """As FileStore says, of this node; who fetched the blocks before may have them for ever."""
+        blocks = self._reachable(uri)
+        self._api.unpin(uri)
+        self._api.remove_blocks(blocks[::-1])
+
+    def __iter__(self) -> Iterator[Uri]:
+        return self._api.pins()
+
+    def _reachable(self, uri: Uri) -> list[Uri]:
+        """Blocks of a file that the node has itself, as far as its nodes can be read; parents first."""
+        blocks: list[Uri] = []
+        with suppress(BlockNotFoundError, IntegrityError, FormatError):
+            for block in blocks_of(uri, lambda node: self._api.get_block(node, offline=True)):
+                blocks.append(block)
+        return blocks
