@@ -6,15 +6,15 @@
 CPU time of one process, median of `--repeats` runs.  A committee makes collisions for a batch of messages;
 the same core does the work of all t members and of the coordinator, which is:
 
-    member       draw: nonces and their commitments     sum: D and E of all signers
-                 sign: rho, R = D + rho E, its share
+    member       draw: nonces and their commitments, in idle time     take: those drawn before (round 1)
+                 sum: D and E of all signers                          sign: rho, R = D + rho E, its share
     coordinator  sum, and combine: rho, R, the sum of the shares, and each opening verified in full
 
     prepared     t sign + combine: nonces drawn, exchanged and summed before the messages are known (FROST3)
-    drawn        t (sum + sign) + sum + combine: nonces drawn before; each signer adds them up itself, as
-                 the members of a service do
-    from nothing t (draw + sum + sign) + sum + combine
-    a member     1 / (sum + sign), on a core of its own;  the coordinator: 1 / (sum + combine)
+    drawn        t (take + sum + sign) + sum + combine: nonces drawn before; each signer adds them up itself,
+                 as the members of a service do
+    from nothing t (draw + take + sum + sign) + sum + combine
+    a member     1 / (take + sum + sign), on a core of its own;  the coordinator: 1 / (sum + combine)
 
 Encoding, transport and the checks of the request are not in it.
 """
@@ -38,7 +38,7 @@ from blockful_py.crypto.threshold.messages import Task
 from blockful_py.crypto.threshold.signing import Signer, aggregate, combine
 
 COMMITTEES = ((3, 4), (7, 10), (15, 21), (67, 100))
-STEPS = ("draw", "sum", "sign", "combine")
+STEPS = ("draw", "take", "sum", "sign", "combine")
 
 
 def seconds_per_call(operation: Callable[[], object], count: int, repeats: int) -> float:
@@ -70,13 +70,17 @@ def single(repeats: int) -> dict[str, float]:
 def steps(shares: Sequence[KeyShare], batch: int, repeats: int) -> dict[str, float]:
     """CPU seconds a message of each step, of one member or the coordinator."""
     key = shares[0].public
-    signers = [Signer(share) for share in shares[: key.threshold]]
+    threshold = key.threshold
+    signers = [Signer(share) for share in shares[:threshold]]
     digests = [[keccak(bytes([kind]) + i.to_bytes(4, "big")) for kind in range(3)] for i in range(batch)]
     tasks = [Task(at, to, int.from_bytes(h, "big") % curve.N) for at, to, h in digests]
     times: list[tuple[float, ...]] = []
     for attempt in range(repeats):
         session = attempt.to_bytes(4, "big")
         marks = [process_time()]
+        for signer in signers:
+            signer.prepare(session, batch)
+        marks.append(process_time())
         commitments = [signer.commit(session, batch) for signer in signers]
         marks.append(process_time())
         nonces = aggregate(key, commitments)
@@ -86,7 +90,7 @@ def steps(shares: Sequence[KeyShare], batch: int, repeats: int) -> dict[str, flo
         combine(key, tasks, commitments, nonces, answers)
         marks.append(process_time())
         taken = [(end - begin) / batch for begin, end in pairwise(marks)]
-        times.append((taken[0] / len(signers), taken[1], taken[2] / len(signers), taken[3]))
+        times.append((taken[0] / threshold, taken[1] / threshold, taken[2], taken[3] / threshold, taken[4]))
     return dict(zip(STEPS, map(median, zip(*times, strict=True)), strict=True))
 
 
@@ -97,12 +101,12 @@ def shared(threshold: int, size: int, batch: int, repeats: int) -> dict[str, flo
     generation = process_time() - start
     taken = steps(shares, batch, repeats)
     prepared = threshold * taken["sign"] + taken["combine"]
-    drawn = prepared + (threshold + 1) * taken["sum"]
+    drawn = prepared + threshold * taken["take"] + (threshold + 1) * taken["sum"]
     return {
         "prepared": 1 / prepared,
         "drawn": 1 / drawn,
         "from nothing": 1 / (drawn + threshold * taken["draw"]),
-        "a member": 1 / (taken["sum"] + taken["sign"]),
+        "a member": 1 / (taken["take"] + taken["sum"] + taken["sign"]),
         "the coordinator": 1 / (taken["sum"] + taken["combine"]),
         **{f"{step} (us)": 1e6 * seconds for step, seconds in taken.items()},
         "key generation (s)": generation,

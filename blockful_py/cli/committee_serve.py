@@ -37,6 +37,12 @@ def register(group: typer.Typer) -> None:
             list[str] | None,
             typer.Option("--leader", metavar="ADDRESS", help="Who may lead, beside members and the run."),
         ] = None,
+        nonces: Annotated[
+            int,
+            typer.Option(
+                "--nonces-ahead", help="Nonce pairs to make in idle time, one a model; 0: none.", min=0
+            ),
+        ] = 512,
         passphrase_file: PassphraseFile = None,
         as_json: AsJson = False,
     ) -> None:
@@ -57,6 +63,7 @@ def register(group: typer.Typer) -> None:
         from blockful_py.pipeline.finishing import FinishingDuty
         from blockful_py.pipeline.leading import LeadingDuty
         from blockful_py.pipeline.membership import MemberOffice
+        from blockful_py.pipeline.preparing import NonceDuty
         from blockful_py.pipeline.punishing import PunishingDuty
 
         place = urls(live_url, archive_url)
@@ -75,6 +82,7 @@ def register(group: typer.Typer) -> None:
                         LeadingDuty(office, member),
                         AlarmDuty(office, member, clerk),
                         PunishingDuty(office, member, clerk),
+                        NonceDuty(office, nonces),
                     ],
                     out.problem,
                 )

@@ -46,6 +46,7 @@ class Member:
     ) -> None:
         self._voting_secret = voting_secret
         self._signer = Signer(share, rng)
+        self._rng = rng
         self._share = share
         self._live = live
         self._archive = archive
@@ -86,6 +87,19 @@ class Member:
             self._check_redaction(draft)  # the chains may have moved on while it looked
             raise RefutedError(str(error)) from None
         _stand_by(self._memory.approve(ballot, digest), digest, ballot)
+
+    def prepare(self, ahead: int) -> int:
+        """Makes nonce pairs ahead until `ahead` are ready. Returns how many were missing.
+
+        They are drawn under an identifier that goes into the memory first, as a session's: a source of
+        randomness that repeats itself is found out.  Raises NonceReuseError then, and nothing is made.
+        """
+        missing = max(0, ahead - len(self._signer.pool))
+        if missing:
+            lot = self._rng(32)
+            self._memory.use_session(lot)
+            self._signer.prepare(lot, missing)
+        return missing
 
     def commit(self, draft: RedactionDraft, session: bytes) -> NonceCommitments:
         """Round 1: nonce commitments for the openings of an approved draft."""

@@ -115,6 +115,7 @@ class MemberOffice:
         self._urls = urls
         self._leaders = leaders
         self._opening = threading.Lock()
+        self._seating = threading.Lock()
         self._opened: World | None = None
         self._rosters: dict[int, tuple[bytes, ...]] = {}
         self._seat: tuple[int, Seat] | None = None
@@ -138,9 +139,10 @@ class MemberOffice:
         current = self.world().contracts.committee.current_epoch()
         if epoch != current:
             raise RefusedError(f"epoch {epoch} is not the current one, which is {current}")
-        if self._seat is None or self._seat[0] != epoch:
-            self._seat = (epoch, self._take_seat(epoch))
-        return self._seat[1]
+        with self._seating:
+            if self._seat is None or self._seat[0] != epoch:
+                self._seat = (epoch, self._take_seat(epoch))
+            return self._seat[1]
 
     def outgoing(self, epoch: int) -> Outgoing:
         world = self.world()

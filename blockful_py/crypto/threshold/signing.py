@@ -24,6 +24,7 @@ from blockful_py.crypto.randomness import system_rng
 from blockful_py.crypto.threshold.keys import CommitteeKey, KeyShare, lagrange
 from blockful_py.crypto.threshold.messages import AggregatedNonces, NonceCommitments, SignatureShares, Task
 from blockful_py.crypto.threshold.nonces import NonceStore, draw
+from blockful_py.crypto.threshold.pool import NoncePair, NoncePool
 from blockful_py.crypto.threshold.response import Responder
 from blockful_py.crypto.workspace import Workspace
 from blockful_py.errors import CheaterError, CryptoError, InvalidKeyError, QuorumError
@@ -54,22 +55,27 @@ class Signer:
         self._public = share.public
         self._rng = rng
         self.nonces = NonceStore()
+        self.pool = NoncePool()
 
     @property
     def index(self) -> int:
         return self._share.index
 
+    def prepare(self, lot: bytes, count: int) -> None:
+        """Makes `count` nonce pairs ahead; `lot` is an identifier that was never used before."""
+        self.pool.add(self._draw(lot, count))
+
     def commit(self, session: bytes, count: int) -> NonceCommitments:
-        """Round 1: nonce pairs for `count` messages.
+        """Round 1: nonce pairs for `count` messages, those made ahead first.
 
         Raises NonceReuseError when the session has begun, ValueError for fewer than one message.
         """
         if count < 1:
             raise ValueError(f"a batch has one message or more, not {count}")
-        pairs = draw(self._share.secret, session, count, self._rng)
-        self.nonces.put(session, pairs)
-        points = tuple((curve.multiply_base(d), curve.multiply_base(e)) for d, e in pairs)
-        return NonceCommitments(self.index, session, points)
+        ahead = self.pool.take(count)
+        pairs = ahead + self._draw(session, count - len(ahead))
+        self.nonces.put(session, [pair.secret for pair in pairs])
+        return NonceCommitments(self.index, session, tuple(pair.points for pair in pairs))
 
     def sign(self, tasks: Sequence[Task], nonces: AggregatedNonces) -> SignatureShares:
         """Round 2: the signer's share of every collision.  Its nonces are gone before it answers.
@@ -93,6 +99,10 @@ class Signer:
             for pair, round_ in zip(pairs, rounds, strict=True)
         )
         return SignatureShares(self.index, nonces.session, values)
+
+    def _draw(self, session: bytes, count: int) -> list[NoncePair]:
+        drawn = draw(self._share.secret, session, count, self._rng)
+        return [NoncePair((d, e), (curve.multiply_base(d), curve.multiply_base(e))) for d, e in drawn]
 
 
 def aggregate(key: CommitteeKey, commitments: Sequence[NonceCommitments]) -> AggregatedNonces:
