@@ -60,6 +60,7 @@ def register(group: typer.Typer) -> None:
         from blockful_py.committee.service.server import Server
         from blockful_py.pipeline.alarming import AlarmDuty
         from blockful_py.pipeline.candidacy import ElectionDuty
+        from blockful_py.pipeline.errand import Errands
         from blockful_py.pipeline.finishing import FinishingDuty
         from blockful_py.pipeline.leading import LeadingDuty
         from blockful_py.pipeline.membership import MemberOffice
@@ -74,19 +75,19 @@ def register(group: typer.Typer) -> None:
             clerk = Clerk(Notebook(member.path / NOTES))
             desk = Desk(member.voting_secret, office, Keysmith(member.voting_secret, member), clerk)
             try:
-                out = Output(as_json)
+                out, errands = Output(as_json), Errands()
                 duties = Duties(
                     [
                         ElectionDuty(office, member),
                         FinishingDuty(office, clerk),
-                        LeadingDuty(office, member),
+                        LeadingDuty(office, member, errands),
                         AlarmDuty(office, member, clerk),
                         PunishingDuty(office, member, clerk),
                         NonceDuty(office, nonces),
                     ],
                     out.problem,
                 )
-                with Server(desk.handle, host, port, everywhere) as server, duties:
+                with Server(desk.handle, host, port, everywhere) as server, duties, errands:
                     out.line({"url": server.url, "address": "0x" + member.address.hex()})
                     out.say(f"member 0x{member.address.hex()} listens on {server.url}")
                     signal.sigwait(stopping)

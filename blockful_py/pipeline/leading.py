@@ -9,38 +9,32 @@ from collections.abc import Callable
 from blockful_py.committee.service.folder import MemberFolder
 from blockful_py.crypto.keccak import keccak
 from blockful_py.errors import RunError
-from blockful_py.pipeline.federation import Federation
+from blockful_py.pipeline.errand import Errand, Errands
 from blockful_py.pipeline.finishing import rank
-from blockful_py.pipeline.membership import MemberOffice, World, signer_of
-from blockful_py.pipeline.methods import parse_method
-from blockful_py.pipeline.nodes import Nodes
-from blockful_py.pipeline.pending import Lead, PendingRequest
-from blockful_py.pipeline.unlearning import Unlearned
-
-
-def take_up(federation: Federation) -> Unlearned | None:
-    """Carries out the request that is pending in a run, if any.  Raises as `Federation.unlearn`."""
-    request = PendingRequest(federation.run.request).standing()
-    if request is None:
-        return None
-    starts = [start.name for start in request.starts]
-    return federation.unlearn(starts, request.classes, request.paradigm, parse_method(request.method).name)
+from blockful_py.pipeline.membership import MemberOffice, World
+from blockful_py.pipeline.pending import Lead
 
 
 class LeadingDuty:
     """Watches the run for a signed request that nobody leads, and leads it under the member's own key.
 
     A leader holds a lock that ends with its process.  Members wait for the take-over time of the run's
-    settings, one after the other, each its rank longer.
+    settings, one after the other, each its rank longer.  A process of its own does it, which ends with
+    `errands`.
     """
 
     name = "lead"
 
     def __init__(
-        self, office: MemberOffice, folder: MemberFolder, now: Callable[[], float] = time.monotonic
+        self,
+        office: MemberOffice,
+        folder: MemberFolder,
+        errands: Errands,
+        now: Callable[[], float] = time.monotonic,
     ) -> None:
         self._office = office
         self._folder = folder
+        self._errands = errands
         self._now = now
         self._orphan: tuple[bytes, float] | None = None
 
@@ -62,15 +56,10 @@ class LeadingDuty:
         turn = 1 + rank(orphan, roster.index(self._folder.address) + 1, len(roster))
         if self._now() - self._orphan[1] >= turn * world.run.settings.committee.takeover_seconds:
             self._orphan = None
-            self._lead(world)
-
-    def _lead(self, world: World) -> None:
-        account, leader = signer_of(self._folder.keys), self._folder.voting_secret
-        with (
-            Nodes(world.place, account) as nodes,
-            Federation.open(world.run.path, nodes=nodes, leader=leader) as federation,
-        ):
-            take_up(federation)
+            keys = self._folder.keys
+            self._errands.send(
+                Errand(world.run.path, world.place, keys.account_secret, self._folder.voting_secret)
+            )
 
 
 def _orphan(world: World) -> bytes | None:

@@ -6,21 +6,25 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from signal import SIGINT, SIGKILL, SIGTERM, Signals
 
 import pytest
 
+from blockful_py.chain.turn import turn
 from blockful_py.committee.certified import Certified
 from blockful_py.committee.coordinator import Coordinator
 from blockful_py.committee.service.folder import keys_in
+from blockful_py.crypto.keccak import keccak
 from blockful_py.errors import ContractError, RunError
+from blockful_py.pipeline.errand import take_up
 from blockful_py.pipeline.federation import Federation
-from blockful_py.pipeline.leading import take_up
+from blockful_py.pipeline.finishing import rank
 from blockful_py.pipeline.membership import signer_of
 from blockful_py.pipeline.nodes import Nodes, Place
 from blockful_py.pipeline.pending import Lead
 from tests.committee.service.conftest import Crew
 from tests.committee.service.leaders import request_and_die, until
-from tests.committee.service.processes import WORDS, members
+from tests.committee.service.processes import WORDS, MemberProcess, members
 from tests.committee.service.test_leaders import pay
 from tests.federations import AFFECTED, GRAPH, small, trained, versions
 
@@ -35,6 +39,7 @@ def crew(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cr
             "members": tuple(member.url for member in processes),
             "size": 4,
             "round_seconds": 20.0,
+            "stall_seconds": 3.0,
             "takeover_seconds": 1.0,
         }
         for member in processes:
@@ -56,6 +61,41 @@ def test_a_member_leads_the_request_of_a_leader_that_died(crew: Crew, chains: No
     assert not run.journal.exists()
     assert federation.verify().passed
     assert federation.audit().passed
+
+
+def leading(crew: Crew) -> MemberProcess:
+    """Whose turn it is to lead the pending request."""
+    request = keccak(crew.federation.run.request.read_bytes())
+    committee = crew.federation.contracts.committee
+    roster = committee.roster(committee.current_epoch())[0].members
+    first = next(index for index in range(len(roster)) if rank(request, index + 1, len(roster)) == 0)
+    return next(member for member in crew.members if member.address == roster[first])
+
+
+@pytest.mark.parametrize(
+    ("how", "number"), [(SIGTERM, 4), (SIGINT, 5), (SIGKILL, 6)], ids=["SIGTERM", "SIGINT", "SIGKILL"]
+)
+def test_a_member_that_leads_ends_when_it_is_told_and_another_goes_on(
+    crew: Crew, chains: Nodes, how: Signals, number: int
+) -> None:
+    """It has a certificate, and waits for its turn to send: with neither chain changed it is stopped."""
+    federation = crew.federation
+    run, live, archive = federation.run, federation.contracts.live, federation.contracts.archive
+    before, redacted, archived = versions(federation), len(live.redactions()), archive.length()
+    with turn(chains.archive), turn(chains.live):
+        request_and_die(run.path, chains, (number,))
+        member = leading(crew)
+        until(run.journal.exists)
+        member.signal(how)
+        member.wait()
+        until(lambda: Lead.is_free(run.path))
+        assert (len(live.redactions()), archive.length()) == (redacted, archived)
+    until(lambda: len(live.redactions()) == redacted + len(AFFECTED))
+    assert archive.length() == archived + len(AFFECTED)
+    assert versions(federation) == {name: before[name] + (name in AFFECTED) for name in GRAPH}
+    member.start()
+    Federation.open(run.path, nodes=chains)
+    assert not run.journal.exists()
 
 
 def test_nobody_takes_over_from_a_leader_that_lives(crew: Crew) -> None:
