@@ -126,6 +126,10 @@ abstract contract Stakes is QuorumBook, IStakes {
         uint256 amount = entry.stake;
         entry.stake = 0;
         totalStake -= amount;
+        if (entry.bad > entry.good) {
+            (entry.good, entry.bad) = (0, 0);
+            emit TrustChanged(msg.sender, 0, 0, _trust(entry));
+        }
         emit Withdrawn(msg.sender, amount);
         _pay(amount);
     }

@@ -178,8 +178,9 @@ interface IStakes {
     /// @dev Emits Unbonding. Reverts with UnknownCandidate, IsUnbonding or Engaged (in a draw; who serves may ask).
     function unbond() external;
 
-    /// @notice Pays the whole stake to the caller.
-    /// @dev Emits Withdrawn. Reverts with NotUnbonding, Engaged (who serves), TooEarly, NothingToPay, PaymentRefused.
+    /// @notice Pays the whole stake to the caller, whose past is forgotten where it is worse than a newcomer's.
+    /// @dev Emits Withdrawn, and TrustChanged where it forgets. Reverts with NotUnbonding, Engaged (who serves),
+    /// TooEarly, NothingToPay, PaymentRefused.
     function withdraw() external;
 
     /// @notice Pays the caller's rewards.

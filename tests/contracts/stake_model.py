@@ -82,6 +82,8 @@ class StakeBook:
         self._reached(max(entry.unbonding, entry.served_until) + self.rules["unbondingDelay"])
         amount, entry.stake = entry.stake, 0
         require(amount != 0, "NothingToPay")
+        if entry.bad > entry.good:
+            entry.good = entry.bad = 0
         return amount
 
     def claim(self, who: int) -> int:

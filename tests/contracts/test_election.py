@@ -157,6 +157,32 @@ def test_a_withheld_secret_voids_the_draw_and_costs_place_trust_and_stake(standi
     assert elections.phase == Phase.PROVE
 
 
+def test_a_withholder_comes_back_as_a_newcomer_once_its_stake_was_unbound(standing: Standing) -> None:
+    elections, candidates = standing
+    book, idle, other, rest = elections.contract, candidates[0], candidates[1], candidates[2:]
+    book.unbond({"from": other.account})
+    elections.open([idle, *rest])
+    elections.reveal(rest)
+    elections.expire()
+    book.unbond({"from": idle.account})
+    elections.commit(rest)
+    elections.expire()
+    elections.reveal(rest)
+    book.proceed()
+    elections.prove(rest)
+    book.proceed()
+    elections.confirm(elections.panel(elections.elected(), "first"), elections.elected()[:2], 2)
+    elections.wait(10_000)
+    assert elections.trust(idle) == 250_000
+    done = book.withdraw({"from": idle.account})
+    assert done.events["TrustChanged"]["trust"] == elections.trust(idle) == 500_000
+    assert "TrustChanged" not in book.withdraw({"from": other.account}).events
+    book.deposit({"from": idle.account, "value": ETHER})
+    book.openElection()
+    elections.commit([idle])
+    assert book.election()[5] == 1
+
+
 def test_a_trusted_withholder_is_still_barred_from_this_epoch(standing: Standing) -> None:
     elections, candidates = standing
     panel, members = elections.epoch(candidates, "first")
