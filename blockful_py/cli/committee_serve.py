@@ -66,6 +66,7 @@ def register(group: typer.Typer) -> None:
         from blockful_py.pipeline.membership import MemberOffice
         from blockful_py.pipeline.preparing import NonceDuty
         from blockful_py.pipeline.punishing import PunishingDuty
+        from blockful_py.pipeline.tidying import TidyingDuty
 
         place = urls(live_url, archive_url)
         member = MemberFolder(folder, passphrase_from(passphrase_file))
@@ -84,6 +85,7 @@ def register(group: typer.Typer) -> None:
                         AlarmDuty(office, member, clerk),
                         PunishingDuty(office, member, clerk),
                         NonceDuty(office, nonces),
+                        TidyingDuty(office, clerk),
                     ],
                     out.problem,
                 )

@@ -129,13 +129,14 @@ class Clerk(Closing):
         """The chain has excluded the member, or cannot."""
         self._notebook.strike(EVIDENCE, evidence.ballot, evidence.index)
 
-    def forget_before(self, ballot: Ballot) -> None:
-        """Drops what can no longer be done in an epoch before that of `ballot`: all but evidence."""
+    def forget_before(self, chain_id: int, committee: bytes, epoch: int) -> None:
+        """Drops what concerns an earlier epoch of this committee, or another committee: all but evidence,
+        which is good in every epoch."""
         for topic in (PUBLICATION, REDACTION, ALARM, VOTE):
             for note in self._notebook.read(topic):
-                place = (note.ballot.chain_id, note.ballot.committee)
-                if place != (ballot.chain_id, ballot.committee) or note.ballot.epoch < ballot.epoch:
-                    self._notebook.strike(topic, note.ballot, note.number)
+                ballot = note.ballot
+                if (ballot.chain_id, ballot.committee) != (chain_id, committee) or ballot.epoch < epoch:
+                    self._notebook.strike(topic, ballot, note.number)
 
 
 def cast_in(certified: Certified, roster: Sequence[bytes]) -> tuple[Cast, ...]:

@@ -11,12 +11,16 @@ from pathlib import Path
 import pytest
 
 from blockful_py.chain.deployments import deploy_archive, deployments_path, load
+from blockful_py.committee.notebook import NOTES, Notebook
+from blockful_py.committee.service.clerk import TOPICS
 from blockful_py.errors import ContractError, DeploymentError, QuorumError, RunError
 from blockful_py.pipeline import rotation
 from blockful_py.pipeline.context import open_contracts
 from blockful_py.pipeline.nodes import Nodes
 from tests.committee.service.electorate import Electorate, electorate, forgets
+from tests.committee.service.leaders import until
 from tests.committee.service.outgoing import Bench
+from tests.committee.service.processes import MemberProcess
 from tests.federations import AFFECTED, put_back, transactions
 
 
@@ -62,9 +66,18 @@ def test_the_next_election_waits_for_the_least_length_of_the_epoch(town: Elector
         town.federation.rotate(town.pause)
 
 
+def noted(member: MemberProcess) -> set[int]:
+    """Epochs that a member has notes about."""
+    with Notebook(member.folder / NOTES) as notebook:
+        return {note.ballot.epoch for topic in TOPICS for note in notebook.read(topic)}
+
+
 def test_another_committee_takes_over(town: Electorate) -> None:
+    """And its members clear their notes of the epoch before."""
     before = town.federation.contracts.committee.key_id(1)
+    assert any(1 in noted(member) for member in town.members)
     rotated = town.rotate()
+    until(lambda: not any(1 in noted(member) for member in town.members))
     assert rotated.epoch == 2
     assert rotated.key_id != before
     assert town.federation.contracts.mirror.current_epoch() == 2
