@@ -195,19 +195,25 @@ abstract contract Sortition is Stakes, IElection {
         _generate(1);
     }
 
-    /// @dev With f + 1 confirmations of one key an honest member is among them, so generation was possible.
+    /// @dev With f + 1 confirmations of one key an honest member is among them, so generation was possible, and who
+    /// confirmed that key is honest or in such company. There is nothing to wait for when all that are silent would
+    /// make no quorum for any key; they are not to blame then.
     function _closeConfirm() private {
-        _requireReached(_election.deadline);
-        bool blame = _confirmations[_leading] > _faults();
+        bool late = block.timestamp >= _election.deadline;
+        uint256 faults = _faults();
+        bool blame = _confirmations[_leading] > faults;
         bool standing = true;
+        uint256 silent = 0;
         uint256 count = _elected.length;
         for (uint256 i = 0; i < count; ++i) {
             address registrant = registrantOf[_elected[i]];
             Candidate storage entry = _candidates[registrant];
-            bool agreed = entry.attempt == _election.attempt && entry.confirmed == _leading;
-            if (blame && !agreed) _withhold(registrant);
+            bool spoke = entry.attempt == _election.attempt;
+            if (!spoke) ++silent;
+            if (blame && (spoke ? _confirmations[entry.confirmed] <= faults : late)) _withhold(registrant);
             standing = standing && _inGoodStanding(entry);
         }
+        if (_confirmations[_leading] + silent >= Quorum.size(count, false)) _requireReached(_election.deadline);
         if (!standing) _void("an elected member lost its standing");
         else if (_election.attempt == _parameters.attempts) _void("no key was confirmed");
         else _generate(_election.attempt + 1);

@@ -127,7 +127,8 @@ interface IElection {
     /// Commit: reveal follows, or the election is void with fewer than `minimum`.
     /// Reveal: the seed is drawn, or a new draw begins without those who withheld.
     /// Prove: the committee is elected, or the election is void with fewer than `minimum`.
-    /// Confirm: key generation starts again, or the election is void after `attempts`.
+    /// Confirm: key generation starts again, or the election is void after `attempts`. Its time is over, too, once
+    /// those that have not confirmed are too few for a quorum of any key.
     /// @dev Reverts with WrongPhase (Idle) or TooEarly.
     function proceed() external;
 }

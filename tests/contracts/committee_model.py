@@ -155,12 +155,18 @@ class Book(StakeBook):
         self._generate(1)
 
     def _close_confirm(self) -> None:
-        self._reached(self.deadline)
+        silent = [each for each in self.elected if self.entries[each].attempt != self.attempt]
+        wrong = [
+            each
+            for each in self.elected
+            if each not in silent and self._count(self.entries[each].confirmed) <= self._faults
+        ]
+        late = self.now >= self.deadline
+        if self._count(self.leading) + len(silent) >= self.quorum(len(self.elected)):
+            require(late, "TooEarly")
         if self._count(self.leading) > self._faults:
-            for each in self.elected:
-                entry = self.entries[each]
-                if entry.attempt != self.attempt or entry.confirmed != self.leading:
-                    self.forfeit(each, self.target)
+            for each in wrong + silent * late:
+                self.forfeit(each, self.target)
         standing = all(self.fit(each) for each in self.elected)
         if not standing or self.attempt == self.rules["attempts"]:
             self.phase = Phase.IDLE

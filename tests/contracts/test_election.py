@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from blockful_py.crypto import curve
 from blockful_py.crypto.keccak import keccak, words
 from blockful_py.crypto.randomness import SeededRng
 from tests.contracts.refusal import refusal
@@ -246,59 +245,6 @@ def test_forged_proofs(standing: Standing) -> None:
     assert found[0] == "WrongVrfKey"
     elections.prove([forger])
     assert refused(elections, forger, "prove", forger.proof(alpha))[0] == "WrongStage"
-
-
-def test_members_must_agree_on_key_and_threshold(standing: Standing) -> None:
-    elections, candidates = standing
-    members = elections.elect(candidates)
-    one, other = (Panel(tuple(each.voting for each in members), trapdoor) for trapdoor in (7, 8))
-    outsider = next(each for each in candidates if each not in members)
-    assert refused(elections, outsider, "confirmKey", one.key.x, one.key.y, 3)[0] == "WrongStage"
-    for threshold in (1, 4):
-        found = refused(elections, members[0], "confirmKey", one.key.x, one.key.y, threshold)
-        assert found == ("ThresholdOutOfRange", threshold, 2, 3)
-    elections.confirm(one, members[:2])
-    again = refused(elections, members[0], "confirmKey", one.key.x, one.key.y, 3)
-    assert again == ("AlreadyConfirmed", members[0].account.address, 1)
-    elections.confirm(other, members[2:3])
-    elections.confirm(one, members[3:], threshold=2)
-    assert elections.phase == Phase.CONFIRM
-    done = elections.expire()
-    assert [event["registrant"] for event in done.events["Withheld"]] == [
-        each.account for each in members[2:]
-    ]
-    assert done.events["ElectionVoid"]["reason"] == "an elected member lost its standing"
-
-
-def test_key_generation_starts_again_when_nobody_can_be_blamed(standing: Standing) -> None:
-    elections, candidates = standing
-    members = elections.elect(candidates)
-    panels = [Panel(tuple(each.voting for each in members), 7 + index) for index in range(2)]
-    for panel, member in zip(panels, members, strict=False):
-        elections.confirm(panel, [member])
-    elections.expire()
-    assert (elections.phase, elections.contract.election()[3]) == (Phase.CONFIRM, 2)
-    assert all(elections.trust(each) == 500_000 for each in members)
-    elections.confirm(panels[0], members[:3])
-    assert elections.contract.currentEpoch() == 1
-
-
-def test_an_election_is_void_after_the_last_key_generation(standing: Standing) -> None:
-    elections, candidates = standing
-    elections.elect(candidates)
-    elections.expire()
-    assert elections.expire().events["ElectionVoid"]["reason"] == "no key was confirmed"
-    assert (elections.phase, elections.contract.currentEpoch()) == (Phase.IDLE, 0)
-
-
-def test_a_key_that_is_no_point_is_refused_at_once(standing: Standing) -> None:
-    elections, candidates = standing
-    members = elections.elect(candidates)
-    for x, y in ((1, 1), (0, 0), (curve.P, 1), (7, curve.P)):
-        found = refused(elections, members[0], "confirmKey", x, y, 3)
-        assert found == ("InvalidRoster", "group key is not on secp256k1")
-    elections.confirm(Panel((), 1), members[:1])
-    assert elections.phase == Phase.CONFIRM
 
 
 def test_the_order_of_reveals_does_not_matter(standing: Standing) -> None:
