@@ -88,11 +88,8 @@ def unlock(data: bytes, passphrase: str) -> bytes:
     """What was locked.  Raises KeystoreError, saying whether the file or the passphrase is at fault."""
     document = _read(data)
     header = {name: document[name] for name in ("format", "label", "kdf", "cipher")}
-    kdf = header["kdf"]
-    cost = Cost(kdf["n"], kdf["r"], kdf["p"])
-    cipher = _cipher(
-        passphrase, bytes.fromhex(kdf["salt"]), cost, bytes.fromhex(header["cipher"]["nonce"]), header
-    )
+    salt, nonce = bytes.fromhex(header["kdf"]["salt"]), bytes.fromhex(header["cipher"]["nonce"])
+    cipher = _cipher(passphrase, salt, _cost(document), nonce, header)
     try:
         return bytes(
             cipher.decrypt_and_verify(bytes.fromhex(document["ciphertext"]), bytes.fromhex(document["tag"]))
@@ -107,6 +104,19 @@ def unlock(data: bytes, passphrase: str) -> bytes:
 def label_of(data: bytes) -> str:
     """The label of a document, not authenticated.  Raises KeystoreError when it is damaged."""
     return str(_read(data)["label"])
+
+
+def cost_of(data: bytes) -> Cost:
+    """What a document cost to encrypt; authentic once `unlock` has opened it.
+
+    Raises KeystoreError when it is damaged.
+    """
+    return _cost(_read(data))
+
+
+def _cost(document: dict[str, Any]) -> Cost:
+    kdf = document["kdf"]
+    return Cost(kdf["n"], kdf["r"], kdf["p"])
 
 
 def _read(data: bytes) -> dict[str, Any]:

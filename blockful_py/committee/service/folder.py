@@ -39,8 +39,8 @@ SETTLED = "settled.json"
 class MemberFolder:
     """Opened by one process at a time; `close` gives it back."""
 
-    def __init__(self, path: Path, words: str, cost: Cost | None = None) -> None:
-        """`words`: the passphrase; `cost`: of encrypting the shares to come.
+    def __init__(self, path: Path, words: str) -> None:
+        """`words`: the passphrase.  Shares to come are encrypted at the cost of the keystore.
 
         Raises KeystoreError or MemoryLostError.
         """
@@ -50,12 +50,12 @@ class MemberFolder:
         self.voting_secret = keys.voting_secret
         self.address = keys.address
         self._words = words
-        self._cost = cost
+        self._cost = passphrase.cost_of((path / KEYSTORE).read_bytes())
         self.memory = DurableMemory(path / MEMORY, self.address)
 
     @classmethod
     def create(cls, path: Path, words: str, cost: Cost | None = None) -> MemberFolder:
-        """A new member with fresh keys. Raises KeystoreError when there is one already."""
+        """A new member with fresh keys, encrypted at `cost`. Raises KeystoreError where one is."""
         keys = MemberKeys.generate()
         try:
             path.mkdir(parents=True, exist_ok=True)
@@ -65,7 +65,7 @@ class MemberFolder:
             raise KeystoreError(f"{path} cannot be made: {error.strerror}.") from None
         keystore.create(path / KEYSTORE, keys, words, cost)
         DurableMemory.create(path / MEMORY, keys.address).close()
-        return cls(path, words, cost)
+        return cls(path, words)
 
     def keep(self, share: KeyShare, origin: Origin) -> None:
         """On disk, and there to stay, when it returns."""

@@ -11,6 +11,7 @@ import pytest
 
 from blockful_py.committee.service.folder import MemberFolder, keys_in
 from blockful_py.committee.service.generation import Charter, Origin
+from blockful_py.crypto.passphrase import Cost, cost_of
 from blockful_py.crypto.randomness import SeededRng
 from blockful_py.crypto.threshold.keys import KeyShare
 from blockful_py.crypto.threshold.local import generate_key
@@ -42,6 +43,13 @@ def test_a_share_stays_with_what_it_is_for(folder: MemberFolder) -> None:
     assert folder.share(FIRST.public.key_id) == FIRST
     assert folder.origin(FIRST.public.key_id) == origin
     assert folder.key_ids() == (FIRST.public.key_id,)
+
+
+def test_a_share_costs_as_much_to_open_as_the_keystore(folder: MemberFolder) -> None:
+    folder.keep(FIRST, Origin(CHARTER, FIRST.public))
+    (written,) = (folder.path / "shares").glob("*.json")
+    assert cost_of(written.read_bytes()) == QUICK != Cost()
+    assert cost_of((folder.path / "keystore.json").read_bytes()) == QUICK
 
 
 def test_one_key_is_settled_on_in_an_attempt_and_another_in_the_next(folder: MemberFolder) -> None:
