@@ -6,7 +6,10 @@ Every step looks at the chain and does what is missing, so whoever calls takes u
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
+import platform
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,6 +19,7 @@ from pathlib import Path
 from blockful_py.chain import deployments
 from blockful_py.chain.committee import CommitteeContract
 from blockful_py.chain.sortition import ElectionState, Phase
+from blockful_py.closing import Closing
 from blockful_py.errors import ContractError, QuorumError, RunError
 from blockful_py.pipeline.clock import tick
 from blockful_py.pipeline.context import Contracts, open_contracts
@@ -44,11 +48,28 @@ class Rotated:
     excluded: tuple[str, ...]
 
 
-class Goal:
-    """The epoch that a rotation is to bring, in a file, so that one that was interrupted goes on."""
+class Goal(Closing):
+    """The epoch that a rotation is to bring, in a file, so that one that was interrupted goes on.
+
+    One process at a time has it; the lock beside the file ends with the process, whatever ends it.
+    """
 
     def __init__(self, path: Path) -> None:
+        """Raises RunError, which says who leads, while another rotation is led in this run directory."""
         self._path = path
+        lock = path.with_suffix(".lock")
+        self._held = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(self._held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            leader = os.read(self._held, 100).decode(errors="replace").strip()
+            os.close(self._held)
+            raise RunError(
+                f"a rotation is being led in {path.parent} by {leader or 'another process'}: wait until it "
+                "is done. If it ends before, rotate again to take it up."
+            ) from None
+        os.ftruncate(self._held, 0)
+        os.write(self._held, f"process {os.getpid()} on {platform.node()}\n".encode())
 
     def begin(self, epoch: int) -> int:
         """The goal that stands, or `epoch` as the goal from here on."""
@@ -64,6 +85,11 @@ class Goal:
 
     def reached(self) -> None:
         self._path.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        if self._held >= 0:
+            os.close(self._held)
+            self._held = -1
 
 
 class Rotation:
@@ -156,18 +182,20 @@ def rotate(
 ) -> tuple[Rotated, Contracts]:
     """One rotation, from where another was left; the archive side begins with the first or follows.
 
-    Raises: as `Rotation.run`; QuorumError when the outgoing committee does not certify its successor.
+    Raises as `Goal` and `Rotation.run`; QuorumError when the outgoing committee does not certify its
+    successor.
     """
     committee = contracts.elected
-    goal, epoch = Goal(run.path / "rotation.json"), committee.current_epoch()
-    unfinished = epoch > 0 and contracts.followers is None
-    rotation = Rotation(committee, services, goal.begin(epoch if unfinished else epoch + 1))
-    rotated = rotation.run(pause, tell)
-    if contracts.followers is None:
-        contracts = found_followers(nodes, contracts, run.deployments)
-    else:
-        services.follow((), b"")
-    goal.reached()
+    with Goal(run.path / "rotation.json") as goal:
+        epoch = committee.current_epoch()
+        unfinished = epoch > 0 and contracts.followers is None
+        rotation = Rotation(committee, services, goal.begin(epoch if unfinished else epoch + 1))
+        rotated = rotation.run(pause, tell)
+        if contracts.followers is None:
+            contracts = found_followers(nodes, contracts, run.deployments)
+        else:
+            services.follow((), b"")
+        goal.reached()
     return rotated, contracts
 
 

@@ -3,22 +3,29 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from blockful_py.chain.signer import DEV_MNEMONIC, Signer
 from blockful_py.chain.sortition import ElectionState, Parameters, Phase
 from blockful_py.committee.service.generation import Charter
 from blockful_py.committee.service.questions import Ask
-from blockful_py.errors import RefusedError
+from blockful_py.errors import RefusedError, RunError
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.nodes import Nodes
+from blockful_py.pipeline.rotation import Rotated
 from blockful_py.pipeline.services import Found, Services
 from blockful_py.pipeline.standing import standing_of
 from tests.committee.service.electorate import ETHER, Electorate, electorate, forgets
+from tests.committee.service.leaders import until
 from tests.committee.service.processes import MemberProcess
 
 
@@ -124,6 +131,48 @@ def test_a_rotation_that_was_broken_off_is_taken_up_by_another(
     assert town.federation.contracts.mirror.current_epoch() == before + 1
     assert not (town.federation.run.path / "rotation.json").exists()
     assert town.committee.election().phase is Phase.IDLE
+
+
+def test_a_second_rotation_in_one_run_says_who_leads(town: Electorate) -> None:
+    said: list[str] = []
+
+    def pause(election: ElectionState) -> None:
+        if not said:
+            with pytest.raises(RunError) as refused:
+                town.federation.rotate(town.pause)
+            said.append(str(refused.value))
+        town.pause(election)
+
+    town.pass_time(1_000)
+    before = town.committee.current_epoch()
+    assert town.federation.rotate(pause).epoch == before + 1
+    assert f"is being led in {town.federation.run.path} by process {os.getpid()} on " in said[0]
+
+
+def test_two_rotations_from_two_copies_of_a_run_bring_one_epoch(
+    town: Electorate, chains: Nodes, tmp_path: Path
+) -> None:
+    """Both lead at the same time; whoever comes too late with a step leaves it at that."""
+    town.pass_time(1_000)
+    before, copy = town.committee.current_epoch(), tmp_path / "run"
+    shutil.copytree(town.federation.run.path, copy, ignore=shutil.ignore_patterns("live", "archive"))
+    place, payer = town.federation.nodes.place, Signer.from_mnemonic(DEV_MNEMONIC, 5)
+
+    def another() -> Rotated:
+        with Nodes(place, payer) as nodes, Federation.open(copy, nodes=nodes) as federation:
+            return federation.rotate(lambda election: time.sleep(0.1))
+
+    def pause(election: ElectionState) -> None:
+        until(lambda: second.done() or (copy / "rotation.json").exists())
+        town.pause(election)
+
+    with ThreadPoolExecutor(1) as pool:
+        second = pool.submit(another)
+        first, found = town.federation.rotate(pause), second.result()
+    assert first.epoch == found.epoch == before + 1
+    assert first.key_id == found.key_id == town.committee.key_id(before + 1)
+    assert town.federation.contracts.mirror.current_epoch() == before + 1
+    forgets(town, 8)
 
 
 def _settle_breaks_after_generation(patch: pytest.MonkeyPatch) -> None:
