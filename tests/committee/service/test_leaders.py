@@ -90,7 +90,7 @@ def court(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[C
             "roster": "services",
             "members": tuple(member.url for member in processes),
             "size": 4,
-            "round_seconds": 20.0,
+            "round_seconds": 60.0,
             "stall_seconds": STALL_SECONDS,
         }
         for member in processes:

@@ -38,7 +38,7 @@ def crew(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cr
             "roster": "services",
             "members": tuple(member.url for member in processes),
             "size": 4,
-            "round_seconds": 20.0,
+            "round_seconds": 60.0,
             "stall_seconds": 3.0,
             "takeover_seconds": 1.0,
         }
