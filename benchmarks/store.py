@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Storage throughput: sha256 alone, CID only, durable add, verified read; and small files a second.
+"""Storage throughput: sha256 alone, CID only, durable add, verified read, both of them sealed; small files.
 
 python benchmarks/store.py [MiB]        (default 256; one run of each)
 """
@@ -15,7 +15,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from blockful_py.crypto.envelope import KEY_BYTES, open_sealed, seal
 from blockful_py.storage import ContentStore, file_uri
+from blockful_py.storage.pieces import stream_of
 
 MIB = 2**20
 SMALL_FILES = 200
@@ -42,15 +44,21 @@ def main() -> None:
         with path.open("wb") as file:
             for _ in range(size):
                 file.write(os.urandom(MIB))
-        store = ContentStore(Path(folder) / "store")
+        plain, sealed = (ContentStore(Path(folder) / name) for name in ("plain", "sealed"))
+        key = os.urandom(KEY_BYTES)
         baseline = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         alone = seconds(lambda: hash_file(path))
         with path.open("rb") as file:
             named = seconds(lambda: file_uri(file))
         with path.open("rb") as file:
-            added = seconds(lambda: store.add_stream(file))
-        (uri,) = store
-        read = seconds(lambda: all(store.stream(uri)))
+            added = seconds(lambda: plain.add_stream(file))
+        (uri,) = plain
+        read = seconds(lambda: all(plain.stream(uri)))
+        plain.delete(uri)
+        with path.open("rb") as file:
+            closed = seconds(lambda: sealed.add_stream(stream_of(seal(key, file))))
+        (uri,) = sealed
+        opened = seconds(lambda: all(open_sealed(key, sealed.stream(uri))))
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         print(f"file of {size} MiB")
         for what, took in (
@@ -58,13 +66,15 @@ def main() -> None:
             ("CID", named),
             ("add, durable", added),
             ("read, verified", read),
+            ("seal and add", closed),
+            ("read and open", opened),
         ):
             print(f"  {what:<16}{size / took:8.0f} MiB/s  {alone / took:6.0%} of sha256 alone")
         print(f"  memory above baseline {(peak - baseline) / 1024:.0f} MiB")
         models = [os.urandom(SMALL_SIZE) for _ in range(SMALL_FILES)]
-        took = seconds(lambda: [store.add(model) for model in models])
+        took = seconds(lambda: [plain.add(model) for model in models])
         uris = [file_uri(model) for model in models]
-        read = seconds(lambda: [store.read(uri) for uri in uris])
+        read = seconds(lambda: [plain.read(uri) for uri in uris])
         print(f"{SMALL_FILES} files of {SMALL_SIZE} bytes")
         print(f"  add, durable    {SMALL_FILES / took:8.0f} files/s")
         print(f"  read, verified  {SMALL_FILES / read:8.0f} files/s")
