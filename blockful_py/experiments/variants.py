@@ -31,10 +31,19 @@ class Variant:
 
 
 SPECIAL: tuple[Variant, ...] = (
+    Variant(
+        "clean_increments_stored",
+        "clean_increments",
+        {"stored": True},
+        {"digits": {"heal_steps": 6, "heal_batch": 16}},
+    ),
     Variant("fiun_all", "fiun", {"layers": "all"}),
     Variant("gradient_ascent_ascended", "gradient_ascent", {"start": "ascended"}),
 )
-"""Variants beside a method's own defaults; one named as its method takes the place of the defaults."""
+"""Variants beside a method's own defaults; one named as its method takes the place of the defaults.
+
+With stored increments a request only heals; on digits, where a training is short, so briefly that it costs
+less than a tenth of retraining (tuning seeds, docs/unlearning.md)."""
 
 
 def variants(names: Iterable[str] = ()) -> tuple[Variant, ...]:

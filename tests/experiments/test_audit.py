@@ -137,5 +137,9 @@ def test_methods_are_chosen_by_name() -> None:
     assert {"retrain", "gradient_ascent"} <= {variant.name for variant in variants()}
     assert [variant.name for variant in variants(["retrain"])] == ["retrain"]
     assert [variant.name for variant in variants(["fiun"])] == ["fiun", "fiun_all"]
+    made, stored = variants(["clean_increments"])
+    assert made.settings_for("digits") == {}
+    assert stored.settings_for("digits") == {"stored": True, "heal_steps": 6, "heal_batch": 16}
+    assert stored.settings_for("shapes") == {"stored": True}
     with pytest.raises(SettingsError, match="no method 'magic' to audit"):
         variants(["magic"])
