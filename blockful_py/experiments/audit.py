@@ -24,6 +24,7 @@ from blockful_py.unlearning.audit.samples import audit_samples
 from blockful_py.unlearning.cost import Cost
 from blockful_py.unlearning.forget import Level
 from blockful_py.unlearning.registry import create_method
+from blockful_py.unlearning.task import UnlearningTask
 
 THREADS = 1
 """Of torch: sums, and so the bits, depend on their number."""
@@ -108,9 +109,9 @@ def _method(variant: Variant, cell: Cell) -> Any:
 
 def _measure(plan: Plan, cell: Cell, missing: Sequence[str]) -> None:
     laboratory = prepare(cell)
+    _require_same_federation(plan, cell, laboratory.task)
     bench = benches.prepare(laboratory.task, audit_samples(laboratory.task, laboratory.data))
     digest, machine = samples_digest(bench.samples), describe(THREADS)
-    _require_same_federation(plan, cell, bench)
 
     def keep(name: str, made: Made, settings: Mapping[str, Any]) -> None:
         row = bench.measure(name, made.weights)
@@ -127,13 +128,13 @@ def _measure(plan: Plan, cell: Cell, missing: Sequence[str]) -> None:
             keep(variant.name, _unlearn(laboratory, variant, cell), variant.settings_for(cell.data))
 
 
-def _require_same_federation(plan: Plan, cell: Cell, bench: benches.Bench) -> None:
+def _require_same_federation(plan: Plan, cell: Cell, task: UnlearningTask) -> None:
     """Rows of one cell belong together only where the federation came out bit for bit as before."""
     path = results.path_of(plan.folder, cell, ORIGINAL)
     if not path.exists():
         return
     before = {model.model: model.weights for model in results.read(path).row.models}
-    after = {name: benches.weights_digest(weights) for name, weights in bench.reference(ORIGINAL).items()}
+    after = {name: benches.weights_digest(task.models[name].weights) for name in task.affected()}
     if before != after:
         raise RunError(
             f"{path} is of a federation that came out otherwise, on another machine or by other code: "

@@ -42,8 +42,8 @@ SPECIAL: tuple[Variant, ...] = (
 )
 """Variants beside a method's own defaults; one named as its method takes the place of the defaults.
 
-With stored increments a request only heals; on digits, where a training is short, so briefly that it costs
-less than a tenth of retraining (tuning seeds, docs/unlearning.md)."""
+With stored increments a request only heals; on digits, where a training is short, more briefly, so that it
+costs less than a tenth of retraining where everyone holds the class (docs/unlearning.md)."""
 
 
 def variants(names: Iterable[str] = ()) -> tuple[Variant, ...]:
