@@ -26,6 +26,7 @@ ROW, TITLE = 0.19, 0.75  # inches a method, and around each scenario
 LEFT, WIDTH = 1.75, 13.0  # inches
 LOWEST, HIGHEST = 0.3, 30.0
 CLOSED_ENDS = (-50.0, 250.0)
+DAMAGE_ENDS = (-12.0, 4.0)
 """Ends of the axes; what lies beyond is drawn at the end."""
 
 
@@ -82,6 +83,7 @@ def _panel(axes: Axes, name: str, methods: Sequence[MethodSummary], theme: Theme
     if limit is not None:
         axes.axvline(limit, color=theme.start, linewidth=0.9, linestyle=(0, (4, 3)), zorder=1)
     if name == "damage":
+        axes.set_xlim(*DAMAGE_ENDS)
         axes.axvline(0, color=theme.faint_ink, linewidth=0.9, zorder=1)
     for place, method in enumerate(methods):
         estimate = _estimate(name, method)
@@ -99,9 +101,8 @@ def _mark(axes: Axes, name: str, place: int, estimate: Estimate, method: MethodS
     reference = method.method in (ORIGINAL, HEAD_MASK, GOLD2)
     colour = theme.before if reference else theme.parallel if method.verdict.forgotten else theme.affected
     low, value, high = estimate.low, estimate.value, estimate.high
-    if name != "damage":
-        ends = CLOSED_ENDS if name == "relearn" else (LOWEST, HIGHEST)
-        low, value, high = (min(max(each, ends[0]), ends[1]) for each in (low, value, high))
+    ends = {"relearn": CLOSED_ENDS, "damage": DAMAGE_ENDS}.get(name, (LOWEST, HIGHEST))
+    low, value, high = (min(max(each, ends[0]), ends[1]) for each in (low, value, high))
     axes.hlines(place, low, high, color=colour, linewidth=1.3, zorder=2)
     shape = "s" if reference else "o" if method.verdict.forgotten else "^"
     axes.plot([value], [place], shape, color=colour, markersize=5, zorder=3, clip_on=False)
