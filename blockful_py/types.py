@@ -221,6 +221,26 @@ class StoredArchiveRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class RedactCall:
+    """One chunk of a redaction, as it was sent to the live chain."""
+
+    updates: tuple[Update, ...]
+    header_updates: tuple[HeaderUpdate, ...]
+    action: Action
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveCall:
+    """One chunk of records, as it was sent to the archive; `first` is the index of its first record."""
+
+    first: int
+    expected_head: bytes
+    timestamp: int
+    records: tuple[ArchiveRecord, ...]
+    action: Action
+
+
+@dataclass(frozen=True, slots=True)
 class Receipt:
     """What a transaction did: its hash, block, gas used and the contract's decoded events."""
 

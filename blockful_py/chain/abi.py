@@ -15,6 +15,7 @@ from blockful_py.crypto.keccak import keccak
 from blockful_py.errors import ChainError
 from blockful_py.types import (
     Action,
+    ArchiveCall,
     ArchiveReason,
     ArchiveRecord,
     Certificate,
@@ -27,6 +28,7 @@ from blockful_py.types import (
     Point,
     Position,
     Publication,
+    RedactCall,
     Roster,
     StoredArchiveRecord,
     Update,
@@ -155,6 +157,32 @@ def to_record(index: int, value: Sequence[Any]) -> StoredArchiveRecord:
         Position.unpack(position), version, ArchiveReason(reason), Uri(digest, Codec(codec))
     )
     return StoredArchiveRecord(index, stored, timestamp)
+
+
+def to_action(value: Sequence[Any]) -> Action:
+    (epoch, proposal, content_hash, voters, votes), chunk, chunks, path = value
+    certificate = Certificate(epoch, proposal, content_hash, voters, votes)
+    return Action(certificate, chunk, chunks, tuple(path))
+
+
+def to_redact_call(arguments: Sequence[Any]) -> RedactCall:
+    """Arguments of `LiveChain.redact`."""
+    updates, headers, called = arguments
+    return RedactCall(
+        tuple(
+            Update(Position.unpack(place), version, Uri(digest, Codec(codec)), Opening(*opened), references)
+            for place, version, digest, codec, opened, references in updates
+        ),
+        tuple(HeaderUpdate(height, version, Opening(*opened)) for height, version, opened in headers),
+        to_action(called),
+    )
+
+
+def to_archive_call(first: int, arguments: Sequence[Any]) -> ArchiveCall:
+    """Arguments of `ArchiveRegistry.append`; `first` is the index of the first record."""
+    head, timestamp, records, called = arguments
+    stored = tuple(to_record(first + i, (each, timestamp)).record for i, each in enumerate(records))
+    return ArchiveCall(first, head, timestamp, stored, to_action(called))
 
 
 def logged_record(arguments: Mapping[str, Any]) -> StoredArchiveRecord:

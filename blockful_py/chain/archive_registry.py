@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import ClassVar
 
 from blockful_py.chain import abi
 from blockful_py.chain.contract import Contract
-from blockful_py.types import Action, ArchiveRecord, Receipt, StoredArchiveRecord
+from blockful_py.types import Action, ArchiveCall, ArchiveRecord, Receipt, StoredArchiveRecord
 
 READ_SIZE = 200
 """Records of one eth_call."""
@@ -46,6 +46,19 @@ class ArchiveRegistryContract(Contract):
     def archived(self, first_block: int = 0) -> tuple[StoredArchiveRecord, ...]:
         """Every record as the contract logged it, since a block of the node, oldest first."""
         return tuple(abi.logged_record(event.arguments) for event in self.events("Archived", first_block))
+
+    def executed(self, indices: Collection[int]) -> tuple[ArchiveCall, ...]:
+        """The calls of `append` that wrote the records at `indices`, oldest first.
+
+        Raises NodeError when the node does not have one of them.
+        """
+        first: dict[bytes, int] = {}
+        wanted: dict[bytes, None] = {}
+        for event in self.events("Archived"):
+            first.setdefault(event.transaction_hash, event.arguments["index"])
+            if event.arguments["index"] in indices:
+                wanted[event.transaction_hash] = None
+        return tuple(abi.to_archive_call(first[each], self.called("append", each)) for each in wanted)
 
     def progress(self, proposal: bytes) -> tuple[int, int]:
         """Chunks done and in all of a proposal; (0, 0) when it has not begun."""

@@ -66,6 +66,20 @@ class Contract:
         )
         return tuple(self._past_event(log) for answer in answers for log in self._logs(answer))
 
+    def called(self, function: str, transaction_hash: bytes) -> tuple[Any, ...]:
+        """Arguments of the call of `function` that a transaction made, structs as tuples.
+
+        Raises NodeError when the node has no such transaction, or it called something else.
+        """
+        found = self.node.rpc.call("eth_getTransactionByHash", hexadecimal(transaction_hash))
+        data = bytes.fromhex(str((found or {}).get("input", "0x"))[2:])
+        if data[:4] != self.interface.selector(function):
+            raise NodeError(
+                f"the node at {self.node.url} has no call of {self.NAME}.{function} in transaction "
+                f"{hexadecimal(transaction_hash)}: use a node that keeps past transactions."
+            )
+        return self.interface.called(data)[1]
+
     def _past_event(self, log: Mapping[str, Any]) -> PastEvent:
         found = self.interface.event(log)
         if found is None:

@@ -18,6 +18,7 @@ from blockful_py.types import (
     NewBlock,
     Position,
     Receipt,
+    RedactCall,
     Update,
     Uri,
 )
@@ -147,6 +148,14 @@ class LiveChainContract(Contract):
             )
             for event in self.events("ModelRedacted", first_block)
         )
+
+    def executed(self, transaction_hash: bytes) -> RedactCall:
+        """What a transaction asked `redact` for.
+
+        Raises NodeError when the node has no such transaction, or one that did not call this contract.
+        """
+        arguments = self.called("redact", transaction_hash)
+        return abi.to_redact_call(arguments)
 
     def _touched(self, data: bytes) -> tuple[int, ...]:
         return live_slots.touched(self.interface, data, self.height())

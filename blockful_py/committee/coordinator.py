@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from blockful_py.committee.certificates import Cast, certified_actions, signed_vote
 from blockful_py.committee.certified import Certified, CertifiedPublication, CertifiedRedaction, Keeper
+from blockful_py.committee.erasure import Endorsement, erasure_digest
 from blockful_py.committee.leaves import archive_leaves, redaction_leaves
 from blockful_py.committee.polling import Poll, Refusal, in_turn
 from blockful_py.committee.proposals import (
@@ -109,6 +110,17 @@ class Coordinator:
                 raise
             actions = decide([*willing, *late])
         return CertifiedRedaction(draft, chunks, actions[: len(archive)], actions[len(archive) :])
+
+    def endorse_erasure(self, epoch: int, statement: bytes) -> Endorsement:
+        """Signatures of a quorum under a statement that each member checks on the chains.
+
+        Raises QuorumError with the members' reasons when too few sign.
+        """
+        digest = erasure_digest(self._domain, epoch, statement)
+        found = self._ask(
+            lambda member: signed_vote(member, member.vote_erasure(epoch, statement), digest), self._quorum
+        )
+        return Endorsement(epoch, {index: found[index] for index in sorted(found)[: self._quorum]})
 
     def hand_over(self, certified: Certified) -> int:
         """Gives a decision to those that finish it when its leader does not. Returns how many were told."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from blockful_py.committee.certified import Certified, require_certified
+from blockful_py.committee.erasure import erasure_digest
 from blockful_py.committee.leaves import archive_leaves, redaction_leaves
 from blockful_py.committee.memory import Ballot, Memory
 from blockful_py.committee.proposals import (
@@ -170,6 +171,11 @@ class Member:
                 raise RefutedError("an opening of the proposal does not verify")
         live = redaction_leaves(self._live, chunks)
         return self._vote(draft.epoch, draft.proposal, (*archive_leaves(self._archive, draft.archive), *live))
+
+    def vote_erasure(self, epoch: int, statement: bytes) -> bytes:
+        """Its signature (64 bytes) of what became of an erasure. Raises RefusedError."""
+        self._reviewer.review_erasure(statement)
+        return signature.sign(self._voting_secret, erasure_digest(self._domain, epoch, statement))
 
     def _check_redaction(self, draft: RedactionDraft) -> None:
         """A draft fits the chains as they stand.

@@ -81,6 +81,10 @@ class ArchiveReader:
         self._block: str | None = None
         self._records: tuple[StoredArchiveRecord, ...] = ()
 
+    @property
+    def contract(self) -> ArchiveRegistryContract:
+        return self._archive
+
     def read(self) -> tuple[StoredArchiveRecord, ...]:
         """All records, oldest first."""
         block = self._archive.node.latest_block()["hash"]

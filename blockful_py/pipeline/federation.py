@@ -35,6 +35,8 @@ from blockful_py.learning.federation import TrainedModel
 from blockful_py.pipeline.alarming import RaisedAlarm, raised_alarms
 from blockful_py.pipeline.auditing import Audit, audit_archive
 from blockful_py.pipeline.catalogue import Catalogue
+from blockful_py.pipeline.certificates.document import ErasureCertificate
+from blockful_py.pipeline.certificates.issuing import issue
 from blockful_py.pipeline.context import Contracts, clock_for, deploy, open_contracts
 from blockful_py.pipeline.execution import Executed
 from blockful_py.pipeline.identities import Identities
@@ -58,6 +60,7 @@ from blockful_py.pipeline.workbench import Workbench, services_of
 from blockful_py.storage.cid import parse_cid
 from blockful_py.storage.interface import FileStore
 from blockful_py.types import Paradigm, Position, StoredArchiveRecord
+from blockful_py.unlearning.audit.outcome import AuditOutcome
 from blockful_py.unlearning.forget import Forget
 
 
@@ -300,6 +303,10 @@ class Federation(Closing):
     def audit(self, remembered: tuple[StoredArchiveRecord, ...] = ()) -> Audit:
         """The archive's history of every position, and whether it is whole and begins with `remembered`."""
         return audit_archive(self.contracts.archive, self.contracts.live, self.archive_store, remembered)
+
+    def certify_erasure(self, request: Request, audit: AuditOutcome | None = None) -> ErasureCertificate:
+        """A certificate, signed by a quorum, of a request that was carried out.  Raises as `issue`."""
+        return issue(self._bench, request, audit)
 
     def alarms(self) -> tuple[RaisedAlarm, ...]:
         """What members refused, and why, oldest first."""

@@ -66,6 +66,9 @@ class FreshReviewer:
     def review_redaction(self, draft: RedactionDraft) -> None:
         self._reviewer().review_redaction(draft)
 
+    def review_erasure(self, statement: bytes) -> None:
+        self._reviewer().review_erasure(statement)
+
     def _reviewer(self) -> StoreReviewer:
         live = self._contracts.live
         return StoreReviewer(

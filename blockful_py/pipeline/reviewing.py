@@ -16,11 +16,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from blockful_py.chain.live_chain import LiveChainContract
+from blockful_py.chain.quorum import AppointedCommitteeContract
 from blockful_py.committee.proposals import PublicationProposal, RedactionDraft, Target
 from blockful_py.committee.protocols import Store
 from blockful_py.errors import BlockfulError, InvalidSignatureError, RefusedError
 from blockful_py.learning.weights import Weights, from_bytes, to_bytes
 from blockful_py.pipeline.catalogue import ArchiveReader, Catalogue, CatalogueReader
+from blockful_py.pipeline.certificates.reviewing import review_erasure
+from blockful_py.pipeline.certificates.verifying import Chains
 from blockful_py.pipeline.claims import measure
 from blockful_py.pipeline.laboratory import Laboratory
 from blockful_py.pipeline.methods import parse_method, require_paradigm, require_review
@@ -104,6 +107,11 @@ class ContentReviewer:
         for each in proposed:
             weights = self._fetched.weights(each.node.weights, draft.proposal)
             self._measure(each, weights, request)
+
+    def review_erasure(self, statement: bytes) -> None:
+        committee = AppointedCommitteeContract(self._live.node, self._live.quorum())
+        chains = Chains(self._live, committee, self._archive.contract)
+        review_erasure(statement, chains, self._catalogue.read(), self._store)
 
     def _check_request(self, request: Request, catalogue: Catalogue) -> None:
         try:

@@ -27,6 +27,7 @@ from blockful_py.committee.service.questions import (
     Ballots,
     Begin,
     Decide,
+    Erased,
     Identity,
     Nothing,
     Refused,
@@ -35,6 +36,7 @@ from blockful_py.committee.service.questions import (
 )
 from blockful_py.committee.succession import Outgoing, Succession
 from blockful_py.crypto import eip712
+from blockful_py.crypto.keccak import keccak
 from blockful_py.crypto.threshold.messages import NonceCommitments
 from blockful_py.errors import BlockfulError, CheaterError, MessageError, RefusedError, RefutedError
 
@@ -156,6 +158,7 @@ class Desk:
             Ask.FINISH_PUBLICATION: self._finish_publication,
             Ask.FINISH_REDACTION: self._finish_redaction,
             Ask.WITNESS: self._witness,
+            Ask.ERASURE: self._erasure,
         }
         try:
             return steps[ask](seat, message)
@@ -190,6 +193,11 @@ class Desk:
         decide = codec.decode(Decide, message.body)
         _require_subject(message, decide.draft.epoch, decide.draft.proposal)
         return Vote(seat.member.vote_redaction(decide.draft, decide.chunks))
+
+    def _erasure(self, seat: Seat, message: wire.Message) -> Vote:
+        erased = codec.decode(Erased, message.body)
+        _require_subject(message, message.epoch, keccak(erased.statement))
+        return Vote(seat.member.vote_erasure(message.epoch, erased.statement))
 
     def _finish_publication(self, seat: Seat, message: wire.Message) -> Nothing:
         return self._keep(seat, message, codec.decode(CertifiedPublication, message.body))

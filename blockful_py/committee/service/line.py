@@ -46,7 +46,11 @@ class Line:
             RefusedError, CheaterError: the member refused, with its reason.
         """
         question = self.pen.question(ask.kind, epoch, subject, ask.round, self.address, codec.encode(body))
-        seconds = self.deadlines.review if ask in (Ask.APPROVE, Ask.PUBLICATION) else self.deadlines.round
+        seconds = (
+            self.deadlines.review
+            if ask in (Ask.APPROVE, Ask.PUBLICATION, Ask.ERASURE)
+            else self.deadlines.round
+        )
         answer = wire.receive(self.pen.domain, post(self.url, question.envelope, seconds))
         wire.require_answer(question, answer, self.address)
         if answer.message.kind == wire.REFUSED:

@@ -6,7 +6,7 @@ vote-publication -> finish-publication
 approve    -> commit -> sign -> vote-redaction -> finish-redaction
 keygen-commit, -reveal, -deal, -receive, -answer, -confirm, -finish      (rounds 1 to 7)
 keygen-held, -settle                                                     (rounds 8 and 9, elected only)
-identify, tell-key, vote-succession, witness                             (round 1)
+identify, tell-key, vote-succession, vote-erasure, witness               (round 1)
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ class Ask(Enum):
     PUBLICATION = ("vote-publication", 1)
     TELL_KEY = ("tell-key", 1)
     SUCCESSION = ("vote-succession", 1)
+    ERASURE = ("vote-erasure", 1)
     WITNESS = ("witness", 1)
     APPROVE = ("approve", 1)
     COMMIT = ("commit", 2)
@@ -87,6 +88,13 @@ class Decide:
 
     draft: RedactionDraft
     chunks: tuple[RedactionChunk, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Erased:
+    """The statement of an erasure certificate; the subject is its keccak256."""
+
+    statement: bytes
 
 
 @dataclass(frozen=True, slots=True)

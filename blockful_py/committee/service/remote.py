@@ -17,11 +17,13 @@ from blockful_py.committee.service.questions import (
     Ballots,
     Begin,
     Decide,
+    Erased,
     Nothing,
     Share,
     Vote,
 )
 from blockful_py.committee.succession import Succession
+from blockful_py.crypto.keccak import keccak
 from blockful_py.crypto.threshold.messages import NonceCommitments, SignatureShares
 from blockful_py.errors import CommitteeError, MessageError
 
@@ -74,6 +76,10 @@ class RemoteMember:
         answer = self._line.ask(Ask.REDACTION, draft.epoch, draft.proposal, Decide(draft, tuple(chunks)))
         return codec.decode(Vote, answer.message.body).vote
 
+    def vote_erasure(self, epoch: int, statement: bytes) -> bytes:
+        answer = self._line.ask(Ask.ERASURE, epoch, keccak(statement), Erased(statement))
+        return codec.decode(Vote, answer.message.body).vote
+
     def keep(self, certified: Certified) -> None:
         published = isinstance(certified, CertifiedPublication)
         ask = Ask.FINISH_PUBLICATION if published else Ask.FINISH_REDACTION
@@ -109,6 +115,9 @@ class AbsentMember:
         raise self._reason
 
     def vote_redaction(self, draft: RedactionDraft, chunks: Sequence[RedactionChunk]) -> bytes:
+        raise self._reason
+
+    def vote_erasure(self, epoch: int, statement: bytes) -> bytes:
         raise self._reason
 
     def keep(self, certified: Certified) -> None:

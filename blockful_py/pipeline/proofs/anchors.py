@@ -127,11 +127,11 @@ def check_archive_anchor(heads: Sequence[bytes], anchors: Anchors) -> int | None
     return max(trusted)
 
 
-def anchors_on_chain(record: CheckedRecord, live: LiveSource, keys: KeySource) -> Anchors:
-    """What the live chain says of a record.
+def anchors_of_blocks(record: CheckedRecord, live: LiveSource, keys: KeySource) -> Anchors:
+    """The hashes and keys that the live chain has for a record.
 
-    Raises VerificationError: `anchor` where it is of another chain or contract or of blocks that the chain
-    does not have, `standing` where the chain holds another version of a model by now.
+    Raises VerificationError (`anchor`) where the record is of another chain or contract, or of blocks or
+    keys that the chain does not have.
     """
     _require_same((record.chain_id, record.address), (live.chain_id, live.address), "live chain")
     require(
@@ -147,11 +147,17 @@ def anchors_on_chain(record: CheckedRecord, live: LiveSource, keys: KeySource) -
             "the record",
             f"its group key of epoch {epoch} is not the one that the chain has",
         )
+    hashes = {live.block_hash(record.last), live.block_hash(record.first - 1)}
+    return Anchors(frozenset(hashes), frozenset(record.key_ids().values()))
+
+
+def check_standing(record: CheckedRecord, live: LiveSource) -> None:
+    """Raises VerificationError (`standing`) where the chain holds another version of a model by now."""
     positions = list(record.nodes)
     try:
         standing = live.transactions(positions)
     except ContractError as error:
-        raise VerificationError("anchor", "the record", f"the chain has no such model: {error}") from None
+        raise VerificationError("standing", "the record", f"the chain has no such model: {error}") from None
     for position, found in zip(positions, standing, strict=True):
         given = record.transactions[position]
         require(
@@ -160,8 +166,6 @@ def anchors_on_chain(record: CheckedRecord, live: LiveSource, keys: KeySource) -
             f"model {record.nodes[position].name} at {position}",
             f"this is version {given.version}, the chain holds version {found.version}",
         )
-    hashes = {live.block_hash(record.last), live.block_hash(record.first - 1)}
-    return Anchors(frozenset(hashes), frozenset(record.key_ids().values()))
 
 
 def anchors_in_archive(history: ArchiveHistory, heads: Sequence[bytes], archive: ArchiveSource) -> Anchors:

@@ -15,9 +15,10 @@ from blockful_py.pipeline.proofs.anchors import (
     KeySource,
     LiveSource,
     anchors_in_archive,
-    anchors_on_chain,
+    anchors_of_blocks,
     check_anchors,
     check_archive_anchor,
+    check_standing,
 )
 from blockful_py.pipeline.proofs.checking import CheckedRecord, archived, check_history, check_record
 from blockful_py.pipeline.proofs.fields import Part, parsed, spelt
@@ -98,7 +99,8 @@ def verify_proof(
         check_weights(record, weights)
     heads = _heads(proof, record)
     if sources is not None:
-        anchors |= anchors_on_chain(record, sources.live, sources.keys)
+        anchors |= anchors_of_blocks(record, sources.live, sources.keys)
+        check_standing(record, sources.live)
         if proof.archive is not None and sources.archive is not None:
             anchors |= anchors_in_archive(proof.archive, heads, sources.archive)
     trusted = check_anchors(record, anchors)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import pytest
@@ -16,7 +17,7 @@ from blockful_py.pipeline.proofs.fields import octets
 from blockful_py.pipeline.proofs.proof import Proof
 from blockful_py.pipeline.proving import prove
 from blockful_py.pipeline.unlearning import Unlearned
-from tests.federations import small, trained
+from tests.federations import put_back, small, trained
 
 
 @dataclass(frozen=True, repr=False)
@@ -35,6 +36,18 @@ class Scene:
             frozenset({contracts.committee.key_id(1)}),
             frozenset({contracts.archive.head()}),
         )
+
+    @contextmanager
+    def put_back(self) -> Iterator[None]:
+        """Whatever happens on both chains and in the live store is undone."""
+        folder, nodes = self.federation.live_store.directory, self.federation.nodes
+        kept = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+        try:
+            with put_back(nodes.live, nodes.archive):
+                yield
+        finally:
+            for path, data in kept.items():
+                path.write_bytes(data)
 
 
 @pytest.fixture(scope="package")

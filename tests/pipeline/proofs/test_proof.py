@@ -23,7 +23,6 @@ from blockful_py.pipeline.proofs.record import BlockHeader, GroupKey, LiveRecord
 from blockful_py.pipeline.proving import prove, sources_of
 from blockful_py.storage.unixfs import file_uri
 from blockful_py.types import Header, ModelTransaction, Point, Position
-from tests.federations import put_back
 from tests.pipeline.proofs.conftest import Scene
 from tests.pipeline.proofs.mutations import leaves, one_change_each, replaced, spelt
 
@@ -94,7 +93,7 @@ def test_the_chains_say_what_is_trusted(scene: Scene) -> None:
 
 def test_a_proof_of_a_replaced_version_is_found_out_on_the_chain_alone(scene: Scene) -> None:
     old = prove(scene.federation, ["t"])
-    with put_back(scene.federation.nodes.live, scene.federation.nodes.archive):
+    with scene.put_back():
         scene.federation.unlearn(starts=["t"])
         assert verify_proof(old, scene.anchors() | _anchors_of(old)).models[0].transaction.version == 1
         with pytest.raises(VerificationError, match="the chain holds version 2") as caught:

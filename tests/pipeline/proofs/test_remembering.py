@@ -31,7 +31,7 @@ def test_what_is_remembered_is_what_the_archive_begins_with(scene: Scene, tmp_pa
     assert recall(path, archive) == ()
     count = remember(path, archive)
     assert recall(path, archive) == archive.records(0, count)
-    with put_back(scene.federation.nodes.live, scene.federation.nodes.archive):
+    with scene.put_back():
         scene.federation.unlearn(starts=["t"])
         outcome = scene.federation.audit(recall(path, archive))
         assert outcome.extends

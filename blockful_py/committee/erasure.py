@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What members sign of an erasure: that its statement is what they find on the chains themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from blockful_py.crypto import eip712
+from blockful_py.crypto.keccak import keccak
+
+
+@dataclass(frozen=True, slots=True)
+class ErasureStatement:
+    """keccak256 of the statement's bytes, by members of the committee of `epoch`."""
+
+    epoch: int = eip712.typed("uint64")
+    statement: bytes = eip712.typed("bytes32")
+
+
+@dataclass(frozen=True, slots=True)
+class Endorsement:
+    """Signatures (64 bytes, of `erasure_digest`) by 1-based index of the members of an epoch."""
+
+    epoch: int
+    votes: Mapping[int, bytes]
+
+
+def erasure_digest(domain: eip712.Domain, epoch: int, statement: bytes) -> bytes:
+    """What a member signs; `domain` is that of votes, `statement` any bytes."""
+    return eip712.digest(domain, ErasureStatement(epoch, keccak(statement)))
