@@ -13,6 +13,7 @@ from rich.console import Console
 
 from blockful_py.cli import (
     audit,
+    certificate,
     cid,
     committee,
     data,
@@ -77,6 +78,7 @@ verify.register(app)
 export_proof.register(app)
 verify_proof.register(app)
 audit.register(app)
+certificate.register(app)
 cid.register(app)
 evaluate.register(app)
 graph.register(app)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import shutil
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 from blockful_py.errors import RunError
@@ -82,6 +83,12 @@ def _run(settings: Settings, directory: Path, progress: Progress) -> Report:
                     federation, federation.unlearn(paradigm=paradigm, progress=progress), progress
                 )
                 for paradigm, federation in federations.items()
+            }
+            branches = {
+                paradigm: replace(
+                    branch, certificate=branch.certificate and f"{paradigm}/{branch.certificate}"
+                )
+                for paradigm, branch in branches.items()
             }
             report = build_report(settings, first.contracts, published, branches, watch)
     return report.model_copy(update={"seconds": seconds_section(branches, watch)})

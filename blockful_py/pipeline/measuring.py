@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+from blockful_py.errors import CommitteeError
 from blockful_py.learning.metrics import qualities
+from blockful_py.pipeline.certificates.keeping import keep
 from blockful_py.pipeline.claims import measure_all
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.progress import Progress
@@ -18,4 +20,18 @@ def measured(federation: Federation, unlearned: Unlearned, progress: Progress) -
     laboratory = federation.laboratory
     after = measure_all(laboratory, weights, unlearned.request.forget)
     quality = qualities(laboratory.architecture, weights, laboratory.dataset.test)
-    return Branch(unlearned, after, quality, federation.verify(progress=progress))
+    verified = federation.verify(progress=progress)
+    return Branch(unlearned, after, quality, verified, certified(federation, unlearned))
+
+
+def certified(federation: Federation, unlearned: Unlearned) -> str | None:
+    """The certificate of the request, written into the run: its path in there.
+
+    None when too few members signed it.  The models are replaced all the same, and `blockful certificate
+    issue` asks the members again.
+    """
+    try:
+        certificate = federation.certify_erasure(unlearned.request)
+    except CommitteeError:
+        return None
+    return str(keep(certificate, federation.run.certificates).relative_to(federation.run.path))

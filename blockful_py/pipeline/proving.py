@@ -10,6 +10,7 @@ from pathlib import Path
 from blockful_py.chain.live_chain import LiveChainContract
 from blockful_py.chain.node import connect
 from blockful_py.chain.quorum import AppointedCommitteeContract
+from blockful_py.pipeline.certificates.verifying import Chains
 from blockful_py.pipeline.context import Contracts, open_contracts
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.nodes import Nodes
@@ -53,6 +54,15 @@ def opened_run(directory: Path) -> Iterator[Sources]:
     run = RunDirectory.open(directory)
     with Nodes(run.place) as nodes:
         yield sources_of(open_contracts(nodes, run.deployments))
+
+
+@contextmanager
+def opened_chains(directory: Path) -> Iterator[Chains]:
+    """As `opened_run`, for those who check certificates."""
+    run = RunDirectory.open(directory)
+    with Nodes(run.place) as nodes:
+        contracts = open_contracts(nodes, run.deployments)
+        yield Chains(contracts.live, contracts.committee, contracts.archive)
 
 
 @contextmanager

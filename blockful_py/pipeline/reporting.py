@@ -34,12 +34,16 @@ PACKAGES = ("blockful", "web3", "torch", "coincurve", "numpy", "safetensors")
 @dataclass(frozen=True, slots=True)
 class Branch:
     """One paradigm's outcome: what was done, accuracies and other figures afterwards, and whether the record
-    holds."""
+    holds.
+
+    `certificate`: path of the erasure certificate from the report; None without one.
+    """
 
     unlearned: Unlearned
     after: Mapping[str, ModelAccuracy]
     quality: Mapping[str, Quality]
     verification: Verification
+    certificate: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +92,9 @@ def build_report(
             }
         ),
         versions=versions(contracts.live.node),
+        certificates={
+            paradigm: branch.certificate for paradigm, branch in branches.items() if branch.certificate
+        },
         settings=settings.model_dump(mode="json"),
         models=tuple(
             _model(name, published, branches, {n: d.shortest for n, d in depth.items()})

@@ -5,6 +5,7 @@ run.json            settings, and where the chains are; locked by whoever leads 
 deployments/        addresses of the contracts, one file a chain
 live/ archive/      the two stores
 curves.jsonl        how the training of each model went, a line each
+certificates/       erasure certificates, a document and a page each
 keys/               public halves of the group keys that services generated, one file each
 request.json        the request that is under way (usually absent)
 journal.json        what was certified and is not yet wholly on the chains (usually absent)
@@ -49,6 +50,10 @@ class RunDirectory:
     @property
     def curves(self) -> Path:
         return self.path / "curves.jsonl"
+
+    @property
+    def certificates(self) -> Path:
+        return self.path / "certificates"
 
     @property
     def group_keys(self) -> Path:

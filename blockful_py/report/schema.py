@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any, Literal
 
-from pydantic import JsonValue, ValidationError, model_validator
+from pydantic import Field, JsonValue, ValidationError, model_validator
 
 from blockful_py.errors import RunError
 from blockful_py.report.sections import (
@@ -83,6 +83,7 @@ class Report(Part):
     method: ByParadigm[Method]
     versions: dict[str, str]
     settings: dict[str, JsonValue]
+    certificates: dict[Paradigm, str] = Field(default_factory=dict)
     models: tuple[ModelEntry, ...]
     confusions: Confusions | None = None
     operations: ByParadigm[OperationsCheck]

@@ -30,6 +30,9 @@ def print_report(report: Report, console: Console, directory: Path | None = None
     if directory is not None:
         where = Text.assemble(("report".ljust(12), "bold"), str(directory / "report.html"))
         console.print(where, soft_wrap=True)
+        for path in report.certificates.values():
+            signed = Text.assemble(("certificate".ljust(12), "bold"), str(directory / path))
+            console.print(signed, soft_wrap=True)
 
 
 def rendered(report: Report) -> RenderableType:

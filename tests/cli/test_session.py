@@ -95,6 +95,7 @@ def test_a_session(session: Session) -> None:
     assert all(by_name[name]["parallel"] is None for name in UNTOUCHED)
     assert all(model["learning_curve"] for model in by_name.values())
 
+    _certificates(session, unlearned.document["certificates"]["parallel"])
     verified = session.run("verify", *RUN, "--json")
     assert verified.document == {"checked": len(GRAPH), "failed": []}
     one = session.run("verify", *RUN, "s", "x")
@@ -130,6 +131,36 @@ def test_a_session(session: Session) -> None:
 
     _proofs(session)
     _a_truncated_model(session)
+
+
+def _certificates(session: Session, written: str) -> None:
+    """Signed at the end of unlearning; verified on the chains, and by those who know a block and a roster."""
+    path = session.folder / "runs" / "mine" / written
+    page = path.with_suffix(".html").read_text()
+    assert "Erasure certificate" in page
+    assert "No key was destroyed" in page
+    file = str(path)
+    verified = session.run("certificate", "verify", file, *RUN, "--json")
+    assert verified.status == 0, verified.err
+    assert set(verified.document["models"]) == set(AFFECTED)
+    shown = session.run("certificate", "show", file, "--html", "page.html").out
+    assert (session.folder / "page.html").read_text() == page
+    words = shown.split()
+    (block, roster, head) = (word for word in words if word.startswith("0x") and len(word) == 66)
+    known = ("--block-hash", block, "--roster-id", roster, "--archive-head", head)
+    assert session.run("certificate", "verify", file, *known).status == 0
+    again = session.run("certificate", "issue", *RUN, "--model", "x", "--json")
+    assert Path(again.document["file"]).name == path.name
+    for arguments, reason, code in (
+        (("verify", file), "nobody said that the roster of epoch 1", 3),
+        (("verify", "small.toml", *known), "this is no certificate", 5),
+        (("show", "nothing.json"), "cannot be read", 5),
+        (("issue", *RUN, "--model", "a"), "model a was never replaced", 1),
+        (("issue", *RUN, "--audit", "small.toml"), "is no audit", 5),
+    ):
+        outcome = session.run("certificate", *arguments)
+        assert reason in outcome.error, arguments
+        assert outcome.status == code, arguments
 
 
 def _proofs(session: Session) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from copy import deepcopy
+from itertools import islice
 from typing import Any
 
 Path = tuple[str | int, ...]
@@ -67,11 +68,11 @@ def spelt(document: Any) -> bytes:
     return json.dumps(document, sort_keys=True, indent=1).encode() + b"\n"
 
 
-def one_change_each(data: bytes) -> Iterator[tuple[Path, bytes]]:
-    """Documents with one field altered, then with one item of a list left out or given twice."""
+def one_change_each(data: bytes, ways: int = 6) -> Iterator[tuple[Path, bytes]]:
+    """Documents with one field altered, in so many ways, or an item of a list left out or given twice."""
     document = json.loads(data)
     for path, value in leaves(document):
-        for other in altered(value):
+        for other in islice(altered(value), ways):
             yield path, spelt(replaced(document, path, other))
     for path, items in lists(document):
         yield path, spelt(replaced(document, path, items[1:]))

@@ -152,7 +152,7 @@ def test_one_change_of_any_field_is_found_out_and_named(
     data = certificate.to_bytes()
     anchors, rosters = _known(scene), _rosters(scene)
     verify_certificate(parse_certificate(data), anchors, rosters)
-    for path, changed in one_change_each(data):
+    for path, changed in one_change_each(data, ways=1):
         with pytest.raises((FormatError, VerificationError)) as caught:
             verify_certificate(parse_certificate(changed), anchors, rosters)
         error = caught.value

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`blockful certificate issue`: has the committee sign what became of a request."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from blockful_py.cli.console import Output
+from blockful_py.cli.options import LATEST, AsJson, Run, example
+from blockful_py.errors import FormatError, RunError
+
+if TYPE_CHECKING:
+    from blockful_py.unlearning.audit.outcome import AuditOutcome
+
+
+def register(group: typer.Typer) -> None:
+    @group.command(epilog=example("blockful certificate issue --run runs/mine --audit audit.json"))
+    def issue(
+        run: Run = LATEST,
+        model: Annotated[
+            str | None, typer.Option(help="The request that replaced this model; the newest if left out.")
+        ] = None,
+        audit: Annotated[
+            Path | None,
+            typer.Option(metavar="FILE", help="An audit's outcome (JSON) to attach.", show_default=False),
+        ] = None,
+        as_json: AsJson = False,
+    ) -> None:
+        """Have a quorum check and sign what became of a request, and write the certificate into the run.
+
+        `blockful unlearn` does so at its end; this repeats it where too few members answered then, or with an
+        audit. Ends with status 6 when too few members sign.
+        """
+        from blockful_py.pipeline.certificates.issuing import latest_request
+        from blockful_py.pipeline.certificates.keeping import keep
+        from blockful_py.pipeline.federation import Federation
+
+        out = Output(as_json)
+        outcome = _outcome(audit) if audit is not None else None
+        with Federation.open(run) as federation:
+            catalogue = federation.catalogue()
+            request = latest_request(catalogue)
+            if model is not None:
+                redaction = catalogue[model].node.redaction
+                if redaction is None:
+                    raise RunError(f"model {model} was never replaced: there is nothing to certify.")
+                request = redaction.request
+            certificate = federation.certify_erasure(request, outcome)
+            path = keep(certificate, federation.run.certificates)
+        out.result({"file": str(path), "page": str(path.with_suffix(".html"))})
+        out.say(f"{path}: {len(certificate.statement.replaced)} models, signed by a quorum")
+
+
+def _outcome(path: Path) -> AuditOutcome:
+    from blockful_py.unlearning.audit.outcome import AuditOutcome
+
+    try:
+        return AuditOutcome.from_json(json.loads(path.read_text(encoding="utf-8")))
+    except OSError as error:
+        raise FormatError(f"the audit {path} cannot be read: {error.strerror}.") from None
+    except (ValueError, TypeError, AttributeError) as error:
+        raise FormatError(f"{path} is no audit: {error}.") from None

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page of an erasure certificate: one file, readable offline and on paper."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A model that was replaced; accuracies in [0, 1], None where there is no class to measure on.
+
+    Attributes:
+        start: whether the request started here.
+        verdict: of the attached audit; None without one.
+    """
+
+    name: str
+    position: str
+    start: bool
+    version_before: int
+    version_after: int
+    old_weights: str
+    new_weights: str
+    record: int
+    head: str
+    ad_f: float | None
+    ad_r: float
+    verdict: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Vote:
+    """A decision, or the signatures of the certificate."""
+
+    what: str
+    epoch: int
+    voters: Sequence[int]
+    members: int
+    needed: int
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class CertificatePage:
+    """What the page says; times are texts in UTC, identifiers `0x...`.
+
+    Attributes:
+        asked: what was to be forgotten.
+        requesters: name of a start, its position, and the account that signed the request.
+        identifiers: what whoever checks must compare, by name.
+        audit: the issuer's audit in a few words; None without one.
+    """
+
+    digest: str
+    asked: str
+    method: str
+    paradigm: str
+    requested: str
+    decided: str
+    requesters: Sequence[tuple[str, str, str]]
+    lines: Sequence[Line]
+    left_alone: Sequence[str]
+    votes: Sequence[Vote]
+    deleted: Sequence[str]
+    words: str
+    keys_destroyed: Sequence[str]
+    identifiers: Sequence[tuple[str, str]]
+    audit: str | None
+    file: str
+
+
+def render_certificate(page: CertificatePage) -> str:
+    """The page, with nothing to load."""
+    environment = Environment(
+        loader=PackageLoader("blockful_py.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("certificate.html.j2").render(page=page)
