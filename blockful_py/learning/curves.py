@@ -23,20 +23,38 @@ class Curve:
     accuracy: tuple[float, ...]
 
 
+HELD_STEPS = 64
+"""Steps whose logits are held until they are judged together: one by one would take longer."""
+
+
 class Tally:
     """Keeps what the steps of M models computed anyway, on their device, and reads it once at the end."""
 
     def __init__(self) -> None:
         self._losses: list[Tensor] = []
         self._right: list[Tensor] = []
+        self._logits: list[Tensor] = []
+        self._labels: list[Tensor] = []
 
     def step(self, losses: Tensor, logits: Tensor, labels: Tensor) -> None:
-        """A batch of each model: losses (M B,), logits (M B, classes) and labels (M B,)."""
-        self._losses.append(losses.detach())
-        self._right.append(logits.detach().argmax(1) == labels)
+        """A batch of each model: losses (M B,), or () for the mean of all, logits (M B, classes) and labels
+        (M B,)."""
+        self._losses.append(losses.detach().expand(len(labels)))
+        self._logits.append(logits.detach())
+        self._labels.append(labels)
+        if len(self._logits) == HELD_STEPS:
+            self._judge()
+
+    def _judge(self) -> None:
+        if self._logits:
+            right = torch.cat(self._logits).argmax(1) == torch.cat(self._labels)
+            self._right += torch.split(right, [len(labels) for labels in self._labels])
+            self._logits.clear()
+            self._labels.clear()
 
     def curves(self, sizes: Sequence[int], epochs: int) -> tuple[Curve, ...]:
         """`sizes` are the samples of each model; what a batch was filled up with stands behind them."""
+        self._judge()
         losses, right = (self._by_model(each, len(sizes), epochs) for each in (self._losses, self._right))
         return tuple(
             Curve(_means(losses[i, :, :size]), _means(right[i, :, :size])) for i, size in enumerate(sizes)

@@ -134,9 +134,9 @@ def fit(
             optimiser.zero()
             with torch.autocast(device.type, torch.bfloat16, enabled=settings.precision == "bfloat16"):
                 logits = network(x)
-                losses = functional.cross_entropy(logits, y, reduction="none")
-            losses.mean().backward()  # type: ignore[no-untyped-call]
-            tally.step(losses, logits, y)
+                loss = functional.cross_entropy(logits, y)
+            loss.backward()  # type: ignore[no-untyped-call]
+            tally.step(loss, logits, y)
             optimiser.step(learning_rate(settings, step, steps))
         trained = detached({name: tensor.cpu() for name, tensor in module.state_dict().items()})
         (curve,) = tally.curves([len(samples)], settings.epochs)

@@ -62,6 +62,18 @@ def test_an_epoch_counts_every_sample_once() -> None:
     assert second.accuracy == (1.0, 1.0)
 
 
+def test_many_steps_are_judged_as_few() -> None:
+    logits, labels = torch.randn(600, 4, generator=generator(0)), torch.arange(600) % 4
+    losses = functional.cross_entropy(logits, labels, reduction="none")
+    whole, parts = Tally(), Tally()
+    whole.step(losses, logits, labels)
+    for rows in torch.arange(600).split(3):  # 200 steps
+        parts.step(losses[rows].mean(), logits[rows], labels[rows])
+    (expected,), (found,) = whole.curves([600], 1), parts.curves([600], 1)
+    assert found.loss == pytest.approx(expected.loss, rel=1e-6)
+    assert found.accuracy == expected.accuracy
+
+
 def test_stacked_curves_are_those_of_the_loop(cnn: Architecture, parts: list[Samples]) -> None:
     for alone, stacked in zip(fitted(cnn, parts, LOOP), fitted(cnn, parts, STACKED), strict=True):
         assert alone.curve is not None and stacked.curve is not None
