@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from blockful_py.errors import UnlearningError
+from blockful_py.learning import together
 from blockful_py.learning.models.cnn import Cnn
 from blockful_py.learning.weights import Weights, equal, require_finite
 from blockful_py.types import Paradigm
@@ -86,7 +87,8 @@ class Traffic:
 
 @contextmanager
 def traffic(monkeypatch: pytest.MonkeyPatch) -> Iterator[Traffic]:
-    """Counts every sample that goes through a network, whoever sends it."""
+    """Counts every sample that goes through a network, whoever sends it; models train one by one, since a
+    stack fills its last batches up."""
     counted, forward = Traffic(), Cnn.forward
 
     def counting(self: Cnn, x: Tensor) -> Tensor:
@@ -98,6 +100,7 @@ def traffic(monkeypatch: pytest.MonkeyPatch) -> Iterator[Traffic]:
 
     with monkeypatch.context() as patch:
         patch.setattr(Cnn, "forward", counting)
+        patch.setattr(together, "stacks_well", lambda architecture, device: False)
         yield counted
 
 
