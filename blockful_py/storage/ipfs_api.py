@@ -28,6 +28,8 @@ _PIN_FACTOR = 10
 _REMOVED_AT_ONCE = 100
 _GRACE = 10.0
 """Seconds beyond those that the node may take."""
+_VAIN_SECONDS = 5.0
+"""js-ipfs, even offline, waits for peers to send what it does not have."""
 _PIECE = 2**16
 _MAX_ANSWER = 2**26
 """Bytes of an answer in JSON: half a million pins."""
@@ -78,7 +80,8 @@ class IpfsApi:
             BlockNotFoundError: the node does not find it in time.
             IntegrityError: its bytes do not hash to the CID.
         """
-        seconds = min(self._seconds, 2.0) if offline else self._seconds
+        waits_in_vain = offline and not self._is_kubo
+        seconds = min(self._seconds, _VAIN_SECONDS) if waits_in_vain else self._seconds
         options = {"timeout": f"{seconds:g}s", "offline": str(offline).lower()}
         try:
             block = self._fetch("/block/get", (cid_string(uri),), options, MAX_BLOCK_SIZE)

@@ -10,7 +10,8 @@ import pytest
 from blockful_py.storage.ipfs import IpfsStore
 from tests.ipfs.nodes import INSTALLED, KUBO, IpfsNode
 
-SECONDS = 5.0
+SECONDS = 20.0
+"""For a block that is there; a busy machine may need some."""
 
 
 @pytest.fixture(scope="session", autouse=True)

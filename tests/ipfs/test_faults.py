@@ -49,7 +49,8 @@ def test_a_block_that_went_missing_before_the_pin_is_said(mortal: IpfsNode) -> N
 
     with pytest.raises(StorageError, match="add the file again"):
         store.add_stream(Collected(2 * MIB))
-    assert store.read(store.add(PATTERN * 2)) == PATTERN * 2
+    patient = IpfsStore(mortal.api, SECONDS)
+    assert patient.read(patient.add(PATTERN * 2)) == PATTERN * 2
 
 
 def test_nothing_at_the_address_is_a_storage_error() -> None:
