@@ -106,7 +106,7 @@ def electorate(count: int, directory: Path, chains: Nodes, size: int = 4) -> Ite
             "roster": "elected",
             "members": tuple(member.url for member in processes),
             "size": size,
-            "round_seconds": 30.0,
+            "round_seconds": 90.0,
             "election": {
                 "epoch_length": EPOCH_SECONDS,
                 "commit_period": PERIOD_SECONDS,
