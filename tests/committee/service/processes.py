@@ -138,12 +138,14 @@ def free_ports(count: int) -> list[int]:
 
 
 @contextlib.contextmanager
-def members(count: int, directory: Path, run: Path, chains: Nodes) -> Iterator[list[MemberProcess]]:
-    """Members that serve the run at `run`, which may not exist yet."""
+def members(
+    count: int, directory: Path, run: Path, chains: Nodes, more: Sequence[str] = ()
+) -> Iterator[list[MemberProcess]]:
+    """Members that serve the run at `run`, which may not exist yet; `more`: options of `serve`."""
     words = directory / "passphrase"
     words.write_text(WORDS + "\n", encoding="utf-8")
     urls = ("--live-url", chains.live.url, "--archive-url", chains.archive.url)
-    arguments = ["--run", str(run), *urls, "--passphrase-file", str(words)]
+    arguments = ["--run", str(run), *urls, "--passphrase-file", str(words), *more]
     found = []
     for number, port in enumerate(free_ports(count), start=1):
         folder = MemberFolder.create(directory / f"member{number}", WORDS, QUICK)
