@@ -43,7 +43,7 @@ SPECIAL: tuple[Variant, ...] = (
 """Variants beside a method's own defaults; one named as its method takes the place of the defaults.
 
 With stored increments a request only heals; on digits, where a training is short, more briefly, so that it
-costs less than a tenth of retraining where everyone holds the class (docs/unlearning.md)."""
+costs less than a tenth of retraining where everyone holds the class (docs/unlearning-results.md)."""
 
 
 def variants(names: Iterable[str] = ()) -> tuple[Variant, ...]:
