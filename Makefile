@@ -97,8 +97,8 @@ fmt: setup ## Format the Python code
 	@$(VENV)/bin/ruff check --fix --exit-zero .
 	@$(VENV)/bin/ruff format .
 
-bench: setup ## Measure gas, crypto, redactions, path weights, storage, learning and unlearning
-	@for script in gas election crypto redaction path_weights store propagation learning unlearning; do $(PY) benchmarks/$$script.py || exit 1; done
+bench: setup ## Measure gas, crypto, verification, redactions, path weights, storage, learning and unlearning
+	@for script in gas election crypto verification redaction path_weights store propagation learning unlearning; do $(PY) benchmarks/$$script.py || exit 1; done
 
 clean: ## Remove what was built and the caches; keep environments and runs
 	@rm -rf build .pytest_cache .mypy_cache .ruff_cache .hypothesis $(STAMPS)/contracts $(STAMPS)/ipfs

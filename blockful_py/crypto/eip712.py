@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, fields
+from functools import lru_cache
 from typing import Any
 
 from blockful_py.crypto.keccak import keccak, words
@@ -42,9 +43,7 @@ class Domain:
 
     def separator(self) -> bytes:
         """hashStruct of `EIP712Domain(name, version, chainId, verifyingContract)`, 32 bytes."""
-        kind = b"EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"
-        encoded = (_encode("string", self.name), _encode("string", self.version))
-        return keccak(words(keccak(kind), *encoded, self.chain_id, _encode("address", self.contract)))
+        return _separator(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +90,21 @@ def encode_type(struct: type) -> str:
 def hash_struct(value: Any) -> bytes:
     """`hashStruct` of a dataclass instance, 32 bytes.  Raises ValueError for a value out of its type."""
     encoded = (_encode(item.metadata["eip712"], getattr(value, item.name)) for item in fields(value))
-    return keccak(words(keccak(encode_type(type(value)).encode()), *encoded))
+    struct: type = type(value)
+    return keccak(words(_type_hash(struct), *encoded))
+
+
+@lru_cache(maxsize=256)
+def _type_hash(struct: type) -> bytes:
+    """`typeHash`: keccak256 of `encodeType`."""
+    return keccak(encode_type(struct).encode())
+
+
+@lru_cache(maxsize=256)
+def _separator(domain: Domain) -> bytes:
+    kind = b"EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"
+    encoded = (_encode("string", domain.name), _encode("string", domain.version))
+    return keccak(words(keccak(kind), *encoded, domain.chain_id, _encode("address", domain.contract)))
 
 
 def digest(domain: Domain, value: Any) -> bytes:
