@@ -20,8 +20,12 @@ from blockful_py.crypto import curve
 from blockful_py.crypto.randomness import SeededRng
 from blockful_py.crypto.threshold.messages import NonceCommitments
 from blockful_py.errors import CheaterError, CommitteeError, MessageError, QuorumError, RefusedError
+from blockful_py.pipeline.certificates.verifying import Chains, verify_certificate
+from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.identities import Identities
-from blockful_py.pipeline.model_node import parse_node
+from blockful_py.pipeline.model_node import Request, parse_node
+from blockful_py.pipeline.operations import Counter
+from blockful_py.pipeline.proofs.anchors import Anchors
 from blockful_py.types import Roster
 from tests.committee.service.conftest import Crew
 from tests.committee.service.processes import WORDS
@@ -228,8 +232,23 @@ def test_a_new_epoch_takes_the_old_ones_power(crew: Crew, seized: Seized) -> Non
         seized.question(Ask.COMMIT, Begin(seized.draft, bytes([8]) * 32))
     )
     before = transactions(federation)
-    assert federation.unlearn(classes=[8, 9]).nodes
+    unlearned = federation.unlearn(classes=[8, 9])
+    assert unlearned.nodes
+    _members_sign_certificates_over_the_wire(federation, unlearned.request)
     after = transactions(federation)
     assert {name for name in after if after[name] != before[name]} == set(AFFECTED)
     assert {after[name].epoch for name in AFFECTED} == {3}
     assert federation.verify().passed
+
+
+def _members_sign_certificates_over_the_wire(federation: Federation, request: Request) -> None:
+    certificate = federation.certify_erasure(request)
+    contracts = federation.contracts
+    chains = Chains(contracts.live, contracts.committee, contracts.archive)
+    outcome = verify_certificate(certificate, Anchors(), chains=chains)
+    assert certificate.endorsed.epoch == 3
+    assert set(outcome.checked.rosters) == {3}
+    altered = certificate.statement.model_copy(update={"left_alone": ("z",)})
+    coordinator = federation._bench.panel(Counter()).coordinator
+    with pytest.raises(QuorumError, match="left alone are none, not z"):
+        coordinator.endorse_erasure(3, altered.to_bytes())
