@@ -6,6 +6,8 @@ VENV := .venv
 BROWNIE_VENV := .venv-brownie
 STAMPS := .stamps
 PIP_FLAGS := -qq --disable-pip-version-check
+# Processes that run the Python tests.
+WORKERS ?= 2
 export OMP_NUM_THREADS ?= 2
 export OMP_WAIT_POLICY ?= PASSIVE
 
@@ -67,7 +69,7 @@ demo: setup ## Train, publish, forget, verify: the whole loop on two local chain
 test: test-python test-web3-7 test-contracts ## Run all tests
 
 test-python: setup
-	@$(VENV)/bin/python -m pytest
+	@$(VENV)/bin/python -m pytest -n $(WORKERS) --dist loadfile
 
 test-web3-7: setup
 	@$(BROWNIE_VENV)/bin/python -m pytest -q -p no:pytest-brownie -p no:cacheprovider -c /dev/null --rootdir . tests/chain
