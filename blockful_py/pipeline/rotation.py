@@ -168,9 +168,23 @@ class Rotation:
         attempt = (election.draw, election.attempt)
         if self._tried == attempt:
             return
-        generated = self._services.generate_elected(election, members)
+        try:
+            generated = self._services.generate_elected(election, members)
+        except QuorumError:
+            if self._moved_on(election):
+                return
+            raise
         self._tried, self._excluded = attempt, generated.excluded
         self._services.settle(election, members)
+
+    def _moved_on(self, election: ElectionState) -> bool:
+        """Whether members that had settled confirmed meanwhile, or the attempt is over."""
+        latest = self._committee.election()
+        return (latest.phase, latest.draw, latest.attempt) != (
+            election.phase,
+            election.draw,
+            election.attempt,
+        )
 
     def _why_void(self) -> str:
         events = self._committee.events("ElectionVoid", self._since)

@@ -216,6 +216,27 @@ def test_a_key_that_was_generated_and_not_settled_on_is_used(town: Electorate) -
     assert made == []
 
 
+def test_an_epoch_that_begins_behind_the_leaders_back_is_the_one_it_wanted(town: Electorate) -> None:
+    """The members confirm between its look at the election and its key generation."""
+    before = town.committee.current_epoch()
+    honest = Services.settle
+
+    def settle_late(self: Services, election: ElectionState, members: Any) -> bool:
+        if honest(self, election, members):
+            while town.committee.current_epoch() == before:
+                town.pause(election)
+        return False
+
+    town.pass_time(1_000)
+    with pytest.MonkeyPatch.context() as patch:
+        _settle_breaks_after_generation(patch)
+        with pytest.raises(BrokenOffError):
+            town.federation.rotate(town.pause)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Services, "settle", settle_late)
+        assert town.federation.rotate(town.pause).epoch == before + 1
+
+
 def test_members_admit_no_other_charter_than_the_chain_has_elected(town: Electorate) -> None:
     refusals: dict[str, str] = {}
 
