@@ -44,6 +44,7 @@ from blockful_py.errors import CheaterError, MessageError, QuorumError, RefusedE
 
 CHAIN, COMMITTEE = 1337, bytes([9]) * 20
 DOMAIN = wire.domain(CHAIN, COMMITTEE)
+LEADER_KEY = curve.multiply_base(curve.random_scalar(SeededRng(b"encryption")))
 LEADER = wire.Pen(curve.random_scalar(SeededRng(b"leader")), DOMAIN)
 
 
@@ -57,7 +58,7 @@ class Hall:
         return frozenset({LEADER.address})
 
     def identity(self) -> Identity:
-        return Identity(())
+        return Identity((), LEADER_KEY)
 
     def seat(self, epoch: int) -> Seat:
         raise RefusedError("nobody sits here")
@@ -67,6 +68,9 @@ class Hall:
 
     def roster(self, epoch: int) -> tuple[bytes, ...]:
         return ()
+
+    def custody(self, ask: Ask, message: wire.Message) -> Nothing:
+        raise RefusedError("nothing is kept here")
 
     def admit(self, charter: Charter) -> None:
         if charter.epoch != 2:
@@ -427,7 +431,7 @@ def test_a_member_says_who_it_is() -> None:
     with party(1) as gathered:
         address, identity = identify(gathered.servers[0].url, LEADER, 20)
         assert address == gathered.lines[0].address
-        assert identity == Identity(())
+        assert identity == Identity((), LEADER_KEY)
 
 
 def test_shares_show_nowhere() -> None:
