@@ -73,6 +73,7 @@ class ServiceKeepers:
         self._services = services
         self._domain = wire.domain(committee.chain_id, committee.address)
         self._known: tuple[int, tuple[_Seat, ...]] = (-1, ())
+        self._absent: tuple[str, ...] = ()
 
     def find(self, uri: Uri) -> bytes:
         """The key as any member lends it; raises KeyDestroyedError, with their reasons, when none does."""
@@ -105,14 +106,14 @@ class ServiceKeepers:
             answer = seat.line.ask(Ask.KEEP_KEYS, seat.epoch, NO_SUBJECT, Delivery(wrapped))
             codec.decode(Nothing, answer.message.body)
 
-        quorum = self._committee.roster(self._epoch())[1]
+        roster, quorum = self._committee.roster(self._epoch())
         answers = self._ask_all(keep, quorum)
         taken = sum(not isinstance(answer, Refusal) for answer in answers.values())
         if taken < quorum:
             reasons = [str(each.reason) for each in answers.values() if isinstance(each, Refusal)]
             raise QuorumError(
-                f"{taken} members took the models' keys, {quorum} are needed; nothing was changed. "
-                f"{'; '.join(reasons) or 'The others do not answer.'}"
+                f"{taken} of {len(roster.members)} members took the models' keys, {quorum} are needed; "
+                f"nothing was changed. {'; '.join([*reasons, *self._absent])}"
             )
 
     def withdraw(self, uris: Collection[Uri]) -> None:
@@ -148,7 +149,8 @@ class ServiceKeepers:
         epoch = self._epoch()
         if self._known[0] != epoch:
             roster, quorum = self._committee.roster(epoch)
-            found = [each for each in self._services.find(quorum).values() if isinstance(each, Found)]
+            answers = self._services.find(quorum).values()
+            found = [each for each in answers if isinstance(each, Found)]
             seats = tuple(
                 _Seat(
                     epoch,
@@ -160,6 +162,7 @@ class ServiceKeepers:
                 if each.line.address in roster.members
             )
             self._known = (epoch, seats)
+            self._absent = tuple(str(each) for each in answers if not isinstance(each, Found))
         return self._known[1]
 
     def _epoch(self) -> int:
