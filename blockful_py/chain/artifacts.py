@@ -12,15 +12,7 @@ from typing import Any
 
 from blockful_py.errors import ToolchainError
 
-NAMES = (
-    "AppointedCommittee",
-    "ArchiveRegistry",
-    "Committee",
-    "LiveChain",
-    "QuorumMirror",
-    "ReaderRegistry",
-    "VrfVerifier",
-)
+NAMES = ("AppointedCommittee", "ArchiveRegistry", "Committee", "LiveChain", "QuorumMirror", "VrfVerifier")
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,6 @@ from blockful_py.errors import CheaterError, MessageError, QuorumError, RefusedE
 
 CHAIN, COMMITTEE = 1337, bytes([9]) * 20
 DOMAIN = wire.domain(CHAIN, COMMITTEE)
-LEADER_KEY = curve.multiply_base(curve.random_scalar(SeededRng(b"encryption")))
 LEADER = wire.Pen(curve.random_scalar(SeededRng(b"leader")), DOMAIN)
 
 
@@ -58,7 +57,7 @@ class Hall:
         return frozenset({LEADER.address})
 
     def identity(self) -> Identity:
-        return Identity((), LEADER_KEY)
+        return Identity(())
 
     def seat(self, epoch: int) -> Seat:
         raise RefusedError("nobody sits here")
@@ -68,9 +67,6 @@ class Hall:
 
     def roster(self, epoch: int) -> tuple[bytes, ...]:
         return ()
-
-    def custody(self, ask: Ask, message: wire.Message) -> Nothing:
-        raise RefusedError("nothing is kept here")
 
     def admit(self, charter: Charter) -> None:
         if charter.epoch != 2:
@@ -431,7 +427,7 @@ def test_a_member_says_who_it_is() -> None:
     with party(1) as gathered:
         address, identity = identify(gathered.servers[0].url, LEADER, 20)
         assert address == gathered.lines[0].address
-        assert identity == Identity((), LEADER_KEY)
+        assert identity == Identity(())
 
 
 def test_shares_show_nowhere() -> None:
