@@ -3,16 +3,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from time import perf_counter
 from typing import Protocol
 
 from blockful_py.errors import UnlearningError
 from blockful_py.graph import PathWeights
 from blockful_py.learning.weights import Weights
 from blockful_py.types import Paradigm
-from blockful_py.unlearning.cost import Cost
+from blockful_py.unlearning.cost import Cost, Meter, Work
 from blockful_py.unlearning.forget import Level
 from blockful_py.unlearning.task import UnlearningTask
 
@@ -137,6 +138,24 @@ def require_level(method: Method, task: UnlearningTask) -> None:
             f"method {method.name!r} forgets at level {able}, not at level {task.forget.level}: "
             "choose another method, e.g. retrain."
         )
+
+
+def unlearn_apart(
+    method: Method, task: UnlearningTask, change: Callable[[UnlearningTask, str, Work], Weights]
+) -> Outcome:
+    """The outcome of a method that changes every affected model on its own, all at once.
+
+    `change` gives the new weights of the model of that name, and counts its sample passes.
+    Raises UnlearningError as `require_level`.
+    """
+    require_level(method, task)
+    began = perf_counter()
+    meter = Meter()
+    weights = {}
+    for name in task.affected():
+        with meter.job(name) as work:
+            weights[name] = change(task, name, work)
+    return outcome_of(task, weights, meter.cost(), {method.name: perf_counter() - began})
 
 
 def outcome_of(

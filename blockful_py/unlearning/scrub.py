@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from time import perf_counter
 from typing import ClassVar
 
 import torch
@@ -18,11 +17,11 @@ from blockful_py.learning.data import Samples
 from blockful_py.learning.streams import generator
 from blockful_py.learning.weights import Weights
 from blockful_py.types import Paradigm
-from blockful_py.unlearning.cost import Meter, Work
+from blockful_py.unlearning.cost import Work
 from blockful_py.unlearning.descent import Descent, epochs_of, weights_of
 from blockful_py.unlearning.forget import Level
 from blockful_py.unlearning.lending import lent
-from blockful_py.unlearning.method import Need, Outcome, Review, Step, outcome_of, require_level, steps_of
+from blockful_py.unlearning.method import Need, Outcome, Review, Step, steps_of, unlearn_apart
 from blockful_py.unlearning.task import UnlearningTask
 
 
@@ -69,14 +68,7 @@ class Scrub:
         self._descent()
 
     def unlearn(self, task: UnlearningTask) -> Outcome:
-        require_level(self, task)
-        began = perf_counter()
-        meter = Meter()
-        weights = {}
-        for name in task.affected():
-            with meter.job(name) as work:
-                weights[name] = self._scrubbed(task, name, work)
-        return outcome_of(task, weights, meter.cost(), {"scrub": perf_counter() - began})
+        return unlearn_apart(self, task, self._scrubbed)
 
     def steps(self, task: UnlearningTask) -> Iterator[Step]:
         return steps_of(self.unlearn(task))
