@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from blockful_py.errors import SettingsError
 from blockful_py.learning.data import Samples
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.weights import Weights
@@ -31,6 +32,15 @@ def fisher(architecture: Architecture, weights: Weights, samples: Samples, batch
         for name, gradient in zip(total, torch.autograd.grad(loss, list(parameters.values())), strict=True):
             total[name] += gradient.square()
     return {name: (squares / len(parts)).cpu() for name, squares in total.items()}
+
+
+def require_dampening(selection: float, dampening: float, batch: int) -> None:
+    """Raises SettingsError for settings that nothing can be dampened with; see `dampened` and `fisher`."""
+    if not (selection > 0 and dampening > 0 and batch >= 1):
+        raise SettingsError(
+            "selection and dampening must be positive and batch at least 1, "
+            f"not {selection}, {dampening}, {batch}."
+        )
 
 
 def merged(matrices: Collection[Fisher]) -> Fisher:

@@ -15,7 +15,7 @@ from blockful_py.errors import SettingsError
 from blockful_py.learning.weights import Weights
 from blockful_py.types import Paradigm
 from blockful_py.unlearning.cost import Meter
-from blockful_py.unlearning.fisher import Fisher, dampened, fisher, merged
+from blockful_py.unlearning.fisher import Fisher, dampened, fisher, merged, require_dampening
 from blockful_py.unlearning.forget import Level
 from blockful_py.unlearning.head import output_layer
 from blockful_py.unlearning.lending import lent
@@ -55,11 +55,7 @@ class Fiun:
     def __post_init__(self) -> None:
         if self.layers not in LAYERS:
             raise SettingsError(f"layers must be {' or '.join(LAYERS)}, not {self.layers!r}.")
-        if not (self.selection > 0 and self.dampening > 0 and self.batch >= 1):
-            raise SettingsError(
-                "selection and dampening must be positive and batch at least 1, "
-                f"not {self.selection}, {self.dampening}, {self.batch}."
-            )
+        require_dampening(self.selection, self.dampening, self.batch)
 
     def unlearn(self, task: UnlearningTask) -> Outcome:
         require_level(self, task)

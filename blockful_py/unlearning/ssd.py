@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import ClassVar
 
-from blockful_py.errors import SettingsError
 from blockful_py.learning.weights import Weights
 from blockful_py.types import Paradigm
 from blockful_py.unlearning.cost import Meter
-from blockful_py.unlearning.fisher import dampened, fisher
+from blockful_py.unlearning.fisher import dampened, fisher, require_dampening
 from blockful_py.unlearning.fiun import parameters
 from blockful_py.unlearning.forget import Level
 from blockful_py.unlearning.lending import lent
@@ -42,11 +41,7 @@ class Ssd:
     review: ClassVar[Review] = Review.REMEASURED
 
     def __post_init__(self) -> None:
-        if not (self.selection > 0 and self.dampening > 0 and self.batch >= 1):
-            raise SettingsError(
-                "selection and dampening must be positive and batch at least 1, "
-                f"not {self.selection}, {self.dampening}, {self.batch}."
-            )
+        require_dampening(self.selection, self.dampening, self.batch)
 
     def unlearn(self, task: UnlearningTask) -> Outcome:
         require_level(self, task)
