@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from blockful_py.report.pages import page_templates
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +75,4 @@ class CertificatePage:
 
 def render_certificate(page: CertificatePage) -> str:
     """The page, with nothing to load."""
-    environment = Environment(
-        loader=PackageLoader("blockful_py.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template("certificate.html.j2").render(page=page)
+    return page_templates().get_template("certificate.html.j2").render(page=page)

@@ -7,10 +7,10 @@ import base64
 import struct
 from collections.abc import Mapping
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from pydantic import JsonValue
 
 from blockful_py.report import summary
+from blockful_py.report.pages import page_templates
 from blockful_py.report.plots.canvas import DOTS_PER_INCH
 from blockful_py.report.plots.stages import stage_names
 from blockful_py.report.roles import Role, role_of
@@ -22,13 +22,7 @@ CSS_DOTS_PER_INCH = 96
 
 def render_html(report: Report, light: Mapping[str, bytes], dark: Mapping[str, bytes]) -> str:
     """The page; `light` and `dark` are PNG bytes by plot name as `draw_all` gives them."""
-    environment = Environment(
-        loader=PackageLoader("blockful_py.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = page_templates()
     environment.filters.update(percent=_percent, count=_count, seconds=_seconds)
     return environment.get_template("report.html.j2").render(
         report=report,

@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The templates of all pages: everything is escaped, and nothing may be missing."""
+
+from __future__ import annotations
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+
+def page_templates() -> Environment:
+    """An environment of its own, so that a page may add filters."""
+    return Environment(
+        loader=PackageLoader("blockful_py.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
