@@ -101,3 +101,11 @@ def clear_frame(axes: Axes, keep: tuple[str, ...] = ()) -> None:
     for side, spine in axes.spines.items():
         spine.set_visible(side in keep)
     axes.tick_params(length=0)
+
+
+def heading(drawn: Figure, text: str, left: float, theme: Theme) -> None:
+    """Writes `text` over the whole figure, `left` inches from its left edge."""
+    width, height = drawn.get_size_inches()
+    drawn.suptitle(
+        text, x=left / width, y=1 - 0.12 / height, ha="left", va="top", fontsize=10, color=theme.ink
+    )

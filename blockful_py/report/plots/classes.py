@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 
 from blockful_py.report import summary
-from blockful_py.report.plots.canvas import LIGHT, Theme, clear_frame, figure, png
+from blockful_py.report.plots.canvas import LIGHT, Theme, clear_frame, figure, heading, png
 from blockful_py.report.schema import Report
 from blockful_py.report.sections import Accuracies
 
@@ -71,15 +71,7 @@ def draw_classes(
             shown = range(0, len(names), every)
             axes.set_yticks(shown, [names[i] for i in shown] if number == 0 else [""] * len(shown))
             axes.tick_params(axis="y", labelsize=9 if len(names) <= MANY_MODELS else 6)
-        drawn.suptitle(
-            "Accuracy on held-out data by class, % (right: calibration error, %)",
-            x=left / width,
-            y=1 - 0.12 / height,
-            ha="left",
-            va="top",
-            fontsize=10,
-            color=theme.ink,
-        )
+        heading(drawn, "Accuracy on held-out data by class, % (right: calibration error, %)", left, theme)
         return png(drawn)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 
-from blockful_py.report.plots.canvas import LIGHT, Theme, clear_frame, figure, png
+from blockful_py.report.plots.canvas import LIGHT, Theme, clear_frame, figure, heading, png
 from blockful_py.report.plots.classes import NUMBERED, frame_width, name_classes
 from blockful_py.report.schema import Report
 
@@ -54,15 +54,7 @@ def draw_confusions(
             axes.set_ylabel("true class" if number == 0 else "", fontsize=8)
         if reliability is not None:
             _diagram(drawn.add_axes(spots[-1]), reliability, theme)
-        drawn.suptitle(
-            "What each class is taken for, % of its held-out samples",
-            x=0.62 / width,
-            y=1 - 0.12 / height,
-            ha="left",
-            va="top",
-            fontsize=10,
-            color=theme.ink,
-        )
+        heading(drawn, "What each class is taken for, % of its held-out samples", 0.62, theme)
         return png(drawn)
 
 

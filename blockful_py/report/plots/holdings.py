@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 
-from blockful_py.report.plots.canvas import LIGHT, Theme, clear_frame, figure, png
+from blockful_py.report.plots.canvas import LIGHT, Theme, clear_frame, figure, heading, png
 
 CELL = 0.42  # inches, where counts are written in the cells
 WIDEST, TALLEST = 13.0, 16.0  # inches
@@ -64,15 +64,7 @@ def draw_holdings(holdings: Holdings, theme: Theme = LIGHT) -> bytes:
         totals.set_title("all", loc="left", fontsize=9, color=theme.ink)
         totals.tick_params(labelleft=False)
         clear_frame(totals, keep=("left",))
-        drawn.suptitle(
-            holdings.title,
-            x=0.62 / width,
-            y=1 - 0.12 / height,
-            ha="left",
-            va="top",
-            fontsize=10,
-            color=theme.ink,
-        )
+        heading(drawn, holdings.title, 0.62, theme)
         drawn.subplots_adjust(
             left=0.62 / width, right=1 - 0.1 / width, top=1 - 0.68 / height, bottom=0.55 / height, wspace=0.03
         )
