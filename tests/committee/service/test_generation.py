@@ -4,149 +4,32 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from blockful_py.committee import codec, wire
-from blockful_py.committee.notebook import Notebook
-from blockful_py.committee.service.clerk import Clerk
-from blockful_py.committee.service.desk import Desk, Seat
-from blockful_py.committee.service.generation import Charter, Generation, Origin
+from blockful_py.committee.service.generation import Charter, Generation
 from blockful_py.committee.service.key_leader import Generated, generate_among, settle
-from blockful_py.committee.service.keysmith import Keysmith
-from blockful_py.committee.service.line import Deadlines, Line, identify
+from blockful_py.committee.service.line import Line, identify
 from blockful_py.committee.service.questions import (
-    Answers,
     Ask,
     Complaints,
-    Dealt,
     Holding,
     Identity,
     Nothing,
-    Opened,
     Relayed,
 )
-from blockful_py.committee.service.server import Server
-from blockful_py.committee.succession import Outgoing
-from blockful_py.crypto import chameleon, curve, eip712
+from blockful_py.crypto import chameleon, curve
 from blockful_py.crypto.randomness import SeededRng
 from blockful_py.crypto.threshold.keys import CommitteeKey, KeyShare
 from blockful_py.crypto.threshold.local import collide_together
-from blockful_py.crypto.threshold.messages import Complaint, Confirmation, Reveal, Task
+from blockful_py.crypto.threshold.messages import Complaint, Confirmation, Task
 from blockful_py.crypto.threshold.signing import Signer
 from blockful_py.errors import CheaterError, MessageError, QuorumError, RefusedError
-
-CHAIN, COMMITTEE = 1337, bytes([9]) * 20
-DOMAIN = wire.domain(CHAIN, COMMITTEE)
-LEADER = wire.Pen(curve.random_scalar(SeededRng(b"leader")), DOMAIN)
-
-
-class Hall:
-    """A world in which epoch 1 is current and any charter of epoch 2 is welcome."""
-
-    def domain(self) -> eip712.Domain:
-        return DOMAIN
-
-    def leaders(self) -> frozenset[bytes]:
-        return frozenset({LEADER.address})
-
-    def identity(self) -> Identity:
-        return Identity(())
-
-    def seat(self, epoch: int) -> Seat:
-        raise RefusedError("nobody sits here")
-
-    def outgoing(self, epoch: int) -> Outgoing:
-        raise RefusedError("nobody sits here")
-
-    def roster(self, epoch: int) -> tuple[bytes, ...]:
-        return ()
-
-    def admit(self, charter: Charter) -> None:
-        if charter.epoch != 2:
-            raise RefusedError("another epoch")
-
-
-@dataclass
-class Shelf:
-    """Keeps shares."""
-
-    kept: list[KeyShare] = field(default_factory=list)
-    origins: dict[bytes, Origin] = field(default_factory=dict)
-    settled: list[bytes] = field(default_factory=list)
-
-    def keep(self, share: KeyShare, origin: Origin) -> None:
-        self.kept.append(share)
-        self.origins[origin.key.key_id] = origin
-
-    def origin(self, key_id: bytes) -> Origin | None:
-        return self.origins.get(key_id)
-
-    def settle(self, key_id: bytes) -> None:
-        self.settled.append(key_id)
-
-
-@dataclass
-class Party:
-    """Members behind their URLs; `lines` lead to them."""
-
-    lines: list[Line]
-    shelves: list[Shelf]
-    servers: list[Server]
-
-    def charter(self, members: tuple[bytes, ...], epoch: int = 2) -> Charter:
-        threshold = -(-2 * len(members) // 3)
-        dealers, salt = tuple(range(1, len(members) + 1)), SeededRng(b"salt", len(members))(32)
-        return Charter(CHAIN, COMMITTEE, epoch, 0, 0, members, dealers, threshold, salt)
-
-    def elected_charter(self, dealers: tuple[bytes, ...]) -> Charter:
-        """Of all members, whoever deals."""
-        whole = self.charter(tuple(line.address for line in self.lines))
-        indices = tuple(i for i, line in enumerate(self.lines, start=1) if line.address in dealers)
-        return replace(whole, dealers=indices, salt=SeededRng(b"salt", len(dealers))(32))
-
-    def generate(self, minimum: int = 3) -> Generated:
-        return generate_among(self.lines, self.charter, minimum)
-
-
-Hand = Callable[[Ask, wire.Message, Any], Any]
-
-
-class CrookedSmith(Keysmith):
-    """Answers what `hand` makes of the honest answer."""
-
-    def __init__(self, secret: int, shelf: Shelf, hand: Hand) -> None:
-        super().__init__(secret, shelf)
-        self._hand = hand
-
-    def answer(self, ask: Ask, message: wire.Message, admission: Any) -> Any:
-        return self._hand(ask, message, super().answer(ask, message, admission))
-
-
-@contextmanager
-def party(size: int, hands: dict[int, Hand] | None = None) -> Iterator[Party]:
-    """`size` members; those in `hands`, by index, are crooked."""
-    with ExitStack() as stack:
-        found = Party([], [], [])
-        folder = Path(stack.enter_context(TemporaryDirectory()))
-        for index in range(1, size + 1):
-            secret = curve.random_scalar(SeededRng(b"member", index))
-            shelf = Shelf()
-            hand = (hands or {}).get(index)
-            smith = CrookedSmith(secret, shelf, hand) if hand else Keysmith(secret, shelf)
-            clerk = stack.enter_context(Clerk(Notebook(folder / str(index))))
-            server = stack.enter_context(Server(Desk(secret, Hall(), smith, clerk).handle))
-            address = curve.address(curve.multiply_base(secret))
-            found.lines.append(Line(server.url, address, LEADER, Deadlines(20, 20)))
-            found.shelves.append(shelf)
-            found.servers.append(server)
-        yield found
+from tests.committee.service.dealers import CROOKED, DOMAIN, LEADER, Hand, Party, party
 
 
 def opens(generated: Generated, shares: Sequence[KeyShare]) -> bool:
@@ -193,7 +76,7 @@ def test_an_elected_member_that_is_dead_keeps_its_seat_and_the_others_their_indi
 
 
 def test_an_elected_member_that_cheats_has_no_share_of_the_key() -> None:
-    with party(4, {2: _no_proof}) as gathered:
+    with party(4, {2: CROOKED["proves no possession"]}) as gathered:
         generated = generate_among(gathered.lines, gathered.elected_charter, 3)
         assert generated.charter.dealers == (1, 3, 4)
         assert not gathered.shelves[1].kept
@@ -252,46 +135,6 @@ def test_too_few_are_left_and_nothing_is_made() -> None:
         with pytest.raises(QuorumError, match=r"2 members are left .* 3 are needed; no key was made"):
             gathered.generate()
         assert all(not shelf.kept for shelf in gathered.shelves)
-
-
-def _unreadable(ask: Ask, message: wire.Message, honest: Any) -> Any:
-    if isinstance(honest, Dealt):
-        return Dealt(tuple(replace(box, sealed=bytes(81)) for box in honest.boxes))
-    return replace(honest, answers=()) if isinstance(honest, Answers) else honest
-
-
-def _no_proof(ask: Ask, message: wire.Message, honest: Any) -> Any:
-    return replace(honest, proof_scalar=honest.proof_scalar ^ 1) if isinstance(honest, Reveal) else honest
-
-
-def _other_name(ask: Ask, message: wire.Message, honest: Any) -> Any:
-    if not isinstance(honest, Opened):
-        return honest
-    return replace(honest, commitment=replace(honest.commitment, dealer=honest.commitment.dealer % 4 + 1))
-
-
-def _no_sealing_key(ask: Ask, message: wire.Message, honest: Any) -> Any:
-    if not isinstance(honest, Opened):
-        return honest
-    return replace(honest, sealing_key=replace(honest.sealing_key, x=5))
-
-
-def _malformed(ask: Ask, message: wire.Message, honest: Any) -> Any:
-    return Complaints(()) if isinstance(honest, Reveal) else honest
-
-
-def _other_key(ask: Ask, message: wire.Message, honest: Any) -> Any:
-    return replace(honest, threshold=honest.threshold - 1) if ask is Ask.KEY_FINISH else honest
-
-
-CROOKED = {
-    "deals boxes that do not open and does not answer complaints": _unreadable,
-    "proves no possession": _no_proof,
-    "speaks in the name of another": _other_name,
-    "gives a sealing key that is none": _no_sealing_key,
-    "sends something else": _malformed,
-    "confirms another key": _other_key,
-}
 
 
 @pytest.mark.parametrize("hand", CROOKED.values(), ids=CROOKED.keys())
