@@ -121,3 +121,15 @@ def put_back(*nodes: Node) -> Iterator[None]:
     finally:
         for node, mark in marks:
             assert node.rpc.call("evm_revert", mark)
+
+
+def forgets(federation: Federation, number: int) -> None:
+    """A request goes through, exactly once, and everything verifies."""
+    before, archived = versions(federation), federation.contracts.archive.length()
+    unlearned = federation.unlearn(classes=[number])
+    assert unlearned.nodes.keys() == set(AFFECTED)
+    assert unlearned.counted == unlearned.formula
+    assert versions(federation) == {name: before[name] + (name in AFFECTED) for name in GRAPH}
+    assert federation.contracts.archive.length() == archived + len(AFFECTED)
+    assert federation.verify().passed
+    assert federation.audit().passed

@@ -20,7 +20,7 @@ from blockful_py.pipeline.membership import signer_of
 from blockful_py.pipeline.nodes import Nodes, Place
 from blockful_py.pipeline.rotation import Rotated
 from tests.committee.service.processes import WORDS, MemberProcess, members
-from tests.federations import AFFECTED, GRAPH, small, versions
+from tests.federations import small
 
 ETHER = 10**18
 EPOCH_SECONDS, PERIOD_SECONDS = 1_000, 600
@@ -83,19 +83,6 @@ class Electorate:
         """A new epoch, after the present one's least length."""
         self.pass_time(EPOCH_SECONDS)
         return self.federation.rotate(self.pause)
-
-
-def forgets(town: Electorate, number: int) -> None:
-    """A request goes through, exactly once, and everything verifies."""
-    federation = town.federation
-    before, archived = versions(federation), federation.contracts.archive.length()
-    unlearned = federation.unlearn(classes=[number])
-    assert unlearned.nodes.keys() == set(AFFECTED)
-    assert unlearned.counted == unlearned.formula
-    assert versions(federation) == {name: before[name] + (name in AFFECTED) for name in GRAPH}
-    assert federation.contracts.archive.length() == archived + len(AFFECTED)
-    assert federation.verify().passed
-    assert federation.audit().passed
 
 
 @contextlib.contextmanager

@@ -17,11 +17,11 @@ from blockful_py.errors import ContractError, DeploymentError, QuorumError, RunE
 from blockful_py.pipeline import rotation
 from blockful_py.pipeline.context import open_contracts
 from blockful_py.pipeline.nodes import Nodes
-from tests.committee.service.electorate import Electorate, electorate, forgets
+from tests.committee.service.electorate import Electorate, electorate
 from tests.committee.service.leaders import until
 from tests.committee.service.outgoing import Bench
 from tests.committee.service.processes import MemberProcess
-from tests.federations import AFFECTED, put_back, transactions
+from tests.federations import AFFECTED, forgets, put_back, transactions
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,7 @@ def test_a_committee_is_elected_publishes_and_redacts(town: Electorate) -> None:
     assert mirror.roster(1) == committee.roster(1)
     federation.train()
     assert {each.epoch for each in transactions(federation).values()} == {1}
-    forgets(town, 3)
+    forgets(town.federation, 3)
 
 
 def test_the_next_election_waits_for_the_least_length_of_the_epoch(town: Electorate) -> None:
@@ -81,7 +81,7 @@ def test_another_committee_takes_over(town: Electorate) -> None:
     assert rotated.epoch == 2
     assert rotated.key_id != before
     assert town.federation.contracts.mirror.current_epoch() == 2
-    forgets(town, 4)
+    forgets(town.federation, 4)
     assert {transactions(town.federation)[name].epoch for name in AFFECTED} == {2}
 
 

@@ -24,9 +24,10 @@ from blockful_py.pipeline.nodes import Nodes
 from blockful_py.pipeline.rotation import Rotated
 from blockful_py.pipeline.services import Found, Services
 from blockful_py.pipeline.standing import standing_of
-from tests.committee.service.electorate import ETHER, Electorate, electorate, forgets
+from tests.committee.service.electorate import ETHER, Electorate, electorate
 from tests.committee.service.leaders import until
 from tests.committee.service.processes import MemberProcess
+from tests.federations import forgets
 
 
 class BrokenOffError(Exception):
@@ -94,13 +95,13 @@ def test_a_member_dead_at_key_generation_keeps_its_seat_and_has_no_share(town: E
     victim = dead[0]
     assert (rotated.epoch, len(rotated.members), rotated.members[1]) == (3, 4, victim.address)
     assert rotated.excluded == (f"0x{victim.address.hex()}: answers at none of the URLs",)
-    forgets(town, 5)
+    forgets(town.federation, 5)
     victim.start()
     standing = standing_of(town.federation.contracts, town.federation.committee())
     (url,) = (member.url for member in town.members if member is victim)
     assert {member.url: member.ready for member in standing.members}[url] is False
     assert (standing.ready, standing.quorum, standing.archive_epoch) == (3, 3, 3)
-    forgets(town, 6)
+    forgets(town.federation, 6)
 
 
 @pytest.mark.parametrize("where", ["reveal", "prove", "settle", "follow"])
@@ -172,7 +173,7 @@ def test_two_rotations_from_two_copies_of_a_run_bring_one_epoch(
     assert first.epoch == found.epoch == before + 1
     assert first.key_id == found.key_id == town.committee.key_id(before + 1)
     assert town.federation.contracts.mirror.current_epoch() == before + 1
-    forgets(town, 8)
+    forgets(town.federation, 8)
 
 
 def _settle_breaks_after_generation(patch: pytest.MonkeyPatch) -> None:
@@ -193,7 +194,7 @@ def _broken(*arguments: Any) -> bool:
 def test_after_all_that_the_committee_redacts(town: Electorate) -> None:
     """Under a key that this run did not see generated: the members say what it is."""
     shutil.rmtree(town.federation.run.group_keys, ignore_errors=True)
-    forgets(town, 7)
+    forgets(town.federation, 7)
 
 
 def test_a_key_that_was_generated_and_not_settled_on_is_used(town: Electorate) -> None:

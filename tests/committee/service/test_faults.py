@@ -12,10 +12,9 @@ import pytest
 
 from blockful_py.committee.service.remote import RemoteMember
 from blockful_py.errors import QuorumError
-from blockful_py.pipeline.federation import Federation
 from tests.committee.service.conftest import Crew
 from tests.committee.service.processes import MemberProcess
-from tests.federations import AFFECTED, BLOCKS, GRAPH, UNTOUCHED, transactions, versions
+from tests.federations import BLOCKS, UNTOUCHED, forgets, transactions
 
 
 def once(monkeypatch: pytest.MonkeyPatch, step: str, act: Callable[[], None]) -> None:
@@ -38,18 +37,6 @@ def seat(crew: Crew, index: int) -> MemberProcess:
     address = committee.roster(committee.current_epoch())[0].members[index - 1]
     (found,) = (member for member in crew.members if member.address == address)
     return found
-
-
-def forgets(federation: Federation, number: int) -> None:
-    """A request goes through, exactly once, and everything verifies."""
-    before, archived = versions(federation), federation.contracts.archive.length()
-    unlearned = federation.unlearn(classes=[number])
-    assert unlearned.nodes.keys() == set(AFFECTED)
-    assert unlearned.counted == unlearned.formula
-    assert versions(federation) == {name: before[name] + (name in AFFECTED) for name in GRAPH}
-    assert federation.contracts.archive.length() == archived + len(AFFECTED)
-    assert federation.verify().passed
-    assert federation.audit().passed
 
 
 def test_key_generation_publication_redaction_and_verification(crew: Crew) -> None:
