@@ -6,6 +6,7 @@ Candidates are numbers; times are seconds, amounts wei.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 
 NONE = 0
@@ -48,7 +49,7 @@ class Entry:
 
 
 @dataclass
-class StakeBook:
+class StakeBook(ABC):
     """Stakes of the contract; `rules` are those it was deployed with, `now` the time of the call."""
 
     rules: dict[str, int]
@@ -125,8 +126,9 @@ class StakeBook:
     def weight(self, who: int) -> int:
         return self.entries[who].stake * self.entries[who].trust
 
+    @abstractmethod
     def _drawing(self, who: int) -> bool:
-        raise NotImplementedError
+        """Whether the election that runs counts on this candidate."""
 
     def _known(self, who: int) -> Entry:
         require(who in self.entries, "UnknownCandidate")
