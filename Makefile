@@ -77,14 +77,14 @@ test-web3-7: setup
 test-contracts: setup
 	@$(BROWNIE_ENV) $(BROWNIE_VENV)/bin/brownie test tests/contracts
 
-test-ipfs: setup $(STAMPS)/ipfs ## Run the tests that need an IPFS node; installs one unless `ipfs` is on PATH
+test-ipfs: setup $(STAMPS)/ipfs ## Run the tests that need an IPFS node, a Kubo (`ipfs`) where one is on PATH
 	@$(PY) -m pytest tests/ipfs
 
 # ESM finds packages beside the script, so what runs is copied to where they are installed.
 $(STAMPS)/ipfs: $(wildcard tests/ipfs/node/*) | $(STAMPS)/npm
 	@mkdir -p build/ipfs && cp tests/ipfs/node/* build/ipfs/
-	@command -v ipfs >/dev/null || { echo "setup: an IPFS node for the tests (build/ipfs)"; \
-	 npm ci --prefix build/ipfs --omit=optional --ignore-scripts --silent --no-audit --no-fund; }
+	@echo "setup: an IPFS node and importer for the tests (build/ipfs)"
+	@npm ci --prefix build/ipfs --omit=optional --ignore-scripts --silent --no-audit --no-fund
 	@touch $@
 
 check: setup ## Run the linters: ruff, mypy, solhint, forge fmt, slither

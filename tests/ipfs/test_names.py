@@ -12,7 +12,7 @@ import pytest
 
 from blockful_py.storage import cid_string, file_uri, parse_cid
 from blockful_py.storage.interface import FileStore
-from tests.ipfs.nodes import INSTALLED, KUBO, NODE_ENVIRONMENT, IpfsNode
+from tests.ipfs.nodes import INSTALLED, NODE_ENVIRONMENT, IpfsNode
 from tests.storage.conftest import PATTERN, Pattern
 
 MIB = 2**20
@@ -20,7 +20,6 @@ SIZES = (0, 1, MIB, MIB + 1, 5 * MIB, 1100 * MIB)
 BOUNDARY = "boundary-of-a-test"
 
 
-@pytest.mark.skipif(KUBO is not None, reason="the importer is installed where there is no Kubo")
 def test_cids_equal_those_of_the_importer_of_ipfs() -> None:
     theirs = subprocess.run(
         ["node", str(INSTALLED / "cids.mjs"), *map(str, SIZES)],
