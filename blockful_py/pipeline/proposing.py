@@ -72,9 +72,14 @@ class Proposer:
         self._rng = rng
 
     def publication(self, models: Sequence[NewModel], timestamp: int) -> PublicationProposal:
-        """The next block, with a fresh chameleon hash for each model and for the header."""
+        """The next block, with a fresh chameleon hash for each model and for the header.
+
+        Its time is `timestamp` (seconds), or that of the latest archive record where that is later: the
+        clocks of two leaders differ, and neither chain takes what is older than what it holds.
+        """
         height = self._live.height() + 1
         parent = self._live.block_hash(height - 1)
+        timestamp = max(timestamp, self._archived_until())
         publications = []
         for index, model in enumerate(models):
             references = tuple(sorted(model.references))
@@ -100,7 +105,10 @@ class Proposer:
         )
 
     def redaction(self, replacements: Sequence[Replacement], timestamp: int) -> RedactionDraft:
-        """A draft that replaces every model given and re-opens the header of each of their blocks once."""
+        """A draft that replaces every model given and re-opens the header of each of their blocks once.
+
+        Its time is `timestamp` (seconds), or that of the latest archive record where that is later.
+        """
         ordered = sorted(replacements, key=lambda replacement: replacement.position)
         targets = []
         found = self._live.transactions([replacement.position for replacement in ordered])
@@ -124,8 +132,16 @@ class Proposer:
             self._identity("redact", identity),
             self._epoch,
             tuple(self._draft_chunks(targets)),
-            self._archive_chunks(records, timestamp),
+            self._archive_chunks(records, max(timestamp, self._archived_until())),
         )
+
+    def _archived_until(self) -> int:
+        """Time of the latest archive record, in seconds; 0 while there is none.
+
+        The live chain holds nothing later: whatever it gets, the archive got first.
+        """
+        length = self._archive.length()
+        return self._archive.records(length - 1, 1)[0].timestamp if length else 0
 
     def _draft_chunks(self, targets: Sequence[Target]) -> Iterator[DraftChunk]:
         chunk: list[Target] = []

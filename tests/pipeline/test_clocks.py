@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The record's times never go back, whatever the leaders' clocks do."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from blockful_py.pipeline.federation import Federation
+from blockful_py.pipeline.nodes import Nodes
+from tests.federations import small
+
+
+class Backwards:
+    """A minute earlier at each reading, as if every leader's clock were behind that of the one before."""
+
+    def __init__(self) -> None:
+        self._now = int(time.time())
+
+    def now(self) -> int:
+        self._now -= 60
+        return self._now
+
+    def wait_until(self, moment: float) -> None:
+        pass
+
+
+def test_leaders_whose_clocks_are_behind_publish_and_redact(chains: Nodes, tmp_path: Path) -> None:
+    with Federation.create(small(), tmp_path / "run", nodes=chains) as federation:
+        federation._made = replace(federation._bench, clock=Backwards())
+        federation.train()
+        federation.unlearn()
+        assert federation.verify().passed
+        assert federation.audit().passed
+        assert federation.contracts.live.height() > 1
+        archive = federation.contracts.archive
+        times = [stored.timestamp for stored in archive.records(0, archive.length())]
+        assert times == sorted(times)
