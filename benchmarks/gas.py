@@ -33,6 +33,7 @@ from tests.contracts.scene import (
     HEADER_UPDATE,
     OPENING,
     REDACT,
+    SET_BARRED,
     UPDATE,
     Decider,
     LiveScene,
@@ -205,6 +206,22 @@ def archive(bench: Bench) -> dict[str, float]:
     return found
 
 
+def readers(bench: Bench) -> dict[str, int]:
+    """Gas of a reader's registration, of another key, of leaving, and of being barred by 3 votes."""
+    live = bench.deploy(load("LiveChain"), bench.committee.address)
+    registry = bench.deploy(load("ReaderRegistry"), bench.committee.address, live.address)
+    first, second = (curve.multiply_base(secret) for secret in (77, 78))
+    content = digest(["address", "bool"], [bench.account, True])
+    action = bench.decider.action(registry.address, SET_BARRED, content)
+    calls = {
+        "register": registry.functions.register(first.x, first.y),
+        "another key": registry.functions.register(second.x, second.y),
+        "leave": registry.functions.leave(),
+        "bar": registry.functions.setBarred(bench.account, True, action),
+    }
+    return {name: bench.send(call) for name, call in calls.items()}
+
+
 def floors() -> dict[str, int]:
     """Least gas a model for what is stored: reads, writes, one ecrecover, and the words that change.
 
@@ -233,6 +250,7 @@ def measure(samples: int) -> dict[str, Any]:
                 "15 of 21": certificate(bench, 21, 15),
             },
             "archive_by_records": archive(bench),
+            "readers": readers(bench),
             "floors": floors(),
         }
 
@@ -258,6 +276,7 @@ def show(result: dict[str, Any]) -> None:
             for votes, gas in result["certificate_by_votes"].items()
         ),
         *((f"archive a record, batch of {n}", gas, None) for n, gas in result["archive_by_records"].items()),
+        *((f"reader: {name}", gas, None) for name, gas in result["readers"].items()),
         *((f"floor: {name.replace('_', ', ')}", gas, None) for name, gas in result["floors"].items()),
     ]
     print(f"{'gas':42} {'measured':>10} {'goal':>10}")

@@ -19,6 +19,7 @@
     |   |-- NonceReuseError
     |   |-- EnvelopeError        a sealed file or a wrapped key does not open
     |   |-- KeystoreError        a member's secrets cannot be read or written
+    |   |-- KeyDestroyedError    nobody who was asked has the data key of a version
     |   `-- CheaterError         names the members whose messages are wrong
     |-- CommitteeError           a proposal was not certified
     |   |-- QuorumError
@@ -133,6 +134,10 @@ class EnvelopeError(CryptoError):
 
 class KeystoreError(CryptoError):
     """A file of secrets is damaged, of another format, or the passphrase is wrong."""
+
+
+class KeyDestroyedError(CryptoError):
+    """The data key of a version is not where it was looked for: erased, or never delivered."""
 
 
 class CheaterError(CryptoError):

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Deploys the contracts and writes where they stand: one `<chain id>.json` for each chain.
 
-    brownie run deploy main --network live-chain       AppointedCommittee with its first roster, and LiveChain
+    brownie run deploy main --network live-chain       AppointedCommittee with its first roster,
+                                                       LiveChain and ReaderRegistry
     brownie run deploy archive --network archive-chain QuorumMirror and ArchiveRegistry
-    brownie run deploy everything                      all four on one chain
-    brownie run deploy elected --network live-chain    VrfVerifier, elected Committee, and LiveChain
+    brownie run deploy everything                      all five on one chain
+    brownie run deploy elected --network live-chain    VrfVerifier, elected Committee, LiveChain
+                                                       and ReaderRegistry
 
 Environment:
     BLOCKFUL_DEPLOYMENTS  folder of the deployments files (./deployments)
@@ -30,7 +32,7 @@ Roster = tuple[list[str], int, bool, int, int]
 
 
 def main() -> Path:
-    """AppointedCommittee and LiveChain."""
+    """AppointedCommittee, LiveChain and ReaderRegistry."""
     return write(deploy_live(roster()))
 
 
@@ -42,7 +44,7 @@ def archive() -> Path:
 
 
 def everything() -> Path:
-    """All four contracts on one chain."""
+    """All five contracts on one chain."""
     from brownie import chain
 
     first = roster()
@@ -51,18 +53,17 @@ def everything() -> Path:
 
 
 def elected() -> Path:
-    """VrfVerifier, the elected Committee with the parameters of BLOCKFUL_PARAMETERS, and LiveChain."""
+    """VrfVerifier, Committee with the parameters of BLOCKFUL_PARAMETERS, LiveChain and ReaderRegistry."""
     return write(deploy_elected(parameters(Path(os.environ["BLOCKFUL_PARAMETERS"]))))
 
 
 def deploy_elected(rules: tuple[int, ...]) -> dict[str, Any]:
-    from brownie import Committee, LiveChain, VrfVerifier
+    from brownie import Committee, VrfVerifier
 
     deployer = account()
     verifier = deployer.deploy(VrfVerifier)
     committee = deployer.deploy(Committee, verifier, rules)
-    live = deployer.deploy(LiveChain, committee)
-    return {"VrfVerifier": verifier, "Committee": committee, "LiveChain": live}
+    return {"VrfVerifier": verifier, "Committee": committee, **deploy_models(committee)}
 
 
 def parameters(path: Path) -> tuple[int, ...]:
@@ -78,12 +79,20 @@ def parameters(path: Path) -> tuple[int, ...]:
 
 
 def deploy_live(first: Roster) -> dict[str, Any]:
-    from brownie import AppointedCommittee, LiveChain
+    from brownie import AppointedCommittee
 
     deployer = account()
     committee = deployer.deploy(AppointedCommittee, deployer)
     committee.appoint(first, {"from": deployer})
-    return {"AppointedCommittee": committee, "LiveChain": deployer.deploy(LiveChain, committee)}
+    return {"AppointedCommittee": committee, **deploy_models(committee)}
+
+
+def deploy_models(committee: Any) -> dict[str, Any]:
+    """LiveChain and the registry of its readers."""
+    from brownie import LiveChain, ReaderRegistry
+
+    live = account().deploy(LiveChain, committee)
+    return {"LiveChain": live, "ReaderRegistry": account().deploy(ReaderRegistry, committee, live)}
 
 
 def deploy_archive(first: Roster, home_chain_id: int, home_committee: str) -> dict[str, Any]:

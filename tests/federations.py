@@ -21,10 +21,12 @@ from pathlib import Path
 from typing import Any
 
 from blockful_py.chain.node import Node
+from blockful_py.errors import KeyDestroyedError
+from blockful_py.learning.weights import Weights
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.nodes import Nodes
 from blockful_py.pipeline.settings import Settings
-from blockful_py.types import ModelTransaction
+from blockful_py.types import ModelTransaction, Uri
 
 GRAPH = {
     "a": (),
@@ -110,6 +112,33 @@ def weights(federation: Federation) -> dict[str, str]:
 
 def versions(federation: Federation) -> dict[str, int]:
     return {name: placed.version for name, placed in federation.catalogue().models.items()}
+
+
+def store_weights(federation: Federation, weights: Weights) -> Uri:
+    """Seals weights into the live store and gives the members their key."""
+    sealed = federation._bench.seal(weights)
+    federation._bench.keepers.deliver({sealed.uri: sealed.key})
+    return federation.live_store.add(sealed.data)
+
+
+@contextmanager
+def readable(federation: Federation) -> Iterator[None]:
+    """Files of the live store and data keys that are gone afterwards come back."""
+    kept = {uri: federation.live_store.read(uri) for uri in federation.live_store}
+    keys = {uri: key for uri in kept if (key := _key_of(federation, uri)) is not None}
+    try:
+        yield
+    finally:
+        for data in kept.values():
+            federation.live_store.add(data)
+        federation._bench.keepers.deliver(keys)
+
+
+def _key_of(federation: Federation, uri: Uri) -> bytes | None:
+    try:
+        return federation._bench.keepers.find(uri)
+    except KeyDestroyedError:
+        return None
 
 
 @contextmanager

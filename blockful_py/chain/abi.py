@@ -61,6 +61,11 @@ def archive_digest(expected_head: bytes, timestamp: int, records: Sequence[Archi
     return keccak(encode(["bytes32", "uint64", f"{RECORD}[]"], values))
 
 
+def barred_digest(account: bytes, barred: bool) -> bytes:
+    """Digest of `ReaderRegistry.setBarred`; `account` is a 20-byte address."""
+    return keccak(encode(["address", "bool"], [account, barred]))
+
+
 def auditor_digest(auditor: bytes, key_x: int, key_y: int) -> bytes:
     """Digest of `ArchiveRegistry.setAuditor`; `auditor` is a 20-byte address."""
     return keccak(encode(["address", "uint256", "uint256"], [auditor, key_x, key_y]))

@@ -12,7 +12,15 @@ from typing import Any
 
 from blockful_py.errors import ToolchainError
 
-NAMES = ("AppointedCommittee", "ArchiveRegistry", "Committee", "LiveChain", "QuorumMirror", "VrfVerifier")
+NAMES = (
+    "AppointedCommittee",
+    "ArchiveRegistry",
+    "Committee",
+    "LiveChain",
+    "QuorumMirror",
+    "ReaderRegistry",
+    "VrfVerifier",
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,34 +101,32 @@ def deployments_path(directory: Path, chain_id: int) -> Path:
 
 
 def deploy_live(sender: Sender, roster: Roster) -> Deployment:
-    """Deploys AppointedCommittee, appoints `roster` for epoch 1, and deploys LiveChain.
+    """Deploys AppointedCommittee, appoints `roster` for epoch 1, deploys LiveChain and ReaderRegistry.
 
     Raises: as `Sender.send`.
     """
     committee, committee_receipt = sender.deploy(interface_of("AppointedCommittee"), sender.address)
     AppointedCommitteeContract(sender.node, committee, sender).appoint(roster)
-    live, live_receipt = sender.deploy(interface_of("LiveChain"), committee)
-    return _deployment(
-        sender.node, {"AppointedCommittee": (committee, committee_receipt), "LiveChain": (live, live_receipt)}
-    )
+    made = {"AppointedCommittee": (committee, committee_receipt), **_models(sender, committee)}
+    return _deployment(sender.node, made)
 
 
 def deploy_elected(sender: Sender, parameters: Parameters) -> Deployment:
-    """Deploys VrfVerifier, the elected Committee, and LiveChain.
+    """Deploys VrfVerifier, the elected Committee, LiveChain and ReaderRegistry.
 
     Raises: as `Sender.send`; ContractError InvalidParameters names the rule that is broken.
     """
     verifier, verifier_receipt = sender.deploy(interface_of("VrfVerifier"))
     committee, committee_receipt = sender.deploy(interface_of("Committee"), verifier, parameters.values())
-    live, live_receipt = sender.deploy(interface_of("LiveChain"), committee)
-    return _deployment(
-        sender.node,
-        {
-            "VrfVerifier": (verifier, verifier_receipt),
-            "Committee": (committee, committee_receipt),
-            "LiveChain": (live, live_receipt),
-        },
-    )
+    made = {"VrfVerifier": (verifier, verifier_receipt), "Committee": (committee, committee_receipt)}
+    return _deployment(sender.node, {**made, **_models(sender, committee)})
+
+
+def _models(sender: Sender, committee: bytes) -> dict[str, tuple[bytes, Receipt]]:
+    """LiveChain and the registry of its readers."""
+    live = sender.deploy(interface_of("LiveChain"), committee)
+    readers = sender.deploy(interface_of("ReaderRegistry"), committee, live[0])
+    return {"LiveChain": live, "ReaderRegistry": readers}
 
 
 def deploy_archive(

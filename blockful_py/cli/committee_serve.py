@@ -12,9 +12,8 @@ from typing import Annotated
 import typer
 
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import ArchiveUrl, AsJson, LiveUrl, PassphraseFile, example, urls
+from blockful_py.cli.options import ArchiveUrl, AsJson, LiveUrl, PassphraseFile, address, example, urls
 from blockful_py.cli.passphrase import passphrase_from
-from blockful_py.errors import SettingsError
 
 
 def register(group: typer.Typer) -> None:
@@ -60,6 +59,7 @@ def register(group: typer.Typer) -> None:
         from blockful_py.committee.service.server import Server
         from blockful_py.pipeline.alarming import AlarmDuty
         from blockful_py.pipeline.candidacy import ElectionDuty
+        from blockful_py.pipeline.custody import CustodyDuty
         from blockful_py.pipeline.errand import Errands
         from blockful_py.pipeline.finishing import FinishingDuty
         from blockful_py.pipeline.leading import LeadingDuty
@@ -72,7 +72,7 @@ def register(group: typer.Typer) -> None:
         member = MemberFolder(folder, passphrase_from(passphrase_file))
         stopping = {signal.SIGTERM, signal.SIGINT}
         with _held_back(stopping):
-            office = MemberOffice(run, member, place, frozenset(map(_address, leaders or ())))
+            office = MemberOffice(run, member, place, frozenset(map(address, leaders or ())))
             clerk = Clerk(Notebook(member.path / NOTES))
             desk = Desk(member.voting_secret, office, Keysmith(member.voting_secret, member), clerk)
             try:
@@ -82,6 +82,7 @@ def register(group: typer.Typer) -> None:
                         ElectionDuty(office, member),
                         FinishingDuty(office, clerk),
                         LeadingDuty(office, member, errands),
+                        CustodyDuty(office, member),
                         AlarmDuty(office, member, clerk),
                         PunishingDuty(office, member, clerk),
                         NonceDuty(office, nonces),
@@ -107,13 +108,3 @@ def _held_back(signals: set[signal.Signals]) -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _address(text: str) -> bytes:
-    try:
-        address = bytes.fromhex(text.removeprefix("0x"))
-    except ValueError:
-        address = b""
-    if len(address) != 20:
-        raise SettingsError(f"{text!r} is not an address of 20 bytes such as 0x12...ef.")
-    return address

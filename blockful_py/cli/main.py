@@ -13,6 +13,7 @@ from rich.console import Console
 
 from blockful_py.cli import (
     audit,
+    auditor,
     certificate,
     cid,
     committee,
@@ -22,8 +23,11 @@ from blockful_py.cli import (
     devnet,
     evaluate,
     experiment,
+    expire,
     export_proof,
     graph,
+    read,
+    reader,
     report,
     train,
     unlearn,
@@ -78,9 +82,13 @@ verify.register(app)
 export_proof.register(app)
 verify_proof.register(app)
 audit.register(app)
+auditor.register(app)
 certificate.register(app)
 cid.register(app)
 evaluate.register(app)
+expire.register(app)
+read.register(app)
+reader.register(app)
 graph.register(app)
 report.register(app)
 committee.register(app)

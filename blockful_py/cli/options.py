@@ -44,6 +44,8 @@ PassphraseFile = Annotated[
     ),
 ]
 
+Account = Annotated[str, typer.Argument(metavar="ACCOUNT", help="Address of the account, 0x...")]
+
 LiveUrl = Annotated[str | None, typer.Option("--live-url", help="Node of the live chain, if not the run's.")]
 ArchiveUrl = Annotated[
     str | None, typer.Option("--archive-url", help="Node of the archive chain, if not the run's.")
@@ -71,6 +73,17 @@ def urls(live: str | None, archive: str | None) -> Urls | None:
     if (live is None) != (archive is None):
         raise SettingsError("give --live-url and --archive-url, or neither.")
     return Urls(live, archive) if live and archive else None
+
+
+def address(text: str) -> bytes:
+    """Raises SettingsError unless `text` is an address."""
+    try:
+        found = bytes.fromhex(text.removeprefix("0x"))
+    except ValueError:
+        found = b""
+    if len(found) != 20:
+        raise SettingsError(f"{text!r} is not an address of 20 bytes such as 0x12...ef.")
+    return found
 
 
 def example(command: str) -> str:

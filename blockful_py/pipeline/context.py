@@ -11,6 +11,7 @@ from blockful_py.chain.archive_registry import ArchiveRegistryContract
 from blockful_py.chain.committee import CommitteeContract
 from blockful_py.chain.live_chain import LiveChainContract
 from blockful_py.chain.quorum import AppointedCommitteeContract, QuorumMirrorContract
+from blockful_py.chain.reader_registry import ReaderRegistryContract
 from blockful_py.chain.sortition import Parameters
 from blockful_py.committee.coordinator import Coordinator
 from blockful_py.committee.member import Member
@@ -48,6 +49,7 @@ class Contracts:
 
     committee: AppointedCommitteeContract | CommitteeContract
     live: LiveChainContract
+    readers: ReaderRegistryContract
     followers: Followers | None
 
     @property
@@ -131,12 +133,13 @@ def open_contracts(nodes: Nodes, directory: Path) -> Contracts:
     """Contracts that stand on the chains. Raises DeploymentError when they do not, or do not fit together."""
     live = deployments.load(deployments.deployments_path(directory, nodes.live.chain_id), nodes.live)
     chain = LiveChainContract(nodes.live, live.address("LiveChain"), nodes.live_sender)
+    registry = ReaderRegistryContract(nodes.live, live.address("ReaderRegistry"), nodes.live_sender)
     if "Committee" not in live.contracts:
         address = live.address("AppointedCommittee")
         appointed = AppointedCommitteeContract(nodes.live, address, nodes.live_sender)
-        return Contracts(appointed, chain, _followers(nodes, directory))
+        return Contracts(appointed, chain, registry, _followers(nodes, directory))
     elected = CommitteeContract(nodes.live, live.address("Committee"), nodes.live_sender)
-    contracts = Contracts(elected, chain, None)
+    contracts = Contracts(elected, chain, registry, None)
     path = deployments.deployments_path(directory, nodes.archive.chain_id)
     if path.exists() and "QuorumMirror" in deployments.load(path, nodes.archive).contracts:
         contracts = replace(contracts, followers=_followers(nodes, directory))

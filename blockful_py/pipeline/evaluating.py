@@ -19,7 +19,7 @@ def evaluate(federation: Federation, names: Sequence[str] | None = None) -> dict
     wanted = tuple(names or catalogue.models)
     for name in wanted:
         catalogue[name]
-    models = load_models(catalogue, wanted, federation.live_store)
+    models = load_models(catalogue, wanted, federation.weights)
     return qualities(
         federation.laboratory.architecture,
         {name: model.weights for name, model in models.items()},

@@ -13,7 +13,7 @@ with Federation.create(settings, "runs/mine") as federation:
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -27,17 +27,20 @@ from blockful_py.errors import (
     GraphError,
     LearningError,
     RunError,
+    SettingsError,
     StorageError,
     UnlearningError,
 )
 from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.learning.federation import TrainedModel
+from blockful_py.pipeline.administration import Administration
 from blockful_py.pipeline.alarming import RaisedAlarm, raised_alarms
 from blockful_py.pipeline.auditing import Audit, audit_archive
 from blockful_py.pipeline.catalogue import Catalogue
 from blockful_py.pipeline.certificates.document import ErasureCertificate
 from blockful_py.pipeline.certificates.issuing import issue
 from blockful_py.pipeline.context import Contracts, clock_for, deploy, open_contracts
+from blockful_py.pipeline.erasure import Erasure, Replaced, ReplacedVersion, erase, expire
 from blockful_py.pipeline.execution import Executed
 from blockful_py.pipeline.identities import Identities
 from blockful_py.pipeline.laboratory import Laboratory
@@ -51,6 +54,7 @@ from blockful_py.pipeline.redaction import standing
 from blockful_py.pipeline.requesting import signed_request
 from blockful_py.pipeline.rotation import Pause, Rotated, Tell, a_second, rotate, unheard
 from blockful_py.pipeline.run import RunDirectory
+from blockful_py.pipeline.sealing import SealedWeights
 from blockful_py.pipeline.services import Found, Services
 from blockful_py.pipeline.settings import Settings
 from blockful_py.pipeline.training import load_models, train_and_publish
@@ -62,6 +66,8 @@ from blockful_py.storage.interface import FileStore
 from blockful_py.types import Paradigm, Position, StoredArchiveRecord
 from blockful_py.unlearning.audit.outcome import AuditOutcome
 from blockful_py.unlearning.forget import Forget
+
+SECONDS_A_DAY = 86_400
 
 
 class Federation(Closing):
@@ -103,6 +109,11 @@ class Federation(Closing):
     @property
     def live_store(self) -> FileStore:
         return self._bench.live_store
+
+    @property
+    def weights(self) -> SealedWeights:
+        """What stands in the live store, opened with the members' keys."""
+        return self._bench.weights
 
     @property
     def archive_store(self) -> FileStore:
@@ -223,7 +234,7 @@ class Federation(Closing):
     def models(self) -> dict[str, TrainedModel]:
         """Every model as it stands, its weights verified."""
         catalogue = self.catalogue()
-        return load_models(catalogue, catalogue.models, self.live_store)
+        return load_models(catalogue, catalogue.models, self.weights)
 
     def train(self, progress: Progress | None = None) -> tuple[Executed, ...]:
         """Trains and publishes what is not on the chain yet, wave by wave; returns the transactions."""
@@ -231,7 +242,7 @@ class Federation(Closing):
             self.laboratory,
             Publisher(self._bench, self._bench.panel(Counter())),
             self.catalogue(),
-            self.live_store,
+            self.weights,
             self.run.curves,
             self.stopwatch,
             progress or Silent(),
@@ -287,8 +298,9 @@ class Federation(Closing):
             except (UnlearningError, LearningError, GraphError, CommitteeError, StorageError, ContractError):
                 pending.drop_unless(self.run.journal.exists() or self._begun(request))
                 raise
+            erasure = self._erase(unlearned.nodes)
             pending.finish()
-            return unlearned
+            return replace(unlearned, erasure=erasure)
 
     def verify(self, names: Sequence[str] | None = None, progress: Progress | None = None) -> Verification:
         """Checks every model, or those named, against the chain and the store."""
@@ -316,6 +328,27 @@ class Federation(Closing):
         chain_ids = (self.nodes.live.chain_id, self.nodes.archive.chain_id)
         leader = self._leader or Identities(self.settings.seed, chain_ids).leader()
         return services_of(self.run, self.contracts, leader)
+
+    def administration(self) -> Administration:
+        """What the committee decides beside models.  Raises SettingsError unless it is appointed."""
+        return Administration(self._bench)
+
+    def expire(self) -> tuple[ReplacedVersion, ...]:
+        """Destroys the auditors' keys of versions replaced longer ago than `archive.retention_days`.
+
+        Raises SettingsError without that setting.
+        """
+        days = self.settings.archive.retention_days
+        if days is None:
+            raise SettingsError("archive.retention_days is not set: the archive's keys are kept for ever.")
+        before = self._bench.clock.now() - round(days * SECONDS_A_DAY)
+        return expire(self._replaced(), self._bench.auditors, before)
+
+    def _erase(self, names: Collection[str]) -> Erasure:
+        return erase(self._replaced(), names, self._bench.keepers, self._bench.auditors)
+
+    def _replaced(self) -> Replaced:
+        return Replaced(self._bench.catalogue, self._bench.archive, self.archive_store)
 
     def _begun(self, request: Request) -> bool:
         """Whether a model on the chain was already replaced for this request."""

@@ -4,38 +4,48 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from blockful_py.chain.committee import CommitteeContract
 from blockful_py.chain.signer import Signer
 from blockful_py.chain.sortition import Phase
 from blockful_py.closing import Closing
-from blockful_py.committee import wire
+from blockful_py.committee import codec, wire
 from blockful_py.committee.keystore import MemberKeys
 from blockful_py.committee.member import Member
 from blockful_py.committee.proposals import PublicationProposal, RedactionDraft
+from blockful_py.committee.service.custodian import Custodian, encryption_key, encryption_secret
 from blockful_py.committee.service.desk import Seat
 from blockful_py.committee.service.folder import MemberFolder
 from blockful_py.committee.service.generation import Charter
-from blockful_py.committee.service.questions import Identity
+from blockful_py.committee.service.questions import Ask, Identity, Lent, Wanted
 from blockful_py.committee.succession import Outgoing
 from blockful_py.crypto import curve, eip712
 from blockful_py.crypto.randomness import system_rng
-from blockful_py.errors import RefusedError, SettingsError
+from blockful_py.errors import BlockfulError, RefusedError, SettingsError
+from blockful_py.pipeline.access import Access
 from blockful_py.pipeline.catalogue import ArchiveReader, CatalogueReader
 from blockful_py.pipeline.context import Contracts, open_contracts
+from blockful_py.pipeline.erasure import Replaced
 from blockful_py.pipeline.identities import Identities, address_of
+from blockful_py.pipeline.keeping import NO_KEYS, VaultKeyring
 from blockful_py.pipeline.laboratory import Laboratory
 from blockful_py.pipeline.nodes import Nodes, Place
 from blockful_py.pipeline.operations import Counter
 from blockful_py.pipeline.reviewing import StoreReviewer
 from blockful_py.pipeline.run import RunDirectory
+from blockful_py.pipeline.sealing import Keyring, require_key
+from blockful_py.pipeline.service_keepers import PeerKeyring, ServiceKeepers
+from blockful_py.pipeline.services import Services
 from blockful_py.pipeline.settings import quorum_of
-from blockful_py.pipeline.stores import live_store
+from blockful_py.pipeline.stores import archive_store, live_store
 from blockful_py.storage.interface import FileStore
+from blockful_py.types import Uri
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +59,12 @@ class Urls:
 class FreshReviewer:
     """A reviewer that keeps nothing from one review to the next; `counter` goes on."""
 
-    def __init__(self, contracts: Contracts, store: FileStore, laboratory: Laboratory) -> None:
+    def __init__(
+        self, contracts: Contracts, store: FileStore, keyring: Keyring, laboratory: Laboratory
+    ) -> None:
         self._contracts = contracts
         self._store = store
+        self._keyring = keyring
         self._laboratory = laboratory
         self._catalogue = CatalogueReader(contracts.live, store)
         self._archive = ArchiveReader(contracts.archive)
@@ -70,19 +83,30 @@ class FreshReviewer:
         self._reviewer().review_erasure(statement)
 
     def _reviewer(self) -> StoreReviewer:
-        live = self._contracts.live
         return StoreReviewer(
-            live, self._catalogue, self._archive, self._store, self._laboratory, self.counter
+            self._contracts.live,
+            self._catalogue,
+            self._archive,
+            self._store,
+            self._keyring,
+            self._laboratory,
+            self.counter,
         )
 
 
 class World(Closing):
     """A run as one member sees it; what the member sends, its own account pays."""
 
-    def __init__(self, directory: Path, urls: Urls | None, account: Signer) -> None:
-        """Raises RunError, NodeError or DeploymentError while there is nothing to see."""
+    def __init__(
+        self, directory: Path, urls: Urls | None, account: Signer, folder: MemberFolder | None = None
+    ) -> None:
+        """`folder` of who reviews.
+
+        Raises RunError, NodeError or DeploymentError while there is nothing to see.
+        """
         self.run = RunDirectory.open(directory)
         self.made = _made(directory)
+        self._folder = folder
         self.place = _place_for(self.run.place, urls)
         self._nodes = Nodes(self.place, account)
         try:
@@ -96,7 +120,46 @@ class World(Closing):
 
     @cached_property
     def reviewer(self) -> FreshReviewer:
-        return FreshReviewer(self.contracts, live_store(self.run), Laboratory.of(self.run.settings))
+        laboratory = Laboratory.of(self.run.settings)
+        return FreshReviewer(self.contracts, self.live_store, self.keyring, laboratory)
+
+    @cached_property
+    def keyring(self) -> Keyring:
+        """The member's own vault, and its peers' for what it lacks."""
+        folder = self._folder
+        if folder is None:
+            return NO_KEYS
+        services = Services(
+            self.run.settings.committee, self.contracts, folder.voting_secret, self.run.group_keys
+        )
+        peers = ServiceKeepers(self.contracts, services)
+        return PeerKeyring(folder.vault, peers, self.live_store)
+
+    @cached_property
+    def live_store(self) -> FileStore:
+        return live_store(self.run)
+
+    @cached_property
+    def versions(self) -> Replaced:
+        """What was replaced, by this member's own look at chains and stores."""
+        return Replaced(
+            CatalogueReader(self.contracts.live, self.live_store),
+            ArchiveReader(self.contracts.archive),
+            archive_store(self.run),
+        )
+
+    @cached_property
+    def access(self) -> Access:
+        return Access(self.contracts.live, self.contracts.readers, self.live_store, self.run.settings.access)
+
+    def require_opens(self, uri: Uri, key: bytes) -> None:
+        try:
+            require_key(key, self.live_store.stream(uri), uri)
+        except BlockfulError as error:
+            raise RefusedError(f"a key that is no key: {error}") from None
+
+    def replaced(self, uris: Collection[Uri]) -> frozenset[Uri]:
+        return frozenset(uris) & {version.weights for version in self.versions.all()}
 
     def leader(self) -> bytes:
         """The pipeline's key for leading."""
@@ -117,6 +180,7 @@ class MemberOffice:
         self._folder = folder
         self._urls = urls
         self._leaders = leaders
+        self._custodian = Custodian(folder.vault, encryption_secret(folder.voting_secret))
         self._opening = threading.Lock()
         self._seating = threading.Lock()
         self._opened: World | None = None
@@ -130,7 +194,7 @@ class MemberOffice:
         return self._leaders | {self.world().leader()}
 
     def identity(self) -> Identity:
-        return Identity(self._folder.key_ids())
+        return Identity(self._folder.key_ids(), encryption_key(self._folder.voting_secret))
 
     def roster(self, epoch: int) -> tuple[bytes, ...]:
         committee = self.world().contracts.committee
@@ -152,6 +216,13 @@ class MemberOffice:
         contracts, secret = world.contracts, self._folder.voting_secret
         index = self._index(epoch)
         return Outgoing(secret, index, world.votes, contracts.committee, contracts.mirror)
+
+    def custody(self, ask: Ask, message: wire.Message) -> Any:
+        world = self.world()
+        if ask is Ask.READ_KEY:
+            wanted = codec.decode(Wanted, message.body)
+            return Lent(world.access.wrapped(message.sender, wanted, VaultKeyring(self._folder.vault)))
+        return self._custodian.answer(ask, message, world.messages, world)
 
     def admit(self, charter: Charter) -> None:
         committee = self.world().contracts.committee
@@ -179,7 +250,8 @@ class MemberOffice:
                 self._opened.close()
                 self._opened, self._seat, self._rosters = None, None, {}
             if self._opened is None:
-                self._opened = World(self._directory, self._urls, signer_of(self._folder.keys))
+                account = signer_of(self._folder.keys)
+                self._opened = World(self._directory, self._urls, account, self._folder)
             return self._opened
 
     def _index(self, epoch: int) -> int:

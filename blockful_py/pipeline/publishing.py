@@ -8,7 +8,6 @@ from functools import partial
 
 from blockful_py.committee.certified import CertifiedPublication
 from blockful_py.learning.federation import TrainedModel
-from blockful_py.learning.weights import to_bytes
 from blockful_py.pipeline.context import Contracts
 from blockful_py.pipeline.execution import ARCHIVE, LIVE, Call, Executed, Job
 from blockful_py.pipeline.identities import address_of
@@ -16,6 +15,7 @@ from blockful_py.pipeline.model_node import Reference, Statement, sign_statement
 from blockful_py.pipeline.packaging import Packager
 from blockful_py.pipeline.progress import Stopwatch
 from blockful_py.pipeline.proposing import NewModel
+from blockful_py.pipeline.sealing import SealedFile
 from blockful_py.pipeline.statements import recorded_privacy, recorded_training
 from blockful_py.pipeline.workbench import Panel, Workbench
 from blockful_py.storage.cid import cid_string
@@ -36,7 +36,9 @@ class Publisher:
         self, models: Sequence[TrainedModel], placed: Mapping[str, Position]
     ) -> tuple[dict[str, Position], tuple[Executed, ...]]:
         """Publishes models whose references are all in `placed`; returns where they stand."""
-        waiting = [self._store(model, placed) for model in models]
+        sealed = [self._bench.seal(model.weights) for model in models]
+        waiting = [self._store(model, file, placed) for model, file in zip(models, sealed, strict=True)]
+        self._bench.give_keys(sealed)
         positions: dict[str, Position] = {}
         executed: list[Executed] = []
         for due, block in self._packager.blocks(waiting):
@@ -50,18 +52,17 @@ class Publisher:
             positions.update({model.name: Position(height, index) for index, model in enumerate(block)})
         return positions, tuple(executed)
 
-    def _store(self, model: TrainedModel, placed: Mapping[str, Position]) -> NewModel:
+    def _store(self, model: TrainedModel, sealed: SealedFile, placed: Mapping[str, Position]) -> NewModel:
         secret = self._bench.identities.user(model.user)
         owner = address_of(secret)
-        weights = to_bytes(model.weights)
         live, archive = self._bench.live_store, self._bench.archive_store
-        live.add(weights)
+        live.add(sealed.data)
         statement = Statement(
             name=model.name,
             user=model.user,
             round=model.round,
             owner="0x" + owner.hex(),
-            weights=cid_string(archive.add(weights)),
+            weights=cid_string(archive.add(sealed.data)),
             references=tuple(
                 Reference(name=r.name, position=str(placed[r.name]), accuracy=r.accuracy)
                 for r in model.references

@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 
 from blockful_py.committee.certified import CertifiedRedaction
-from blockful_py.errors import RunError
+from blockful_py.errors import BlockfulError, RunError
 from blockful_py.learning.evaluation import accuracy
-from blockful_py.learning.weights import Weights, to_bytes
+from blockful_py.learning.weights import Weights
 from blockful_py.pipeline.catalogue import Catalogue
 from blockful_py.pipeline.claims import measure
 from blockful_py.pipeline.context import Contracts
@@ -26,6 +27,7 @@ from blockful_py.pipeline.model_node import (
 from blockful_py.pipeline.operations import Counter
 from blockful_py.pipeline.progress import Stopwatch
 from blockful_py.pipeline.proposing import Replacement
+from blockful_py.pipeline.sealing import SealedFile
 from blockful_py.pipeline.statements import retrained_privacy
 from blockful_py.pipeline.workbench import Panel, Workbench
 from blockful_py.storage.cid import cid_string, parse_cid
@@ -62,19 +64,23 @@ class Redactor:
 
         `signed_by_owner`: models whose owners made the new weights and sign a new statement.
         """
-        nodes = {}
+        nodes, sealed = {}, {}
         for name, weights in new.items():
             with self._stopwatch("audit"):
-                nodes[name] = self._node(catalogue[name], weights, request, name in signed_by_owner)
+                sealed[name] = self._bench.seal(weights)
+                nodes[name] = self._node(
+                    catalogue[name], new[name], sealed[name], request, name in signed_by_owner
+                )
         stored: list[Uri] = []
         try:
             with self._stopwatch("store"):
                 replacements = [
-                    Replacement(catalogue[name].position, self._store(weights, nodes[name], stored))
-                    for name, weights in new.items()
+                    Replacement(catalogue[name].position, self._store(file, nodes[name], stored))
+                    for name, file in sealed.items()
                 ]
                 for name in new:
                     self._keep_for_auditors(catalogue[name])
+                self._bench.give_keys(sealed.values())
             with self._stopwatch("certify"):
                 draft = self._panel.proposer.redaction(replacements, self._bench.clock.now())
                 certified = self._panel.coordinator.certify_redaction(draft)
@@ -82,6 +88,9 @@ class Redactor:
         except BaseException:
             for uri in stored:
                 self._bench.live_store.delete(uri)
+            with suppress(BlockfulError):
+                self._bench.keepers.withdraw(stored)
+                self._bench.auditors.destroy_all(stored)
             raise
         forget = erased(catalogue, nodes)
         job = redaction_job(self._bench.contracts, certified, forget, f"unlearn {', '.join(new)}")
@@ -90,11 +99,11 @@ class Redactor:
             self.finish(forget)
         return Replaced(nodes, executed)
 
-    def _store(self, weights: Weights, node: ModelNode, stored: list[Uri]) -> Uri:
+    def _store(self, sealed: SealedFile, node: ModelNode, stored: list[Uri]) -> Uri:
         """Adds weights and node to the live store, and to `stored` what was not there; the node's URI."""
-        uris = [file_uri(data) for data in (to_bytes(weights), node.to_bytes())]
+        uris = [sealed.uri, file_uri(node.to_bytes())]
         stored += [uri for uri in uris if not self._bench.live_store.has(uri)]
-        self._bench.live_store.add(to_bytes(weights))
+        self._bench.live_store.add(sealed.data)
         self._counter.uploaded()
         return self._bench.live_store.add(node.to_bytes())
 
@@ -116,8 +125,10 @@ class Redactor:
                 return parse_node(self._bench.archive_store.read(record.uri))
         raise RunError(f"version {version} of the model at {position} is not in the archive.")
 
-    def _node(self, placed: PlacedNode, weights: Weights, request: Request, resigned: bool) -> ModelNode:
-        address = cid_string(file_uri(to_bytes(weights)))
+    def _node(
+        self, placed: PlacedNode, weights: Weights, sealed: SealedFile, request: Request, resigned: bool
+    ) -> ModelNode:
+        address = cid_string(sealed.uri)
         redaction = Redaction(
             version=placed.version + 1,
             weights=address,

@@ -20,7 +20,7 @@ from blockful_py.chain.quorum import AppointedCommitteeContract
 from blockful_py.committee.proposals import PublicationProposal, RedactionDraft, Target
 from blockful_py.committee.protocols import Store
 from blockful_py.errors import BlockfulError, InvalidSignatureError, RefusedError
-from blockful_py.learning.weights import Weights, from_bytes, to_bytes
+from blockful_py.learning.weights import Weights
 from blockful_py.pipeline.catalogue import ArchiveReader, Catalogue, CatalogueReader
 from blockful_py.pipeline.certificates.reviewing import review_erasure
 from blockful_py.pipeline.certificates.verifying import Chains
@@ -29,8 +29,8 @@ from blockful_py.pipeline.laboratory import Laboratory
 from blockful_py.pipeline.methods import parse_method, require_paradigm, require_review
 from blockful_py.pipeline.model_node import ModelNode, Redaction, Request, parse_node
 from blockful_py.pipeline.operations import Counter
-from blockful_py.storage.cid import cid_string
-from blockful_py.storage.unixfs import file_uri
+from blockful_py.pipeline.sealing import Keyring, SealedWeights, is_sealed
+from blockful_py.storage.cid import cid_string, parse_cid
 from blockful_py.types import Paradigm, Uri
 from blockful_py.unlearning.method import Method
 from blockful_py.unlearning.recompute import is_recomputable, recompute
@@ -46,7 +46,7 @@ class Proposed:
 
 
 class ContentReviewer:
-    """Reviews with the chains, the live store and public test data.
+    """Reviews with the chains, the live store, the member's data keys and public test data.
 
     `announced` holds the new weights of the starts, which their owners send to the committee with the
     request (Algorithm 1, line 3); each is checked against the CID in the proposal.
@@ -58,6 +58,7 @@ class ContentReviewer:
         catalogue: CatalogueReader,
         archive: ArchiveReader,
         store: Store,
+        keyring: Keyring,
         laboratory: Laboratory,
         counter: Counter,
     ) -> None:
@@ -66,7 +67,8 @@ class ContentReviewer:
         self._archive = archive
         self._store = store
         self._laboratory = laboratory
-        self._fetched = Fetched(store, counter)
+        self._weights = SealedWeights(store, keyring)
+        self._fetched = Fetched(self._weights, counter)
         self.announced: dict[str, Weights] = {}
 
     def review_publication(self, proposal: PublicationProposal) -> None:
@@ -74,7 +76,7 @@ class ContentReviewer:
             node = self._node(publication.uri)
             try:
                 signer = node.signer(self._live.chain_id, self._live.address)
-                from_bytes(self._store.read(node.weights))
+                self._weights.read(node.weights)
             except BlockfulError as error:
                 raise RefusedError(f"model {node.name}: {error}") from None
             _require(signer == publication.owner, f"model {node.name} is not signed by its owner")
@@ -178,11 +180,18 @@ class ContentReviewer:
         too_small = sorted(given.keys() - expected.keys())
         _require(not too_small, f"the update of {', '.join(too_small)} is under epsilon")
         for name, each in given.items():
-            cid = cid_string(file_uri(to_bytes(expected[name])))
             _require(
-                cid == each.redaction.weights, f"the new weights of {name} are not what {method.name} gives"
+                self._is_sealed(each, expected[name]),
+                f"the new weights of {name} are not what {method.name} gives",
             )
             self._measure(each, expected[name], request)
+
+    def _is_sealed(self, proposed: Proposed, weights: Weights) -> bool:
+        uri = parse_cid(proposed.redaction.weights)
+        try:
+            return is_sealed(uri, weights, self._weights.keyring.find(uri))
+        except BlockfulError as error:
+            raise RefusedError(f"the new weights of {proposed.node.name}: {error}") from None
 
     def _announcements(self, starts: Sequence[str], proposed: Sequence[Proposed]) -> Mapping[str, Weights]:
         """The starts' new weights, as far as their owners announced them."""
@@ -220,7 +229,7 @@ class StoreReviewer(ContentReviewer):
         for each in proposed:
             if each.node.name in starts:
                 try:
-                    found[each.node.name] = from_bytes(self._store.read(each.node.weights))
+                    found[each.node.name] = self._weights.read(each.node.weights)
                 except BlockfulError as error:
                     raise RefusedError(f"the new weights of {each.node.name}: {error}") from None
         return found
@@ -229,7 +238,7 @@ class StoreReviewer(ContentReviewer):
 class Fetched:
     """Weights that members fetched for a purpose; what one has fetched, the others read beside it."""
 
-    def __init__(self, store: Store, counter: Counter) -> None:
+    def __init__(self, store: SealedWeights, counter: Counter) -> None:
         self._store = store
         self._counter = counter
         self._weights: dict[tuple[Uri, bytes], Weights] = {}
@@ -238,7 +247,7 @@ class Fetched:
         """Raises RefusedError when they cannot be read or used."""
         if (uri, purpose) not in self._weights:
             try:
-                self._weights[uri, purpose] = from_bytes(self._store.read(uri))
+                self._weights[uri, purpose] = self._store.read(uri)
             except BlockfulError as error:
                 raise RefusedError(f"weights {cid_string(uri)}: {error}") from None
             self._counter.downloaded()

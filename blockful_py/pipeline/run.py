@@ -4,8 +4,10 @@
 run.json            settings, and where the chains are; locked by whoever leads a request
 deployments/        addresses of the contracts, one file a chain
 live/ archive/      the two stores
+vaults/             the appointed members' data keys, a folder each
 curves.jsonl        how the training of each model went, a line each
 certificates/       erasure certificates, a document and a page each
+auditors/           data keys wrapped to the archive's auditors, a file for each version
 keys/               public halves of the group keys that services generated, one file each
 request.json        the request that is under way (usually absent)
 journal.json        what was certified and is not yet wholly on the chains (usually absent)
@@ -54,6 +56,14 @@ class RunDirectory:
     @property
     def certificates(self) -> Path:
         return self.path / "certificates"
+
+    @property
+    def vaults(self) -> Path:
+        return self.path / "vaults"
+
+    @property
+    def auditors(self) -> Path:
+        return self.path / "auditors"
 
     @property
     def group_keys(self) -> Path:

@@ -188,6 +188,26 @@ class CommitteeSettings(Section):
         return self.threshold if self.threshold is not None else self.quorum
 
 
+class AccessSettings(Section):
+    """Who may read models.
+
+    joined_by: "any" registered reader reads every model that stands; by "publication", those only that were
+    published after it had joined (heights of the live chain; a redaction does not count as publication).
+    """
+
+    joined_by: Literal["any", "publication"] = "any"
+
+
+class ArchiveSettings(Section):
+    """How long replaced versions stay readable for auditors.
+
+    retention_days: `blockful expire` destroys the auditors' keys of versions replaced longer ago; never
+    unless set.
+    """
+
+    retention_days: NonNegative | None = None
+
+
 class ChainSettings(Section):
     """The two chains; without URLs, two devnets of our own are started.
 
@@ -225,6 +245,8 @@ class Settings(Section):
     learning: LearningSettings = LearningSettings()
     unlearning: UnlearningSettings = UnlearningSettings()
     committee: CommitteeSettings = CommitteeSettings()
+    access: AccessSettings = AccessSettings()
+    archive: ArchiveSettings = ArchiveSettings()
     chain: ChainSettings = ChainSettings()
     storage: StorageSettings = StorageSettings()
 

@@ -6,10 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from blockful_py.committee.protocols import Store
 from blockful_py.learning.candidates import Reference
 from blockful_py.learning.federation import TrainedModel, train_federation
-from blockful_py.learning.weights import from_bytes
 from blockful_py.pipeline.catalogue import Catalogue
 from blockful_py.pipeline.curves import keep_curves
 from blockful_py.pipeline.execution import Executed
@@ -17,13 +15,15 @@ from blockful_py.pipeline.laboratory import Laboratory
 from blockful_py.pipeline.model_node import PlacedNode
 from blockful_py.pipeline.progress import Progress, Stopwatch
 from blockful_py.pipeline.publishing import Publisher
+from blockful_py.pipeline.sealing import SealedWeights
 from blockful_py.pipeline.statements import spent_of, training_of
 
 
-def load_model(placed: PlacedNode, store: Store) -> TrainedModel:
+def load_model(placed: PlacedNode, store: SealedWeights) -> TrainedModel:
     """The model of a node as it stands: its current weights, verified against their CID.
 
-    Raises StorageError when the weights cannot be read, FormatError for an unusable node.
+    Raises StorageError when the weights cannot be read, KeyDestroyedError without their key, FormatError
+    for an unusable node.
     """
     statement = placed.node.statement
     return TrainedModel(
@@ -31,14 +31,14 @@ def load_model(placed: PlacedNode, store: Store) -> TrainedModel:
         user=statement.user,
         round=statement.round,
         references=tuple(Reference(r.name, r.accuracy or 0.0) for r in statement.references),
-        weights=from_bytes(store.read(placed.node.weights)),
+        weights=store.read(placed.node.weights),
         accuracy=statement.accuracy,
         training=training_of(statement),
         privacy=spent_of(statement),
     )
 
 
-def load_models(catalogue: Catalogue, names: Iterable[str], store: Store) -> dict[str, TrainedModel]:
+def load_models(catalogue: Catalogue, names: Iterable[str], store: SealedWeights) -> dict[str, TrainedModel]:
     """Models by name; see `load_model`."""
     return {name: load_model(catalogue[name], store) for name in names}
 
@@ -47,7 +47,7 @@ def train_and_publish(
     laboratory: Laboratory,
     publisher: Publisher,
     catalogue: Catalogue,
-    store: Store,
+    store: SealedWeights,
     curves: Path,
     stopwatch: Stopwatch,
     progress: Progress,

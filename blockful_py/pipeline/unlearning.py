@@ -14,15 +14,17 @@ from itertools import chain
 import numpy as np
 
 from blockful_py.costs import Operations, expected_parallel, expected_sequential, mean_references
-from blockful_py.errors import VerificationError
+from blockful_py.errors import KeyDestroyedError, UnlearningError, VerificationError
 from blockful_py.learning.federation import TrainedModel, initial_weights
-from blockful_py.learning.weights import Weights, equal, from_bytes
+from blockful_py.learning.weights import Weights, equal
 from blockful_py.pipeline.catalogue import Catalogue
+from blockful_py.pipeline.erasure import Erasure
 from blockful_py.pipeline.execution import Executed
 from blockful_py.pipeline.model_node import ModelNode, PlacedNode, Request
 from blockful_py.pipeline.operations import Counter
 from blockful_py.pipeline.progress import Progress, Stopwatch
 from blockful_py.pipeline.redaction import Redactor
+from blockful_py.pipeline.sealing import SealedWeights
 from blockful_py.pipeline.training import load_model, load_models
 from blockful_py.pipeline.workbench import Workbench
 from blockful_py.types import Paradigm
@@ -42,13 +44,14 @@ class Unlearned:
     Attributes:
         affected: starts and descendants, in topological order.
         nodes: new node of every model that was replaced, also before a crash.
-        before: weights of the affected models before the request.
+        before: weights of the affected models before the request, as far as they can still be read.
         skipped: norm of the update of each model left alone because it was under epsilon.
         counted, formula: operations as counted, and by the paper's formula.
         depth_bound, depth_observed: theorem 1, in edges.
         delta_norm: longest change of a start (L2), where changes are passed.
         executed: transactions, in order.
         seconds: wall time by stage.
+        erasure: what was done with the replaced versions' keys; None before that.
     """
 
     paradigm: Paradigm
@@ -64,6 +67,7 @@ class Unlearned:
     delta_norm: float | None
     executed: tuple[Executed, ...]
     seconds: Mapping[str, float]
+    erasure: Erasure | None = None
 
 
 class Unlearner:
@@ -74,6 +78,7 @@ class Unlearner:
         self._progress = progress
         self._counter = Counter()
         self._stopwatch = Stopwatch()
+        self._erased: set[str] = set()
         panel = bench.panel(self._counter)
         self._reviewer = panel.reviewer
         self._redactor = Redactor(bench, panel, self._counter, self._stopwatch)
@@ -113,13 +118,21 @@ class Unlearner:
         )
 
     def _before(self, placed: PlacedNode, request: Request) -> TrainedModel:
-        """A model as it was before this request; from the archive where the request has replaced it."""
-        model = load_model(placed, self._bench.live_store)
+        """A model as it was before this request; from the archive where the request has replaced it.
+
+        Where that version is erased already, which is a request's last step, the model as it stands.
+        """
+        model = load_model(placed, self._bench.weights)
         redaction = placed.node.redaction
         if redaction is None or redaction.request != request:
             return model
         older = self._redactor.archived(placed.position, placed.version - 1)
-        return replace(model, weights=from_bytes(self._bench.archive_store.read(older.weights)))
+        archived = SealedWeights(self._bench.archive_store, self._bench.keepers)
+        try:
+            return replace(model, weights=archived.read(older.weights))
+        except KeyDestroyedError:
+            self._erased.add(model.name)
+            return model
 
     def _parallel(
         self, catalogue: Catalogue, request: Request, method: Method, task: UnlearningTask
@@ -137,7 +150,7 @@ class Unlearner:
             request=request,
             affected=task.affected(),
             nodes=_done(catalogue, request) | (replaced.nodes if replaced else {}),
-            before=_before(task),
+            before=self._readable(task),
             skipped=outcome.skipped,
             counted=self._counter.total,
             formula=expected_parallel(len(open_ends), len(heights)) if open_ends else Operations(),
@@ -178,7 +191,7 @@ class Unlearner:
             request=request,
             affected=task.affected(),
             nodes=earlier | nodes,
-            before=_before(task),
+            before=self._readable(task),
             skipped={},
             counted=self._counter.total,
             formula=formula,
@@ -212,7 +225,7 @@ class Unlearner:
         """Downloads a model's references as the live chain has them, and compares them with what the
         method aggregates."""
         catalogue = self._redactor.catalogue()
-        fetched = load_models(catalogue, task.graph.references(name), self._bench.live_store)
+        fetched = load_models(catalogue, task.graph.references(name), self._bench.weights)
         for reference, model in fetched.items():
             self._counter.downloaded()
             expected = fresh.get(reference, task.models[reference].weights)
@@ -223,11 +236,21 @@ class Unlearner:
 
     def _open(self, catalogue: Catalogue, new: Mapping[str, Weights], request: Request) -> dict[str, Weights]:
         """Those that this request has not replaced yet."""
-        return {
+        left = {
             name: weights
             for name, weights in new.items()
             if (redaction := catalogue[name].node.redaction) is None or redaction.request != request
         }
+        if left and self._erased:
+            raise UnlearningError(
+                f"{', '.join(left)} cannot be unlearned any more in this request: what "
+                f"{', '.join(self._erased)} was before it is erased. Move request.json away and make "
+                "another request."
+            )
+        return left
+
+    def _readable(self, task: UnlearningTask) -> dict[str, Weights]:
+        return {name: task.models[name].weights for name in task.affected() if name not in self._erased}
 
     @staticmethod
     def _resigned(method: Method, task: UnlearningTask) -> frozenset[str]:
@@ -240,10 +263,6 @@ def _done(catalogue: Catalogue, request: Request) -> dict[str, ModelNode]:
     return {
         name: node for name, node in nodes.items() if node.redaction and node.redaction.request == request
     }
-
-
-def _before(task: UnlearningTask) -> dict[str, Weights]:
-    return {name: task.models[name].weights for name in task.affected()}
 
 
 def _longest_change(task: UnlearningTask, new: Mapping[str, Weights]) -> float:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from blockful_py.committee.coordinator import Coordinator
@@ -12,11 +13,14 @@ from blockful_py.crypto import eip712
 from blockful_py.crypto.threshold.keys import KeyShare
 from blockful_py.engine.journal import Journal
 from blockful_py.errors import SettingsError
+from blockful_py.learning.weights import Weights
+from blockful_py.pipeline.auditors import AuditorKeys
 from blockful_py.pipeline.catalogue import ArchiveReader, CatalogueReader
 from blockful_py.pipeline.clock import Clock
 from blockful_py.pipeline.context import Contracts, appointed_committee, clock_for, key_shares
 from blockful_py.pipeline.execution import Executor
 from blockful_py.pipeline.identities import Identities
+from blockful_py.pipeline.keeping import AppointedKeepers
 from blockful_py.pipeline.laboratory import Laboratory
 from blockful_py.pipeline.nodes import Nodes
 from blockful_py.pipeline.operations import Counter
@@ -24,6 +28,16 @@ from blockful_py.pipeline.progress import Stopwatch
 from blockful_py.pipeline.proposing import Proposer
 from blockful_py.pipeline.reviewing import ContentReviewer
 from blockful_py.pipeline.run import RunDirectory
+from blockful_py.pipeline.sealing import (
+    Keepers,
+    NewKey,
+    SealedFile,
+    SealedWeights,
+    derived_keys,
+    random_keys,
+    seal_weights,
+)
+from blockful_py.pipeline.service_keepers import ServiceKeepers
 from blockful_py.pipeline.services import Services
 from blockful_py.pipeline.settings import Settings
 from blockful_py.pipeline.stores import archive_store, live_store
@@ -43,7 +57,10 @@ class Panel:
 class Workbench:
     """Chains, stores, data and keys of one federation.
 
-    `leader`: secret under which members of other processes are led.
+    Attributes:
+        leader: secret under which members of other processes are led.
+        new_key: data keys for weights to be sealed.
+        keepers: the members as keepers of data keys.
     """
 
     run: RunDirectory
@@ -57,6 +74,8 @@ class Workbench:
     shares: tuple[KeyShare, ...]
     clock: Clock
     leader: int
+    new_key: NewKey
+    keepers: Keepers
 
     @classmethod
     def of(
@@ -68,6 +87,8 @@ class Workbench:
         """
         identities = Identities(run.settings.seed, (nodes.live.chain_id, nodes.archive.chain_id))
         live = live_store(run)
+        shares = _founders(run.settings, identities)
+        leader = leader or identities.leader()
         return cls(
             run=run,
             contracts=contracts,
@@ -77,10 +98,31 @@ class Workbench:
             catalogue=CatalogueReader(contracts.live, live),
             archive=ArchiveReader(contracts.archive),
             identities=identities,
-            shares=_founders(run.settings, identities),
+            shares=shares,
             clock=clock_for(nodes, contracts),
-            leader=leader or identities.leader(),
+            leader=leader,
+            new_key=derived_keys(identities) if nodes.place.own else random_keys,
+            keepers=_keepers(run, contracts, identities, shares, leader),
         )
+
+    @property
+    def weights(self) -> SealedWeights:
+        """What stands in the live store, opened with the members' keys."""
+        return SealedWeights(self.live_store, self.keepers)
+
+    @property
+    def auditors(self) -> AuditorKeys:
+        return AuditorKeys(self.run.auditors, self.contracts.archive)
+
+    def give_keys(self, files: Iterable[SealedFile]) -> None:
+        """The keys of sealed files, to the members and to the archive's auditors."""
+        keys = {file.uri: file.key for file in files}
+        self.keepers.deliver(keys)
+        self.auditors.wrap(keys)
+
+    def seal(self, weights: Weights) -> SealedFile:
+        """Weights under a data key of their own, which no member has yet."""
+        return seal_weights(weights, self.new_key)
 
     def executor(self, stopwatch: Stopwatch) -> Executor:
         """Writes certified jobs by way of the run's journal."""
@@ -90,7 +132,7 @@ class Workbench:
         """The committee of the settings; its transfers are counted in `counter`."""
         live, settings = self.contracts.live, self.run.settings
         reviewer = ContentReviewer(
-            live, self.catalogue, self.archive, self.live_store, self.laboratory, counter
+            live, self.catalogue, self.archive, self.live_store, self.keepers, self.laboratory, counter
         )
         if settings.committee.roster != "appointed":
             coordinator = self.services().coordinator(counter)
@@ -143,6 +185,14 @@ def services_of(run: RunDirectory, contracts: Contracts, leader: int) -> Service
             "make a run with committee.roster=services and committee.members to have processes decide."
         )
     return Services(run.settings.committee, contracts, leader, run.group_keys)
+
+
+def _keepers(
+    run: RunDirectory, contracts: Contracts, identities: Identities, shares: tuple[KeyShare, ...], leader: int
+) -> Keepers:
+    if run.settings.committee.roster == "appointed":
+        return AppointedKeepers(run.vaults, {each.index: identities.voter(each.index) for each in shares})
+    return ServiceKeepers(contracts, services_of(run, contracts, leader))
 
 
 def _founders(settings: Settings, identities: Identities) -> tuple[KeyShare, ...]:

@@ -16,7 +16,15 @@ import yaml
 PROJECT = Path(__file__).resolve().parents[2]
 BUILD = PROJECT / "build" / "contracts"
 ARTIFACTS = PROJECT / "blockful_py" / "chain" / "artifacts"
-CONTRACTS = ("AppointedCommittee", "ArchiveRegistry", "Committee", "LiveChain", "QuorumMirror", "VrfVerifier")
+CONTRACTS = (
+    "AppointedCommittee",
+    "ArchiveRegistry",
+    "Committee",
+    "LiveChain",
+    "QuorumMirror",
+    "ReaderRegistry",
+    "VrfVerifier",
+)
 
 
 def artifact(name: str) -> dict[str, Any]:

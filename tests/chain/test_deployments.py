@@ -17,7 +17,13 @@ def test_one_file_holds_all_contracts_of_one_chain(scene: Scene, tmp_path: Path)
     assert [entry.name for entry in path.parent.iterdir()] == [path.name]
     value = json.loads(path.read_text())
     assert set(value) == {"format", "chainId", "contracts", "compiler"}
-    assert set(value["contracts"]) == {"AppointedCommittee", "ArchiveRegistry", "LiveChain", "QuorumMirror"}
+    assert set(value["contracts"]) == {
+        "AppointedCommittee",
+        "ArchiveRegistry",
+        "LiveChain",
+        "QuorumMirror",
+        "ReaderRegistry",
+    }
     assert set(value["contracts"]["LiveChain"]) == {"address", "block", "transaction"}
     assert load(path, scene.node) == scene.deployment
 

@@ -10,7 +10,7 @@ import pytest
 
 from blockful_py.committee.proposals import RedactionDraft, Target
 from blockful_py.errors import QuorumError, RefusedError
-from blockful_py.learning.weights import Weights, to_bytes
+from blockful_py.learning.weights import Weights
 from blockful_py.pipeline.catalogue import ArchiveReader, CatalogueReader
 from blockful_py.pipeline.claims import measure
 from blockful_py.pipeline.federation import Federation
@@ -20,7 +20,7 @@ from blockful_py.pipeline.reviewing import ContentReviewer
 from blockful_py.storage.cid import cid_string
 from blockful_py.types import Position
 from tests.colluders import Roster
-from tests.federations import transactions
+from tests.federations import store_weights, transactions
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,7 @@ class Plan:
             CatalogueReader(contracts.live, self.federation.live_store),
             ArchiveReader(contracts.archive),
             self.federation.live_store,
+            self.federation._bench.keepers,
             self.federation.laboratory,
             Counter(),
         )
@@ -92,7 +93,7 @@ class Plan:
         """The node of `name` with other weights, and true claims for them."""
         redaction = self.nodes[name].redaction
         assert redaction is not None
-        address = cid_string(self.federation.live_store.add(to_bytes(weights)))
+        address = cid_string(store_weights(self.federation, weights))
         claims = measure(self.federation.laboratory, weights, redaction.request.classes)
         altered = redaction.model_copy(update={"weights": address, "claims": claims})
         return self.nodes[name].model_copy(update={"redaction": altered})

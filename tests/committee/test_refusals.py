@@ -11,13 +11,12 @@ import pytest
 from blockful_py.committee.proposals import ArchiveChunk, Target
 from blockful_py.crypto.keccak import keccak, words
 from blockful_py.errors import QuorumError, RefusedError
-from blockful_py.learning.weights import to_bytes
 from blockful_py.pipeline.model_node import Claimed, Redaction, Start
 from blockful_py.pipeline.nodes import Nodes
 from blockful_py.types import ArchiveReason
 from tests.colluders import Roster
 from tests.committee.plan import Plan, spoiled
-from tests.federations import AFFECTED, STARTS, put_back, small, trained
+from tests.federations import AFFECTED, STARTS, put_back, readable, small, store_weights, trained
 
 RECORDS_SLOT = 3
 """_records of contracts/ArchiveRegistry.sol: after _progress, head, and length with _latest."""
@@ -27,20 +26,11 @@ RECORDS_SLOT = 3
 def plan(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plan]:
     """What an honest run redacts, with the chains put back to before it did."""
     with trained(small(), tmp_path_factory.mktemp("refusals") / "run", chains) as federation:
-        old = federation.models()
-        nodes_before = federation.catalogue().models
-        kept = {
-            name: (federation.live_store.read(p.uri), to_bytes(old[name].weights))
-            for name, p in nodes_before.items()
-        }
-        with put_back(chains.live, chains.archive):
+        with readable(federation), put_back(chains.live, chains.archive):
             unlearned = federation.unlearn()
             new = federation.models()
-        for node, weights in kept.values():
-            federation.live_store.add(node)
-            federation.live_store.add(weights)
         for name in AFFECTED:
-            federation.live_store.add(to_bytes(new[name].weights))
+            store_weights(federation, new[name].weights)
         places = {name: placed.position for name, placed in federation.catalogue().models.items()}
         announced = {name: new[name].weights for name in STARTS}
         yield Plan(federation, Roster.of(federation), places, dict(unlearned.nodes), announced)

@@ -34,6 +34,7 @@ APPEND_BLOCK = selector(f"append({NEW_BLOCK},{ACTION})")
 REDACT = selector(f"redact({UPDATE}[],{HEADER_UPDATE}[],{ACTION})")
 APPEND_RECORDS = selector(f"append(bytes32,uint64,{RECORD}[],{ACTION})")
 SET_AUDITOR = selector(f"setAuditor(address,uint256,uint256,{ACTION})")
+SET_BARRED = selector(f"setBarred(address,bool,{ACTION})")
 ADVANCE = selector(f"advance(uint64,{ROSTER},{ACTION})")
 ALARM = keccak(b"Alarm(uint64 epoch,bytes32 proposal,string reason)")
 

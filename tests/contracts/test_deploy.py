@@ -46,6 +46,7 @@ def test_everything_on_one_chain(folder: Path) -> None:
         "ArchiveRegistry",
         "LiveChain",
         "QuorumMirror",
+        "ReaderRegistry",
     ]
     assert all(stands(entry) for entry in written["contracts"].values())
     assert written["compiler"]["version"].startswith("0.8.30")
@@ -83,7 +84,7 @@ def test_the_elected_committee(folder: Path, monkeypatch: pytest.MonkeyPatch) ->
     (folder / "rules.json").write_text(json.dumps(RULES))
     monkeypatch.setenv("BLOCKFUL_PARAMETERS", str(folder / "rules.json"))
     written = json.loads(deploy.elected().read_text())["contracts"]
-    assert list(written) == ["Committee", "LiveChain", "VrfVerifier"]
+    assert list(written) == ["Committee", "LiveChain", "ReaderRegistry", "VrfVerifier"]
     assert all(stands(entry) for entry in written.values())
     assert tuple(Committee.at(written["Committee"]["address"]).parameters()) == rules()
 

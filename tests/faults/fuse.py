@@ -12,7 +12,7 @@ from pathlib import Path
 
 from blockful_py.chain.archive_registry import ArchiveRegistryContract
 from blockful_py.chain.live_chain import LiveChainContract
-from blockful_py.pipeline.context import Contracts, Followers, open_contracts
+from blockful_py.pipeline.context import Followers, open_contracts
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.nodes import Nodes
 from blockful_py.pipeline.run import RunDirectory
@@ -94,7 +94,7 @@ def fused(
     archive = FusedArchive(nodes.archive, standing.archive.address, nodes.archive_sender)
     live = FusedLive(nodes.live, standing.live.address, nodes.live_sender)
     archive.fuse = live.fuse = fuse
-    contracts = Contracts(standing.committee, live, Followers(standing.mirror, archive))
+    contracts = replace(standing, live=live, followers=Followers(standing.mirror, archive))
     federation = Federation(run, nodes, contracts, ExitStack())
     store = FusedStore(run.live_store)
     store.adding, store.deleting = Fuse(adding), Fuse(deleting)

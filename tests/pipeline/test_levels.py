@@ -18,7 +18,7 @@ from blockful_py.pipeline.progress import Silent
 from blockful_py.pipeline.single import unlearn_once
 from blockful_py.types import Paradigm
 from blockful_py.unlearning.forget import Forget
-from tests.federations import AFFECTED, put_back, small, trained
+from tests.federations import AFFECTED, put_back, readable, small, trained
 
 
 @pytest.fixture(scope="module")
@@ -30,17 +30,9 @@ def origin(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Federatio
 @pytest.fixture
 def federation(origin: Federation) -> Iterator[Federation]:
     """The chains are put back afterwards; deleted bytes of replaced versions are kept aside."""
-    kept = {uri: origin.live_store.read(uri) for uri in _uris(origin)}
-    with put_back(origin.nodes.live, origin.nodes.archive):
+    with readable(origin), put_back(origin.nodes.live, origin.nodes.archive):
         yield origin
-    for data in kept.values():
-        origin.live_store.add(data)
     (origin.run.path / "request.json").unlink(missing_ok=True)
-
-
-def _uris(federation: Federation) -> set[object]:
-    placed = federation.catalogue().models.values()
-    return {each.uri for each in placed} | {each.node.weights for each in placed}
 
 
 def test_a_client_is_forgotten_and_members_recompute_it(federation: Federation) -> None:

@@ -3,6 +3,7 @@
 
 A question counts when its sender signed it for this chain, committee, epoch, subject, round and member,
 and is a member of the epoch's committee, of the committee to come, or a leader that this member serves.
+Who this member is, anybody may ask; for the key of a model, any reader that the chain knows.
 Whatever goes wrong ends in a signed refusal or, where nobody is known to have asked, in MessageError.
 """
 
@@ -18,6 +19,7 @@ from blockful_py.committee.certified import Certified, CertifiedPublication, Cer
 from blockful_py.committee.member import Member
 from blockful_py.committee.proposals import PublicationProposal, RedactionDraft
 from blockful_py.committee.service.clerk import Clerk, cast_in
+from blockful_py.committee.service.custodian import Custodian
 from blockful_py.committee.service.generation import Charter
 from blockful_py.committee.service.keysmith import Keysmith
 from blockful_py.committee.service.line import NOBODY
@@ -80,6 +82,9 @@ class Office(Protocol):
     def roster(self, epoch: int) -> tuple[bytes, ...]:
         """Voting addresses of an epoch that has begun; empty for others."""
 
+    def custody(self, ask: Ask, message: wire.Message) -> Any:
+        """Answers what concerns data keys (`Custodian`), of peers, leaders and readers."""
+
     def admit(self, charter: Charter) -> None:
         """Raises RefusedError for a key that this member must not take part in generating."""
 
@@ -109,7 +114,7 @@ class Desk:
             raise MessageError(f"nobody is asked {message.kind[:40]!r} in round {message.round}.")
         if message.recipient != (NOBODY if ask is Ask.IDENTIFY else pen.address):
             raise MessageError("the message is for another member.")
-        if ask is not Ask.IDENTIFY:
+        if ask not in (Ask.IDENTIFY, Ask.READ_KEY):
             self._require_leader(ask, message)
         try:
             body = self._answered(ask, message)
@@ -123,6 +128,8 @@ class Desk:
             return self._office.identity()
         if ask is Ask.TELL_KEY:
             return self._keysmith.key(message.subject)
+        if ask in Custodian.ASKS or ask is Ask.READ_KEY:
+            return self._office.custody(ask, message)
         with self._turn:
             if ask.kind.startswith("keygen-"):
                 return self._keysmith.answer(ask, message, self._office)

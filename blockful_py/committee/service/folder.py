@@ -4,6 +4,7 @@
 keystore.json            voting key, VRF key and account (`committee.keystore`)
 shares/<key id>.json     its share of each group key that it helped to generate (`crypto.passphrase`)
 origins/<key id>.json    what the key was generated for, and its public half
+vault/                   data keys of models (`committee.vault`)
 settled.json             id of the newest key that a quorum holds shares of
 memory.sqlite            what it approved and voted for (`committee.durable`)
 
@@ -22,6 +23,7 @@ from blockful_py.committee import codec, keystore
 from blockful_py.committee.durable import DurableMemory
 from blockful_py.committee.keystore import MemberKeys
 from blockful_py.committee.service.generation import Origin
+from blockful_py.committee.vault import Vault
 from blockful_py.crypto import passphrase
 from blockful_py.crypto.passphrase import Cost
 from blockful_py.crypto.threshold.keys import KeyShare
@@ -34,6 +36,7 @@ MEMORY = "memory.sqlite"
 SHARES = "shares"
 ORIGINS = "origins"
 SETTLED = "settled.json"
+VAULT = "vault"
 
 
 class MemberFolder:
@@ -52,6 +55,7 @@ class MemberFolder:
         self._words = words
         self._cost = passphrase.cost_of((path / KEYSTORE).read_bytes())
         self.memory = DurableMemory(path / MEMORY, self.address)
+        self.vault = Vault(path / VAULT, keys.voting_secret)
 
     @classmethod
     def create(cls, path: Path, words: str, cost: Cost | None = None) -> MemberFolder:

@@ -7,6 +7,8 @@ approve    -> commit -> sign -> vote-redaction -> finish-redaction
 keygen-commit, -reveal, -deal, -receive, -answer, -confirm, -finish      (rounds 1 to 7)
 keygen-held, -settle                                                     (rounds 8 and 9, elected only)
 identify, tell-key, vote-succession, vote-erasure, witness               (round 1)
+keep-keys, lend-key, destroy-keys                                        (round 1)
+read-key                                                                 (round 1, asked by readers)
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from enum import Enum
 from blockful_py.committee.certificates import Cast
 from blockful_py.committee.proposals import RedactionChunk, RedactionDraft
 from blockful_py.crypto.threshold.messages import Answer, Commitment, Complaint
-from blockful_py.types import Point
+from blockful_py.types import Point, Position, Uri
 
 
 class Ask(Enum):
@@ -35,6 +37,10 @@ class Ask(Enum):
     REDACTION = ("vote-redaction", 4)
     FINISH_PUBLICATION = ("finish-publication", 2)
     FINISH_REDACTION = ("finish-redaction", 5)
+    KEEP_KEYS = ("keep-keys", 1)
+    LEND_KEY = ("lend-key", 1)
+    DESTROY_KEYS = ("destroy-keys", 1)
+    READ_KEY = ("read-key", 1)
     KEY_COMMIT = ("keygen-commit", 1)
     KEY_REVEAL = ("keygen-reveal", 2)
     KEY_DEAL = ("keygen-deal", 3)
@@ -115,9 +121,15 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who answers, beside the address that signs: the group keys that it holds a share of, by key id."""
+    """Who answers, beside the address that signs.
+
+    Attributes:
+        key_ids: of the group keys that it holds a share of.
+        encryption_key: what is meant for it alone is wrapped to this key.
+    """
 
     key_ids: tuple[bytes, ...]
+    encryption_key: Point
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +144,51 @@ class Approved:
     """A draft checks out; `downloads` models were fetched to see that."""
 
     downloads: int
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveredKey:
+    """The data key of a sealed file, wrapped to its keeper."""
+
+    version: Uri
+    wrapped: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """Keys to be kept."""
+
+    keys: tuple[DeliveredKey, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Borrow:
+    """The key of a sealed file, please, wrapped to a key made for this question."""
+
+    version: Uri
+    reply_to: Point
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The version of a model that a reader would read."""
+
+    position: Position
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Lent:
+    """A data key, wrapped to who asked."""
+
+    wrapped: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """Sealed files whose keys are to be destroyed, or of which this member has no key any more."""
+
+    versions: tuple[Uri, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from blockful_py.committee.service.questions import (
     Complaints,
     Dealt,
     Identity,
+    Nothing,
     Opened,
 )
 from blockful_py.committee.service.server import Server
@@ -36,6 +37,7 @@ from blockful_py.errors import RefusedError
 
 CHAIN, COMMITTEE = 1337, bytes([9]) * 20
 DOMAIN = wire.domain(CHAIN, COMMITTEE)
+LEADER_KEY = curve.multiply_base(curve.random_scalar(SeededRng(b"encryption")))
 LEADER = wire.Pen(curve.random_scalar(SeededRng(b"leader")), DOMAIN)
 
 
@@ -49,7 +51,7 @@ class Hall:
         return frozenset({LEADER.address})
 
     def identity(self) -> Identity:
-        return Identity(())
+        return Identity((), LEADER_KEY)
 
     def seat(self, epoch: int) -> Seat:
         raise RefusedError("nobody sits here")
@@ -59,6 +61,9 @@ class Hall:
 
     def roster(self, epoch: int) -> tuple[bytes, ...]:
         return ()
+
+    def custody(self, ask: Ask, message: wire.Message) -> Nothing:
+        raise RefusedError("nothing is kept here")
 
     def admit(self, charter: Charter) -> None:
         if charter.epoch != 2:

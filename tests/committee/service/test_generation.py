@@ -29,7 +29,7 @@ from blockful_py.crypto.threshold.local import collide_together
 from blockful_py.crypto.threshold.messages import Complaint, Confirmation, Task
 from blockful_py.crypto.threshold.signing import Signer
 from blockful_py.errors import CheaterError, MessageError, QuorumError, RefusedError
-from tests.committee.service.dealers import CROOKED, DOMAIN, LEADER, Hand, Party, party
+from tests.committee.service.dealers import CROOKED, DOMAIN, LEADER, LEADER_KEY, Hand, Party, party
 
 
 def opens(generated: Generated, shares: Sequence[KeyShare]) -> bool:
@@ -270,7 +270,7 @@ def test_a_member_says_who_it_is() -> None:
     with party(1) as gathered:
         address, identity = identify(gathered.servers[0].url, LEADER, 20)
         assert address == gathered.lines[0].address
-        assert identity == Identity(())
+        assert identity == Identity((), LEADER_KEY)
 
 
 def test_shares_show_nowhere() -> None:

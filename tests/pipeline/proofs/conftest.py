@@ -17,7 +17,7 @@ from blockful_py.pipeline.proofs.fields import octets
 from blockful_py.pipeline.proofs.proof import Proof
 from blockful_py.pipeline.proving import prove
 from blockful_py.pipeline.unlearning import Unlearned
-from tests.federations import put_back, small, trained
+from tests.federations import put_back, readable, small, trained
 
 
 @dataclass(frozen=True, repr=False)
@@ -43,7 +43,7 @@ class Scene:
         folder, nodes = self.federation.live_store.directory, self.federation.nodes
         kept = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
         try:
-            with put_back(nodes.live, nodes.archive):
+            with readable(self.federation), put_back(nodes.live, nodes.archive):
                 yield
         finally:
             for path, data in kept.items():

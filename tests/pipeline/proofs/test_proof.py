@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from blockful_py.errors import FormatError, RunError, UnknownModelError, VerificationError
-from blockful_py.learning.weights import to_bytes
 from blockful_py.pipeline.proofs.anchors import Anchors
 from blockful_py.pipeline.proofs.fields import MAX_BYTES
 from blockful_py.pipeline.proofs.proof import Proof, parse_proof, verify_proof
@@ -102,8 +101,8 @@ def _anchors_of(proof: Proof) -> Anchors:
 
 
 def test_weights_are_those_of_the_model_or_not(scene: Scene, anchors: Anchors, tmp_path: Path) -> None:
-    path = tmp_path / "x.safetensors"
-    path.write_bytes(to_bytes(scene.federation.models()["x"].weights))
+    path, federation = tmp_path / "x.sealed", scene.federation
+    path.write_bytes(federation.live_store.read(federation.catalogue()["x"].node.weights))
     verify_proof(scene.proof, anchors, weights=path)
     path.write_bytes(path.read_bytes()[:-1] + b"\x01")
     for other in (path, tmp_path / "nothing"):

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Readers of models: their encryption keys, and since when they are here (IReaderRegistry)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from blockful_py.chain import abi
+from blockful_py.chain.contract import Contract
+from blockful_py.types import Action, Point, Receipt
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """An account as the registry has it.
+
+    Attributes:
+        key: encryption key; None when it is not registered.
+        joined: height of the first block of models that could follow its registration; 0 without one.
+        barred: the committee has barred it.
+    """
+
+    key: Point | None
+    joined: int
+    barred: bool
+
+
+class ReaderRegistryContract(Contract):
+    """Adapter of ReaderRegistry.  Every method raises NodeError when the node fails."""
+
+    NAME: ClassVar[str] = "ReaderRegistry"
+
+    def reader(self, account: bytes) -> Reader:
+        """What is known of an account (20 bytes)."""
+        key_x, key_y, joined, barred = self._read("reader", account)
+        return Reader(Point(key_x, key_y) if joined else None, joined, barred)
+
+    def register(self, key: Point) -> Receipt:
+        """Registers the sender's account.  Raises ContractError InvalidReaderKey or ReaderIsBarred."""
+        return self._send("register", key.x, key.y)
+
+    def leave(self) -> Receipt:
+        """Removes the sender's account.  Raises ContractError NotRegistered."""
+        return self._send("leave")
+
+    def set_barred(self, account: bytes, barred: bool, action: Action) -> Receipt:
+        """Bars or readmits an account.
+
+        Raises ContractError NothingToChange, or what IQuorum and ICertified refuse with.
+        """
+        return self._send("setBarred", account, barred, abi.action(action))
+
+    def set_barred_leaf(self, account: bytes, barred: bool, chunk: int = 0, chunks: int = 1) -> bytes:
+        """Leaf of `set_barred(account, barred)` in a certificate's content."""
+        return self._leaf("setBarred", chunk, chunks, abi.barred_digest(account, barred))

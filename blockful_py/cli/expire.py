@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`blockful expire`: end the retention of replaced versions."""
+
+from __future__ import annotations
+
+import typer
+
+from blockful_py.cli.console import Output
+from blockful_py.cli.options import LATEST, AsJson, Run, example
+
+
+def register(app: typer.Typer) -> None:
+    @app.command(epilog=example("blockful expire --run runs/mine"))
+    def expire(run: Run = LATEST, as_json: AsJson = False) -> None:
+        """Destroy the auditors' keys of versions replaced longer ago than archive.retention_days."""
+        from blockful_py.pipeline.federation import Federation
+
+        out = Output(as_json)
+        with Federation.open(run) as federation:
+            expired = federation.expire()
+        out.result(
+            {
+                "expired": [
+                    {"model": each.name, "position": str(each.position), "version": each.version}
+                    for each in expired
+                ]
+            }
+        )
+        out.say(f"the auditors' keys of {len(expired)} replaced version(s) were destroyed here")

@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A member's data keys on disk, so kept that one of them can be destroyed.
+
+    kek-<g>    the key-encryption key of generation g, locked under a key from the member's secret
+    keys-<g>   a record for each data key, locked under it: version (32 bytes) || box (60 bytes)
+    lock       held shared while reading, exclusively while changing
+
+The version is the digest of the sealed file's CID.  Keys are only ever appended.  Destroying one makes
+generation g + 1 of a fresh key-encryption key and the other keys, then overwrites and removes kek-<g>.
+From then on no copy of keys-<g> opens, wherever it was made and whoever has the member's secret, and
+keys-<g+1> never held the destroyed key.
+
+The existence of kek-<g> says that generation g is whole, as it is written after keys-<g>: the newest one
+counts, whatever else a crash left is cleared away by the next change, and a torn record at the end of
+keys-<g> is cut off by it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import threading
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from blockful_py.crypto import secretbox
+from blockful_py.crypto.chameleon import tag
+from blockful_py.crypto.randomness import system_rng
+from blockful_py.errors import CryptoError, KeyDestroyedError, KeystoreError
+
+DST_VAULT = tag("vault")
+VERSION_BYTES = 32
+RECORD_BYTES = VERSION_BYTES + secretbox.KEY_BYTES + secretbox.OVERHEAD
+
+
+class Vault:
+    """The keys in a directory; several processes and threads may use it."""
+
+    def __init__(self, directory: Path, secret: int) -> None:
+        """`secret`: the member's own; what the vault keeps is unreadable without it.
+
+        Raises KeystoreError when the directory cannot be made.
+        """
+        self.directory = directory
+        self._secret = secret
+        self._turn = threading.RLock()
+        self._seen: tuple[int, int] = (-1, 0)
+        self._boxes: dict[bytes, bytes] = {}
+        with _readable_errors(directory):
+            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def put(self, keys: Mapping[bytes, bytes]) -> None:
+        """Keeps data keys by version, durably; what it has already stays as it is.
+
+        Raises KeystoreError when they cannot be written, or for another key of a version that it has.
+        """
+        with self._changing() as generation:
+            kek = self._kek(generation)
+            fresh = {version: key for version, key in keys.items() if version not in self._boxes}
+            for version in keys.keys() - fresh.keys():
+                if self._opened(kek, version) != keys[version]:
+                    raise KeystoreError(f"the vault has another key of version {version.hex()}.")
+            if fresh:
+                records = (_record(kek, version, key) for version, key in sorted(fresh.items()))
+                size = len(self._boxes) * RECORD_BYTES
+                _append(self._keys_path(generation), size, b"".join(records))
+
+    def get(self, version: bytes) -> bytes:
+        """The data key of a version.
+
+        Raises KeyDestroyedError when it is not here, KeystoreError when the vault is damaged or of another
+        member.
+        """
+        with self._reading() as generation:
+            if generation is None or version not in self._boxes:
+                raise KeyDestroyedError(
+                    f"the vault {self.directory} has no key of version {version.hex()}: it was erased, or "
+                    "never delivered here."
+                )
+            return self._opened(self._kek(generation), version)
+
+    def versions(self) -> frozenset[bytes]:
+        """Of every key that it has."""
+        with self._reading():
+            return frozenset(self._boxes)
+
+    def destroy(self, versions: Collection[bytes]) -> frozenset[bytes]:
+        """Destroys the keys of `versions`; returns those that it had.
+
+        After a crash, destroying again completes it.  Raises KeystoreError when it cannot be done.
+        """
+        with self._changing() as generation:
+            gone = self._boxes.keys() & set(versions)
+            if not gone:
+                return frozenset()
+            kek, fresh = self._kek(generation), system_rng(secretbox.KEY_BYTES)
+            kept = sorted(self._boxes.keys() - gone)
+            records = b"".join(_record(fresh, version, self._opened(kek, version)) for version in kept)
+            self._begin(generation + 1, fresh, records)
+            self._clear_all_but(generation + 1)
+            return frozenset(gone)
+
+    @contextmanager
+    def _changing(self) -> Iterator[int]:
+        """Yields the generation that counts, alone in the directory; begins the first one."""
+        with self._turn, _readable_errors(self.directory), _locked(self.directory / "lock", fcntl.LOCK_EX):
+            generation = self._newest()
+            if generation is None:
+                generation = 1
+                self._begin(generation, system_rng(secretbox.KEY_BYTES), b"")
+            self._clear_all_but(generation)
+            self._look(generation)
+            yield generation
+
+    @contextmanager
+    def _reading(self) -> Iterator[int | None]:
+        """Yields the generation that counts; None before the first."""
+        with self._turn, _readable_errors(self.directory), _locked(self.directory / "lock", fcntl.LOCK_SH):
+            generation = self._newest()
+            self._look(generation)
+            yield generation
+
+    def _newest(self) -> int | None:
+        return max((_generation(path) for path in self.directory.glob("kek-*")), default=None)
+
+    def _look(self, generation: int | None) -> None:
+        """Reads the records again when they have changed."""
+        if generation is None:
+            self._boxes, self._seen = {}, (-1, 0)
+            return
+        path = self._keys_path(generation)
+        seen = (generation, path.stat().st_size)
+        if seen == self._seen:
+            return
+        data = path.read_bytes()
+        whole = len(data) // RECORD_BYTES * RECORD_BYTES
+        cut = (data[start : start + RECORD_BYTES] for start in range(0, whole, RECORD_BYTES))
+        self._boxes = {record[:VERSION_BYTES]: record[VERSION_BYTES:] for record in cut}
+        self._seen = seen
+
+    def _opened(self, kek: bytes, version: bytes) -> bytes:
+        try:
+            return secretbox.unlock(kek, DST_VAULT + version, self._boxes[version])
+        except CryptoError:
+            raise KeystoreError(
+                f"the key of version {version.hex()} in the vault {self.directory} is damaged: move the "
+                "vault away; the member gets the keys again from the other members."
+            ) from None
+
+    def _kek(self, generation: int) -> bytes:
+        try:
+            box = self._kek_path(generation).read_bytes()
+            return secretbox.unlock(self._outer(), _kek_context(generation), box)
+        except CryptoError:
+            raise KeystoreError(
+                f"{self._kek_path(generation)} is damaged, or of another member than this one."
+            ) from None
+
+    def _outer(self) -> bytes:
+        return secretbox.derive(self._secret, DST_VAULT)
+
+    def _begin(self, generation: int, kek: bytes, records: bytes) -> None:
+        """The records first: a generation counts from its kek file on."""
+        self._keys_path(generation).unlink(missing_ok=True)
+        _append(self._keys_path(generation), 0, records)
+        box = secretbox.lock(self._outer(), _kek_context(generation), kek)
+        draft = self.directory / "kek.tmp"
+        draft.unlink(missing_ok=True)
+        _append(draft, 0, box)
+        draft.replace(self._kek_path(generation))
+        _sync(self.directory)
+
+    def _clear_all_but(self, generation: int) -> None:
+        kept = {self._kek_path(generation), self._keys_path(generation), self.directory / "lock"}
+        left = [path for path in self.directory.iterdir() if path not in kept]
+        for path in left:
+            if path.name.startswith("kek"):
+                _overwrite(path)
+            path.unlink()
+        if left:
+            _sync(self.directory)
+
+    def _kek_path(self, generation: int) -> Path:
+        return self.directory / f"kek-{generation}"
+
+    def _keys_path(self, generation: int) -> Path:
+        return self.directory / f"keys-{generation}"
+
+
+def _record(kek: bytes, version: bytes, key: bytes) -> bytes:
+    if (len(version), len(key)) != (VERSION_BYTES, secretbox.KEY_BYTES):
+        raise KeystoreError("a version and its key have 32 bytes each.")
+    return version + secretbox.lock(kek, DST_VAULT + version, key)
+
+
+def _kek_context(generation: int) -> bytes:
+    return DST_VAULT + generation.to_bytes(8, "big")
+
+
+def _generation(path: Path) -> int:
+    number = path.name.removeprefix("kek-")
+    return int(number) if number.isascii() and number.isdecimal() else 0
+
+
+def _append(path: Path, size: int, data: bytes) -> None:
+    """Makes `data` follow the first `size` bytes of the file, durably."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    with os.fdopen(descriptor, "r+b") as file:
+        file.truncate(size)
+        file.seek(size)
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _overwrite(path: Path) -> None:
+    """Random bytes over the file: what file systems that write in place forget at once."""
+    with path.open("r+b") as file:
+        file.write(system_rng(path.stat().st_size))
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync(directory: Path) -> None:
+    descriptor = os.open(directory, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def _locked(path: Path, mode: int) -> Iterator[None]:
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, mode)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def _readable_errors(directory: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise KeystoreError(
+            f"the vault {directory} cannot be used ({error.strerror}): check that it is a folder of this "
+            "user with room left, then do the same again; no key was lost."
+        ) from None

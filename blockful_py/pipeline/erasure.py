@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Erasing replaced versions: whose data keys are to be destroyed, and what was done (docs/erasure.md).
+
+A version is replaced once the archive has it as superseded and the live chain points to another one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from contextlib import suppress
+from dataclasses import dataclass
+
+from blockful_py.committee.protocols import Store
+from blockful_py.errors import KeyDestroyedError
+from blockful_py.pipeline.auditors import AuditorKeys
+from blockful_py.pipeline.catalogue import ArchiveReader, CatalogueReader
+from blockful_py.pipeline.model_node import parse_node
+from blockful_py.pipeline.sealing import Destruction, Keepers
+from blockful_py.types import ArchiveReason, Position, Uri
+
+
+@dataclass(frozen=True, slots=True)
+class ReplacedVersion:
+    """A version that no longer stands.
+
+    Attributes:
+        weights: URI of its sealed file.
+        since: when the archive recorded that it was to be replaced, in seconds.
+    """
+
+    name: str
+    position: Position
+    version: int
+    weights: Uri
+    since: int
+
+
+@dataclass(frozen=True, slots=True)
+class Erasure:
+    """Which versions were erased, and what their keepers did."""
+
+    versions: tuple[ReplacedVersion, ...]
+    destruction: Destruction
+
+    def account(self) -> str:
+        """What was done, for people, and no more than that."""
+        if not self.versions:
+            return "no version was replaced, so no key was destroyed."
+        done, silent = self.destruction.destroyed, self.destruction.silent
+        text = (
+            f"the data keys of {len(self.versions)} replaced version(s) were destroyed at {len(done)} "
+            "member(s) of the committee, and their blocks deleted from this run's live store. Copies of "
+            "those blocks elsewhere may exist, and are unreadable without the keys."
+        )
+        if silent:
+            listed = ", ".join("0x" + address.hex() for address in silent)
+            text += f" Not done yet at {listed}: not reached; they destroy the keys when they are back."
+        return text
+
+
+class Replaced:
+    """Finds the versions that were replaced."""
+
+    def __init__(self, catalogue: CatalogueReader, archive: ArchiveReader, archive_store: Store) -> None:
+        self._catalogue = catalogue
+        self._archive = archive
+        self._store = archive_store
+
+    def standing(self) -> frozenset[Uri]:
+        """Sealed files that the live chain's models point to."""
+        return frozenset(placed.node.weights for placed in self._catalogue.read().models.values())
+
+    def of(self, names: Collection[str]) -> tuple[ReplacedVersion, ...]:
+        """Replaced versions of the models named, oldest first.
+
+        Raises StorageError when the archive's store lacks a node of them.
+        """
+        catalogue = self._catalogue.read()
+        places = {catalogue[name].position: catalogue[name] for name in names}
+        standing = self.standing()
+        found = []
+        for stored in self._archive.read():
+            record = stored.record
+            placed = places.get(record.position)
+            if placed is None or record.reason is not ArchiveReason.SUPERSEDED:
+                continue
+            weights = parse_node(self._store.read(record.uri)).weights
+            if record.version < placed.version and weights not in standing:
+                place = (placed.node.name, record.position, record.version)
+                found.append(ReplacedVersion(*place, weights, stored.timestamp))
+        return tuple(found)
+
+    def all(self) -> tuple[ReplacedVersion, ...]:
+        """Replaced versions of every model."""
+        return self.of(tuple(self._catalogue.read().models))
+
+
+def expire(replaced: Replaced, auditors: AuditorKeys, before: int) -> tuple[ReplacedVersion, ...]:
+    """Destroys the auditors' keys of versions that were replaced before a time (seconds); returns those.
+
+    After that nobody can read them any more.
+    """
+    old = [version for version in replaced.all() if version.since < before]
+    gone = set(auditors.destroy_all([version.weights for version in old]))
+    return tuple(version for version in old if version.weights in gone)
+
+
+def erase(replaced: Replaced, names: Collection[str], keepers: Keepers, auditors: AuditorKeys) -> Erasure:
+    """Has every keeper destroy the keys of the replaced versions of the models named.
+
+    Before, the keys are wrapped once more, to the auditors of now.  After a crash, erasing again completes
+    it.
+    """
+    versions = replaced.of(names)
+    if not versions:
+        return Erasure((), Destruction())
+    keys = {}
+    for version in versions:
+        with suppress(KeyDestroyedError):
+            keys[version.weights] = keepers.find(version.weights)
+    auditors.wrap(keys)
+    return Erasure(versions, keepers.destroy([version.weights for version in versions]))

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The secrets of a reader or an auditor in one file under a passphrase (`crypto.passphrase`)."""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from blockful_py.committee import codec
+from blockful_py.crypto import curve, passphrase
+from blockful_py.crypto.passphrase import Cost
+from blockful_py.crypto.randomness import system_rng
+from blockful_py.errors import KeystoreError, MessageError
+from blockful_py.types import Point, Rng
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderKeys:
+    """An account, which registers and signs, and the key that data keys are wrapped to.
+
+    Raises ValueError for secrets out of range, or one secret in both roles.
+    """
+
+    account_secret: int = field(repr=False)
+    encryption_secret: int = field(repr=False)
+
+    def __post_init__(self) -> None:
+        secrets = {self.account_secret, self.encryption_secret}
+        if len(secrets) != 2 or not all(0 < secret < curve.N for secret in secrets):
+            raise ValueError("account and encryption secret are two numbers in [1, n)")
+
+    @classmethod
+    def generate(cls, rng: Rng = system_rng) -> ReaderKeys:
+        return cls(curve.random_scalar(rng), curve.random_scalar(rng))
+
+    @property
+    def account(self) -> bytes:
+        """Address of the account, 20 bytes."""
+        return curve.address(curve.multiply_base(self.account_secret))
+
+    @property
+    def encryption_key(self) -> Point:
+        return curve.multiply_base(self.encryption_secret)
+
+    def save(self, path: Path, words: str, cost: Cost | None = None) -> None:
+        """Writes a new file, for this user only.  Raises KeystoreError when there is one already."""
+        document = passphrase.lock(codec.encode(self), words, "0x" + self.account.hex(), cost)
+        try:
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(document)
+                file.flush()
+                os.fsync(file.fileno())
+        except FileExistsError:
+            raise KeystoreError(f"{path} exists already; secrets are never replaced by new ones.") from None
+        except OSError as error:
+            raise KeystoreError(f"{path} cannot be written: {error.strerror}.") from None
+
+    @classmethod
+    def load(cls, path: Path, words: str) -> ReaderKeys:
+        """Raises KeystoreError."""
+        try:
+            with path.open("rb") as file:
+                mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
+                data = file.read(passphrase.MAX_SIZE + 1)
+        except OSError as error:
+            raise KeystoreError(
+                f"the key file {path} cannot be read ({error.strerror}): make one with "
+                "`blockful reader keygen`."
+            ) from None
+        if mode & 0o077:
+            raise KeystoreError(
+                f"others than its user may read or write {path} (mode {mode:o}): chmod 600 {path}"
+            )
+        try:
+            return codec.decode(cls, passphrase.unlock(data, words))
+        except MessageError as error:
+            raise KeystoreError(f"{path} holds no secrets of a reader: {error}") from None
