@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -13,6 +12,7 @@ from blockful_py.pipeline import redaction
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.model_node import Claimed
 from blockful_py.pipeline.nodes import Nodes
+from blockful_py.pipeline.run import RunDirectory
 from tests.federations import small, trained, transactions
 from tests.pipeline.slots import HEIGHT, Slots
 
@@ -27,11 +27,11 @@ def test_a_refused_update_leaves_nothing_in_the_stores(
     federation: Federation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = transactions(federation)
-    kept = {path.name for path in files(federation.run.path)}
+    kept = held(federation.run)
     monkeypatch.setattr(redaction, "measure", lambda *_: Claimed(ad_f=0.0, ad_r=1.0))
     with pytest.raises(QuorumError, match="claims"):
         federation.unlearn()
-    assert {path.name for path in files(federation.run.path)} == kept
+    assert held(federation.run) == kept
     assert transactions(federation) == before
 
 
@@ -48,5 +48,9 @@ def test_blocks_that_the_live_chain_lost_are_named(federation: Federation) -> No
     assert all(f"the model at {height}:" in problem for problem in problems)
 
 
-def files(folder: Path) -> Iterator[Path]:
-    return (path for path in folder.rglob("*") if path.is_file())
+def held(run: RunDirectory) -> set[tuple[str, int]]:
+    """Names of all files, and of the vaults, which take keys back by a new generation, the size of what
+    they keep."""
+    files = {path for path in run.path.rglob("*") if path.is_file() and run.vaults not in path.parents}
+    vaults = {(path.parent.name, path.stat().st_size) for path in run.vaults.glob("*/keys-*")}
+    return {(path.name, 0) for path in files} | vaults
