@@ -50,7 +50,7 @@ def register(group: typer.Typer) -> None:
         for vote in page.votes:
             voters = ", ".join(map(str, vote.voters))
             out.say(f"{vote.what}: epoch {vote.epoch}, members {voters} of {vote.members}")
-        out.say(f"{len(page.deleted)} CIDs: {page.words}")
+        out.say(f"{len(page.deleted)} CIDs, {len(page.keys_destroyed)} data keys destroyed: {page.words}")
         for name, value in page.identifiers:
             out.say(f"{name}:")
             out.say(f"{value}")

@@ -73,6 +73,10 @@ class AuditorKeys:
             )
         return envelope.unwrap(wrapped, secret, self._context(uri, account))
 
+    def holders(self, uri: Uri) -> tuple[bytes, ...]:
+        """Accounts that a version's key is wrapped to."""
+        return tuple(bytes.fromhex(account.removeprefix("0x")) for account in self._read(uri))
+
     def destroy(self, uri: Uri) -> bool:
         """Removes a version's keys; whether there were any."""
         with readable_errors(self._directory):

@@ -16,6 +16,7 @@ from blockful_py.pipeline.auditors import AuditorKeys
 from blockful_py.pipeline.catalogue import ArchiveReader, CatalogueReader
 from blockful_py.pipeline.model_node import parse_node
 from blockful_py.pipeline.sealing import Destruction, Keepers
+from blockful_py.storage.interface import FileStore
 from blockful_py.types import ArchiveReason, Position, Uri
 
 
@@ -37,25 +38,42 @@ class ReplacedVersion:
 
 @dataclass(frozen=True, slots=True)
 class Erasure:
-    """Which versions were erased, and what their keepers did."""
+    """Which versions were erased, and what their keepers did.
+
+    Attributes:
+        left: sealed files of them that the live store still has.
+        auditors: accounts that have keys of some of them.
+        retention_days: how long auditors keep those; None without end.
+    """
 
     versions: tuple[ReplacedVersion, ...]
     destruction: Destruction
+    left: tuple[Uri, ...] = ()
+    auditors: tuple[bytes, ...] = ()
+    retention_days: float | None = None
 
     def account(self) -> str:
         """What was done, for people, and no more than that."""
         if not self.versions:
-            return "no version was replaced, so no key was destroyed."
+            return "No version was replaced, so no key was destroyed."
         done, silent = self.destruction.destroyed, self.destruction.silent
         text = (
-            f"the data keys of {len(self.versions)} replaced version(s) were destroyed at {len(done)} "
+            f"The data keys of {len(self.versions)} replaced version(s) were destroyed at {len(done)} "
             "member(s) of the committee, and their blocks deleted from this run's live store. Copies of "
             "those blocks elsewhere may exist, and are unreadable without the keys."
         )
+        if self.left:
+            text += f" The live store still has {len(self.left)} of the sealed files: delete them by hand."
         if silent:
             listed = ", ".join("0x" + address.hex() for address in silent)
             text += f" Not done yet at {listed}: not reached; they destroy the keys when they are back."
-        return text
+        return f"{text} {self._archive()}"
+
+    def _archive(self) -> str:
+        if not self.auditors:
+            return "No auditor has a key of them, so nobody can read the archive's copies."
+        kept = "without end" if self.retention_days is None else f"for {self.retention_days:g} days"
+        return f"{len(self.auditors)} auditor(s) can read copies in the archive, {kept}."
 
 
 class Replaced:
@@ -105,18 +123,32 @@ def expire(replaced: Replaced, auditors: AuditorKeys, before: int) -> tuple[Repl
     return tuple(version for version in old if version.weights in gone)
 
 
-def erase(replaced: Replaced, names: Collection[str], keepers: Keepers, auditors: AuditorKeys) -> Erasure:
+def erase(
+    replaced: Replaced,
+    names: Collection[str],
+    keepers: Keepers,
+    auditors: AuditorKeys,
+    store: FileStore,
+    retention_days: float | None = None,
+) -> Erasure:
     """Has every keeper destroy the keys of the replaced versions of the models named.
 
     Before, the keys are wrapped once more, to the auditors of now.  After a crash, erasing again completes
-    it.
+    it.  `store`: the live one, which has deleted their blocks before.
     """
     versions = replaced.of(names)
     if not versions:
         return Erasure((), Destruction())
+    files = [version.weights for version in versions]
     keys = {}
     for version in versions:
         with suppress(KeyDestroyedError):
             keys[version.weights] = keepers.find(version.weights)
     auditors.wrap(keys)
-    return Erasure(versions, keepers.destroy([version.weights for version in versions]))
+    return Erasure(
+        versions,
+        keepers.destroy(files),
+        tuple(uri for uri in files if store.has(uri)),
+        tuple(sorted({account for uri in files for account in auditors.holders(uri)})),
+        retention_days,
+    )

@@ -345,7 +345,8 @@ class Federation(Closing):
         return expire(self._replaced(), self._bench.auditors, before)
 
     def _erase(self, names: Collection[str]) -> Erasure:
-        return erase(self._replaced(), names, self._bench.keepers, self._bench.auditors)
+        bench, days = self._bench, self.settings.archive.retention_days
+        return erase(self._replaced(), names, bench.keepers, bench.auditors, bench.live_store, days)
 
     def _replaced(self) -> Replaced:
         return Replaced(self._bench.catalogue, self._bench.archive, self.archive_store)

@@ -23,12 +23,18 @@ class VaultKeyring:
     def find(self, uri: Uri) -> bytes:
         return self._vault.get(uri.digest)
 
+    def holds(self, uri: Uri) -> bool:
+        return uri.digest in self._vault.versions()
+
 
 class NoKeys:
     """For who reads no models."""
 
     def find(self, uri: Uri) -> bytes:
         raise no_key(uri)
+
+    def holds(self, uri: Uri) -> bool:
+        return False
 
 
 NO_KEYS = NoKeys()
@@ -55,6 +61,9 @@ class AppointedKeepers:
             except BlockfulError as error:
                 problem = error
         raise problem or no_key(uri)
+
+    def holds(self, uri: Uri) -> bool:
+        return any(uri.digest in vault.versions() for vault in self._vaults.values())
 
     def deliver(self, keys: Mapping[Uri, bytes]) -> None:
         for vault in self._vaults.values():

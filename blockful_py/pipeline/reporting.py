@@ -16,6 +16,7 @@ from blockful_py.learning.metrics import Quality
 from blockful_py.pipeline.catalogue import Catalogue
 from blockful_py.pipeline.confusions import confusions
 from blockful_py.pipeline.context import Contracts
+from blockful_py.pipeline.erasure import Erasure
 from blockful_py.pipeline.execution import ARCHIVE, LIVE, Executed, gas_of
 from blockful_py.pipeline.methods import method_settings
 from blockful_py.pipeline.model_node import Privacy
@@ -122,6 +123,9 @@ def build_report(
         ),
         depth=_depth(settings, branches),
         seconds=seconds_section(branches, watch),
+        erasure=sections.ByParadigm[sections.Erasure](
+            **{paradigm.value: _erasure(branch.unlearned.erasure) for paradigm, branch in branches.items()}
+        ),
         verification=sections.VerificationSection.of_runs(
             published=_verification(published.verification),
             **{paradigm.value: _verification(branch.verification) for paradigm, branch in branches.items()},
@@ -203,6 +207,21 @@ def _accuracies(measured: ModelAccuracy, quality: Quality) -> dict[str, Any]:
         "per_class": tuple(None if share is None else 100 * share for share in quality.per_class),
         "calibration_error": 100 * quality.calibration_error,
     }
+
+
+def _erasure(erasure: Erasure | None) -> sections.Erasure | None:
+    if erasure is None:
+        return None
+    return sections.Erasure(
+        versions=tuple(
+            sections.ErasedVersion(name=each.name, version=each.version, weights=cid_string(each.weights))
+            for each in erasure.versions
+        ),
+        destroyed=tuple("0x" + member.hex() for member in erasure.destruction.destroyed),
+        silent={"0x" + member.hex(): reason for member, reason in erasure.destruction.silent.items()},
+        auditors=tuple("0x" + account.hex() for account in erasure.auditors),
+        said=erasure.account(),
+    )
 
 
 def _gas(executed: Sequence[Executed], models: int) -> sections.Gas:

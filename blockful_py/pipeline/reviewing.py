@@ -113,7 +113,7 @@ class ContentReviewer:
     def review_erasure(self, statement: bytes) -> None:
         committee = AppointedCommitteeContract(self._live.node, self._live.quorum())
         chains = Chains(self._live, committee, self._archive.contract)
-        review_erasure(statement, chains, self._catalogue.read(), self._store)
+        review_erasure(statement, chains, self._catalogue.read(), self._store, self._weights.keyring)
 
     def _check_request(self, request: Request, catalogue: Catalogue) -> None:
         try:

@@ -33,6 +33,9 @@ class Keyring(Protocol):
     def find(self, uri: Uri) -> bytes:
         """The data key of a sealed file.  Raises KeyDestroyedError when nobody has it."""
 
+    def holds(self, uri: Uri) -> bool:
+        """Whether it keeps the key itself; nobody else is asked."""
+
 
 class Keepers(Keyring, Protocol):
     """The members that keep data keys."""

@@ -63,6 +63,9 @@ class PeerKeyring:
         self._vault.put({uri.digest: key})
         return key
 
+    def holds(self, uri: Uri) -> bool:
+        return uri.digest in self._vault.versions()
+
 
 class ServiceKeepers:
     """The members of the current epoch; each question goes to all of them at once."""
@@ -92,6 +95,10 @@ class ServiceKeepers:
                 return answer
             reasons.add(str(answer.reason))
         raise KeyDestroyedError(f"{no_key(uri)} ({'; '.join(sorted(reasons)) or 'no member answers'})")
+
+    def holds(self, uri: Uri) -> bool:
+        """Who leads keeps none."""
+        return False
 
     def deliver(self, keys: Mapping[Uri, bytes]) -> None:
         """Raises QuorumError unless a quorum has them; the others get them from their peers."""

@@ -20,6 +20,7 @@ from blockful_py.report.sections import (
     Confusions,
     Count,
     Depth,
+    Erasure,
     Forget,
     GasSection,
     LearningCurve,
@@ -91,6 +92,7 @@ class Report(Part):
     depth: Depth
     seconds: SecondsSection
     verification: VerificationSection
+    erasure: ByParadigm[Erasure] = ByParadigm[Erasure]()
     chains: Chains
 
     @model_validator(mode="after")

@@ -182,6 +182,31 @@ class Depth(Part):
     delta_norm: Norm | None
 
 
+class ErasedVersion(Part):
+    """A replaced version; `weights`: CID of its sealed file."""
+
+    name: str
+    version: Count
+    weights: str
+
+
+class Erasure(Part):
+    """What became of the keys of replaced versions.
+
+    Attributes:
+        destroyed: members that have no key of them any more.
+        silent: members that were not reached, and why; they destroy the keys when they are back.
+        auditors: accounts that have keys of copies in the archive.
+        said: all of that in words, and no more.
+    """
+
+    versions: tuple[ErasedVersion, ...]
+    destroyed: tuple[Address, ...]
+    silent: dict[Address, str] = {}
+    auditors: tuple[Address, ...] = ()
+    said: str
+
+
 class SecondsSection(Part):
     """Wall-clock time by stage; those of a paradigm have names such as `STAGES`."""
 

@@ -97,8 +97,9 @@ def limits(report: Report) -> list[str]:
         "Seconds depend on this machine; gas, counts and accuracies do not.",
         "Local development chains stand in for two BFT networks, and the committee's members "
         "run on one machine.",
-        "Replacing a model on the chain changes what the record points to. It does not delete copies that "
-        "others have made of the old weights.",
+        "Replacing a model on the chain changes what the record points to, and its members destroy the old "
+        "version's data key. Copies that others made of the sealed bytes stay, unreadable without it; what "
+        "somebody has read in the clear stays readable to them.",
     ]
     if report.scenario == "paper14":
         lines.append(

@@ -91,6 +91,8 @@ def summary_table(report: Report) -> Table:
     privacy = summary.privacy(report)
     if privacy is not None:
         table.add_row("privacy", privacy)
+    for paradigm, erased in report.erasure.each():
+        table.add_row("erased", f"{paradigm.value}: {erased.said}")
     failed = report.verification.failed
     table.add_row("verified", Text(summary.verdict(report), "bold red" if failed else "green"))
     for failure in failed[:5]:

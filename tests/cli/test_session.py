@@ -95,6 +95,11 @@ def test_a_session(session: Session) -> None:
     assert all(by_name[name]["parallel"] is None for name in UNTOUCHED)
     assert all(model["learning_curve"] for model in by_name.values())
 
+    erased = unlearned.document["erasure"]["parallel"]
+    assert {version["name"] for version in erased["versions"]} == set(AFFECTED)
+    assert (len(erased["destroyed"]), erased["silent"]) == (4, {})
+    assert "were destroyed at 4 member(s)" in erased["said"]
+
     _certificates(session, unlearned.document["certificates"]["parallel"])
     verified = session.run("verify", *RUN, "--json")
     assert verified.document == {"checked": len(GRAPH), "failed": []}
@@ -138,7 +143,7 @@ def _certificates(session: Session, written: str) -> None:
     path = session.folder / "runs" / "mine" / written
     page = path.with_suffix(".html").read_text()
     assert "Erasure certificate" in page
-    assert "No key was destroyed" in page
+    assert "Data keys destroyed: 4." in page
     file = str(path)
     verified = session.run("certificate", "verify", file, *RUN, "--json")
     assert verified.status == 0, verified.err

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from blockful_py.committee.vault import Vault
+from blockful_py.crypto.randomness import SeededRng
 from blockful_py.errors import BlockfulError, FormatError, KeyDestroyedError, QuorumError
 from blockful_py.learning.federation import TrainedModel
 from blockful_py.learning.weights import equal, from_bytes
@@ -19,6 +20,7 @@ from blockful_py.pipeline.identities import Identities
 from blockful_py.pipeline.model_node import PlacedNode
 from blockful_py.pipeline.nodes import Nodes
 from blockful_py.pipeline.pending import PendingRequest
+from blockful_py.pipeline.reader_keys import ReaderKeys
 from blockful_py.pipeline.reviewing import ContentReviewer
 from blockful_py.pipeline.sealing import opened
 from blockful_py.storage.store import ContentStore
@@ -140,9 +142,24 @@ def test_the_account_says_what_was_done_and_no_more(fresh: Federation) -> None:
     assert {(each.name, each.version) for each in erasure.versions} == {(name, 0) for name in AFFECTED}
     assert len(erasure.destruction.destroyed) == len(MEMBERS)
     assert erasure.account() == (
-        "the data keys of 4 replaced version(s) were destroyed at 4 member(s) of the committee, and their "
+        "The data keys of 4 replaced version(s) were destroyed at 4 member(s) of the committee, and their "
         "blocks deleted from this run's live store. Copies of those blocks elsewhere may exist, and are "
-        "unreadable without the keys."
+        "unreadable without the keys. No auditor has a key of them, so nobody can read the archive's copies."
+    )
+
+
+def test_the_account_names_what_is_left_and_who_can_still_read(fresh: Federation) -> None:
+    auditor = ReaderKeys.generate(SeededRng(b"auditor"))
+    fresh.administration().set_auditor(auditor.account, auditor.encryption_key)
+    store, old = fresh.live_store, fresh.catalogue()["x"].node.weights
+    kept = store.read(old)
+    fresh.unlearn()
+    store.add(kept)
+    erasure = fresh._erase(AFFECTED)
+    assert (erasure.left, erasure.auditors) == ((old,), (auditor.account,))
+    assert erasure.account().endswith(
+        "The live store still has 1 of the sealed files: delete them by hand. 1 auditor(s) can read copies "
+        "in the archive, without end."
     )
 
 

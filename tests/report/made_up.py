@@ -170,6 +170,7 @@ def _report(
             parallel=good,
             sequential=sections.Verification(checked=len(models), failed=failed),
         ),
+        erasure=sections.ByParadigm(parallel=_erasure(passed)),
         chains=sections.Chains(
             live=sections.Chain(
                 chain_id=1337, client="Ganache/v7.9.2", contracts={"LiveChain": "0x" + "ab" * 20}
@@ -178,6 +179,15 @@ def _report(
                 chain_id=1338, client="Ganache/v7.9.2", contracts={"ArchiveRegistry": "0x" + "cd" * 20}
             ),
         ),
+    )
+
+
+def _erasure(replaced: Sequence[schema.ModelEntry]) -> sections.Erasure:
+    return sections.Erasure(
+        versions=tuple(sections.ErasedVersion(name=m.name, version=0, weights=m.cid) for m in replaced),
+        destroyed=("0x" + "11" * 20, "0x" + "22" * 20),
+        silent={"0x" + "33" * 20: "does not answer"},
+        said="The data keys of some versions were destroyed at 2 members.",
     )
 
 

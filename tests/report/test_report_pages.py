@@ -200,3 +200,10 @@ def test_what_training_spent_of_privacy_is_shown_at_the_model(paper14: Report) -
     assert summary.privacy(private) == "ε 1.25 to 3.25, δ 1e-05 a training, in 3 of 14 models"
     assert summary.privacy(paper14) is None
     assert "ε 1.25 to 3.25" in printed(private)
+
+
+def test_the_page_and_the_table_say_what_became_of_the_keys(html: str, paper14: Report) -> None:
+    said = "The data keys of some versions were destroyed at 2 members."
+    assert f"Erasure, parallel: {said}" in Page(html).text
+    assert "Erasure, sequential" not in Page(html).text
+    assert f"parallel: {said}" in " ".join(printed(paper14, 160).split())

@@ -6,7 +6,7 @@ The checks of the record and of the history come first (pipeline/proofs), then, 
     request    every model was replaced for this request, as its owners signed it
     replaced   each replacement is the next version of an archived node of the same owner; CIDs, claims agree
     decision   a quorum of the epoch voted for exactly these transactions, on both chains
-    erasure    what is said to be deleted is what was replaced
+    erasure    what is said to be deleted, and the weights whose keys are, is what was replaced
     committee  a quorum signed the statement
     audit      the attached audit follows from its figures, is of these models, and is signed by its issuer
 """
@@ -278,13 +278,18 @@ def _check_archive(
 def _check_erasure(statement: Statement) -> None:
     gone = {cid for each in statement.replaced for cid in (each.old_node, each.old_weights)}
     kept = {cid for each in statement.replaced for cid in (each.new_node, each.new_weights)}
-    deleted = statement.erasure.deleted
-    require(
-        list(deleted) == sorted(set(deleted)) and set(deleted) <= gone - kept,
-        "erasure",
-        "the certificate",
-        "what it says was deleted is not the versions before",
+    sealed = {each.old_weights for each in statement.replaced}
+    said = (
+        ("was deleted is not", statement.erasure.deleted, gone - kept),
+        ("has lost its keys is not the weights of", statement.erasure.keys_destroyed, sealed - kept),
     )
+    for what, cids, possible in said:
+        require(
+            list(cids) == sorted(set(cids)) and set(cids) <= possible,
+            "erasure",
+            "the certificate",
+            f"what it says {what} the versions before",
+        )
 
 
 def _members(statement: Statement, epoch: int, check: str) -> Members:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field, field_validator
 
@@ -27,12 +27,14 @@ from blockful_py.pipeline.proofs.fields import (
 )
 from blockful_py.pipeline.proofs.record import ArchiveHistory, LiveRecord
 
-FORMAT = "blockful-erasure/1"
+FORMAT: Final = "blockful-erasure/2"
 
 
 WORDS = (
     "The live store of this federation, as the members who signed see it, no longer has the blocks of these "
-    "CIDs. Copies that others made are not reached by this; the archive's are kept for auditors."
+    "CIDs, and none of these members has a key that is said to be destroyed. Copies that others made of "
+    "those weights are not reached by this; without the keys they are unreadable. The archive keeps the "
+    "sealed weights; whoever was a registered auditor in time may have keys of them."
 )
 
 
@@ -76,12 +78,12 @@ class Bytes(Part):
 
     Attributes:
         deleted: CIDs of nodes and weights that the live store no longer has.
-        keys_destroyed: identifiers of keys that were destroyed; empty where models are not encrypted.
+        keys_destroyed: CIDs of sealed weights whose data keys the members who signed no longer have.
     """
 
     deleted: tuple[Cid, ...]
     words: str
-    keys_destroyed: tuple[str, ...]
+    keys_destroyed: tuple[Cid, ...]
 
     @field_validator("words")
     @classmethod
@@ -103,7 +105,7 @@ class Statement(Part):
         decided: time of the last decision, seconds.
     """
 
-    format: Literal["blockful-erasure/1"]
+    format: Literal["blockful-erasure/2"]
     request: Request
     committee: Committee
     record: LiveRecord

@@ -21,6 +21,7 @@ from blockful_py.pipeline.certificates.decisions import (
     votes_of,
 )
 from blockful_py.pipeline.certificates.document import (
+    FORMAT,
     WORDS,
     Bytes,
     Committee,
@@ -36,7 +37,7 @@ from blockful_py.pipeline.proofs.exporting import export_history, export_record
 from blockful_py.pipeline.proofs.fields import of_number, of_octets
 from blockful_py.pipeline.proofs.record import Archived
 from blockful_py.pipeline.workbench import Workbench
-from blockful_py.storage.cid import parse_cid
+from blockful_py.storage.cid import cid_string, parse_cid
 from blockful_py.types import Action, ArchiveCall, ArchiveReason, RedactCall, StoredArchiveRecord
 from blockful_py.unlearning.audit.outcome import AuditOutcome
 
@@ -91,9 +92,11 @@ def state(bench: Workbench, request: Request) -> Statement:
     gone = {cid for each in entries for cid in (each.old_node, each.old_weights)}
     kept = {cid for each in entries for cid in (each.new_node, each.new_weights)}
     deleted = sorted(cid for cid in gone - kept if not bench.live_store.has(parse_cid(cid)))
+    standing = {cid_string(placed.node.weights) for placed in catalogue.models.values()}
+    keyless = sorted({each.old_weights for each in entries} - standing)
     positions = [placed.position for placed in changed.values()]
     return Statement(
-        format="blockful-erasure/1",
+        format=FORMAT,
         request=request,
         committee=_committee(contracts, decisions),
         record=export_record(contracts.live, contracts.committee, bench.live_store, positions),
@@ -101,7 +104,7 @@ def state(bench: Workbench, request: Request) -> Statement:
         replaced=tuple(entries),
         left_alone=tuple(sorted(affected - changed.keys())),
         decisions=decisions,
-        erasure=Bytes(deleted=tuple(deleted), words=WORDS, keys_destroyed=()),
+        erasure=Bytes(deleted=tuple(deleted), words=WORDS, keys_destroyed=tuple(keyless)),
         decided=max(chunk.timestamp for each in decisions for chunk in each.archive),
     )
 

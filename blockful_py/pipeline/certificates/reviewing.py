@@ -15,14 +15,16 @@ from blockful_py.pipeline.proofs.anchors import (
     check_anchors,
     check_archive_anchor,
 )
+from blockful_py.pipeline.sealing import Keyring
 from blockful_py.storage.cid import parse_cid
 
 
-def review_erasure(data: bytes, chains: Chains, catalogue: Catalogue, store: Store) -> None:
+def review_erasure(data: bytes, chains: Chains, catalogue: Catalogue, store: Store, keyring: Keyring) -> None:
     """Raises RefusedError with the first thing that is not as the statement says.
 
     Beside what anybody checks of a certificate: the models stand as it says, they and those left alone are
-    all that descend from the starts, and the live store has none of what is said to be deleted.
+    all that descend from the starts, the live store has none of what is said to be deleted, and this member
+    has no key that is said to be destroyed.
     """
     try:
         checked = check_statement(parse_statement(data))
@@ -36,6 +38,7 @@ def review_erasure(data: bytes, chains: Chains, catalogue: Catalogue, store: Sto
     _require(not superseded, f"{', '.join(sorted(superseded))} was replaced again since")
     _check_affected(checked, catalogue)
     _check_deleted(checked, store)
+    _check_keys(checked, keyring)
 
 
 def _check_affected(checked: CheckedStatement, catalogue: Catalogue) -> None:
@@ -60,8 +63,13 @@ def _check_affected(checked: CheckedStatement, catalogue: Catalogue) -> None:
 def _check_deleted(checked: CheckedStatement, store: Store) -> None:
     there = [cid for cid in checked.statement.erasure.deleted if store.has(parse_cid(cid))]
     _require(not there, f"the live store still has {', '.join(there)}")
+
+
+def _check_keys(checked: CheckedStatement, keyring: Keyring) -> None:
+    kept = [cid for cid in checked.statement.erasure.keys_destroyed if keyring.holds(parse_cid(cid))]
     _require(
-        not checked.statement.erasure.keys_destroyed, "it names keys that were destroyed, and there are none"
+        not kept,
+        f"this member still has the keys of {', '.join(kept)}: make the request again, which completes it",
     )
 
 

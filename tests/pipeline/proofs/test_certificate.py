@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from blockful_py.chain.leaves import roster_id
+from blockful_py.committee.vault import Vault
 from blockful_py.errors import FormatError, QuorumError, RunError, VerificationError
 from blockful_py.pipeline.certificates.checking import check_certificate
 from blockful_py.pipeline.certificates.document import (
@@ -22,6 +23,7 @@ from blockful_py.pipeline.certificates.document import (
 )
 from blockful_py.pipeline.certificates.issuing import latest_request
 from blockful_py.pipeline.certificates.verifying import Chains, verify_certificate
+from blockful_py.pipeline.identities import Identities
 from blockful_py.pipeline.operations import Counter
 from blockful_py.pipeline.proofs.anchors import Anchors
 from blockful_py.storage.cid import parse_cid
@@ -94,6 +96,8 @@ def test_it_says_what_was_asked_replaced_archived_and_decided(
     assert statement.left_alone == ()
     assert len(statement.erasure.deleted) == 2 * len(AFFECTED)
     assert not any(scene.federation.live_store.has(parse_cid(cid)) for cid in statement.erasure.deleted)
+    assert set(statement.erasure.keys_destroyed) == {each.old_weights for each in statement.replaced}
+    assert set(statement.erasure.keys_destroyed) < set(statement.erasure.deleted)
     (decision,) = statement.decisions
     assert len(decision.votes.voters) == len(certificate.endorsed.votes.voters) == 3
     assert len(certificate.to_bytes()) < 300_000
@@ -169,6 +173,11 @@ def _statement(certificate: ErasureCertificate, **changes: object) -> bytes:
     return certificate.statement.model_copy(update=changes).to_bytes()
 
 
+def _keys_destroyed(certificate: ErasureCertificate, *cids: str) -> bytes:
+    erasure = certificate.statement.erasure.model_copy(update={"keys_destroyed": cids})
+    return _statement(certificate, erasure=erasure)
+
+
 def _votes_of_two(statement: Statement) -> tuple[object, ...]:
     (decision,) = statement.decisions
     votes = decision.votes
@@ -189,9 +198,9 @@ REFUSED: dict[str, tuple[Callable[[ErasureCertificate], bytes], str]] = {
         lambda c: _statement(c, decisions=_votes_of_two(c.statement)),
         "a certificate has 2 votes, 3 are needed",
     ),
-    "a key that nobody has": (
-        lambda c: _statement(c, erasure=c.statement.erasure.model_copy(update={"keys_destroyed": ("a",)})),
-        "it names keys that were destroyed, and there are none",
+    "a key destroyed of weights that stand": (
+        lambda c: _keys_destroyed(c, c.statement.replaced[0].new_weights),
+        "what it says has lost its keys is not the weights of the versions before",
     ),
     "bytes that are no statement": (lambda c: b"{}", "this is no statement of an erasure"),
 }
@@ -223,6 +232,20 @@ def test_members_do_not_sign_that_bytes_are_deleted_which_are_there(
         )
     finally:
         store.delete(cid)
+
+
+def test_members_do_not_sign_that_a_key_is_destroyed_which_one_of_them_has(
+    scene: Scene, certificate: ErasureCertificate
+) -> None:
+    uri = parse_cid(certificate.statement.erasure.keys_destroyed[0])
+    vault = Vault(scene.federation.run.vaults / "member1", Identities(0, (1337, 1338)).voter(1))
+    vault.put({uri.digest: bytes(32)})
+    try:
+        with pytest.raises(QuorumError, match="this member still has the keys of"):
+            scene.federation.certify_erasure(scene.unlearned.request)
+    finally:
+        vault.destroy([uri.digest])
+    assert scene.federation.certify_erasure(scene.unlearned.request).statement == certificate.statement
 
 
 def test_there_is_no_certificate_of_a_request_that_was_never_carried_out(scene: Scene) -> None:
