@@ -158,8 +158,9 @@ def _reference(bench: benches.Bench, name: str) -> Made:
 
 
 def _unlearn(laboratory: Laboratory, variant: Variant, cell: Cell) -> Made:
+    task = laboratory.storing() if variant.stored else laboratory.task
     began = perf_counter()
-    outcome = _method(variant, cell).unlearn(laboratory.task)
+    outcome = _method(variant, cell).unlearn(task)
     return Made(outcome.weights, outcome.cost, perf_counter() - began)
 
 

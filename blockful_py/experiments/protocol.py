@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from types import MappingProxyType
 
@@ -21,6 +21,7 @@ from blockful_py.learning.scenario import ScenarioSettings
 from blockful_py.learning.training import TrainingSettings
 from blockful_py.unlearning.audit.samples import SHOWN, first_of_each
 from blockful_py.unlearning.forget import Forget, Level
+from blockful_py.unlearning.stored_increments import store_increments
 from blockful_py.unlearning.task import UnlearningTask
 
 HOLDERS = (5, 7)
@@ -88,10 +89,19 @@ class Cell:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Laboratory:
-    """A trained federation, its request, and the data set."""
+    """A trained federation, its request, the data set, and what the federation was trained with."""
 
     task: UnlearningTask
     data: Dataset
+    settings: FederationSettings
+
+    def storing(self) -> UnlearningTask:
+        """The task where every owner stored its increments when it published."""
+        task = self.task
+        stored = store_increments(
+            self.settings, task.models.values(), task.users.values(), task.forget.classes
+        )
+        return replace(task, stored={name: kept for each in stored.values() for name, kept in each.items()})
 
 
 def prepare(cell: Cell) -> Laboratory:
@@ -110,7 +120,7 @@ def prepare(cell: Cell) -> Laboratory:
     retained = [label for label in data.train.classes() if label not in forget.classes]
     proxy = first_of_each(data.proxy, tuple(retained), SHOWN)
     starts = [model.name for model in models if is_start(cell, model)]
-    return Laboratory(UnlearningTask.of(settings, models, users, starts, forget, proxy), data)
+    return Laboratory(UnlearningTask.of(settings, models, users, starts, forget, proxy), data, settings)
 
 
 def what_to_forget(cell: Cell, users: tuple[UserData, ...]) -> Forget:

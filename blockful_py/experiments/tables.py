@@ -114,7 +114,7 @@ def prepare(case: Case) -> Laboratory:
     models = [model for wave in train_federation(settings, users) for model in wave]
     proxy = first_of_each(data.proxy, tuple(label for label in labels if label not in forget), SHOWN)
     task = UnlearningTask.of(settings, models, users, STARTS, Forget.of_classes(forget), proxy)
-    return Laboratory(task, data)
+    return Laboratory(task, data, settings)
 
 
 def _measure(laboratory: Laboratory) -> Iterator[Measured]:

@@ -19,12 +19,14 @@ class Variant:
     Attributes:
         name: in tables and file names.
         by_data: settings for a data set, on top of `settings`.
+        stored: increments were stored when the models were published.
     """
 
     name: str
     method: str
     settings: Mapping[str, Any] = field(default_factory=dict)
     by_data: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    stored: bool = False
 
     def settings_for(self, data: str) -> dict[str, Any]:
         return {**self.settings, **self.by_data.get(data, {})}
@@ -34,8 +36,8 @@ SPECIAL: tuple[Variant, ...] = (
     Variant(
         "clean_increments_stored",
         "clean_increments",
-        {"stored": True},
-        {"digits": {"heal_steps": 6, "heal_batch": 16}},
+        by_data={"digits": {"heal_steps": 6, "heal_batch": 16}},
+        stored=True,
     ),
     Variant("fiun_all", "fiun", {"layers": "all"}),
     Variant("gradient_ascent_ascended", "gradient_ascent", {"start": "ascended"}),

@@ -100,7 +100,7 @@ class Unlearner:
         graph = catalogue.graph
         affected = {*starts, *graph.descendants(starts)}
         wanted = affected | set(chain.from_iterable(map(graph.references, affected)))
-        if method.needs & {Need.HOLDERS_DATA, Need.STORED_INCREMENTS}:
+        if Need.HOLDERS_DATA in method.needs:
             wanted |= set(graph.ancestors(affected))
         proxy = None
         if Need.PROXY_DATA in method.needs:

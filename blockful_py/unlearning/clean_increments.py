@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import ClassVar
 
@@ -19,8 +19,24 @@ from blockful_py.unlearning.cost import Meter, Work
 from blockful_py.unlearning.descent import Descent, batches_of, weights_of
 from blockful_py.unlearning.forget import Level
 from blockful_py.unlearning.head import neutralised
-from blockful_py.unlearning.increments import Change, clean_increments, clipped, holders, passed_on
-from blockful_py.unlearning.method import Need, Outcome, Review, Step, outcome_of, require_level, steps_of
+from blockful_py.unlearning.increments import (
+    Change,
+    clean_increments,
+    clipped,
+    holders,
+    passed_on,
+    stored_increments,
+)
+from blockful_py.unlearning.method import (
+    IncrementsUsed,
+    Need,
+    Outcome,
+    Review,
+    Step,
+    outcome_of,
+    require_level,
+    steps_of,
+)
 from blockful_py.unlearning.propagation import moved
 from blockful_py.unlearning.retraining import passes_of
 from blockful_py.unlearning.task import UnlearningTask
@@ -42,6 +58,8 @@ class CleanIncrements:
     below 1, because P adds up the noise of many trainings.  Roots that are not affected themselves are
     left alone: their training is the longest, and what they taught is the most diluted.
 
+    Increments that are stored with the task and fit cost nothing at the request; the rest is made.
+
     The prototype this came from: `own = passed = 0.4`, `head = "silent"`, `clip = None`, 4 steps of 16.
 
     Attributes:
@@ -51,7 +69,6 @@ class CleanIncrements:
             clipped at 5.
         head: "silent" sets the output row of a forgotten class to zero and its bias to -5 before healing;
             "kept" leaves what the increments made of it.
-        stored: the increments were made when the models were published, and cost nothing now.
     """
 
     own: float = 1.0
@@ -61,11 +78,11 @@ class CleanIncrements:
     heal_batch: int = 32
     heal_rate: float = 0.08
     head: str = "kept"
-    stored: bool = False
     name: ClassVar[str] = "clean_increments"
     paradigms: ClassVar[frozenset[Paradigm]] = frozenset({Paradigm.PARALLEL, Paradigm.SEQUENTIAL})
     levels: ClassVar[frozenset[Level]] = frozenset(Level)
     review: ClassVar[Review] = Review.REMEASURED
+    needs: ClassVar[frozenset[Need]] = frozenset({Need.START_DATA, Need.DESCENDANT_DATA, Need.HOLDERS_DATA})
 
     def __post_init__(self) -> None:
         if not (0 <= self.own <= 1 and 0 <= self.passed <= 1):
@@ -81,16 +98,11 @@ class CleanIncrements:
             raise SettingsError(f"head must be {' or '.join(HEADS)}, not {self.head!r}.")
         self._descent()
 
-    @property
-    def needs(self) -> frozenset[Need]:
-        made = Need.STORED_INCREMENTS if self.stored else Need.HOLDERS_DATA
-        return frozenset({Need.START_DATA, Need.DESCENDANT_DATA, made})
-
     def unlearn(self, task: UnlearningTask) -> Outcome:
         require_level(self, task)
         meter = Meter()
         began = perf_counter()
-        own = self._increments(task, meter)
+        own, used = self._increments(task, meter)
         made = perf_counter()
         passed = passed_on(task, own)
         added = perf_counter()
@@ -104,17 +116,22 @@ class CleanIncrements:
                 weights[name] = self._healed(task, name, rough, work)
         healed = perf_counter()
         seconds = {"increments": made - began, "pass": added - made, "heal": healed - added}
-        return outcome_of(task, weights, meter.cost(), seconds)
+        return replace(outcome_of(task, weights, meter.cost(), seconds), increments=used)
 
     def steps(self, task: UnlearningTask) -> Iterator[Step]:
         return steps_of(self.unlearn(task))
 
-    def _increments(self, task: UnlearningTask, meter: Meter) -> Mapping[str, Change]:
-        made = clean_increments(task, holders(task))
-        for name in made:
-            with meter.preparation() if self.stored else meter.job(name) as work:
+    def _increments(self, task: UnlearningTask, meter: Meter) -> tuple[Mapping[str, Change], IncrementsUsed]:
+        names = holders(task)
+        found = stored_increments(task, names)
+        made = clean_increments(task, [name for name in names if name not in found])
+        for name in names:
+            with meter.preparation() if name in found else meter.job(name) as work:
                 work.trained(passes_of(task, name))
-        return made if self.clip is None or not made else clipped(made, self.clip)
+        all_of_them = {name: found[name] if name in found else made[name] for name in names}
+        if self.clip is not None and all_of_them:
+            all_of_them = clipped(all_of_them, self.clip)
+        return all_of_them, IncrementsUsed(tuple(found), tuple(made))
 
     def _healed(self, task: UnlearningTask, name: str, rough: Weights, work: Work) -> Weights:
         model, retained = task.models[name], task.retained(name)

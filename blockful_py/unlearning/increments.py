@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from blockful_py.errors import UnlearningError
 from blockful_py.learning.weights import Weights, flatten
-from blockful_py.unlearning.retraining import retrain_wave
+from blockful_py.unlearning.forget import Forget
+from blockful_py.unlearning.retraining import aggregate_of, retrain_wave
+from blockful_py.unlearning.stored_increments import CLEAN, StoredIncrement, base_of
 from blockful_py.unlearning.task import UnlearningTask
 
 Change = NDArray[np.float64]
@@ -47,8 +49,23 @@ def clean_increments(task: UnlearningTask, names: Sequence[str]) -> dict[str, Ch
     """`d_j = Train(agg_j, D_j without the forgotten) - w_j` for every j of `names`, side by side: the whole
     recipe, from the published references' mean, with a seed of its own; a client that keeps nothing leaves
     agg_j."""
-    clean = retrain_wave(task, names, {}, "clean")
-    return {name: vector(clean[name]) - vector(task.models[name].weights) for name in names}
+    return _changes(task, retrain_wave(task, names, {}, CLEAN))
+
+
+def stored_increments(task: UnlearningTask, names: Sequence[str]) -> dict[str, Change]:
+    """Those of `names` that are stored with the task, are about the one class that it forgets, and fit the
+    models as they are."""
+    found = {name: task.stored[name] for name in names if name in task.stored}
+    return _changes(task, {name: kept.weights for name, kept in found.items() if _fits(task, name, kept)})
+
+
+def _fits(task: UnlearningTask, name: str, kept: StoredIncrement) -> bool:
+    base = base_of(aggregate_of(task, name, {}), task.models[name].weights)
+    return task.forget == Forget.of_classes([kept.label]) and kept.base == base
+
+
+def _changes(task: UnlearningTask, clean: Mapping[str, Weights]) -> dict[str, Change]:
+    return {name: vector(weights) - vector(task.models[name].weights) for name, weights in clean.items()}
 
 
 def clipped(changes: Mapping[str, Change], limit: float) -> dict[str, Change]:

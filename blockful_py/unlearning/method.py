@@ -28,7 +28,8 @@ class Need(StrEnum):
     """The owners of all affected models compute on their data."""
 
     HOLDERS_DATA = "holders_data"
-    """So do the owners of all models, affected or not, that were trained on what is to be forgotten."""
+    """So do the owners of all models, affected or not, that were trained on what is to be forgotten and
+    whose increments are not stored."""
 
     FORGOTTEN_DATA = "forgotten_data"
     """Owners that hold nothing of what is to be forgotten get some of it from the starts' owners."""
@@ -38,9 +39,6 @@ class Need(StrEnum):
 
     PUBLISHED_FISHER = "published_fisher"
     """The diagonal of the Fisher information, published with every model."""
-
-    STORED_INCREMENTS = "stored_increments"
-    """Increments that were made and stored when the models were published."""
 
 
 class Review(StrEnum):
@@ -67,6 +65,19 @@ class Step:
     seconds: float
 
 
+@dataclass(frozen=True, slots=True)
+class IncrementsUsed:
+    """Models by where their clean increments came from, in topological order.
+
+    Attributes:
+        stored: made when the models were published.
+        made: trained for this request.
+    """
+
+    stored: tuple[str, ...]
+    made: tuple[str, ...]
+
+
 @dataclass(frozen=True, eq=False)
 class Outcome:
     """What a method did.
@@ -79,6 +90,7 @@ class Outcome:
         depth_observed: longest path from a start to a model that changed.
         seconds: wall time by stage.
         cost: sample passes, as counted.
+        increments: of a method that uses them.
     """
 
     weights: Mapping[str, Weights]
@@ -88,6 +100,7 @@ class Outcome:
     skipped: Mapping[str, float] = field(default_factory=dict)
     path_weights: PathWeights | None = None
     depth_bound: int | None = None
+    increments: IncrementsUsed | None = None
 
 
 class Method(Protocol):

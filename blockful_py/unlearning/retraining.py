@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from blockful_py.learning.aggregation import aggregate
-from blockful_py.learning.streams import generator
-from blockful_py.learning.together import Job, train_together
+from blockful_py.learning.together import train_together
 from blockful_py.learning.training import train
 from blockful_py.learning.weights import Weights
 from blockful_py.unlearning.cost import Work
+from blockful_py.unlearning.recipe import job_of
 from blockful_py.unlearning.task import UnlearningTask
 
 
@@ -29,8 +29,8 @@ def retrain_model(
         return start
     if work is not None:
         work.trained(passes_of(task, name))
-    stream = generator(task.seed, "retrain", model.user, model.round)
-    return train(task.architecture, start, retained, model.training, stream)
+    job = job_of(model, start, retained, task.seed, "retrain")
+    return train(task.architecture, job.weights, job.samples, job.settings, job.stream)
 
 
 def retrain_wave(
@@ -43,11 +43,10 @@ def retrain_wave(
     """
     weights = {name: aggregate_of(task, name, updated) for name in names}
     teachable = [name for name in names if len(task.retained(name))]
-    jobs = []
-    for name in teachable:
-        model = task.models[name]
-        stream = generator(task.seed, purpose, model.user, model.round)
-        jobs.append(Job(weights[name], task.retained(name), model.training, stream))
+    jobs = [
+        job_of(task.models[name], weights[name], task.retained(name), task.seed, purpose)
+        for name in teachable
+    ]
     weights.update(zip(teachable, train_together(task.architecture, jobs), strict=True))
     return weights
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 
 from blockful_py.errors import LearningError, UnlearningError
@@ -16,6 +16,7 @@ from blockful_py.learning.partitions import require_classes
 from blockful_py.learning.weights import Weights, require_finite, require_same_form
 from blockful_py.unlearning.forget import Forget, Level
 from blockful_py.unlearning.proxy import require_clean_proxy
+from blockful_py.unlearning.stored_increments import StoredIncrement
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +31,8 @@ class UnlearningTask:
         initial: the shared initialisation that roots start from.
         seed: seed of all training that a method does.
         proxy: labelled samples that belong to no user, for the methods that need some.
+        stored: increments by model, made when the models were published; those that do not fit the request
+            or the models are passed over.
 
     Raises (when made):
         UnknownModelError: a start is not in the graph.
@@ -48,6 +51,7 @@ class UnlearningTask:
     forget: Forget
     seed: int
     proxy: Samples | None = None
+    stored: Mapping[str, StoredIncrement] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -58,6 +62,7 @@ class UnlearningTask:
         starts: Sequence[str],
         forget: Forget,
         proxy: Samples | None = None,
+        stored: Mapping[str, StoredIncrement] | None = None,
     ) -> UnlearningTask:
         """A task on a federation that `train_federation` trained."""
         named = {model.name: model for model in models}
@@ -73,6 +78,7 @@ class UnlearningTask:
             forget=forget,
             seed=settings.seed,
             proxy=proxy,
+            stored=stored or {},
         )
 
     def __post_init__(self) -> None:

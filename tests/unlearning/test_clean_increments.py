@@ -13,7 +13,6 @@ from blockful_py.learning.weights import equal, flatten
 from blockful_py.unlearning.clean_increments import CleanIncrements
 from blockful_py.unlearning.forget import Forget
 from blockful_py.unlearning.increments import clipped, holders, passed_on
-from blockful_py.unlearning.method import Need
 from blockful_py.unlearning.retraining import aggregate_of
 from blockful_py.unlearning.task import UnlearningTask
 from tests.unlearning.conftest import Laboratory
@@ -56,18 +55,6 @@ def test_a_clean_increment_replaces_the_own_training(tiny: Laboratory) -> None:
     assert np.allclose(flatten(alone.weights["b"]), flatten(aggregate_of(tiny.task, "b", {})), atol=1e-6)
     assert equal(alone.weights["c"], tiny.task.models["c"].weights)
     assert alone.cost.passes == 0
-
-
-def test_stored_increments_give_the_same_weights_and_cost_nothing_now(tiny: Laboratory) -> None:
-    made, stored = (CleanIncrements(stored=stored).unlearn(tiny.task) for stored in (False, True))
-    assert all(equal(made.weights[name], stored.weights[name]) for name in made.weights)
-    healing = 3 * 8 * 32
-    assert stored.cost.passes == healing
-    assert stored.cost.critical_path == healing / 3
-    assert made.cost.passes == healing + stored.cost.prepared
-    assert made.cost.prepared == 0
-    assert Need.STORED_INCREMENTS in CleanIncrements(stored=True).needs
-    assert Need.HOLDERS_DATA in CleanIncrements().needs
 
 
 def test_the_request_takes_the_time_of_one_node(tiny: Laboratory) -> None:

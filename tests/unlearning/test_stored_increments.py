@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Increments stored when models are published, and what a request does with them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from blockful_py.errors import LearningError
+from blockful_py.learning.federation import FederationSettings
+from blockful_py.learning.privacy import PrivacySettings
+from blockful_py.learning.scenario import ScenarioSettings
+from blockful_py.learning.training import TrainingSettings
+from blockful_py.learning.weights import equal
+from blockful_py.unlearning.clean_increments import CleanIncrements
+from blockful_py.unlearning.forget import Forget
+from blockful_py.unlearning.stored_increments import StoredIncrement, store_increments
+from blockful_py.unlearning.task import UnlearningTask
+from tests.unlearning.conftest import Laboratory
+from tests.unlearning.toys import GRAPH
+
+HEALING = 3 * 8 * 32
+"""Sample passes of healing b, c and d."""
+
+
+@pytest.fixture(scope="module")
+def settings(tiny: Laboratory) -> FederationSettings:
+    scenario = ScenarioSettings("scripted", users=4, starting_users=(2,), graph=GRAPH)
+    return FederationSettings(tiny.task.architecture, scenario, TrainingSettings(epochs=5), root_factor=1)
+
+
+@pytest.fixture(scope="module")
+def stored(tiny: Laboratory, settings: FederationSettings) -> dict[str, StoredIncrement]:
+    task = tiny.task
+    return store_increments(settings, task.models.values(), task.users.values(), [3])[3]
+
+
+def made(task: UnlearningTask) -> tuple[str, ...]:
+    """Models whose increments a request made itself."""
+    used = CleanIncrements(heal_steps=0).unlearn(task).increments
+    assert used is not None
+    assert set(used.stored) | set(used.made) == {"b", "c", "d"}
+    return used.made
+
+
+def test_stored_and_fresh_increments_give_the_same_bits(
+    tiny: Laboratory, stored: dict[str, StoredIncrement]
+) -> None:
+    fresh = CleanIncrements().unlearn(tiny.task)
+    kept = CleanIncrements().unlearn(replace(tiny.task, stored=stored))
+    assert kept.weights.keys() == fresh.weights.keys()
+    assert all(equal(kept.weights[name], fresh.weights[name]) for name in fresh.weights)
+
+
+def test_a_request_makes_only_what_is_not_stored(
+    tiny: Laboratory, stored: dict[str, StoredIncrement]
+) -> None:
+    fresh, kept = (CleanIncrements().unlearn(replace(tiny.task, stored=each)).cost for each in ({}, stored))
+    assert (fresh.prepared, kept.passes, kept.critical_path) == (0, HEALING, HEALING / 3)
+    assert fresh.passes == HEALING + kept.prepared
+    partly = replace(tiny.task, stored={"b": stored["b"], "d": stored["d"]})
+    assert made(partly) == ("c",)
+    weights, whole = CleanIncrements().unlearn(partly).weights, CleanIncrements().unlearn(tiny.task).weights
+    assert all(equal(weights[name], whole[name]) for name in whole)
+
+
+def test_increments_of_another_request_are_passed_over(
+    tiny: Laboratory, settings: FederationSettings, stored: dict[str, StoredIncrement]
+) -> None:
+    models, users = tiny.task.models.values(), tiny.task.users.values()
+    other = store_increments(settings, models, users, [4])[4]
+    assert made(replace(tiny.task, stored=other)) == ("b", "c", "d")
+    both = replace(tiny.task, stored=stored, forget=Forget.of_classes([3, 4]), proxy=None)
+    assert made(both) == ("b", "c", "d")
+    assert made(replace(tiny.task, stored=stored)) == ()
+
+
+def test_an_increment_goes_with_its_model_and_the_references_of_it(
+    tiny: Laboratory, stored: dict[str, StoredIncrement]
+) -> None:
+    """c inherits from a and b, d from b and c: with another b, none of them is what it was."""
+    models = dict(tiny.task.models)
+    models["b"] = replace(models["b"], weights=models["a"].weights)
+    assert made(replace(tiny.task, models=models, stored=stored)) == ("b", "c", "d")
+    models = dict(tiny.task.models)
+    models["c"] = replace(models["c"], weights=models["a"].weights)
+    assert made(replace(tiny.task, models=models, stored=stored)) == ("c", "d")
+
+
+def test_only_holders_of_the_class_store_any(tiny: Laboratory, settings: FederationSettings) -> None:
+    models = tiny.task.models.values()
+    users = dict(tiny.task.users)
+    users[3] = replace(users[3], train=users[3].train.without([3]))
+    users[4] = replace(users[4], train=users[4].train.only([3]))  # nothing would be left to train on
+    found = store_increments(settings, models, users.values(), [3])
+    assert found.keys() == {3}
+    assert found[3].keys() == {"a", "b"}
+    assert store_increments(settings, models, users.values(), []) == {}
+
+
+def test_a_wave_of_its_own_gives_the_same_bits(
+    tiny: Laboratory, settings: FederationSettings, stored: dict[str, StoredIncrement]
+) -> None:
+    models, users = dict(tiny.task.models), tiny.task.users.values()
+    alone = store_increments(settings, [models.pop("d")], users, [3], models)[3]["d"]
+    assert equal(alone.weights, stored["d"].weights)
+    assert alone.base == stored["d"].base
+    with pytest.raises(LearningError, match="'d' was trained from b, c: give these models too"):
+        store_increments(settings, [tiny.task.models["d"]], users, [3])
+
+
+def test_a_clean_model_is_another_one(tiny: Laboratory, stored: dict[str, StoredIncrement]) -> None:
+    for name, kept in stored.items():
+        assert not equal(kept.weights, tiny.task.models[name].weights)
+        assert not torch.equal(kept.weights["head.bias"], tiny.task.models[name].weights["head.bias"])
+
+
+def test_models_trained_with_noise_store_none(tiny: Laboratory, settings: FederationSettings) -> None:
+    noisy = TrainingSettings(epochs=5, privacy=PrivacySettings(noise=1.0, clip=1.0, delta=1e-5))
+    model = replace(tiny.task.models["a"], training=noisy)
+    with pytest.raises(LearningError, match="would spend the privacy of its owner's samples once more"):
+        store_increments(settings, [model], tiny.task.users.values(), [3])
