@@ -45,7 +45,7 @@ class CustodyDuty:
         kept = self._folder.vault.versions() - {uri.digest for uri in standing}
         if not kept or PendingRequest(world.run.request).standing() is not None:
             return
-        replaced = {version.weights.digest for version in world.versions.all()}
+        replaced = {uri.digest for version in world.versions.all() for uri in version.sealed}
         self._folder.vault.destroy(kept & replaced)
 
     def _borrow(self, world: World, standing: frozenset[Uri]) -> None:

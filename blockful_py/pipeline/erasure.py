@@ -26,6 +26,7 @@ class ReplacedVersion:
 
     Attributes:
         weights: URI of its sealed file.
+        increments: URIs of the sealed increments that were stored with it.
         since: when the archive recorded that it was to be replaced, in seconds.
     """
 
@@ -34,6 +35,12 @@ class ReplacedVersion:
     version: int
     weights: Uri
     since: int
+    increments: tuple[Uri, ...] = ()
+
+    @property
+    def sealed(self) -> tuple[Uri, ...]:
+        """All sealed files of the version."""
+        return (self.weights, *self.increments)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +65,9 @@ class Erasure:
             return "No version was replaced, so no key was destroyed."
         done, silent = self.destruction.destroyed, self.destruction.silent
         text = (
-            f"The data keys of {len(self.versions)} replaced version(s) were destroyed at {len(done)} "
-            "member(s) of the committee, and their blocks deleted from this run's live store. Copies of "
-            "those blocks elsewhere may exist, and are unreadable without the keys."
+            f"The data keys of {len(self.versions)} replaced version(s){self._increments()} were destroyed "
+            f"at {len(done)} member(s) of the committee, and their blocks deleted from this run's live "
+            "store. Copies of those blocks elsewhere may exist, and are unreadable without the keys."
         )
         if self.left:
             text += f" The live store still has {len(self.left)} of the sealed files: delete them by hand."
@@ -75,6 +82,10 @@ class Erasure:
         kept = "without end" if self.retention_days is None else f"for {self.retention_days:g} days"
         return f"{len(self.auditors)} auditor(s) can read copies in the archive, {kept}."
 
+    def _increments(self) -> str:
+        count = sum(len(version.increments) for version in self.versions)
+        return f" and of {count} increment(s) stored with them" if count else ""
+
 
 class Replaced:
     """Finds the versions that were replaced."""
@@ -86,7 +97,8 @@ class Replaced:
 
     def standing(self) -> frozenset[Uri]:
         """Sealed files that the live chain's models point to."""
-        return frozenset(placed.node.weights for placed in self._catalogue.read().models.values())
+        models = self._catalogue.read().models.values()
+        return frozenset(uri for placed in models for uri in placed.node.sealed)
 
     def of(self, names: Collection[str]) -> tuple[ReplacedVersion, ...]:
         """Replaced versions of the models named, oldest first.
@@ -102,10 +114,11 @@ class Replaced:
             placed = places.get(record.position)
             if placed is None or record.reason is not ArchiveReason.SUPERSEDED:
                 continue
-            weights = parse_node(self._store.read(record.uri)).weights
+            weights, *increments = parse_node(self._store.read(record.uri)).sealed
             if record.version < placed.version and weights not in standing:
                 place = (placed.node.name, record.position, record.version)
-                found.append(ReplacedVersion(*place, weights, stored.timestamp))
+                left = tuple(uri for uri in increments if uri not in standing)
+                found.append(ReplacedVersion(*place, weights, stored.timestamp, left))
         return tuple(found)
 
     def all(self) -> tuple[ReplacedVersion, ...]:
@@ -133,13 +146,14 @@ def erase(
 ) -> Erasure:
     """Has every keeper destroy the keys of the replaced versions of the models named.
 
-    Before, the keys are wrapped once more, to the auditors of now.  After a crash, erasing again completes
-    it.  `store`: the live one, which has deleted their blocks before.
+    Before, the keys are wrapped once more, to the auditors of now; not those of increments, which no auditor
+    ever has.  After a crash, erasing again completes it.  `store`: the live one, which has deleted their
+    blocks before.
     """
     versions = replaced.of(names)
     if not versions:
         return Erasure((), Destruction())
-    files = [version.weights for version in versions]
+    sealed = [uri for version in versions for uri in version.sealed]
     keys = {}
     for version in versions:
         with suppress(KeyDestroyedError):
@@ -147,8 +161,8 @@ def erase(
     auditors.wrap(keys)
     return Erasure(
         versions,
-        keepers.destroy(files),
-        tuple(uri for uri in files if store.has(uri)),
-        tuple(sorted({account for uri in files for account in auditors.holders(uri)})),
+        keepers.destroy(sealed),
+        tuple(uri for uri in sealed if store.has(uri)),
+        tuple(sorted({account for uri in sealed for account in auditors.holders(uri)})),
         retention_days,
     )

@@ -249,7 +249,10 @@ class Federation(Closing):
         )
 
     def adopt(self, models: Mapping[str, TrainedModel]) -> tuple[Executed, ...]:
-        """Publishes models that were trained in another federation, in the same blocks of waves."""
+        """Publishes models that were trained in another federation, in the same blocks of waves.
+
+        No increments are stored with them.
+        """
         publisher = Publisher(self._bench, self._bench.panel(Counter()))
         graph = InheritanceGraph.from_references(
             {name: [reference.name for reference in model.references] for name, model in models.items()}

@@ -20,11 +20,16 @@ from blockful_py.pipeline.settings import Settings
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Laboratory:
-    """Data on the device, one UserData a user, and what decides the bits of training."""
+    """Data on the device, one UserData a user, and what decides the bits of training.
+
+    Attributes:
+        increments: classes of the increments that are stored when models are published.
+    """
 
     dataset: Dataset
     users: tuple[UserData, ...]
     federation: FederationSettings
+    increments: tuple[int, ...] = ()
 
     @property
     def architecture(self) -> Architecture:
@@ -88,7 +93,21 @@ class Laboratory:
             root_factor=learning.root_factor,
             seed=settings.seed,
         )
-        return cls(dataset, users, federation)
+        return cls(dataset, users, federation, _increments(settings, dataset))
+
+
+def _increments(settings: Settings, dataset: Dataset) -> tuple[int, ...]:
+    """Raises SettingsError for a class that the data set does not have."""
+    asked, known = settings.learning.increments, range(dataset.class_count)
+    if asked == "all":
+        return tuple(known)
+    unknown = sorted(set(asked) - set(known))
+    if unknown:
+        raise SettingsError(
+            f"learning.increments names class {', '.join(map(str, unknown))}: {dataset.name!r} has classes "
+            f"0 to {dataset.class_count - 1}."
+        )
+    return tuple(sorted(set(asked)))
 
 
 def starting_user(settings: Settings, name: str) -> int:

@@ -159,7 +159,7 @@ class World(Closing):
             raise RefusedError(f"a key that is no key: {error}") from None
 
     def replaced(self, uris: Collection[Uri]) -> frozenset[Uri]:
-        return frozenset(uris) & {version.weights for version in self.versions.all()}
+        return frozenset(uris) & {uri for version in self.versions.all() for uri in version.sealed}
 
     def leader(self) -> bytes:
         """The pipeline's key for leading."""

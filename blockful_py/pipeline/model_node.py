@@ -27,6 +27,7 @@ from pydantic import (
 from blockful_py.crypto import eip712, payload, signature
 from blockful_py.crypto.keccak import keccak
 from blockful_py.errors import FormatError, InvalidSignatureError
+from blockful_py.pipeline.statement_parts import Increment, Privacy
 from blockful_py.storage.cid import parse_cid
 from blockful_py.types import Position, Uri
 from blockful_py.unlearning.forget import Forget
@@ -50,28 +51,9 @@ class Reference(BaseModel):
         return _place(self.position)
 
 
-class Privacy(BaseModel):
-    """(epsilon, delta)-differential privacy of the owner's training samples, as one training spent it.
-
-    Each of `steps` batches had each sample with probability `sample_rate`, gradients of length at most
-    `clip`, and noise of standard deviation `noise * clip`; epsilon follows from these and delta.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-    epsilon: float = Field(ge=0)
-    delta: float = Field(gt=0, lt=1)
-    noise: float = Field(gt=0)
-    clip: float = Field(gt=0)
-    sample_rate: float = Field(gt=0, le=1)
-    steps: int = Field(ge=1)
-
-    def __str__(self) -> str:
-        return f"ε {self.epsilon:.3g}, δ {self.delta:g}"
-
-
 class Statement(BaseModel):
-    """What the owner signs.  Accuracies in [0, 1], `created` in seconds; `privacy` where there was any."""
+    """What the owner signs.  Accuracies in [0, 1], `created` in seconds; `privacy` and `increments` where
+    there are any."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -84,13 +66,15 @@ class Statement(BaseModel):
     accuracy: float
     training: dict[str, Any]
     privacy: Privacy | None = None
+    increments: tuple[Increment, ...] = ()
     created: int = Field(ge=0)
 
     @model_serializer(mode="wrap")
     def _leave_out_what_is_not_there(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
         document: dict[str, Any] = serialise(self)
-        if self.privacy is None:
-            document.pop("privacy", None)
+        for name in ("privacy", "increments"):
+            if not getattr(self, name):
+                document.pop(name, None)
         return document
 
     def digest(self, chain_id: int, contract: bytes) -> bytes:
@@ -230,6 +214,16 @@ class ModelNode(BaseModel):
     def weights(self) -> Uri:
         """URI of the weights of this version."""
         return parse_cid(self.redaction.weights if self.redaction else self.statement.weights)
+
+    @property
+    def increments(self) -> tuple[Increment, ...]:
+        """Those of this version: they belong to what its owner published, not to what replaced it."""
+        return () if self.redaction else self.statement.increments
+
+    @property
+    def sealed(self) -> tuple[Uri, ...]:
+        """Sealed files of this version: its weights, then its increments."""
+        return (self.weights, *(parse_cid(each.weights) for each in self.increments))
 
     def to_bytes(self) -> bytes:
         return canonical_json(self.model_dump(mode="json"))

@@ -11,11 +11,13 @@ from blockful_py.learning.federation import TrainedModel
 from blockful_py.pipeline.context import Contracts
 from blockful_py.pipeline.execution import ARCHIVE, LIVE, Call, Executed, Job
 from blockful_py.pipeline.identities import address_of
+from blockful_py.pipeline.increments import Stored, keep_increments
 from blockful_py.pipeline.model_node import Reference, Statement, sign_statement
 from blockful_py.pipeline.packaging import Packager
 from blockful_py.pipeline.progress import Stopwatch
 from blockful_py.pipeline.proposing import NewModel
 from blockful_py.pipeline.sealing import SealedFile
+from blockful_py.pipeline.statement_parts import Increment
 from blockful_py.pipeline.statements import recorded_privacy, recorded_training
 from blockful_py.pipeline.workbench import Panel, Workbench
 from blockful_py.storage.cid import cid_string
@@ -33,11 +35,18 @@ class Publisher:
         self._packager = Packager(chain.packaging_interval, chain.block_size, bench.clock)
 
     def publish(
-        self, models: Sequence[TrainedModel], placed: Mapping[str, Position]
+        self, models: Sequence[TrainedModel], placed: Mapping[str, Position], stored: Stored | None = None
     ) -> tuple[dict[str, Position], tuple[Executed, ...]]:
-        """Publishes models whose references are all in `placed`; returns where they stand."""
+        """Publishes models whose references are all in `placed`; returns where they stand.
+
+        `stored`: increments to be kept beside them.
+        """
         sealed = [self._bench.seal(model.weights) for model in models]
-        waiting = [self._store(model, file, placed) for model, file in zip(models, sealed, strict=True)]
+        increments = keep_increments(self._bench, stored or {})
+        waiting = [
+            self._store(model, file, increments.get(model.name, ()), placed)
+            for model, file in zip(models, sealed, strict=True)
+        ]
         self._bench.give_keys(sealed)
         positions: dict[str, Position] = {}
         executed: list[Executed] = []
@@ -52,7 +61,13 @@ class Publisher:
             positions.update({model.name: Position(height, index) for index, model in enumerate(block)})
         return positions, tuple(executed)
 
-    def _store(self, model: TrainedModel, sealed: SealedFile, placed: Mapping[str, Position]) -> NewModel:
+    def _store(
+        self,
+        model: TrainedModel,
+        sealed: SealedFile,
+        increments: tuple[Increment, ...],
+        placed: Mapping[str, Position],
+    ) -> NewModel:
         secret = self._bench.identities.user(model.user)
         owner = address_of(secret)
         live, archive = self._bench.live_store, self._bench.archive_store
@@ -70,6 +85,7 @@ class Publisher:
             accuracy=model.accuracy,
             training=recorded_training(model.training),
             privacy=recorded_privacy(model.privacy),
+            increments=increments,
             created=self._bench.clock.now(),
         )
         chain = self._bench.contracts.live

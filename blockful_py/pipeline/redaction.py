@@ -143,6 +143,7 @@ class Redactor:
                 "weights": address,
                 "accuracy": own,
                 "privacy": retrained_privacy(statement, request, user),
+                "increments": (),
                 "created": self._bench.clock.now(),
             }
             live = self._bench.contracts.live
@@ -158,11 +159,11 @@ class Redactor:
 
 
 def erased(catalogue: Catalogue, replaced: Mapping[str, ModelNode]) -> tuple[str, ...]:
-    """CIDs of the replaced nodes and weights that no model points to afterwards."""
+    """CIDs of the replaced nodes, weights and increments that no model points to afterwards."""
     kept: set[Uri] = set()
     gone: set[Uri] = set()
     for name, placed in catalogue.models.items():
-        uris = {placed.uri, placed.node.weights}
+        uris = {placed.uri, *placed.node.sealed}
         if name in replaced:
             gone |= uris
             kept.add(replaced[name].weights)
@@ -172,9 +173,9 @@ def erased(catalogue: Catalogue, replaced: Mapping[str, ModelNode]) -> tuple[str
 
 
 def standing(catalogue: Catalogue) -> frozenset[str]:
-    """CIDs of the nodes and weights that models point to."""
+    """CIDs of the nodes, weights and increments that models point to."""
     placed = catalogue.models.values()
-    return frozenset(cid_string(uri) for each in placed for uri in (each.uri, each.node.weights))
+    return frozenset(cid_string(uri) for each in placed for uri in (each.uri, *each.node.sealed))
 
 
 def redaction_job(

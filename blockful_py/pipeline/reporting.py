@@ -19,12 +19,13 @@ from blockful_py.pipeline.context import Contracts
 from blockful_py.pipeline.erasure import Erasure
 from blockful_py.pipeline.execution import ARCHIVE, LIVE, Executed, gas_of
 from blockful_py.pipeline.methods import method_settings
-from blockful_py.pipeline.model_node import Privacy
 from blockful_py.pipeline.progress import Stopwatch
 from blockful_py.pipeline.settings import Settings
+from blockful_py.pipeline.statement_parts import Privacy
 from blockful_py.pipeline.unlearning import Unlearned
 from blockful_py.pipeline.verification import Verification
 from blockful_py.report import schema, sections
+from blockful_py.report.passes import SamplePasses
 from blockful_py.storage.cid import cid_string
 from blockful_py.types import Paradigm
 from blockful_py.unlearning.audit import ModelAccuracy
@@ -126,6 +127,9 @@ def build_report(
         erasure=sections.ByParadigm[sections.Erasure](
             **{paradigm.value: _erasure(branch.unlearned.erasure) for paradigm, branch in branches.items()}
         ),
+        passes=sections.ByParadigm[SamplePasses](
+            **{paradigm.value: passes_section(branch.unlearned) for paradigm, branch in branches.items()}
+        ),
         verification=sections.VerificationSection.of_runs(
             published=_verification(published.verification),
             **{paradigm.value: _verification(branch.verification) for paradigm, branch in branches.items()},
@@ -214,13 +218,32 @@ def _erasure(erasure: Erasure | None) -> sections.Erasure | None:
         return None
     return sections.Erasure(
         versions=tuple(
-            sections.ErasedVersion(name=each.name, version=each.version, weights=cid_string(each.weights))
+            sections.ErasedVersion(
+                name=each.name,
+                version=each.version,
+                weights=cid_string(each.weights),
+                increments=tuple(map(cid_string, each.increments)),
+            )
             for each in erasure.versions
         ),
         destroyed=tuple("0x" + member.hex() for member in erasure.destruction.destroyed),
         silent={"0x" + member.hex(): reason for member, reason in erasure.destruction.silent.items()},
         auditors=tuple("0x" + account.hex() for account in erasure.auditors),
         said=erasure.account(),
+    )
+
+
+def passes_section(unlearned: Unlearned) -> SamplePasses | None:
+    cost, used = unlearned.cost, unlearned.increments
+    if cost is None:
+        return None
+    return SamplePasses(
+        request=cost.passes,
+        longest_path=cost.critical_path,
+        prepared=cost.prepared,
+        stored=used.stored if used else (),
+        made=used.made if used else (),
+        unusable=dict(unlearned.unusable),
     )
 
 

@@ -2,7 +2,7 @@
 """What a committee member checks of a proposal's content before it signs.
 
 Of a publication: every node is signed by its owner, names the references that the block lists, and its
-weights are there and usable.
+weights and stored increments are there and usable.
 
 Of a redaction: the request is signed by the owners of its starts; the models are those that descend
 from the starts, no more and (in the parallel paradigm) no fewer; every old version is in the archive;
@@ -76,7 +76,8 @@ class ContentReviewer:
             node = self._node(publication.uri)
             try:
                 signer = node.signer(self._live.chain_id, self._live.address)
-                self._weights.read(node.weights)
+                for uri in node.sealed:
+                    self._weights.read(uri)
             except BlockfulError as error:
                 raise RefusedError(f"model {node.name}: {error}") from None
             _require(signer == publication.owner, f"model {node.name} is not signed by its owner")

@@ -76,6 +76,8 @@ class LearningSettings(Section):
     text_length, tokenizer: tokens of a text, and "words" or a BERT tokenizer's hub id or folder.
     options: the model's own, such as {norm = "group"}.
     root_factor: how many times as long a model without references trains.
+    increments: classes, or "all", without which each owner that holds them trains its models once more, and
+    stores what comes of it for requests by `clean_increments`; not together with `privacy`.
     together: "stacked", "loop", or "auto", the faster one (docs/learning.md, "Speed").
     precision: "float32" or "bfloat16"; channels_last, compiled: memory format, torch.compile.
     threads: CPU threads of torch; the bits of a run depend on it, and small models gain nothing from more.
@@ -91,6 +93,7 @@ class LearningSettings(Section):
     privacy: PrivacySettings | None = None
     epochs: int = Field(20, ge=1)
     root_factor: int = Field(3, ge=1)
+    increments: tuple[Annotated[int, Field(ge=0)], ...] | Literal["all"] = ()
     batch_size: int = Field(32, ge=1)
     learning_rate: Positive = 0.1
     momentum: float = Field(0.9, ge=0, lt=1)
@@ -296,6 +299,11 @@ class Settings(Section):
             raise SettingsError(
                 "give storage.api and storage.archive_api, of two different nodes, or neither: deleting a "
                 "live model must not touch the archive's."
+            )
+        if self.learning.increments and self.learning.privacy is not None:
+            raise SettingsError(
+                "learning.increments would spend the privacy of the samples once more for every increment: "
+                "leave it out where learning.privacy is set."
             )
         if (self.federation.scenario == "scripted") != (self.federation.graph is not None):
             raise SettingsError(

@@ -11,7 +11,8 @@ from blockful_py.learning.data import UserData
 from blockful_py.learning.privacy import PrivacySettings, Spent, spent
 from blockful_py.learning.training import TrainingSettings
 from blockful_py.pipeline.methods import parse_method
-from blockful_py.pipeline.model_node import Privacy, Request, Statement
+from blockful_py.pipeline.model_node import Request, Statement
+from blockful_py.pipeline.statement_parts import Privacy
 from blockful_py.unlearning.gradient_ascent import GradientAscent
 from blockful_py.unlearning.retrain import Retrain
 

@@ -17,6 +17,7 @@ from blockful_py.pipeline.progress import Progress, Stopwatch
 from blockful_py.pipeline.publishing import Publisher
 from blockful_py.pipeline.sealing import SealedWeights
 from blockful_py.pipeline.statements import spent_of, training_of
+from blockful_py.unlearning.stored_increments import store_increments
 
 
 def load_model(placed: PlacedNode, store: SealedWeights) -> TrainedModel:
@@ -54,13 +55,15 @@ def train_and_publish(
 ) -> tuple[Executed, ...]:
     """Goes on where the chain is: what stands there is taken as it is, the rest is trained.
 
-    How the trainings went is kept in the file `curves`.
+    How the trainings went is kept in the file `curves`; increments that the laboratory asks for are made and
+    stored with each wave.
     """
     settings = laboratory.federation
     planned = settings.scenario.users * settings.scenario.rounds
     placed = {name: node.position for name, node in catalogue.models.items()}
     published = load_models(catalogue, catalogue.models, store)
-    waves = train_federation(settings, laboratory.users, published.values())
+    users, increments = laboratory.users, laboratory.increments
+    waves = train_federation(settings, users, tuple(published.values()))
     executed: list[Executed] = []
     with progress.stage("train and publish", planned - len(published)) as advance:
         while True:
@@ -69,8 +72,11 @@ def train_and_publish(
             if wave is None:
                 return tuple(executed)
             keep_curves(curves, wave)
+            with stopwatch("train"):
+                stored = store_increments(laboratory.federation, wave, users, increments, published)
+            published.update((model.name, model) for model in wave)
             with stopwatch("publish"):
-                positions, transactions = publisher.publish(wave, placed)
+                positions, transactions = publisher.publish(wave, placed, stored)
             placed.update(positions)
             executed += transactions
             advance(len(wave))

@@ -8,7 +8,7 @@ Sequential (Algorithm 2): model by model in topological order, a certificate eac
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 
 import numpy as np
@@ -20,6 +20,7 @@ from blockful_py.learning.weights import Weights, equal
 from blockful_py.pipeline.catalogue import Catalogue
 from blockful_py.pipeline.erasure import Erasure
 from blockful_py.pipeline.execution import Executed
+from blockful_py.pipeline.increments import StandingIncrements
 from blockful_py.pipeline.model_node import ModelNode, PlacedNode, Request
 from blockful_py.pipeline.operations import Counter
 from blockful_py.pipeline.progress import Progress, Stopwatch
@@ -28,7 +29,8 @@ from blockful_py.pipeline.sealing import SealedWeights
 from blockful_py.pipeline.training import load_model, load_models
 from blockful_py.pipeline.workbench import Workbench
 from blockful_py.types import Paradigm
-from blockful_py.unlearning.method import Method, Need
+from blockful_py.unlearning.cost import Cost
+from blockful_py.unlearning.method import IncrementsUsed, Method, Need
 from blockful_py.unlearning.propagation import delta
 from blockful_py.unlearning.proxy import balanced_proxy
 from blockful_py.unlearning.task import UnlearningTask
@@ -51,6 +53,9 @@ class Unlearned:
         delta_norm: longest change of a start (L2), where changes are passed.
         executed: transactions, in order.
         seconds: wall time by stage.
+        cost: sample passes of a parallel request.
+        increments: where a parallel request's clean increments came from; `unusable` says why one that a
+            standing version names was made again, by model.
         erasure: what was done with the replaced versions' keys; None before that.
     """
 
@@ -67,6 +72,9 @@ class Unlearned:
     delta_norm: float | None
     executed: tuple[Executed, ...]
     seconds: Mapping[str, float]
+    cost: Cost | None = None
+    increments: IncrementsUsed | None = None
+    unusable: Mapping[str, str] = field(default_factory=dict)
     erasure: Erasure | None = None
 
 
@@ -79,6 +87,7 @@ class Unlearner:
         self._counter = Counter()
         self._stopwatch = Stopwatch()
         self._erased: set[str] = set()
+        self._stored: StandingIncrements | None = None
         panel = bench.panel(self._counter)
         self._reviewer = panel.reviewer
         self._redactor = Redactor(bench, panel, self._counter, self._stopwatch)
@@ -105,6 +114,8 @@ class Unlearner:
         proxy = None
         if Need.PROXY_DATA in method.needs:
             proxy = balanced_proxy(self._bench.laboratory.dataset.proxy, request.forget, PROXY_SAMPLES)
+        if Need.HOLDERS_DATA in method.needs:
+            self._stored = StandingIncrements(catalogue, request.forget, self._bench.weights)
         return UnlearningTask(
             graph=graph,
             models={name: self._before(catalogue[name], request) for name in wanted},
@@ -115,6 +126,7 @@ class Unlearner:
             forget=request.forget,
             seed=self._bench.laboratory.federation.seed,
             proxy=proxy,
+            stored=self._stored or {},
         )
 
     def _before(self, placed: PlacedNode, request: Request) -> TrainedModel:
@@ -159,6 +171,9 @@ class Unlearner:
             delta_norm=_longest_change(task, outcome.weights) if outcome.path_weights else None,
             executed=tuple(replaced.executed) if replaced else (),
             seconds=dict(self._stopwatch.seconds),
+            cost=outcome.cost,
+            increments=outcome.increments,
+            unusable=dict(self._stored.unusable) if self._stored else {},
         )
 
     def _sequential(

@@ -12,6 +12,7 @@ from typing import Any, Literal
 from pydantic import Field, JsonValue, ValidationError, model_validator
 
 from blockful_py.errors import RunError
+from blockful_py.report.passes import SamplePasses
 from blockful_py.report.sections import (
     Accuracies,
     Address,
@@ -91,6 +92,7 @@ class Report(Part):
     gas: GasSection
     depth: Depth
     seconds: SecondsSection
+    passes: ByParadigm[SamplePasses] = ByParadigm[SamplePasses]()
     verification: VerificationSection
     erasure: ByParadigm[Erasure] = ByParadigm[Erasure]()
     chains: Chains

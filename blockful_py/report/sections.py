@@ -183,11 +183,12 @@ class Depth(Part):
 
 
 class ErasedVersion(Part):
-    """A replaced version; `weights`: CID of its sealed file."""
+    """A replaced version; `weights`: CID of its sealed file, `increments`: of those stored with it."""
 
     name: str
     version: Count
     weights: str
+    increments: tuple[str, ...] = ()
 
 
 class Erasure(Part):

@@ -9,8 +9,8 @@ from statistics import median
 import numpy as np
 from numpy.typing import NDArray
 
-from blockful_py.errors import UnlearningError
-from blockful_py.learning.weights import Weights, flatten
+from blockful_py.errors import LearningError, UnlearningError
+from blockful_py.learning.weights import Weights, flatten, require_same_form
 from blockful_py.unlearning.forget import Forget
 from blockful_py.unlearning.retraining import aggregate_of, retrain_wave
 from blockful_py.unlearning.stored_increments import CLEAN, StoredIncrement, base_of
@@ -60,7 +60,12 @@ def stored_increments(task: UnlearningTask, names: Sequence[str]) -> dict[str, C
 
 
 def _fits(task: UnlearningTask, name: str, kept: StoredIncrement) -> bool:
-    base = base_of(aggregate_of(task, name, {}), task.models[name].weights)
+    published = task.models[name].weights
+    try:
+        require_same_form({name: published, "its increment": kept.weights})
+    except LearningError:
+        return False
+    base = base_of(aggregate_of(task, name, {}), published)
     return task.forget == Forget.of_classes([kept.label]) and kept.base == base
 
 

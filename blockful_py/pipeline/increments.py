@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stored increments: sealed into the live store when models are published, read back for a request.
+
+Each has a data key of its own, which the members keep with that of its model's version, and destroy with
+it; the archive gets neither the file nor the key (docs/erasure.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from blockful_py.errors import BlockfulError
+from blockful_py.pipeline.catalogue import Catalogue
+from blockful_py.pipeline.sealing import SealedWeights
+from blockful_py.pipeline.statement_parts import Increment
+from blockful_py.pipeline.workbench import Workbench
+from blockful_py.storage.cid import cid_string, parse_cid
+from blockful_py.unlearning.forget import Forget
+from blockful_py.unlearning.stored_increments import StoredIncrement
+
+Stored = Mapping[int, Mapping[str, StoredIncrement]]
+"""Increments by class, then by model."""
+
+
+def keep_increments(bench: Workbench, stored: Stored) -> dict[str, tuple[Increment, ...]]:
+    """Seals increments into the live store and gives the members their keys; what statements say of them,
+    by model."""
+    kept: dict[str, tuple[Increment, ...]] = {}
+    keys = {}
+    for label, by_model in stored.items():
+        for name, increment in by_model.items():
+            sealed = bench.seal(increment.weights)
+            bench.live_store.add(sealed.data)
+            keys[sealed.uri] = sealed.key
+            said = Increment(label=label, weights=cid_string(sealed.uri), base=increment.base.hex())
+            kept[name] = (*kept.get(name, ()), said)
+    if keys:
+        bench.keepers.deliver(keys)
+    return kept
+
+
+class StandingIncrements(Mapping[str, StoredIncrement]):
+    """Increments of what a request forgets, by model, as the standing versions name them.
+
+    Each is read, and compared with its CID, when it is asked for.  One that cannot be used counts as not
+    stored, so that the request makes it; `unusable` says why.
+    """
+
+    def __init__(self, catalogue: Catalogue, forget: Forget, store: SealedWeights) -> None:
+        self._store = store
+        self._said = {
+            name: increment
+            for name, placed in catalogue.models.items()
+            for increment in placed.node.increments
+            if forget == Forget.of_classes([increment.label])
+        }
+        self._read: dict[str, StoredIncrement] = {}
+        self.unusable: dict[str, str] = {}
+
+    def __getitem__(self, name: str) -> StoredIncrement:
+        if name not in self._read:
+            said = self._said[name]
+            try:
+                weights = self._store.read(parse_cid(said.weights))
+            except BlockfulError as error:
+                self.unusable[name] = str(error)
+                raise KeyError(name) from None
+            self._read[name] = StoredIncrement(said.label, weights, bytes.fromhex(said.base))
+        return self._read[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._said)
+
+    def __len__(self) -> int:
+        return len(self._said)

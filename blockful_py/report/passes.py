@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a request took, in sample passes, and where its increments came from."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from blockful_py.report.sections import Part
+
+
+class SamplePasses(Part):
+    """What a parallel request took in sample passes (forward and backward 1, forward alone a third).
+
+    Attributes:
+        request: of all owners together, when the request came.
+        longest_path: of the longest chain of jobs that wait for each other.
+        prepared: made when the models were published.
+        stored, made: models by where their clean increments came from.
+        unusable: why a stored increment was made again, by model.
+    """
+
+    request: float
+    longest_path: float
+    prepared: float
+    stored: tuple[str, ...] = ()
+    made: tuple[str, ...] = ()
+    unusable: dict[str, str] = Field(default_factory=dict)
+
+    @property
+    def said(self) -> str | None:
+        """In words; None where no increments were used."""
+        if not self.stored and not self.made:
+            return None
+        again = f", {len(self.unusable)} of them stored but unusable" if self.unusable else ""
+        return (
+            f"{len(self.stored)} stored ({self.prepared:,.0f} sample passes at publication), "
+            f"{len(self.made)} made{again}; the request took {self.request:,.0f} passes, "
+            f"{self.longest_path:,.0f} one after the other"
+        )
