@@ -19,7 +19,7 @@ BROWNIE_ENV := HOME="$(CURDIR)/.home" SOLCX_BINARY_PATH="$(CURDIR)/.home/solcx" 
 FORMATTED := contracts tests/contracts/solidity benchmarks/contracts
 
 .DEFAULT_GOAL := help
-.PHONY: help setup contracts demo test test-python test-web3-7 test-contracts test-ipfs check fmt bench clean distclean
+.PHONY: help setup contracts demo test test-python test-beside test-web3-7 test-contracts test-ipfs check fmt bench clean distclean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
@@ -66,13 +66,22 @@ $(STAMPS)/contracts: $(shell find contracts -name '*.sol') brownie-config.yaml $
 demo: setup ## Train, publish, forget, verify: the whole loop on two local chains
 	@$(VENV)/bin/blockful demo
 
-test: test-python test-web3-7 test-contracts ## Run all tests
+test: setup ## Run all tests
+	@$(MAKE) --no-print-directory -j2 test-python test-beside
 
 test-python: setup
 	@$(VENV)/bin/python -m pytest -n $(WORKERS) --dist loadfile
 
+# Beside the Python tests, whose progress is what shows; what came out follows when it has ended.
+test-beside: setup
+	@mkdir -p build
+	@$(MAKE) --no-print-directory test-web3-7 test-contracts >build/test-beside.log 2>&1; \
+	 status=$$?; printf '\n'; cat build/test-beside.log; exit $$status
+
+# Starting and ending nodes takes no web3, so its tests run once.
 test-web3-7: setup
-	@$(BROWNIE_VENV)/bin/python -m pytest -q -p no:pytest-brownie -p no:cacheprovider -c /dev/null --rootdir . tests/chain
+	@$(BROWNIE_VENV)/bin/python -m pytest -q -p no:pytest-brownie -p no:cacheprovider -c /dev/null --rootdir . \
+	 --ignore tests/chain/test_devnet.py tests/chain
 
 test-contracts: setup
 	@$(BROWNIE_ENV) $(BROWNIE_VENV)/bin/brownie test tests/contracts
