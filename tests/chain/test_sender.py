@@ -98,6 +98,7 @@ CUSTOM = selector("Sample(address,(uint64,bytes)[])") + encode(
         (CUSTOM[:-40], "UndecodableError", {"data": CUSTOM[:-40]}),
         (b"", "Reverted", {}),
     ],
+    ids=["custom", "of another contract", "text", "panic", "unknown", "cut off", "nothing"],
 )
 def test_every_kind_of_revert_is_decoded(
     sender: Sender, echo: bytes, gas: int | None, data: bytes, name: str, arguments: dict[str, object]
