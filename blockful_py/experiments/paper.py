@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from types import MappingProxyType
 
+from blockful_py.errors import SettingsError
 from blockful_py.experiments.protocol import Scale
 
 MODELS = ("r5", "r6", "r8")
@@ -31,6 +32,8 @@ class PaperRow:
     Attributes:
         data, network: as the paper calls them.
         classes: how many are forgotten.
+        situation: how the data is shared out; `few_hold` where the paper says nothing of it.
+        lacking: classes that users 5 and 7 lack, each others, in `label_non_iid`; of the paper's data.
         methods: printed figures by our name of the method.
         averages: what the text says of rows whose table is empty in the source, percent.
     """
@@ -41,16 +44,34 @@ class PaperRow:
     classes: int
     methods: Mapping[str, Printed]
     averages: Mapping[str, str]
+    situation: str = "few_hold"
+    lacking: int = 0
+
+    @property
+    def title(self) -> str:
+        """Network, classes and situation."""
+        where = "" if self.situation == "few_hold" else f", {self.situation}"
+        lacking = f" ({self.lacking} each)" if self.lacking else ""
+        return f"{self.network}, {self.classes} classes{where}{lacking}"
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What a row is rerun with: data set and network by our names, epochs and rate of training."""
+    """What a row is rerun with: data set and network by our names, epochs and rate of training, how the data
+    is shared out, and how many classes users 5 and 7 lack, each others."""
 
     data: str
     network: str
     epochs: int
     rate: float
+    situation: str = "few_hold"
+    lacking: int = 0
+
+    @property
+    def title(self) -> str:
+        where = "" if self.situation == "few_hold" else f", {self.situation}"
+        lacking = f" ({self.lacking} each)" if self.lacking else ""
+        return f"{self.data}, {self.network}{where}{lacking}"
 
 
 FULL: Mapping[str, str] = MappingProxyType(
@@ -83,12 +104,31 @@ SMALL: Mapping[str, Setting] = MappingProxyType(
 )
 """Embedded stand-ins: 10 classes for 10, 20 for 100 and 200."""
 
+SMALL_SHARE: Mapping[str, int] = MappingProxyType({"CIFAR-100": 5})
+"""How many of its classes one class of a stand-in with fewer is counted for, where users lack some."""
+
 
 def setting_of(row: PaperRow, scale: Scale) -> Setting:
     """What a row is rerun with at a scale."""
     if scale is Scale.SMALL:
-        return SMALL[row.data]
-    return Setting(FULL[row.data], FULL[row.network], FULL_EPOCHS, FULL_RATE)
+        lacking = row.lacking // SMALL_SHARE.get(row.data, 1)
+        return replace(SMALL[row.data], situation=row.situation, lacking=lacking)
+    named = FULL[row.data], FULL[row.network]
+    return Setting(*named, FULL_EPOCHS, FULL_RATE, row.situation, row.lacking)
+
+
+def tables_named(parts: Sequence[str] = ()) -> tuple[str, ...]:
+    """Titles of tables that contain one of the parts, in any case; without parts, all.
+
+    Raises SettingsError for a part that no title contains.
+    """
+    titles = tuple(dict.fromkeys(row.table for row in paper_rows()))
+    for part in parts:
+        if not any(part.lower() in title.lower() for title in titles):
+            raise SettingsError(f"the paper has no table {part!r}. Known: {'; '.join(titles)}.")
+    return tuple(
+        title for title in titles if not parts or any(part.lower() in title.lower() for part in parts)
+    )
 
 
 def paper_rows() -> tuple[PaperRow, ...]:
@@ -105,6 +145,8 @@ def paper_rows() -> tuple[PaperRow, ...]:
                 for name, given in row["methods"].items()
             },
             row["averages"],
+            row.get("situation", "few_hold"),
+            row.get("lacking", 0),
         )
         for row in json.loads(text)
     )

@@ -4,10 +4,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from statistics import fmean
 from time import perf_counter
 from typing import Any
 
@@ -16,7 +15,7 @@ import numpy as np
 from blockful_py.errors import FormatError, RunError
 from blockful_py.experiments.audit import THREADS
 from blockful_py.experiments.machine import describe
-from blockful_py.experiments.paper import MODELS, PaperRow, Printed, Setting, paper_rows, setting_of
+from blockful_py.experiments.paper import MODELS, Setting, paper_rows, setting_of
 from blockful_py.experiments.protocol import HOLDERS, Laboratory, Scale
 from blockful_py.learning.data import pooled
 from blockful_py.learning.datasets import load_dataset
@@ -62,13 +61,18 @@ class Case:
     seed: int
 
     def path(self, folder: Path) -> Path:
-        named = f"{self.setting.data}-{self.setting.network}"
+        setting = self.setting
+        where = "" if setting.situation == "few_hold" else f"-{setting.situation}"
+        lacking = f"-{setting.lacking}" if setting.lacking else ""
+        named = f"{setting.data}-{setting.network}{where}{lacking}"
         return folder / named / f"classes-{self.classes}" / f"seed-{self.seed}.json"
 
 
-def cases(seeds: tuple[int, ...], scale: Scale) -> tuple[Case, ...]:
-    """Everything that a row of the paper needs, each once, seed after seed."""
-    needed = dict.fromkeys((setting_of(row, scale), row.classes) for row in paper_rows())
+def cases(seeds: tuple[int, ...], scale: Scale, titles: Collection[str] | None = None) -> tuple[Case, ...]:
+    """Everything that the rows of these tables need (of all, where none are named), each once, seed after
+    seed."""
+    rows = [row for row in paper_rows() if titles is None or row.table in titles]
+    needed = dict.fromkeys((setting_of(row, scale), row.classes) for row in rows)
     return tuple(Case(setting, count, seed) for seed in seeds for setting, count in needed)
 
 
@@ -89,13 +93,14 @@ def run(
             began = perf_counter()
             _write(path, case, tuple(_measure(prepare(case))), command)
             took = f"{perf_counter() - began:.0f} s"
-            report(f"{case.setting.data}, {case.classes} classes, seed {case.seed}: {took}")
+            report(f"{case.setting.title}, {case.classes} classes, seed {case.seed}: {took}")
         found[case] = _read(path)
     return found
 
 
 def prepare(case: Case) -> Laboratory:
-    """The paper's 14 users with one model each, of whom users 5 and 7 alone hold the classes.
+    """The paper's 14 users with one model each, of whom users 5 and 7 start; they alone hold the classes
+    unless the setting shares the data out otherwise.
 
     Raises:
         SettingsError: a data set is not embedded, and its files or network are not there.
@@ -103,9 +108,13 @@ def prepare(case: Case) -> Laboratory:
     setting = case.setting
     data = load_dataset(setting.data, case.seed, resolve_device("auto"))
     labels = data.train.classes()
-    drawn = np.random.default_rng(case.seed).permutation(len(labels))[: case.classes]
-    forget = tuple(sorted(labels[int(i)] for i in drawn))
-    users = partition("few_hold", data, Division(14, HOLDERS, forget), case.seed)
+    drawn = [labels[int(i)] for i in np.random.default_rng(case.seed).permutation(len(labels))]
+    forget, others = tuple(sorted(drawn[: case.classes])), drawn[case.classes :]
+    missing = {
+        user: tuple(sorted(others[i * setting.lacking : (i + 1) * setting.lacking]))
+        for i, user in enumerate(HOLDERS)
+    }
+    users = partition(setting.situation, data, Division(14, HOLDERS, forget, missing), case.seed)
     settings = FederationSettings(
         Architecture.of(setting.network, data),
         training=TrainingSettings(epochs=setting.epochs, rate=setting.rate),
@@ -148,61 +157,6 @@ def _audited(
             accuracy.test.ad_f,
             round(seconds[model], 3),
         )
-
-
-LEGEND = (
-    "Percent: AD_r / AD_f, seconds in brackets. Paper: as printed, on its own data and network. Ours: what "
-    "the row names, mean over seeds. What compares is the pattern, not the value."
-)
-
-
-def markdown(found: Mapping[Case, tuple[Measured, ...]], scale: Scale, about: Sequence[str]) -> str:
-    """The paper's figures beside ours, row by row."""
-    parts = ["# The paper's tables", "", *about, "", LEGEND, ""]
-    table = ""
-    for row in paper_rows():
-        if row.table != table:
-            table = row.table
-            parts += [f"## {table}", "", "| case | method | | r5 | r6 | r8 |", "|---|---|---|---|---|---|"]
-        parts += _lines(row, setting_of(row, scale), found)
-    return "\n".join([*parts, ""])
-
-
-def _lines(row: PaperRow, setting: Setting, found: Mapping[Case, tuple[Measured, ...]]) -> list[str]:
-    ours = [
-        measured for case, measured in found.items() if (case.setting, case.classes) == (setting, row.classes)
-    ]
-    all_ours = [one for measured in ours for one in measured]
-    lines = []
-    for method in row.methods or (ORIGINAL, *row.averages):
-        if method in row.methods:
-            cells = [_printed(row.methods[method], model) for model in MODELS]
-            lines.append(_line(f"{row.network}, {row.classes} classes", method, "paper", cells))
-        elif method in row.averages:
-            cells = [row.averages[method], "", ""]
-            lines.append(_line(f"{row.network}, {row.classes} classes", method, "paper", cells))
-        cells = [_cell(all_ours, method, model) for model in MODELS]
-        lines.append(_line(f"{setting.data}, {setting.network}, n = {len(ours)}", method, "ours", cells))
-    return lines
-
-
-def _line(case: str, method: str, whose: str, cells: Sequence[str]) -> str:
-    return f"| {case} | {method} | {whose} | {' | '.join(cells)} |"
-
-
-def _printed(printed: Printed, model: str) -> str:
-    took = f" ({printed.seconds[model]:g} s)" if printed.seconds else ""
-    return f"{printed.ad_r[model]:g} / {printed.ad_f[model]:g}{took}"
-
-
-def _cell(measured: list[Measured], method: str, model: str) -> str:
-    ours = [one for one in measured if (one.method, one.model) == (method, model)]
-    test, train = (
-        f"{100 * fmean(getattr(one, f'ad_r_{which}') for one in ours):.1f} / "
-        f"{100 * fmean(getattr(one, f'ad_f_{which}') for one in ours):.1f}"
-        for which in ("test", "train")
-    )
-    return f"test {test}, train {train} ({fmean(one.seconds for one in ours):.2f} s)"
 
 
 def _write(path: Path, case: Case, measured: tuple[Measured, ...], command: str) -> None:

@@ -2,14 +2,18 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from blockful_py.errors import FormatError
-from blockful_py.experiments.paper import MODELS, Setting, paper_rows, setting_of
+from blockful_py.errors import FormatError, SettingsError
+from blockful_py.experiments.comparison import compare, markdown
+from blockful_py.experiments.paper import MODELS, Setting, paper_rows, setting_of, tables_named
+from blockful_py.experiments.plot_tables import draw
 from blockful_py.experiments.protocol import Scale
-from blockful_py.experiments.tables import Case, Measured, cases, markdown, run
+from blockful_py.experiments.tables import Case, Measured, cases, prepare, run
+from blockful_py.report.plots.canvas import LIGHT
 
 SETTING = Setting("digits", "cnn", 10, 0.05)
 
@@ -26,7 +30,7 @@ def found(folder: Path) -> dict[Case, tuple[Measured, ...]]:
 
 def test_the_papers_figures_are_those_it_printed() -> None:
     rows = paper_rows()
-    assert len(rows) == 26
+    assert len(rows) == 53
     (row,) = [row for row in rows if (row.data, row.network, row.classes) == ("Yahoo! Answers", "GCNN", 4)]
     passed = row.methods["gradient_ascent"]
     assert [passed.ad_r[model] for model in MODELS] == [54.34, 35.8, 41.72]
@@ -39,7 +43,7 @@ def test_every_row_has_a_setting_at_both_scales() -> None:
     assert {setting_of(row, Scale.SMALL).data for row in paper_rows()} == {"digits", "shapes"}
     full = {(setting_of(row, Scale.FULL).data, setting_of(row, Scale.FULL).network) for row in paper_rows()}
     assert ("tiny_imagenet", "resnet18") in full and ("yahoo_answers", "bert") in full
-    assert len(cases((5, 6), Scale.SMALL)) == 2 * 8
+    assert len(cases((5, 6), Scale.SMALL)) == 2 * 30
 
 
 def test_the_papers_pattern_is_there(found: dict[Case, tuple[Measured, ...]]) -> None:
@@ -71,15 +75,53 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
         run([case], tmp_path, "")
 
 
+MADE = tuple(
+    Measured(method, model, 0.99, 0.01, 0.9, 0.02, 1.5)
+    for method in ("original", "retrain", "gradient_ascent", "fine_tune", "distill")
+    for model in MODELS
+)
+
+
 def test_ours_stand_beside_the_papers() -> None:
-    made = tuple(
-        Measured(method, model, 0.99, 0.01, 0.9, 0.02, 1.5)
-        for method in ("original", "retrain", "gradient_ascent", "fine_tune", "distill")
-        for model in MODELS
-    )
-    text = markdown(dict.fromkeys(cases((5,), Scale.SMALL), made), Scale.SMALL, ["about"])
+    text = markdown(tuple(compare(dict.fromkeys(cases((5,), Scale.SMALL), MADE), Scale.SMALL)), ["about"])
     assert "| GCNN, 4 classes | gradient_ascent | paper | 54.34 / 10.54 (2.04 s) |" in text
     assert (
         "| digits, cnn, n = 1 | gradient_ascent | ours | test 90.0 / 2.0, train 99.0 / 1.0 (1.50 s) |" in text
     )
-    assert text.count("## ") == 6
+    assert "| ResNet18, 10 classes, label_non_iid (15 each) | retrain | paper | not printed |" in text
+    assert "| shapes, cnn, label_non_iid (3 each), n = 1 | retrain | ours | test 90.0" in text
+    assert text.count("## ") == 10
+    assert "not run" not in text
+
+
+def test_what_was_not_run_says_so() -> None:
+    found = dict.fromkeys(cases((5,), Scale.SMALL, tables_named(["TinyImageNet"])), MADE)
+    text = markdown(tuple(compare(found, Scale.SMALL)), [])
+    assert "| shapes, cnn, iid, n = 0 | original | ours | not run | not run | not run |" in text
+
+
+def test_a_table_is_chosen_by_a_part_of_its_title() -> None:
+    assert tables_named(["fashion"]) == ("Fashion-MNIST",)
+    assert len(tables_named()) == 10
+    with pytest.raises(SettingsError, match=r"the paper has no table 'SVHN'\. Known: CIFAR-100"):
+        tables_named(["SVHN"])
+
+
+def test_the_picture_changes_with_the_figures() -> None:
+    titles = tables_named(["TinyImageNet"])
+    wanted = cases((5,), Scale.SMALL, titles)
+    pictures = []
+    for made in (MADE, tuple(replace(one, ad_r_test=0.2) for one in MADE)):
+        pictures.append(draw(tuple(compare(dict.fromkeys(wanted, made), Scale.SMALL, titles)), LIGHT))
+    assert pictures[0].startswith(b"\x89PNG")
+    assert pictures[0] != pictures[1]
+
+
+def test_two_users_lack_classes_that_the_others_have() -> None:
+    setting = replace(SETTING, situation="label_non_iid", lacking=2, epochs=1)
+    task = prepare(Case(setting, 1, 5)).task
+    held = {index: set(user.train.classes()) for index, user in task.users.items()}
+    assert len(held[5]) == len(held[7]) == 8
+    assert len(held[5] & held[7]) == 6
+    assert all(len(held[index]) == 10 for index in held if index not in (5, 7))
+    assert set(task.classes) <= held[5] & held[7]
