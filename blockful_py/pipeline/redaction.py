@@ -16,6 +16,7 @@ from blockful_py.pipeline.catalogue import Catalogue
 from blockful_py.pipeline.claims import measure
 from blockful_py.pipeline.context import Contracts
 from blockful_py.pipeline.execution import ARCHIVE, LIVE, Call, Executed, Job
+from blockful_py.pipeline.history import earlier_forgets
 from blockful_py.pipeline.model_node import (
     ModelNode,
     PlacedNode,
@@ -33,6 +34,7 @@ from blockful_py.pipeline.workbench import Panel, Workbench
 from blockful_py.storage.cid import cid_string, parse_cid
 from blockful_py.storage.unixfs import file_uri
 from blockful_py.types import Position, Uri
+from blockful_py.unlearning.forget import Forget
 
 
 @dataclass(slots=True)
@@ -142,7 +144,7 @@ class Redactor:
             changed = {
                 "weights": address,
                 "accuracy": own,
-                "privacy": retrained_privacy(statement, request, user),
+                "privacy": retrained_privacy(statement, request, user, self._earlier(placed, request)),
                 "increments": (),
                 "created": self._bench.clock.now(),
             }
@@ -150,6 +152,9 @@ class Redactor:
             secret = self._bench.identities.user(statement.user)
             node = sign_statement(statement.model_copy(update=changed), secret, live.chain_id, live.address)
         return node.model_copy(update={"redaction": redaction})
+
+    def _earlier(self, placed: PlacedNode, request: Request) -> tuple[Forget, ...]:
+        return earlier_forgets(self._bench, [placed], request)[placed.node.name]
 
     def _keep_for_auditors(self, placed: PlacedNode) -> None:
         """The version to be replaced, into the archive's store (there already after publication)."""

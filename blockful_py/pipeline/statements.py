@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
@@ -13,6 +14,7 @@ from blockful_py.learning.training import TrainingSettings
 from blockful_py.pipeline.methods import parse_method
 from blockful_py.pipeline.model_node import Request, Statement
 from blockful_py.pipeline.statement_parts import Privacy
+from blockful_py.unlearning.forget import Forget
 from blockful_py.unlearning.gradient_ascent import GradientAscent
 from blockful_py.unlearning.retrain import Retrain
 
@@ -42,7 +44,9 @@ def spent_of(statement: Statement) -> Spent | None:
     return None if statement.privacy is None else Spent(**statement.privacy.model_dump())
 
 
-def retrained_privacy(statement: Statement, request: Request, owner: UserData) -> Privacy | None:
+def retrained_privacy(
+    statement: Statement, request: Request, owner: UserData, earlier: Iterable[Forget] = ()
+) -> Privacy | None:
     """What the owner spent when it made the new weights that a request asks for, on what it keeps.
 
     None where it trains without noise: every method but retraining descends by itself, without any, and
@@ -50,8 +54,9 @@ def retrained_privacy(statement: Statement, request: Request, owner: UserData) -
 
     Args:
         owner: its data before anything is forgotten.
+        earlier: what the model was made to forget before.
     """
-    kept = request.forget.retained(owner)
+    kept = Forget.kept_after(owner, (request.forget, *earlier))
     if statement.privacy is None or not len(kept) or not _retrains(request):
         return None
     return recorded_privacy(spent(training_of(statement), len(kept)))

@@ -20,6 +20,7 @@ from blockful_py.learning.weights import Weights, equal
 from blockful_py.pipeline.catalogue import Catalogue
 from blockful_py.pipeline.erasure import Erasure
 from blockful_py.pipeline.execution import Executed
+from blockful_py.pipeline.history import earlier_forgets
 from blockful_py.pipeline.increments import StandingIncrements
 from blockful_py.pipeline.model_node import ModelNode, PlacedNode, Request
 from blockful_py.pipeline.operations import Counter
@@ -126,6 +127,7 @@ class Unlearner:
             forget=request.forget,
             seed=self._bench.laboratory.federation.seed,
             proxy=proxy,
+            earlier=earlier_forgets(self._bench, [catalogue[name] for name in wanted], request),
             stored=self._stored or {},
         )
 

@@ -79,6 +79,14 @@ class Forget:
         """What a user keeps of its training data: the retain set."""
         return user.train.at(~self._mask(user))
 
+    @staticmethod
+    def kept_after(user: UserData, forgets: Iterable[Forget]) -> Samples:
+        """What a user keeps of its training data after several requests."""
+        gone = torch.zeros_like(user.train.y, dtype=torch.bool)
+        for forget in forgets:
+            gone |= forget._mask(user)
+        return user.train.at(~gone)
+
     def __str__(self) -> str:
         """For example `class 3, 8`, `client 5` or `sample 5:17` (user 5, row 17)."""
         pairs = (f"{user}:{row}" for user, row in self.samples)

@@ -66,7 +66,8 @@ def _fits(task: UnlearningTask, name: str, kept: StoredIncrement) -> bool:
     except LearningError:
         return False
     base = base_of(aggregate_of(task, name, {}), published)
-    return task.forget == Forget.of_classes([kept.label]) and kept.base == base
+    asked = task.forget == Forget.of_classes([kept.label]) and not task.earlier.get(name)
+    return asked and kept.base == base
 
 
 def _changes(task: UnlearningTask, clean: Mapping[str, Weights]) -> dict[str, Change]:

@@ -31,6 +31,7 @@ class UnlearningTask:
         initial: the shared initialisation that roots start from.
         seed: seed of all training that a method does.
         proxy: labelled samples that belong to no user, for the methods that need some.
+        earlier: what models were made to forget before, by name: they are not trained on it again.
         stored: increments by model, made when the models were published; those that do not fit the request
             or the models are passed over.
 
@@ -51,6 +52,7 @@ class UnlearningTask:
     forget: Forget
     seed: int
     proxy: Samples | None = None
+    earlier: Mapping[str, tuple[Forget, ...]] = field(default_factory=dict)
     stored: Mapping[str, StoredIncrement] = field(default_factory=dict)
 
     @classmethod
@@ -111,8 +113,8 @@ class UnlearningTask:
         return self.users[self.models[name].user]
 
     def retained(self, name: str) -> Samples:
-        """Training data that a model's owner keeps."""
-        return self.forget.retained(self.owner(name))
+        """Training data that a model's owner keeps for it."""
+        return Forget.kept_after(self.owner(name), (self.forget, *self.earlier.get(name, ())))
 
     def forgotten(self, name: str) -> Samples:
         """Training data that a model's owner is to forget; there may be none."""
@@ -175,12 +177,13 @@ class UnlearningTask:
             index = self.models[name].user
             if index not in self.users:
                 raise UnlearningError(f"no data is there of user {index}, who owns {name!r}.")
-            if self.forget.level is Level.CLASS and not len(self.retained(name)):
+            if self.forget.level is Level.CLIENT or len(self.forget.retained(self.owner(name))):
+                continue  # by earlier requests nothing may be left: then a model is its aggregate
+            if self.forget.level is Level.CLASS:
                 raise UnlearningError(
                     f"user {index}, who owns {name!r}, holds the forgotten classes only: "
                     "nothing would be left to train on; delete the model instead."
                 )
-            if self.forget.level is Level.SAMPLE and not len(self.retained(name)):
-                raise UnlearningError(
-                    f"the samples are all that user {index}, who owns {name!r}, has: ask at level client."
-                )
+            raise UnlearningError(
+                f"the samples are all that user {index}, who owns {name!r}, has: ask at level client."
+            )

@@ -44,6 +44,26 @@ def test_each_level_forgets_what_it_names(few: Laboratory) -> None:
     ]
 
 
+def test_what_several_requests_leave_is_what_none_of_them_names(few: Laboratory) -> None:
+    user = few.task.users[5]
+    asked = (Forget.of_classes([3]), Forget.of_samples([(5, 0), (5, 7), (6, 1)]))
+    named = (user.train.y == 3).index_fill(0, torch.tensor([0, 7]), True)
+    kept = Forget.kept_after(user, asked)
+    assert torch.equal(kept.x, user.train.x[~named])
+    assert torch.equal(Forget.kept_after(user, asked[:1]).x, asked[0].retained(user).x)
+    assert len(Forget.kept_after(user, (*asked, Forget.of_clients([5])))) == 0
+
+
+def test_a_model_is_not_trained_again_on_what_it_forgot_before(few: Laboratory) -> None:
+    before = (Forget.of_classes([8]),)
+    task = replace(few.task, earlier={"r5": before})
+    assert set(few.task.retained("r5").classes()) - set(task.retained("r5").classes()) == {8}
+    assert 8 in task.retained("r7").classes()
+    assert torch.equal(task.forgotten("r5").x, few.task.forgotten("r5").x)
+    gone = replace(few.task, earlier={"r5": (Forget.of_clients([5]),)})  # its client left, the model stands
+    assert len(gone.retained("r5")) == 0
+
+
 def test_a_request_names_something_of_one_kind() -> None:
     with pytest.raises(UnlearningError, match="at least one class"):
         Forget.of_classes([])

@@ -74,6 +74,8 @@ def test_increments_of_another_request_are_passed_over(
     assert made(replace(tiny.task, stored=other)) == ("b", "c", "d")
     both = replace(tiny.task, stored=stored, forget=Forget.of_classes([3, 4]), proxy=None)
     assert made(both) == ("b", "c", "d")
+    earlier = {"c": (Forget.of_classes([4]),)}
+    assert made(replace(tiny.task, stored=stored, earlier=earlier)) == ("c",)
     assert made(replace(tiny.task, stored=stored)) == ()
 
 

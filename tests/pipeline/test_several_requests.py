@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A request after others: what they made models forget is not taught again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from blockful_py.learning.weights import Weights, equal
+from blockful_py.pipeline.federation import Federation
+from blockful_py.pipeline.history import earlier_forgets
+from blockful_py.pipeline.nodes import Nodes
+from blockful_py.unlearning.clean_increments import CleanIncrements
+from blockful_py.unlearning.forget import Forget
+from blockful_py.unlearning.task import UnlearningTask
+from tests.federations import AFFECTED, STARTS, UNTOUCHED, small, trained
+
+METHOD = "clean_increments"
+
+
+@pytest.fixture(scope="module")
+def federation(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Federation:
+    settings = small(unlearning={"options": {METHOD: {"heal_steps": 2}}})
+    federation = trained(settings, tmp_path_factory.mktemp("several") / "run", chains)
+    federation.unlearn(classes=[3], method=METHOD)
+    return federation
+
+
+def forgets(
+    federation: Federation, number: int, earlier: dict[str, tuple[Forget, ...]]
+) -> dict[str, Weights]:
+    """What the next request gives, computed beside the pipeline."""
+    laboratory = federation.laboratory
+    task = UnlearningTask.of(
+        laboratory.federation,
+        federation.models().values(),
+        laboratory.users,
+        STARTS,
+        Forget.of_classes([number]),
+    )
+    return dict(CleanIncrements(heal_steps=2).unlearn(replace(task, earlier=earlier)).weights)
+
+
+def test_each_request_leaves_out_what_all_before_it_named(federation: Federation) -> None:
+    three = dict.fromkeys(AFFECTED, (Forget.of_classes([3]),))
+    expected, taught_again = forgets(federation, 8, three), forgets(federation, 8, {})
+    federation.unlearn(classes=[8], method=METHOD)
+    second = federation.models()
+    for name in AFFECTED:
+        assert equal(second[name].weights, expected[name])
+        assert not equal(second[name].weights, taught_again[name])
+    catalogue = federation.catalogue()
+    done = catalogue["y"].node.redaction
+    assert done is not None
+    both = (Forget.of_classes([3]), Forget.of_classes([8]))
+    other = done.request.model_copy(update={"classes": (5,)})
+    found = earlier_forgets(federation._bench, catalogue.models.values(), other)
+    assert found == dict.fromkeys(AFFECTED, both) | dict.fromkeys(UNTOUCHED, ())
+    assert earlier_forgets(federation._bench, [catalogue["y"]], done.request) == {"y": both[:1]}
