@@ -13,7 +13,8 @@ from rich.table import Table
 
 from blockful_py.cli.alarms import documents, lines
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import LATEST, AsJson, Run, example
+from blockful_py.cli.options import LATEST, AsJson, PassphraseFile, Run, example
+from blockful_py.cli.passphrase import passphrase_from
 
 if TYPE_CHECKING:
     from blockful_py.pipeline.auditing import Timeline
@@ -32,24 +33,37 @@ def register(app: typer.Typer) -> None:
                 show_default=False,
             ),
         ] = None,
+        auditor: Annotated[
+            Path | None,
+            typer.Option(
+                "--auditor", metavar="KEYFILE", help="Open the versions whose keys this auditor has."
+            ),
+        ] = None,
+        passphrase_file: PassphraseFile = None,
         as_json: AsJson = False,
     ) -> None:
         """List every archived version and every alarm, and check that the archive is whole.
 
         With --remember it must also begin with the records in your file, which then takes in the new ones;
         keep the file where nobody else writes. Ends with status 3 when a record was altered, is missing, or
-        cannot be read; the file is left as it is if the records are not those that it remembers.
+        cannot be read; the file is left as it is if the records are not those that it remembers. Weights are
+        checked as they are stored, sealed; with --auditor also opened.
         """
         from blockful_py.errors import UnknownModelError
         from blockful_py.pipeline.federation import Federation
+        from blockful_py.pipeline.opening import AuditorOpens
+        from blockful_py.pipeline.reader_keys import ReaderKeys
+        from blockful_py.pipeline.reading import Reading
         from blockful_py.pipeline.remembering import recall
         from blockful_py.pipeline.remembering import remember as write
 
         out = Output(as_json)
+        keys = None if auditor is None else ReaderKeys.load(auditor, passphrase_from(passphrase_file))
         with Federation.open(run) as federation:
+            opener = None if keys is None else AuditorOpens(Reading(run, keys, federation.nodes))
             archive = federation.contracts.archive
             known = recall(remember, archive) if remember is not None else ()
-            outcome, alarms = federation.audit(known), federation.alarms()
+            outcome, alarms = federation.audit(known, opener), federation.alarms()
             if remember is not None and outcome.extends:
                 write(remember, archive)
         names = sorted({entry.name for entry in outcome.entries if entry.name})
@@ -72,6 +86,7 @@ def register(app: typer.Typer) -> None:
                         "cid": entry.cid,
                         "timestamp": entry.timestamp,
                         "readable": entry.readable,
+                        "opened": entry.opened,
                     }
                     for entry in entries
                 ],
@@ -82,6 +97,8 @@ def register(app: typer.Typer) -> None:
             out.say(line)
         for problem in outcome.problems:
             out.say(f"PROBLEM {problem}")
+        opened = sum(entry.opened for entry in outcome.entries)
+        out.say(f"weights: {opened} opened, {len(outcome.entries) - opened} checked as sealed bytes")
         out.say(f"{len(outcome.entries)} records, {len(outcome.problems)} problems, head:")
         out.say(f"0x{outcome.head.hex()}")
         if remember is not None:

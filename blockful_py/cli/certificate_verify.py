@@ -64,10 +64,13 @@ def register(group: typer.Typer) -> None:
                 "records": len(statement.archive.records),
                 "trusted_records": outcome.covered,
                 "superseded": dict(outcome.superseded),
+                "keys_destroyed": list(statement.erasure.keys_destroyed),
                 "audited": certificate.attachment is not None,
             }
         )
         out.say(f"the certificate holds: {len(statement.replaced)} models, {statement.request.forget}")
+        keyless = len(statement.erasure.keys_destroyed)
+        out.say(f"the members who signed have none of the data keys of {keyless} replaced versions any more")
         for name, version in outcome.superseded.items():
             out.say(f"{name} was replaced again since and is of version {version} by now")
         if outcome.covered is None:

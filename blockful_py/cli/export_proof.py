@@ -35,6 +35,9 @@ def register(app: typer.Typer) -> None:
     ) -> None:
         """Write a document by which anybody checks, without a node, that models are on the record.
 
+        The models are verified first, their weights as sealed bytes; the document names these by CID, so it
+        takes no key to check it.
+
         Whoever checks it must know the block hash and the key ids that this command prints from somewhere
         else than from the document.
         """

@@ -24,6 +24,10 @@ def register(app: typer.Typer) -> None:
         version: Annotated[
             int | None, typer.Option(min=0, help="A version from the archive, for an auditor's keys.")
         ] = None,
+        data_key: Annotated[
+            Path | None,
+            typer.Option(metavar="FILE", help="Write the data key too, in a new file (for `verify-proof`)."),
+        ] = None,
         run: Run = LATEST,
         passphrase_file: PassphraseFile = None,
         as_json: AsJson = False,
@@ -34,19 +38,24 @@ def register(app: typer.Typer) -> None:
         """
         from blockful_py.errors import SettingsError
         from blockful_py.learning.weights import to_bytes
+        from blockful_py.pipeline.data_key import write_data_key
         from blockful_py.pipeline.reader_keys import ReaderKeys
         from blockful_py.pipeline.reading import Reading
 
         out = Output(as_json)
-        if output.exists():
-            raise SettingsError(f"{output} exists already: choose another file.")
+        for path in (output, data_key):
+            if path is not None and path.exists():
+                raise SettingsError(f"{path} exists already: choose another file.")
         keys = ReaderKeys.load(reader, passphrase_from(passphrase_file))
         with Reading(run, keys) as reading:
             data = to_bytes(reading.read(model) if version is None else reading.read_archived(model, version))
+            key = None if data_key is None else reading.data_key(model, version)
         try:
             with output.open("xb") as file:
                 file.write(data)
         except OSError as error:
             raise SettingsError(f"{output} cannot be written: {error.strerror}.") from None
+        if data_key is not None and key is not None:
+            write_data_key(data_key, key)
         out.result({"model": model, "file": str(output), "bytes": len(data)})
         out.say(f"{model} is in {output} ({len(data)} bytes), in the clear: keep it to yourself")

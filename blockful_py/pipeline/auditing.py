@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from blockful_py.chain.archive_registry import ArchiveRegistryContract
 from blockful_py.chain.live_chain import LiveChainContract
 from blockful_py.crypto import payload
-from blockful_py.errors import StorageError
+from blockful_py.errors import CryptoError, LearningError, StorageError
 from blockful_py.pipeline.catalogue import all_transactions
 from blockful_py.pipeline.model_node import parse_node
+from blockful_py.pipeline.opening import Opener
 from blockful_py.pipeline.remembering import departures
 from blockful_py.storage.cid import cid_string
 from blockful_py.storage.interface import FileStore
@@ -20,7 +21,13 @@ from blockful_py.types import ModelTransaction, Position, StoredArchiveRecord, U
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One archived version of one model; `readable` when its bytes are in the archive's store."""
+    """One archived version of one model.
+
+    Attributes:
+        readable: its bytes, with the weights sealed, are in the archive's store.
+        opened: its weights were opened with their key.
+        defect: why weights whose key is there are none; None where nothing is wrong.
+    """
 
     index: int
     position: Position
@@ -30,6 +37,8 @@ class Entry:
     cid: str
     timestamp: int
     readable: bool
+    opened: bool = False
+    defect: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,20 +79,23 @@ def audit_archive(
     live: LiveChainContract,
     store: FileStore,
     remembered: tuple[StoredArchiveRecord, ...] = (),
+    opener: Opener | None = None,
 ) -> Audit:
     """Walks the hash chain, reads every archived version, and looks for versions that are missing.
 
     `remembered`: records that the auditor saw before; the archive must begin with them.
+    `opener`: opens the versions that the auditor has keys of.
     """
     records = archive.records(0, archive.length())
     problems = [*_chain_problems(archive, records), *departures(remembered, records)]
     extends = not problems
-    entries = tuple(_entry(stored, store) for stored in records)
+    entries = tuple(_entry(stored, store, opener) for stored in records)
     problems += [
         f"record {entry.index}: version {entry.version} of {entry.position} cannot be read"
         for entry in entries
         if not entry.readable
     ]
+    problems += [f"record {entry.index}: {entry.defect}" for entry in entries if entry.defect]
     standing = {each.position: each for each in all_transactions(live)}
     problems += _missing(records, standing)
     problems += _contradictions(records, live)
@@ -148,9 +160,10 @@ def _timelines(entries: Sequence[Entry], standing: dict[Position, ModelTransacti
         yield Timeline(position, name, tuple(own), version)
 
 
-def _entry(stored: StoredArchiveRecord, store: FileStore) -> Entry:
+def _entry(stored: StoredArchiveRecord, store: FileStore, opener: Opener | None) -> Entry:
     record = stored.record
     name: str | None = None
+    opened, defect = False, None
     try:
         node = parse_node(store.read(record.uri))
         name = node.name
@@ -158,6 +171,11 @@ def _entry(stored: StoredArchiveRecord, store: FileStore) -> Entry:
         readable = True
     except StorageError:
         readable = False
+    else:
+        try:
+            opened = opener is not None and opener.opens(record.position, record.version, node.weights)
+        except (StorageError, LearningError, CryptoError) as error:
+            defect = str(error)
     return Entry(
         stored.index,
         record.position,
@@ -167,4 +185,6 @@ def _entry(stored: StoredArchiveRecord, store: FileStore) -> Entry:
         cid_string(record.uri),
         stored.timestamp,
         readable,
+        opened,
+        defect,
     )

@@ -46,6 +46,7 @@ from blockful_py.pipeline.identities import Identities
 from blockful_py.pipeline.laboratory import Laboratory
 from blockful_py.pipeline.model_node import Request
 from blockful_py.pipeline.nodes import Nodes, Place
+from blockful_py.pipeline.opening import Opener
 from blockful_py.pipeline.operations import Counter
 from blockful_py.pipeline.pending import Lead, PendingRequest
 from blockful_py.pipeline.progress import Progress, Silent, Stopwatch
@@ -305,9 +306,17 @@ class Federation(Closing):
             pending.finish()
             return replace(unlearned, erasure=erasure)
 
-    def verify(self, names: Sequence[str] | None = None, progress: Progress | None = None) -> Verification:
-        """Checks every model, or those named, against the chain and the store."""
-        verifier = Verifier(self.contracts.live, self.contracts.committee, self.live_store)
+    def verify(
+        self,
+        names: Sequence[str] | None = None,
+        progress: Progress | None = None,
+        opener: Opener | None = None,
+    ) -> Verification:
+        """Checks every model, or those named, against the chain and the store; weights as they are sealed.
+
+        `opener`: also opens those that it has keys of.
+        """
+        verifier = Verifier(self.contracts.live, self.contracts.committee, self.live_store, opener)
         positions = list(verifier.positions())
         if names is not None:
             catalogue = self.catalogue()
@@ -315,9 +324,13 @@ class Federation(Closing):
         with (progress or Silent()).stage("verify", len(positions)) as advance, self.stopwatch("verify"):
             return verifier.verify_all(positions, lambda done: advance(1))
 
-    def audit(self, remembered: tuple[StoredArchiveRecord, ...] = ()) -> Audit:
-        """The archive's history of every position, and whether it is whole and begins with `remembered`."""
-        return audit_archive(self.contracts.archive, self.contracts.live, self.archive_store, remembered)
+    def audit(self, remembered: tuple[StoredArchiveRecord, ...] = (), opener: Opener | None = None) -> Audit:
+        """The archive's history of every position, and whether it is whole and begins with `remembered`.
+
+        `opener`: also opens the versions that it has keys of.
+        """
+        archive, live = self.contracts.archive, self.contracts.live
+        return audit_archive(archive, live, self.archive_store, remembered, opener)
 
     def certify_erasure(self, request: Request, audit: AuditOutcome | None = None) -> ErasureCertificate:
         """A certificate, signed by a quorum, of a request that was carried out.  Raises as `issue`."""

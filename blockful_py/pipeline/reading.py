@@ -33,6 +33,7 @@ from blockful_py.pipeline.sealing import opened
 from blockful_py.pipeline.services import Found
 from blockful_py.pipeline.stores import archive_store, live_store
 from blockful_py.pipeline.workbench import services_of
+from blockful_py.types import Position, Uri
 
 POCKET_MONEY = 10**17
 """Wei that a development chain's first account gives a reader that has nothing to pay gas with."""
@@ -89,9 +90,11 @@ class Reading(Closing):
         them has the key, StorageError when the weights are not in the store.
         """
         placed = Catalogue.read(self._contracts.live, self._store)[name]
-        wanted = Wanted(placed.position, placed.version)
-        weights = placed.node.weights
-        return opened(self.key(wanted), self._store.read(weights), weights)
+        return self.open(placed.position, placed.version, placed.node.weights)
+
+    def open(self, position: Position, version: int, weights: Uri) -> Weights:
+        """The weights in a sealed file, those of a version that stands; raises as `read`."""
+        return opened(self.key(Wanted(position, version)), self._store.read(weights), weights)
 
     def read_archived(self, name: str, version: int) -> Weights:
         """A version from the archive, for an auditor.
@@ -99,17 +102,18 @@ class Reading(Closing):
         Raises UnknownModelError, RunError for a version that was never archived, RefusedError for who is no
         auditor of it, StorageError when the archive's store lacks it.
         """
-        archive = self._contracts.archive
+        return self.open_archived(self._archived(name, version))
+
+    def open_archived(self, weights: Uri) -> Weights:
+        """The weights in a sealed file of the archive; raises as `read_archived`."""
+        return opened(self._auditors_key(weights), archive_store(self.run).read(weights), weights)
+
+    def data_key(self, name: str, version: int | None = None) -> bytes:
+        """The data key of a model as it stands, or of a version in the archive; raises as reading it does."""
+        if version is not None:
+            return self._auditors_key(self._archived(name, version))
         placed = Catalogue.read(self._contracts.live, self._store)[name]
-        for stored in archive.records(0, archive.length()):
-            record = stored.record
-            if (record.position, record.version) == (placed.position, version):
-                store = archive_store(self.run)
-                uri = parse_node(store.read(record.uri)).weights
-                auditors = AuditorKeys(self.run.auditors, archive)
-                key = auditors.unwrap(uri, self._keys.account, self._keys.encryption_secret)
-                return opened(key, store.read(uri), uri)
-        raise RunError(f"version {version} of {name} is not in the archive.")
+        return self.key(Wanted(placed.position, placed.version))
 
     def key(self, wanted: Wanted) -> bytes:
         """The data key of a version that stands; raises as `read`."""
@@ -117,6 +121,20 @@ class Reading(Closing):
         appointed = self.run.settings.committee.roster == "appointed"
         wrapped = self._in_process(wanted) if appointed else self._asked(wanted)
         return envelope.unwrap(wrapped, self._keys.encryption_secret, context)
+
+    def _archived(self, name: str, version: int) -> Uri:
+        """The sealed weights of a version in the archive."""
+        archive = self._contracts.archive
+        placed = Catalogue.read(self._contracts.live, self._store)[name]
+        for stored in archive.records(0, archive.length()):
+            record = stored.record
+            if (record.position, record.version) == (placed.position, version):
+                return parse_node(archive_store(self.run).read(record.uri)).weights
+        raise RunError(f"version {version} of {name} is not in the archive.")
+
+    def _auditors_key(self, weights: Uri) -> bytes:
+        auditors = AuditorKeys(self.run.auditors, self._contracts.archive)
+        return auditors.unwrap(weights, self._keys.account, self._keys.encryption_secret)
 
     def close(self) -> None:
         self._closing.close()

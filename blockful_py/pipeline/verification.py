@@ -3,7 +3,8 @@
 
 A model verifies exactly when, in this order:
 
-    content    its node's and weights' bytes hash to their CIDs
+    content    its node's and weights' bytes hash to their CIDs; the weights are sealed, and whoever has
+               their key finds weights in them
     opening    its opening opens its chameleon hash, under its epoch's group key, for its place,
                version, URI, owner and references
     merkle     its chameleon hash is the leaf at its place under its block's root
@@ -21,7 +22,7 @@ from dataclasses import dataclass
 
 from blockful_py.committee.protocols import LiveLedger, Store
 from blockful_py.crypto import merkle, payload
-from blockful_py.errors import StorageError, VerificationError
+from blockful_py.errors import CryptoError, LearningError, StorageError, VerificationError
 from blockful_py.pipeline.chain_view import ChainView, Rosters
 from blockful_py.pipeline.checks import (
     Descent,
@@ -35,6 +36,7 @@ from blockful_py.pipeline.checks import (
     require,
 )
 from blockful_py.pipeline.model_node import ModelNode, Request, parse_node
+from blockful_py.pipeline.opening import Opener
 from blockful_py.types import ModelTransaction, Position
 
 CHECKS = ("content", "opening", "merkle", "header", "link", "signature", "settled")
@@ -52,10 +54,15 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """Outcome for the models looked at."""
+    """Outcome for the models looked at.
+
+    `opened`: how many models' weights were opened with their keys; of the others, the sealed bytes were
+    checked.
+    """
 
     checked: int
     failures: tuple[Failure, ...]
+    opened: int = 0
 
     @property
     def passed(self) -> bool:
@@ -68,7 +75,12 @@ class Verifier:
     One instance sees one moment: make a new one after the chain has changed.
     """
 
-    def __init__(self, live: LiveLedger, rosters: Rosters, store: Store) -> None:
+    def __init__(
+        self, live: LiveLedger, rosters: Rosters, store: Store, opener: Opener | None = None
+    ) -> None:
+        """`opener`: opens the weights that it has keys of; without, none are opened."""
+        self._opener = opener
+        self._read: set[Position] = set()
         self._view = ChainView(live, rosters)
         self._live = live
         self._store = store
@@ -109,13 +121,17 @@ class Verifier:
             except VerificationError as error:
                 failures.append(Failure(error.subject, position, error.check, error.detail))
             progress(done)
-        return Verification(len(wanted), tuple(failures))
+        return Verification(len(wanted), tuple(failures), len(self._read & set(wanted)))
 
     def _content(self, transaction: ModelTransaction, subject: str) -> ModelNode:
         try:
             node = parse_node(self._store.read(transaction.uri))
             self._store.read(node.weights)
-        except StorageError as error:
+            if self._opener is not None and self._opener.opens(
+                transaction.position, transaction.version, node.weights
+            ):
+                self._read.add(transaction.position)
+        except (StorageError, LearningError, CryptoError) as error:
             raise VerificationError("content", subject, str(error)) from None
         return node
 

@@ -43,6 +43,10 @@ class Session:
         return outcome
 
 
+def verdict(opened: int) -> dict[str, object]:
+    return {"checked": len(GRAPH), "opened": opened, "failed": []}
+
+
 @pytest.fixture(scope="module")
 def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
     """Two chains, and a run on them whose training and unlearning were each killed and repeated."""
@@ -82,7 +86,7 @@ def test_a_session(session: Session) -> None:
     models = trained.document["models"]
     assert models.keys() == GRAPH.keys()
     assert session.run("train", *RUN, "--json").document["models"] == models
-    assert session.run("verify", *RUN, "--json").document == {"checked": len(GRAPH), "failed": []}
+    assert session.run("verify", *RUN, "--json").document == verdict(0)
 
     _refused_requests(session)
 
@@ -102,8 +106,10 @@ def test_a_session(session: Session) -> None:
 
     _certificates(session, unlearned.document["certificates"]["parallel"])
     verified = session.run("verify", *RUN, "--json")
-    assert verified.document == {"checked": len(GRAPH), "failed": []}
+    assert verified.document == verdict(0)
+    assert session.run("verify", *RUN, "--open", "--json").document == verdict(len(GRAPH))
     one = session.run("verify", *RUN, "s", "x")
+    assert "weights: 0 opened, 2 checked as sealed bytes" in one.out
     assert one.out.splitlines()[-1] == "2 models checked, 0 failed"
 
     audited = session.run("audit", *RUN, "--model", "x", "--json")
@@ -148,6 +154,7 @@ def _certificates(session: Session, written: str) -> None:
     verified = session.run("certificate", "verify", file, *RUN, "--json")
     assert verified.status == 0, verified.err
     assert set(verified.document["models"]) == set(AFFECTED)
+    assert len(verified.document["keys_destroyed"]) == len(AFFECTED)
     shown = session.run("certificate", "show", file, "--html", "page.html").out
     assert (session.folder / "page.html").read_text() == page
     words = shown.split()

@@ -19,10 +19,11 @@ from blockful_py.learning.weights import equal
 from blockful_py.pipeline.administration import Administration
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.nodes import Nodes
+from blockful_py.pipeline.opening import LeaderOpens, ReaderOpens
 from blockful_py.pipeline.reader_keys import ReaderKeys
 from blockful_py.pipeline.reading import Reading
 from blockful_py.types import Position
-from tests.federations import put_back, readable, small
+from tests.federations import GRAPH, put_back, readable, small
 
 
 def keys(name: str) -> ReaderKeys:
@@ -124,6 +125,33 @@ def test_who_is_barred_is_refused_until_readmitted(undone: Case) -> None:
         reading.register()
     administration.set_barred(EARLY.account, False)
     assert reading.register().joined == 5
+
+
+def test_verifying_opens_what_the_reader_may_read_and_says_how_much(case: Case) -> None:
+    federation = case.federation
+    middle = federation.verify(opener=ReaderOpens(case.reading(MIDDLE)))
+    later = [p for p in federation.catalogue().models.values() if p.position.height >= 2]
+    for opener, opened in ((None, 0), (LeaderOpens(federation.weights), len(GRAPH))):
+        outcome = federation.verify(opener=opener)
+        assert (outcome.passed, outcome.opened) == (True, opened)
+    assert (middle.passed, middle.opened) == (True, len(later))
+
+
+def test_sealed_bytes_that_hold_no_weights_are_found_by_who_has_their_key(undone: Case) -> None:
+    federation = undone.federation
+    weights = federation.catalogue()["a"].node.weights
+    key = federation._bench.keepers.find(weights)
+    keepers = federation._bench.keepers
+    keepers.destroy([weights])
+    keepers.deliver({weights: bytes(32)})
+    try:
+        (failure,) = federation.verify(opener=LeaderOpens(federation.weights)).failures
+        assert failure.check == "content"
+        assert "under another key than this one" in failure.detail
+        assert federation.verify().passed
+    finally:
+        keepers.destroy([weights])
+        keepers.deliver({weights: key})
 
 
 def test_a_redaction_moves_no_model_out_of_reach_and_ends_the_old_version(undone: Case) -> None:

@@ -17,6 +17,7 @@ from blockful_py.learning.federation import TrainedModel
 from blockful_py.learning.weights import equal
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.nodes import Nodes
+from blockful_py.pipeline.opening import AuditorOpens
 from blockful_py.pipeline.reader_keys import ReaderKeys
 from blockful_py.pipeline.reading import Reading
 from tests.federations import AFFECTED, GRAPH, put_back, small
@@ -108,6 +109,25 @@ def test_after_the_retention_nobody_reads_a_replaced_version(
         reading(federation, FIRST).read_archived("x", 0)
     assert reading(federation, FIRST).read_archived("a", 0)
     assert federation.expire() == ()
+
+
+def test_an_audit_opens_what_the_auditor_has_keys_of_and_says_so(federation: Federation) -> None:
+    federation.unlearn()
+    records = len(GRAPH) + len(AFFECTED)
+    for keys, opened in ((FIRST, records), (USER, 0)):
+        audit = federation.audit(opener=AuditorOpens(reading(federation, keys)))
+        assert audit.passed
+        assert sum(entry.opened for entry in audit.entries) == opened
+    assert not any(entry.opened for entry in federation.audit().entries)
+
+
+def test_an_audit_names_a_version_whose_key_opens_nothing(federation: Federation) -> None:
+    placed = federation.catalogue().models
+    one, other = (federation._bench.auditors._path(placed[name].node.weights) for name in ("a", "b"))
+    shutil.copy(other, one)
+    (problem,) = federation.audit(opener=AuditorOpens(reading(federation, FIRST))).problems
+    assert "a wrapped key does not open" in problem
+    assert federation.audit().passed
 
 
 def test_without_a_retention_keys_are_kept(federation: Federation) -> None:

@@ -4,9 +4,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import BinaryIO, Literal
 
+from blockful_py.crypto.envelope import SEGMENT, open_sealed, seal
+from blockful_py.errors import CryptoError, VerificationError
 from blockful_py.pipeline.checks import require
 from blockful_py.pipeline.model_node import ModelNode
 from blockful_py.pipeline.proofs.anchors import (
@@ -24,8 +27,9 @@ from blockful_py.pipeline.proofs.checking import CheckedRecord, archived, check_
 from blockful_py.pipeline.proofs.fields import Part, parsed, spelt
 from blockful_py.pipeline.proofs.record import ArchiveHistory, LiveRecord
 from blockful_py.storage.cid import cid_string
+from blockful_py.storage.pieces import stream_of
 from blockful_py.storage.unixfs import file_uri
-from blockful_py.types import ModelTransaction, StoredArchiveRecord
+from blockful_py.types import ModelTransaction, StoredArchiveRecord, Uri
 
 
 class Proof(Part):
@@ -86,17 +90,22 @@ class Sources:
 
 
 def verify_proof(
-    proof: Proof, anchors: Anchors, sources: Sources | None = None, weights: Path | None = None
+    proof: Proof,
+    anchors: Anchors,
+    sources: Sources | None = None,
+    weights: Path | None = None,
+    key: bytes | None = None,
 ) -> ProofOutcome:
     """Checks a proof against what is trusted, and what the chains say where there are `sources`.
 
-    `weights`: file whose CID must be that of the (one) model's weights.
+    `weights`: file of the (one) model's weights, as they are stored: sealed.  With their data key, `key`, it
+    may also be the weights in the clear.
 
     Raises VerificationError, which names the first check that fails.
     """
     record = check_record(proof.record)
     if weights is not None:
-        check_weights(record, weights)
+        check_weights(record, weights, key)
     heads = _heads(proof, record)
     if sources is not None:
         anchors |= anchors_of_blocks(record, sources.live, sources.keys)
@@ -117,22 +126,41 @@ def verify_proof(
     return ProofOutcome(models, trusted, len(records) if proof.archive is not None else None, covered)
 
 
-def check_weights(record: CheckedRecord, path: Path) -> None:
-    """Raises VerificationError (`content`) unless the file is that of the record's one model's weights."""
+def check_weights(record: CheckedRecord, path: Path, key: bytes | None = None) -> None:
+    """Raises VerificationError (`content`) unless the file is that of the record's one model's weights.
+
+    Without their data key it must be the sealed file; with it, the sealed file, which the key must open, or
+    what is in it.
+    """
     require(len(record.nodes) == 1, "content", "the weights", "the proof is of more than one model")
     (node,) = record.nodes.values()
     try:
         with path.open("rb") as file:
             found = file_uri(file)
+            if key is not None:
+                file.seek(0)
+                found = _with_key(file, found, node.weights, key)
     except OSError as error:
         require(False, "content", f"the weights {path}", f"they cannot be read: {error.strerror}")
         raise
+    except CryptoError as error:
+        raise VerificationError("content", f"the weights {path}", str(error)) from None
+    what = "their CID is" if key is None else "sealed under this data key, their CID is"
     require(
         found == node.weights,
         "content",
         f"the weights {path}",
-        f"their CID is {cid_string(found)}, that of model {node.name} is {cid_string(node.weights)}",
+        f"{what} {cid_string(found)}, that of model {node.name} is {cid_string(node.weights)} (sealed)",
     )
+
+
+def _with_key(file: BinaryIO, found: Uri, expected: Uri, key: bytes) -> Uri:
+    """The CID of the sealed file, given that or what is in it.  Raises EnvelopeError for another key."""
+    if found != expected:
+        return file_uri(stream_of(seal(key, file)))
+    for _ in open_sealed(key, iter(partial(file.read, SEGMENT), b"")):
+        pass
+    return found
 
 
 def _heads(proof: Proof, record: CheckedRecord) -> tuple[bytes, ...]:

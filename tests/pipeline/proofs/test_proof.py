@@ -11,7 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from blockful_py.errors import FormatError, RunError, UnknownModelError, VerificationError
+from blockful_py.crypto.envelope import open_sealed
+from blockful_py.errors import FormatError, RunError, SettingsError, UnknownModelError, VerificationError
+from blockful_py.pipeline.data_key import read_data_key, write_data_key
 from blockful_py.pipeline.proofs.anchors import Anchors
 from blockful_py.pipeline.proofs.fields import MAX_BYTES
 from blockful_py.pipeline.proofs.proof import Proof, parse_proof, verify_proof
@@ -109,6 +111,39 @@ def test_weights_are_those_of_the_model_or_not(scene: Scene, anchors: Anchors, t
         with pytest.raises(VerificationError) as caught:
             verify_proof(scene.proof, anchors, weights=other)
         assert caught.value.check == "content"
+
+
+def test_weights_in_the_clear_are_those_of_the_model_to_who_has_their_key(
+    scene: Scene, anchors: Anchors, tmp_path: Path
+) -> None:
+    federation, path = scene.federation, tmp_path / "x"
+    uri = federation.catalogue()["x"].node.weights
+    key, sealed = federation._bench.keepers.find(uri), federation.live_store.read(uri)
+    plain = b"".join(open_sealed(key, (sealed,)))
+    for content in (sealed, plain):
+        path.write_bytes(content)
+        verify_proof(scene.proof, anchors, weights=path, key=key)
+        with pytest.raises(VerificationError) as caught:
+            verify_proof(scene.proof, anchors, weights=path, key=bytes(32))
+        assert caught.value.check == "content"
+    for content, found in ((plain, None), (plain[:-1] + b"\x01", key), (sealed[:-1], key)):
+        path.write_bytes(content)
+        with pytest.raises(VerificationError) as caught:
+            verify_proof(scene.proof, anchors, weights=path, key=found)
+        assert caught.value.check == "content"
+
+
+def test_a_data_key_rests_in_a_file_of_this_user_only(tmp_path: Path) -> None:
+    path = tmp_path / "x.key"
+    write_data_key(path, bytes(range(32)))
+    assert read_data_key(path) == bytes(range(32))
+    assert path.stat().st_mode & 0o777 == 0o600
+    with pytest.raises(SettingsError, match="cannot be written"):
+        write_data_key(path, bytes(32))
+    path.write_text("12")
+    for other in (path, tmp_path / "nothing"):
+        with pytest.raises(SettingsError, match=r"is no data key|cannot be read"):
+            read_data_key(other)
 
 
 @pytest.mark.parametrize("missing", ["block_hashes", "key_ids"])

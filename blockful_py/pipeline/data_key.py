@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A data key in a file of its own, for who has read a model and checks a proof of it elsewhere."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from blockful_py.crypto.envelope import KEY_BYTES
+from blockful_py.errors import SettingsError
+
+
+def write_data_key(path: Path, key: bytes) -> None:
+    """Writes a new file, for this user only.  Raises SettingsError when it cannot."""
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "w", encoding="ascii") as file:
+            file.write(key.hex() + "\n")
+    except OSError as error:
+        raise SettingsError(f"{path} cannot be written: {error.strerror}.") from None
+
+
+def read_data_key(path: Path) -> bytes:
+    """Raises SettingsError unless the file holds a data key."""
+    try:
+        key = bytes.fromhex(path.read_text(encoding="ascii"))
+    except OSError as error:
+        raise SettingsError(f"the data key {path} cannot be read: {error.strerror}.") from None
+    except ValueError:
+        key = b""
+    if len(key) != KEY_BYTES:
+        raise SettingsError(
+            f"{path} is no data key of {KEY_BYTES} bytes in hex, as `blockful read --data-key` writes it."
+        )
+    return key
