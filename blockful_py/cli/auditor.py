@@ -32,7 +32,9 @@ def register(app: typer.Typer) -> None:
         run: Run = LATEST,
         as_json: AsJson = False,
     ) -> None:
-        """Have the appointed committee register an auditor, who then has the keys of all that stands."""
+        """Have the committee register an auditor, who then has the keys of all that stands.
+
+        Members that are processes vote once their operators have agreed: the command says how."""
         from blockful_py.crypto import curve
         from blockful_py.errors import SettingsError
         from blockful_py.pipeline.federation import Federation
@@ -49,7 +51,7 @@ def register(app: typer.Typer) -> None:
 
     @group.command(epilog=example("blockful auditor remove 0x1234567890123456789012345678901234567890"))
     def remove(account: Account, run: Run = LATEST, as_json: AsJson = False) -> None:
-        """Have the appointed committee remove an auditor; what it has read or copied it keeps."""
+        """Have the committee remove an auditor; what it has read or copied it keeps."""
         from blockful_py.pipeline.federation import Federation
 
         out, found = Output(as_json), address(account)

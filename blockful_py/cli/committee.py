@@ -6,6 +6,7 @@ from __future__ import annotations
 import typer
 
 from blockful_py.cli import (
+    committee_agree,
     committee_init,
     committee_join,
     committee_keygen,
@@ -19,7 +20,7 @@ from blockful_py.cli import (
 
 def register(app: typer.Typer) -> None:
     group = typer.Typer(
-        help="Committee members as processes: make one, serve, look, join, elect, leave, weigh the risk.",
+        help="Committee members as processes: make, serve, look, join, elect, agree, leave, weigh the risk.",
         no_args_is_help=True,
         rich_markup_mode=None,
     )
@@ -30,5 +31,6 @@ def register(app: typer.Typer) -> None:
     committee_rotate.register(group)
     committee_leave.register(group)
     committee_keygen.register(group)
+    committee_agree.register(group)
     committee_risk.register(group)
     app.add_typer(group, name="committee")

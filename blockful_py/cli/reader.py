@@ -67,12 +67,15 @@ def register(app: typer.Typer) -> None:
 
     @group.command(epilog=example("blockful reader bar 0x1234567890123456789012345678901234567890"))
     def bar(account: Account, run: Run = LATEST, as_json: AsJson = False) -> None:
-        """Have the appointed committee bar an account from reading."""
+        """Have the committee bar an account from reading.
+
+        Members that are processes vote once their operators have agreed: the command says how.
+        """
         _set_barred(account, True, run, as_json)
 
     @group.command(epilog=example("blockful reader readmit 0x1234567890123456789012345678901234567890"))
     def readmit(account: Account, run: Run = LATEST, as_json: AsJson = False) -> None:
-        """Have the appointed committee let a barred account register again."""
+        """Have the committee let a barred account register again; members vote as on barring."""
         _set_barred(account, False, run, as_json)
 
     app.add_typer(group, name="reader")

@@ -14,6 +14,7 @@ from blockful_py.committee.certificates import Cast, certified_actions, signed_v
 from blockful_py.committee.certified import Certified, CertifiedPublication, CertifiedRedaction, Keeper
 from blockful_py.committee.erasure import Endorsement, erasure_digest
 from blockful_py.committee.leaves import archive_leaves, redaction_leaves
+from blockful_py.committee.motions import Motion
 from blockful_py.committee.polling import Poll, Refusal, in_turn
 from blockful_py.committee.proposals import (
     PublicationProposal,
@@ -121,6 +122,13 @@ class Coordinator:
             lambda member: signed_vote(member, member.vote_erasure(epoch, statement), digest), self._quorum
         )
         return Endorsement(epoch, {index: found[index] for index in sorted(found)[: self._quorum]})
+
+    def certify_motion(self, motion: Motion, leaf: bytes) -> Action:
+        """Collects votes on a motion, whose one call has this leaf. Raises QuorumError with the reasons."""
+        (action,) = self._decide(
+            motion.epoch, motion.proposal, ((leaf,),), lambda member: member.vote_motion(motion)
+        )
+        return action
 
     def hand_over(self, certified: Certified) -> int:
         """Gives a decision to those that finish it when its leader does not. Returns how many were told."""

@@ -9,6 +9,7 @@ from blockful_py.committee.certified import Certified, require_certified
 from blockful_py.committee.erasure import erasure_digest
 from blockful_py.committee.leaves import archive_leaves, redaction_leaves
 from blockful_py.committee.memory import Ballot, Memory
+from blockful_py.committee.motions import Motion
 from blockful_py.committee.proposals import (
     ArchiveChunk,
     HeaderTarget,
@@ -176,6 +177,10 @@ class Member:
         """Its signature (64 bytes) of what became of an erasure. Raises RefusedError."""
         self._reviewer.review_erasure(statement)
         return signature.sign(self._voting_secret, erasure_digest(self._domain, epoch, statement))
+
+    def vote_motion(self, motion: Motion) -> bytes:
+        """Its vote (64 bytes) on what it agrees to. Raises RefusedError."""
+        return self._vote(motion.epoch, motion.proposal, (self._reviewer.review_motion(motion),))
 
     def _check_redaction(self, draft: RedactionDraft) -> None:
         """A draft fits the chains as they stand.

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from blockful_py.committee.motions import Motion
 from blockful_py.committee.proposals import PublicationProposal, RedactionChunk, RedactionDraft
 from blockful_py.crypto.threshold.messages import NonceCommitments, SignatureShares
 from blockful_py.types import (
@@ -120,6 +121,8 @@ class Voter(Protocol):
 
     def vote_erasure(self, epoch: int, statement: bytes) -> bytes: ...
 
+    def vote_motion(self, motion: Motion) -> bytes: ...
+
 
 class Reviewer(Protocol):
     """Judges the content of a proposal; raises RefusedError with the reason when it is wrong."""
@@ -129,3 +132,6 @@ class Reviewer(Protocol):
     def review_redaction(self, draft: RedactionDraft) -> None: ...
 
     def review_erasure(self, statement: bytes) -> None: ...
+
+    def review_motion(self, motion: Motion) -> bytes:
+        """Leaf of the call that a motion allows, when this member agrees to it."""

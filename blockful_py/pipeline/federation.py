@@ -346,7 +346,7 @@ class Federation(Closing):
         return services_of(self.run, self.contracts, leader)
 
     def administration(self) -> Administration:
-        """What the committee decides beside models.  Raises SettingsError unless it is appointed."""
+        """What the committee decides beside models."""
         return Administration(self._bench)
 
     def expire(self) -> tuple[ReplacedVersion, ...]:

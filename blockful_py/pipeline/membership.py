@@ -18,7 +18,9 @@ from blockful_py.closing import Closing
 from blockful_py.committee import codec, wire
 from blockful_py.committee.keystore import MemberKeys
 from blockful_py.committee.member import Member
+from blockful_py.committee.motions import Motion
 from blockful_py.committee.proposals import PublicationProposal, RedactionDraft
+from blockful_py.committee.service.agreements import AGREED, Agreements
 from blockful_py.committee.service.custodian import Custodian, encryption_key, encryption_secret
 from blockful_py.committee.service.desk import Seat
 from blockful_py.committee.service.folder import MemberFolder
@@ -35,6 +37,7 @@ from blockful_py.pipeline.erasure import Replaced
 from blockful_py.pipeline.identities import Identities, address_of
 from blockful_py.pipeline.keeping import NO_KEYS, VaultKeyring
 from blockful_py.pipeline.laboratory import Laboratory
+from blockful_py.pipeline.motions import AgreedMotions
 from blockful_py.pipeline.nodes import Nodes, Place
 from blockful_py.pipeline.operations import Counter
 from blockful_py.pipeline.reviewing import StoreReviewer
@@ -60,8 +63,14 @@ class FreshReviewer:
     """A reviewer that keeps nothing from one review to the next; `counter` goes on."""
 
     def __init__(
-        self, contracts: Contracts, store: FileStore, keyring: Keyring, laboratory: Laboratory
+        self,
+        contracts: Contracts,
+        store: FileStore,
+        keyring: Keyring,
+        laboratory: Laboratory,
+        motions: AgreedMotions,
     ) -> None:
+        self._motions = motions
         self._contracts = contracts
         self._store = store
         self._keyring = keyring
@@ -82,6 +91,9 @@ class FreshReviewer:
     def review_erasure(self, statement: bytes) -> None:
         self._reviewer().review_erasure(statement)
 
+    def review_motion(self, motion: Motion) -> bytes:
+        return self._motions.review(motion)
+
     def _reviewer(self) -> StoreReviewer:
         return StoreReviewer(
             self._contracts.live,
@@ -91,6 +103,7 @@ class FreshReviewer:
             self._keyring,
             self._laboratory,
             self.counter,
+            self._motions,
         )
 
 
@@ -121,7 +134,9 @@ class World(Closing):
     @cached_property
     def reviewer(self) -> FreshReviewer:
         laboratory = Laboratory.of(self.run.settings)
-        return FreshReviewer(self.contracts, self.live_store, self.keyring, laboratory)
+        agreements = Agreements((self._folder.path if self._folder else self.run.path) / AGREED)
+        motions = AgreedMotions(self.contracts, agreements)
+        return FreshReviewer(self.contracts, self.live_store, self.keyring, laboratory, motions)
 
     @cached_property
     def keyring(self) -> Keyring:

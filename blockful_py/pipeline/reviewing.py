@@ -14,9 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from blockful_py.chain.live_chain import LiveChainContract
 from blockful_py.chain.quorum import AppointedCommitteeContract
+from blockful_py.committee.motions import Motion
 from blockful_py.committee.proposals import PublicationProposal, RedactionDraft, Target
 from blockful_py.committee.protocols import Store
 from blockful_py.errors import BlockfulError, InvalidSignatureError, RefusedError
@@ -45,6 +47,13 @@ class Proposed:
     redaction: Redaction
 
 
+class Motions(Protocol):
+    """What this member agrees to beside models."""
+
+    def review(self, motion: Motion) -> bytes:
+        """Leaf of the call that a motion allows.  Raises RefusedError unless it agrees."""
+
+
 class ContentReviewer:
     """Reviews with the chains, the live store, the member's data keys and public test data.
 
@@ -61,7 +70,9 @@ class ContentReviewer:
         keyring: Keyring,
         laboratory: Laboratory,
         counter: Counter,
+        motions: Motions,
     ) -> None:
+        self._motions = motions
         self._live = live
         self._catalogue = catalogue
         self._archive = archive
@@ -115,6 +126,9 @@ class ContentReviewer:
         committee = AppointedCommitteeContract(self._live.node, self._live.quorum())
         chains = Chains(self._live, committee, self._archive.contract)
         review_erasure(statement, chains, self._catalogue.read(), self._store, self._weights.keyring)
+
+    def review_motion(self, motion: Motion) -> bytes:
+        return self._motions.review(motion)
 
     def _check_request(self, request: Request, catalogue: Catalogue) -> None:
         try:

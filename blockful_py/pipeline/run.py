@@ -8,6 +8,7 @@ vaults/             the appointed members' data keys, a folder each
 curves.jsonl        how the training of each model went, a line each
 certificates/       erasure certificates, a document and a page each
 auditors/           data keys wrapped to the archive's auditors, a file for each version
+motions/            what the committee is asked beside models, until it is decided (usually absent)
 keys/               public halves of the group keys that services generated, one file each
 request.json        the request that is under way (usually absent)
 journal.json        what was certified and is not yet wholly on the chains (usually absent)
@@ -64,6 +65,10 @@ class RunDirectory:
     @property
     def auditors(self) -> Path:
         return self.path / "auditors"
+
+    @property
+    def motions(self) -> Path:
+        return self.path / "motions"
 
     @property
     def group_keys(self) -> Path:

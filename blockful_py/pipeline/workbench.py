@@ -22,6 +22,7 @@ from blockful_py.pipeline.execution import Executor
 from blockful_py.pipeline.identities import Identities
 from blockful_py.pipeline.keeping import AppointedKeepers
 from blockful_py.pipeline.laboratory import Laboratory
+from blockful_py.pipeline.motions import OwnMotions
 from blockful_py.pipeline.nodes import Nodes
 from blockful_py.pipeline.operations import Counter
 from blockful_py.pipeline.progress import Stopwatch
@@ -132,7 +133,14 @@ class Workbench:
         """The committee of the settings; its transfers are counted in `counter`."""
         live, settings = self.contracts.live, self.run.settings
         reviewer = ContentReviewer(
-            live, self.catalogue, self.archive, self.live_store, self.keepers, self.laboratory, counter
+            live,
+            self.catalogue,
+            self.archive,
+            self.live_store,
+            self.keepers,
+            self.laboratory,
+            counter,
+            OwnMotions(self.contracts),
         )
         if settings.committee.roster != "appointed":
             coordinator = self.services().coordinator(counter)

@@ -15,6 +15,7 @@ from blockful_py.pipeline.catalogue import ArchiveReader, CatalogueReader
 from blockful_py.pipeline.claims import measure
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.model_node import ModelNode, Request
+from blockful_py.pipeline.motions import OwnMotions
 from blockful_py.pipeline.operations import Counter
 from blockful_py.pipeline.reviewing import ContentReviewer
 from blockful_py.storage.cid import cid_string
@@ -43,6 +44,7 @@ class Plan:
             self.federation._bench.keepers,
             self.federation.laboratory,
             Counter(),
+            OwnMotions(contracts),
         )
         reviewer.announced = self.announced
         return reviewer

@@ -17,6 +17,7 @@ from typing import Any, Protocol
 from blockful_py.committee import codec, wire
 from blockful_py.committee.certified import Certified, CertifiedPublication, CertifiedRedaction
 from blockful_py.committee.member import Member
+from blockful_py.committee.motions import Motion
 from blockful_py.committee.proposals import PublicationProposal, RedactionDraft
 from blockful_py.committee.service.clerk import Clerk, cast_in
 from blockful_py.committee.service.custodian import Custodian
@@ -166,6 +167,7 @@ class Desk:
             Ask.FINISH_REDACTION: self._finish_redaction,
             Ask.WITNESS: self._witness,
             Ask.ERASURE: self._erasure,
+            Ask.MOTION: self._motion,
         }
         try:
             return steps[ask](seat, message)
@@ -205,6 +207,11 @@ class Desk:
         erased = codec.decode(Erased, message.body)
         _require_subject(message, message.epoch, keccak(erased.statement))
         return Vote(seat.member.vote_erasure(message.epoch, erased.statement))
+
+    def _motion(self, seat: Seat, message: wire.Message) -> Vote:
+        motion = codec.decode(Motion, message.body)
+        _require_subject(message, motion.epoch, motion.proposal)
+        return Vote(seat.member.vote_motion(motion))
 
     def _finish_publication(self, seat: Seat, message: wire.Message) -> Nothing:
         return self._keep(seat, message, codec.decode(CertifiedPublication, message.body))

@@ -6,7 +6,7 @@ vote-publication -> finish-publication
 approve    -> commit -> sign -> vote-redaction -> finish-redaction
 keygen-commit, -reveal, -deal, -receive, -answer, -confirm, -finish      (rounds 1 to 7)
 keygen-held, -settle                                                     (rounds 8 and 9, elected only)
-identify, tell-key, vote-succession, vote-erasure, witness               (round 1)
+identify, tell-key, vote-succession, vote-erasure, vote-motion, witness  (round 1)
 keep-keys, lend-key, destroy-keys                                        (round 1)
 read-key                                                                 (round 1, asked by readers)
 """
@@ -30,6 +30,7 @@ class Ask(Enum):
     TELL_KEY = ("tell-key", 1)
     SUCCESSION = ("vote-succession", 1)
     ERASURE = ("vote-erasure", 1)
+    MOTION = ("vote-motion", 1)
     WITNESS = ("witness", 1)
     APPROVE = ("approve", 1)
     COMMIT = ("commit", 2)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from blockful_py.committee import codec
 from blockful_py.committee.certificates import Cast
 from blockful_py.committee.certified import Certified, CertifiedPublication
+from blockful_py.committee.motions import Motion
 from blockful_py.committee.proposals import PublicationProposal, RedactionChunk, RedactionDraft
 from blockful_py.committee.service.line import Line
 from blockful_py.committee.service.questions import (
@@ -80,6 +81,10 @@ class RemoteMember:
         answer = self._line.ask(Ask.ERASURE, epoch, keccak(statement), Erased(statement))
         return codec.decode(Vote, answer.message.body).vote
 
+    def vote_motion(self, motion: Motion) -> bytes:
+        answer = self._line.ask(Ask.MOTION, motion.epoch, motion.proposal, motion)
+        return codec.decode(Vote, answer.message.body).vote
+
     def keep(self, certified: Certified) -> None:
         published = isinstance(certified, CertifiedPublication)
         ask = Ask.FINISH_PUBLICATION if published else Ask.FINISH_REDACTION
@@ -118,6 +123,9 @@ class AbsentMember:
         raise self._reason
 
     def vote_erasure(self, epoch: int, statement: bytes) -> bytes:
+        raise self._reason
+
+    def vote_motion(self, motion: Motion) -> bytes:
         raise self._reason
 
     def keep(self, certified: Certified) -> None:
