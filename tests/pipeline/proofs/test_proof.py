@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from blockful_py.crypto.envelope import open_sealed
-from blockful_py.errors import FormatError, RunError, SettingsError, UnknownModelError, VerificationError
-from blockful_py.pipeline.data_key import read_data_key, write_data_key
+from blockful_py.errors import FormatError, RunError, UnknownModelError, VerificationError
 from blockful_py.pipeline.proofs.anchors import Anchors
 from blockful_py.pipeline.proofs.fields import MAX_BYTES
 from blockful_py.pipeline.proofs.proof import Proof, parse_proof, verify_proof
@@ -131,19 +130,6 @@ def test_weights_in_the_clear_are_those_of_the_model_to_who_has_their_key(
         with pytest.raises(VerificationError) as caught:
             verify_proof(scene.proof, anchors, weights=path, key=found)
         assert caught.value.check == "content"
-
-
-def test_a_data_key_rests_in_a_file_of_this_user_only(tmp_path: Path) -> None:
-    path = tmp_path / "x.key"
-    write_data_key(path, bytes(range(32)))
-    assert read_data_key(path) == bytes(range(32))
-    assert path.stat().st_mode & 0o777 == 0o600
-    with pytest.raises(SettingsError, match="cannot be written"):
-        write_data_key(path, bytes(32))
-    path.write_text("12")
-    for other in (path, tmp_path / "nothing"):
-        with pytest.raises(SettingsError, match=r"is no data key|cannot be read"):
-            read_data_key(other)
 
 
 @pytest.mark.parametrize("missing", ["block_hashes", "key_ids"])
