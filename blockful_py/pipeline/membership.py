@@ -18,8 +18,6 @@ from blockful_py.closing import Closing
 from blockful_py.committee import codec, wire
 from blockful_py.committee.keystore import MemberKeys
 from blockful_py.committee.member import Member
-from blockful_py.committee.motions import Motion
-from blockful_py.committee.proposals import PublicationProposal, RedactionDraft
 from blockful_py.committee.service.agreements import AGREED, Agreements
 from blockful_py.committee.service.custodian import Custodian, encryption_key, encryption_secret
 from blockful_py.committee.service.desk import Seat
@@ -32,15 +30,14 @@ from blockful_py.crypto.randomness import system_rng
 from blockful_py.errors import BlockfulError, RefusedError, SettingsError
 from blockful_py.pipeline.access import Access
 from blockful_py.pipeline.catalogue import ArchiveReader, CatalogueReader
-from blockful_py.pipeline.context import Contracts, open_contracts
+from blockful_py.pipeline.context import open_contracts
 from blockful_py.pipeline.erasure import Replaced
+from blockful_py.pipeline.fresh_review import FreshReviewer
 from blockful_py.pipeline.identities import Identities, address_of
 from blockful_py.pipeline.keeping import NO_KEYS, VaultKeyring
 from blockful_py.pipeline.laboratory import Laboratory
 from blockful_py.pipeline.motions import AgreedMotions
 from blockful_py.pipeline.nodes import Nodes, Place
-from blockful_py.pipeline.operations import Counter
-from blockful_py.pipeline.reviewing import StoreReviewer
 from blockful_py.pipeline.run import RunDirectory
 from blockful_py.pipeline.sealing import Keyring, require_key
 from blockful_py.pipeline.service_keepers import PeerKeyring, ServiceKeepers
@@ -57,54 +54,6 @@ class Urls:
 
     live: str
     archive: str
-
-
-class FreshReviewer:
-    """A reviewer that keeps nothing from one review to the next; `counter` goes on."""
-
-    def __init__(
-        self,
-        contracts: Contracts,
-        store: FileStore,
-        keyring: Keyring,
-        laboratory: Laboratory,
-        motions: AgreedMotions,
-    ) -> None:
-        self._motions = motions
-        self._contracts = contracts
-        self._store = store
-        self._keyring = keyring
-        self._laboratory = laboratory
-        self._catalogue = CatalogueReader(contracts.live, store)
-        self._archive = ArchiveReader(contracts.archive)
-        self.counter = Counter()
-
-    def downloads(self) -> int:
-        return self.counter.total.downloads
-
-    def review_publication(self, proposal: PublicationProposal) -> None:
-        self._reviewer().review_publication(proposal)
-
-    def review_redaction(self, draft: RedactionDraft) -> None:
-        self._reviewer().review_redaction(draft)
-
-    def review_erasure(self, statement: bytes) -> None:
-        self._reviewer().review_erasure(statement)
-
-    def review_motion(self, motion: Motion) -> bytes:
-        return self._motions.review(motion)
-
-    def _reviewer(self) -> StoreReviewer:
-        return StoreReviewer(
-            self._contracts.live,
-            self._catalogue,
-            self._archive,
-            self._store,
-            self._keyring,
-            self._laboratory,
-            self.counter,
-            self._motions,
-        )
 
 
 class World(Closing):
