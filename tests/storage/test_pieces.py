@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import io
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,7 @@ from hypothesis import strategies as st
 from blockful_py.crypto.envelope import open_sealed, seal, sealed_size
 from blockful_py.errors import EnvelopeError
 from blockful_py.storage import ContentStore, file_uri
-from blockful_py.storage.pieces import stream_of
+from blockful_py.storage.pieces import ahead, stream_of
 from tests.storage.conftest import PATTERN, Pattern
 
 KEY = bytes(range(32))
@@ -24,13 +26,13 @@ STORED_IN_PIECES = """
 import resource, sys
 from blockful_py.crypto.envelope import open_sealed, seal
 from blockful_py.storage import ContentStore
-from blockful_py.storage.pieces import stream_of
+from blockful_py.storage.pieces import ahead, stream_of
 from tests.storage.conftest import Pattern
 key, size = bytes(32), int(sys.argv[2]) * 2**20
 store = ContentStore(sys.argv[1])
 store.add(bytes(3 * 2**20))
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-uri = store.add_stream(stream_of(seal(key, Pattern(size))))
+uri = store.add_stream(stream_of(ahead(seal(key, Pattern(size)))))
 assert sum(map(len, open_sealed(key, store.stream(uri)))) == size
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 """
@@ -76,3 +78,43 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
         timeout=120,
     )
     assert int(done.stdout) < 48 * 1024  # KiB, of a file of 96 MiB
+
+
+@given(st.lists(st.binary(min_size=1, max_size=5), max_size=9))
+def test_pieces_made_ahead_are_the_same(pieces: list[bytes]) -> None:
+    assert list(ahead(iter(pieces))) == pieces
+
+
+def test_two_pieces_are_made_ahead_and_no_more() -> None:
+    made: list[int] = []
+
+    def making() -> Iterator[bytes]:
+        for number in range(100):
+            made.append(number)
+            yield bytes([number])
+
+    coming = ahead(making())
+    for number in range(5):
+        assert next(coming) == bytes([number])
+        assert len(made) <= number + 3
+    coming.close()
+    assert len(made) <= 8
+
+
+def test_what_fails_while_made_ahead_fails_in_its_place() -> None:
+    def making() -> Iterator[bytes]:
+        yield b"a"
+        yield b"b"
+        raise EnvelopeError("cut")
+
+    coming = ahead(making())
+    assert [next(coming), next(coming)] == [b"a", b"b"]
+    with pytest.raises(EnvelopeError, match="cut"):
+        next(coming)
+    assert list(coming) == []
+
+
+def test_a_sealed_file_made_ahead_has_the_same_name() -> None:
+    content = bytes(3 * MIB + 5)
+    one_by_one, made_ahead = (seal(KEY, io.BytesIO(content)) for _ in range(2))
+    assert file_uri(stream_of(ahead(made_ahead))) == file_uri(stream_of(one_by_one))
