@@ -10,10 +10,13 @@ from pathlib import Path
 import pytest
 
 from blockful_py.committee import wire
+from blockful_py.committee.motions import Matter
+from blockful_py.committee.service.agreements import AGREED, Agreements
 from blockful_py.committee.service.line import identify
 from blockful_py.crypto.randomness import system_rng
 from blockful_py.errors import MessageError
 from blockful_py.pipeline.federation import Federation
+from blockful_py.pipeline.motions import OpenMotions
 from blockful_py.pipeline.nodes import Nodes
 from blockful_py.pipeline.settings import Settings
 from tests.cli.commands import begin, blockful, end
@@ -40,6 +43,27 @@ def test_a_member_is_made_once_and_shows_no_secret(member: Path) -> None:
     assert "exists already" in again.error
     assert member.stat().st_mode & 0o077 == 0
     assert (member / "keystore.json").stat().st_mode & 0o077 == 0
+
+
+def test_an_operator_agrees_to_one_motion_and_takes_it_back(member: Path) -> None:
+    motions = OpenMotions(member.parent / "motions")
+    one, other = (motions.find(1, matter, bytes(20), None) for matter in (Matter.BAR, Matter.READMIT))
+    agreements, path = Agreements(member / AGREED), str(motions.path(one))
+    agree = ("committee", "agree", path, "m")
+    agreed = blockful(member.parent, *agree, "--json", environment=WORDS)
+    assert agreed.document == {"motion": str(one), "proposal": "0x" + one.proposal.hex(), "agreed": True}
+    assert (agreements.holds(one.proposal), agreements.holds(other.proposal)) == (True, False)
+    for arguments, environment, reason, status in (
+        (agree, {"BLOCKFUL_PASSPHRASE": "wrong horse battery"}, "passphrase is wrong", 6),
+        (("committee", "agree", "words", "m"), WORDS, "holds no motion", 2),
+        (("committee", "agree", path, "nobody"), WORDS, "there is no member in nobody", 6),
+    ):
+        refused = blockful(member.parent, *arguments, environment=environment)
+        assert reason in refused.error
+        assert refused.status == status
+    withdrawn = blockful(member.parent, *agree, "--withdraw", environment=WORDS)
+    assert "does not agree to bar 0x" in withdrawn.out
+    assert not agreements.holds(one.proposal)
 
 
 def test_a_member_serves_until_it_is_ended(member: Path) -> None:

@@ -44,6 +44,7 @@ COMMANDS = (
     ("committee", "status"),
     ("committee", "join"),
     ("committee", "rotate"),
+    ("committee", "agree"),
     ("committee", "leave"),
     ("committee", "keygen"),
     ("committee", "risk"),
