@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from blockful_py.committee.protocols import Store
 from blockful_py.errors import KeyDestroyedError
 from blockful_py.pipeline.auditors import AuditorKeys
-from blockful_py.pipeline.catalogue import ArchiveReader, CatalogueReader
+from blockful_py.pipeline.catalogue import ArchiveReader, Catalogue, CatalogueReader
 from blockful_py.pipeline.model_node import parse_node
 from blockful_py.pipeline.sealing import Destruction, Keepers
 from blockful_py.storage.interface import FileStore
@@ -97,8 +97,7 @@ class Replaced:
 
     def standing(self) -> frozenset[Uri]:
         """Sealed files that the live chain's models point to."""
-        models = self._catalogue.read().models.values()
-        return frozenset(uri for placed in models for uri in placed.node.sealed)
+        return _sealed(self._catalogue.read())
 
     def of(self, names: Collection[str]) -> tuple[ReplacedVersion, ...]:
         """Replaced versions of the models named, oldest first.
@@ -107,7 +106,7 @@ class Replaced:
         """
         catalogue = self._catalogue.read()
         places = {catalogue[name].position: catalogue[name] for name in names}
-        standing = self.standing()
+        standing = _sealed(catalogue)
         found = []
         for stored in self._archive.read():
             record = stored.record
@@ -124,6 +123,11 @@ class Replaced:
     def all(self) -> tuple[ReplacedVersion, ...]:
         """Replaced versions of every model."""
         return self.of(tuple(self._catalogue.read().models))
+
+
+def _sealed(catalogue: Catalogue) -> frozenset[Uri]:
+    """Files that the models of a catalogue point to."""
+    return frozenset(uri for placed in catalogue.models.values() for uri in placed.node.sealed)
 
 
 def expire(replaced: Replaced, auditors: AuditorKeys, before: int) -> tuple[ReplacedVersion, ...]:

@@ -278,7 +278,7 @@ def _check_archive(
 def _check_erasure(statement: Statement) -> None:
     gone = {cid for each in statement.replaced for cid in (each.old_node, each.old_weights)}
     kept = {cid for each in statement.replaced for cid in (each.new_node, each.new_weights)}
-    sealed = {each.old_weights for each in statement.replaced}
+    sealed = {cid_string(uri) for each in statement.replaced for uri in each.old.sealed}
     said = (
         ("was deleted is not", statement.erasure.deleted, gone - kept),
         ("has lost its keys is not the weights of", statement.erasure.keys_destroyed, sealed - kept),

@@ -11,7 +11,7 @@ from pydantic import Field, field_validator
 from blockful_py.crypto import eip712
 from blockful_py.crypto.keccak import keccak
 from blockful_py.pipeline.certificates.decisions import Decision, Members, Votes
-from blockful_py.pipeline.model_node import Claimed, Request
+from blockful_py.pipeline.model_node import Claimed, ModelNode, Request, parse_node
 from blockful_py.pipeline.proofs.fields import (
     Address,
     ChainId,
@@ -72,13 +72,19 @@ class Replaced(Part):
     record: Small
     before: str
 
+    @property
+    def old(self) -> ModelNode:
+        """The old node.  Raises FormatError when it is none."""
+        return parse_node(self.before.encode())
+
 
 class Bytes(Part):
     """What was done with bytes.
 
     Attributes:
         deleted: CIDs of nodes and weights that the live store no longer has.
-        keys_destroyed: CIDs of sealed weights whose data keys the members who signed no longer have.
+        keys_destroyed: CIDs of sealed weights, and of what was stored with them, whose data keys the members
+            who signed no longer have.
     """
 
     deleted: tuple[Cid, ...]

@@ -92,8 +92,8 @@ def state(bench: Workbench, request: Request) -> Statement:
     gone = {cid for each in entries for cid in (each.old_node, each.old_weights)}
     kept = {cid for each in entries for cid in (each.new_node, each.new_weights)}
     deleted = sorted(cid for cid in gone - kept if not bench.live_store.has(parse_cid(cid)))
-    standing = {cid_string(placed.node.weights) for placed in catalogue.models.values()}
-    keyless = sorted({each.old_weights for each in entries} - standing)
+    standing = {uri for placed in catalogue.models.values() for uri in placed.node.sealed}
+    keyless = {uri for each in entries for uri in each.old.sealed} - standing
     positions = [placed.position for placed in changed.values()]
     return Statement(
         format=FORMAT,
@@ -104,7 +104,9 @@ def state(bench: Workbench, request: Request) -> Statement:
         replaced=tuple(entries),
         left_alone=tuple(sorted(affected - changed.keys())),
         decisions=decisions,
-        erasure=Bytes(deleted=tuple(deleted), words=WORDS, keys_destroyed=tuple(keyless)),
+        erasure=Bytes(
+            deleted=tuple(deleted), words=WORDS, keys_destroyed=tuple(sorted(map(cid_string, keyless)))
+        ),
         decided=max(chunk.timestamp for each in decisions for chunk in each.archive),
     )
 

@@ -69,7 +69,7 @@ def _check_keys(checked: CheckedStatement, keyring: Keyring) -> None:
     kept = [cid for cid in checked.statement.erasure.keys_destroyed if keyring.holds(parse_cid(cid))]
     _require(
         not kept,
-        f"this member still has the keys of {', '.join(kept)}: make the request again, which completes it",
+        f"this member still has the keys of {', '.join(kept)}: ask again when the request is finished",
     )
 
 
