@@ -18,7 +18,7 @@ from blockful_py.pipeline.nodes import Nodes
 from blockful_py.pipeline.reporting import passes_section
 from blockful_py.pipeline.sealing import opened
 from blockful_py.pipeline.statement_parts import Increment
-from blockful_py.storage.cid import parse_cid
+from blockful_py.storage.cid import cid_string, parse_cid
 from blockful_py.types import Uri
 from tests.faults.fuse import PowerCut
 from tests.federations import AFFECTED, GRAPH, UNTOUCHED, put_back, readable, small, trained
@@ -105,8 +105,10 @@ def test_one_that_is_gone_is_made_again_and_said(federation: Federation) -> None
 def test_they_are_erased_with_the_version_that_they_belong_to(federation: Federation, method: str) -> None:
     before = increments(federation)
     sealed = {name: federation.live_store.read(uri) for name, uri in before.items()}
-    erasure = federation.unlearn(method=method).erasure
+    unlearned = federation.unlearn(method=method)
+    erasure, signed = unlearned.erasure, federation.certify_erasure(unlearned.request).statement.erasure
     assert erasure is not None
+    assert {cid_string(before[name]) for name in AFFECTED} <= {*signed.deleted} & {*signed.keys_destroyed}
     assert {uri for each in erasure.versions for uri in each.increments} == {before[n] for n in AFFECTED}
     assert "4 replaced version(s) and of 4 increment(s) stored with them" in erasure.account()
     assert increments(federation).keys() == set(UNTOUCHED)

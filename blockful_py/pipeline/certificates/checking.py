@@ -57,9 +57,9 @@ def check_statement(statement: Statement) -> CheckedStatement:
     try:
         _check_replaced(statement, record, records)
         rosters = _check_decisions(statement, record, heads, records)
+        _check_erasure(statement, record)
     except StorageError as error:  # a CID that is none
         raise VerificationError("replaced", "the certificate", str(error)) from None
-    _check_erasure(statement)
     return CheckedStatement(statement, record, heads, rosters)
 
 
@@ -275,13 +275,14 @@ def _check_archive(
     )
 
 
-def _check_erasure(statement: Statement) -> None:
-    gone = {cid for each in statement.replaced for cid in (each.old_node, each.old_weights)}
-    kept = {cid for each in statement.replaced for cid in (each.new_node, each.new_weights)}
-    sealed = {cid_string(uri) for each in statement.replaced for uri in each.old.sealed}
+def _check_erasure(statement: Statement, record: CheckedRecord) -> None:
+    kept = {cid_string(uri) for node in record.nodes.values() for uri in node.sealed}
+    sealed = {cid_string(uri) for each in statement.replaced for uri in each.old.sealed} - kept
+    gone = {each.old_node for each in statement.replaced} | sealed
+    gone -= {each.new_node for each in statement.replaced}
     said = (
-        ("was deleted is not", statement.erasure.deleted, gone - kept),
-        ("has lost its keys is not the weights of", statement.erasure.keys_destroyed, sealed - kept),
+        ("was deleted is not", statement.erasure.deleted, gone),
+        ("has lost its keys is not the weights of", statement.erasure.keys_destroyed, sealed),
     )
     for what, cids, possible in said:
         require(

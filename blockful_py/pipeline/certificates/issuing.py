@@ -89,11 +89,11 @@ def state(bench: Workbench, request: Request) -> Statement:
     records = [each.stored(index) for index, each in enumerate(history.records)]
     entries = [_entry(bench.archive_store, placed, records) for placed in changed.values()]
     decisions = _decisions(contracts, entries)
-    gone = {cid for each in entries for cid in (each.old_node, each.old_weights)}
-    kept = {cid for each in entries for cid in (each.new_node, each.new_weights)}
-    deleted = sorted(cid for cid in gone - kept if not bench.live_store.has(parse_cid(cid)))
-    standing = {uri for placed in catalogue.models.values() for uri in placed.node.sealed}
-    keyless = {uri for each in entries for uri in each.old.sealed} - standing
+    models = catalogue.models.values()
+    standing = {cid_string(uri) for each in models for uri in (each.uri, *each.node.sealed)}
+    sealed = {cid_string(uri) for each in entries for uri in each.old.sealed} - standing
+    gone = ({each.old_node for each in entries} - standing) | sealed
+    deleted = [cid for cid in sorted(gone) if not bench.live_store.has(parse_cid(cid))]
     positions = [placed.position for placed in changed.values()]
     return Statement(
         format=FORMAT,
@@ -104,9 +104,7 @@ def state(bench: Workbench, request: Request) -> Statement:
         replaced=tuple(entries),
         left_alone=tuple(sorted(affected - changed.keys())),
         decisions=decisions,
-        erasure=Bytes(
-            deleted=tuple(deleted), words=WORDS, keys_destroyed=tuple(sorted(map(cid_string, keyless)))
-        ),
+        erasure=Bytes(deleted=tuple(deleted), words=WORDS, keys_destroyed=tuple(sorted(sealed))),
         decided=max(chunk.timestamp for each in decisions for chunk in each.archive),
     )
 
