@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from blockful_py.chain.node import Node
-from blockful_py.chain.processes import HOST, choose_port, end, last_lines, launch, port_taken, wait_for
+from blockful_py.chain.processes import HOST, end, last_lines, launch, take_port, wait_for
 from blockful_py.chain.programs import anvil_command, ganache_command
 from blockful_py.chain.sender import Sender
 from blockful_py.chain.signer import DEV_MNEMONIC, Signer
 from blockful_py.closing import Closing
-from blockful_py.errors import NodeError, SettingsError
+from blockful_py.errors import SettingsError
 
 GAS_LIMIT = 30_000_000
 ACCOUNTS = 10
@@ -25,7 +25,6 @@ BALANCE = 1_000_000
 """Ether of each account."""
 _DEATH_SECONDS = 1.0
 """A dead node's socket closes before its process can be waited for."""
-_ATTEMPTS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,15 +109,20 @@ class Devnet(Closing):
             ToolchainError, SettingsError: as `NodeOptions.command`.
         """
         self.options = options
+        self._port = take_port(options.port)
         self._folder = tempfile.TemporaryDirectory(prefix="blockful-devnet-")
         self._log = Path(self._folder.name) / "log"
         self._process: subprocess.Popen[bytes] | None = None
         atexit.register(self.close)
         try:
-            self.port, self.node = self._start()
+            self.node = self._start()
         except BaseException:
             self.close()
             raise
+
+    @property
+    def port(self) -> int:
+        return self._port.number
 
     @property
     def url(self) -> str:
@@ -167,6 +171,7 @@ class Devnet(Closing):
             end(process)
             if hasattr(self, "node"):
                 self.node.close()
+        self._port.close()
         self._folder.cleanup()
         atexit.unregister(self.close)
 
@@ -176,18 +181,12 @@ class Devnet(Closing):
     def _has_ended(self) -> bool:
         return self._process is None or self._process.poll() is not None
 
-    def _start(self) -> tuple[int, Node]:
-        for attempt in range(_ATTEMPTS):
-            port = choose_port(self.options.port)
-            with self._log.open("wb") as log:
-                self._process = launch(self.options.command(port, end_with_parent=True), log, subprocess.PIPE)
-            try:
-                return port, wait_for(port, self.options.chain_id, self._log, self._has_ended, self.diagnosis)
-            except NodeError:
-                lost_race = self._has_ended() and port_taken(port)
-                if self.options.port is not None or not lost_race or attempt + 1 == _ATTEMPTS:
-                    raise
-        raise AssertionError("unreachable: the last attempt returns or raises")
+    def _start(self) -> Node:
+        with self._log.open("wb") as log:
+            self._process = launch(
+                self.options.command(self.port, end_with_parent=True), log, subprocess.PIPE
+            )
+        return wait_for(self.port, self.options.chain_id, self._log, self._has_ended, self.diagnosis)
 
 
 def start_together(*options: NodeOptions) -> tuple[Devnet, ...]:

@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from blockful_py.chain.devnet import NodeOptions
-from blockful_py.chain.processes import HOST, STOP_SECONDS, choose_port, wait_for
+from blockful_py.chain.processes import HOST, STOP_SECONDS, take_port, wait_for
 from blockful_py.errors import NodeError
 
 _POLL = 0.05  # seconds
@@ -52,22 +52,25 @@ def up(directory: Path, chain_id: int, port: int | None = None) -> DevnetState:
     if state is not None and state.is_running():
         return state
     database, log = directory / str(chain_id), directory / f"{chain_id}.log"
-    chosen = choose_port(port)
-    command = NodeOptions(chain_id, chosen, database=database).command(chosen, end_with_parent=False)
-    try:
-        database.mkdir(parents=True, exist_ok=True)
-        pid = _start_detached(command, log)
-    except OSError as error:
-        raise NodeError(f"{directory} cannot be used ({error.strerror}): choose another folder.") from error
-    url = f"http://{HOST}:{chosen}"
-    state = DevnetState(chain_id, pid, chosen, url, int(time.time()), str(database))
-    try:
-        wait_for(chosen, chain_id, log, lambda: _has_ended(pid)).close()
-        _write(directory / f"{chain_id}.json", state)
-    except BaseException:
-        _end(state)
-        raise
-    return state
+    with take_port(port) as chosen:
+        number = chosen.number
+        command = NodeOptions(chain_id, number, database=database).command(number, end_with_parent=False)
+        try:
+            database.mkdir(parents=True, exist_ok=True)
+            pid = _start_detached(command, log)
+        except OSError as error:
+            raise NodeError(
+                f"{directory} cannot be used ({error.strerror}): choose another folder."
+            ) from error
+        url = f"http://{HOST}:{number}"
+        state = DevnetState(chain_id, pid, number, url, int(time.time()), str(database))
+        try:
+            wait_for(number, chain_id, log, lambda: _has_ended(pid)).close()
+            _write(directory / f"{chain_id}.json", state)
+        except BaseException:
+            _end(state)
+            raise
+        return state
 
 
 def status(directory: Path) -> tuple[DevnetState, ...]:

@@ -4,37 +4,71 @@
 from __future__ import annotations
 
 import os
+import secrets
 import socket
 import subprocess
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
 from blockful_py.chain.node import Node, connect
+from blockful_py.closing import Closing
 from blockful_py.errors import NodeError
 
 HOST = "127.0.0.1"
 START_SECONDS = 60.0
 STOP_SECONDS = 10.0
+FREE_PORTS = range(20_000, 32_768)
+"""Below those that Linux gives to outgoing connections, one of which could take the port first."""
+_PORT_DRAWS = 100
 _POLL = 0.05  # seconds
 
 
-def choose_port(wanted: int | None) -> int:
-    """A free port of the loopback interface.
+class Port(Closing):
+    """A port of the loopback interface that nobody else who takes one here gets, in any process.
+
+    What keeps it until it is closed is a UDP socket of the same number; nodes listen on TCP.
+    """
+
+    def __init__(self, number: int) -> None:
+        """Raises OSError when the port is taken here, is listened on, or is not ours to listen on."""
+        self.number = number
+        self._keeper = socket.socket(type=socket.SOCK_DGRAM)
+        try:
+            self._keeper.bind((HOST, number))
+            with socket.socket() as probe:
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                probe.bind((HOST, number))
+        except BaseException:
+            self._keeper.close()
+            raise
+
+    def close(self) -> None:
+        self._keeper.close()
+
+
+def take_port(wanted: int | None = None) -> Port:
+    """The port wanted, or a free one.
 
     Raises:
-        NodeError: the port asked for is taken.
+        NodeError: the port wanted is taken; no free one was found.
     """
-    if wanted is not None and port_taken(wanted):
+    if wanted is not None:
+        if not port_taken(wanted):
+            with suppress(OSError):
+                return Port(wanted)
         raise NodeError(
             f"port {wanted} is taken by another program: stop it, choose another port, or leave the port "
             f"out to get a free one; to use a node that runs there, give its URL http://{HOST}:{wanted}."
         )
-    with socket.socket() as probe:
-        probe.bind((HOST, wanted or 0))
-        port: int = probe.getsockname()[1]
-        return port
+    for _ in range(_PORT_DRAWS):
+        with suppress(OSError):
+            return Port(FREE_PORTS[secrets.randbelow(len(FREE_PORTS))])
+    raise NodeError(
+        f"{_PORT_DRAWS} ports from {FREE_PORTS.start} to {FREE_PORTS.stop - 1} were taken: end some programs."
+    )
 
 
 def launch(command: list[str], log: IO[bytes], stdin: int) -> subprocess.Popen[bytes]:

@@ -14,10 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from blockful_py.chain import persistent, programs
+from blockful_py.chain import persistent, processes, programs
 from blockful_py.chain.calls import Call
 from blockful_py.chain.devnet import Devnet, NodeOptions, start_together
 from blockful_py.chain.node import connect
+from blockful_py.chain.processes import take_port
 from blockful_py.chain.sender import Sender
 from blockful_py.chain.signer import Signer
 from blockful_py.errors import NodeError, SettingsError, ToolchainError
@@ -95,10 +96,27 @@ def test_an_occupied_port_is_refused(ganache: Devnet) -> None:
         Devnet(NodeOptions(1337, port=ganache.port))
 
 
+def test_a_port_is_given_to_one_at_a_time() -> None:
+    with take_port() as port:
+        with pytest.raises(NodeError, match=f"port {port.number} is taken"):
+            take_port(port.number)
+        with pytest.raises(NodeError, match=f"port {port.number} is taken"):
+            Devnet(NodeOptions(1337, port=port.number))
+    with take_port(port.number) as again:
+        assert again.number == port.number
+
+
+def test_a_port_that_another_program_uses_is_no_free_port(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        number = other.getsockname()[1]
+        monkeypatch.setattr(processes, "FREE_PORTS", range(number, number + 1))
+        with pytest.raises(NodeError, match=f"ports from {number} to {number} were taken"):
+            take_port()
+
+
 def test_when_one_of_two_nodes_does_not_start_none_is_left(ganache: Devnet) -> None:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        free = probe.getsockname()[1]
+    with take_port() as port:
+        free = port.number
     with pytest.raises(NodeError, match="is taken"):
         start_together(NodeOptions(1, port=free), NodeOptions(2, port=ganache.port))
     assert not listening(free)

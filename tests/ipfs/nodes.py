@@ -9,7 +9,7 @@ import subprocess
 from contextlib import suppress
 from pathlib import Path
 
-from blockful_py.chain.processes import choose_port
+from blockful_py.chain.processes import take_port
 
 INSTALLED = Path(__file__).resolve().parents[2] / "build" / "ipfs"
 KUBO = shutil.which("ipfs")
@@ -26,13 +26,13 @@ class IpfsNode:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._port = choose_port(None)
-        self.api = f"{HOST}/tcp/{self._port}"
+        self._port = take_port()
+        self.api = f"{HOST}/tcp/{self._port.number}"
         self.process: subprocess.Popen[str] | None = None
         if KUBO:
             self._kubo("init", "--empty-repo", "--profile", "test")
             self._kubo("config", "Addresses.API", self.api)
-            self._kubo("config", "Addresses.Gateway", f"{HOST}/tcp/{choose_port(None)}")
+            self._kubo("config", "Addresses.Gateway", f"{HOST}/tcp/{take_port().number}")
 
     def start(self) -> None:
         """Starts the node and waits until its API listens."""
@@ -61,7 +61,7 @@ class IpfsNode:
             shutil.rmtree(self._folder / "repo.lock")
 
     def _javascript(self) -> list[str]:
-        return ["node", str(INSTALLED / "node.mjs"), str(self._folder), str(self._port)]
+        return ["node", str(INSTALLED / "node.mjs"), str(self._folder), str(self._port.number)]
 
     def _kubo(self, *words: str) -> None:
         subprocess.run(["ipfs", *words], env=self._environment(), check=True, capture_output=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from blockful_py.chain.processes import choose_port
+from blockful_py.chain.processes import take_port
 from blockful_py.errors import StorageError
 from blockful_py.storage import file_uri
 from blockful_py.storage.ipfs import IpfsStore
@@ -54,5 +54,5 @@ def test_a_block_that_went_missing_before_the_pin_is_said(mortal: IpfsNode) -> N
 
 
 def test_nothing_at_the_address_is_a_storage_error() -> None:
-    with pytest.raises(StorageError, match=r"cannot be reached.*start it"):
-        IpfsStore(f"/ip4/127.0.0.1/tcp/{choose_port(None)}", SECONDS)
+    with take_port() as port, pytest.raises(StorageError, match=r"cannot be reached.*start it"):
+        IpfsStore(f"/ip4/127.0.0.1/tcp/{port.number}", SECONDS)

@@ -11,13 +11,13 @@ import json
 import multiprocessing
 import os
 import signal
-import socket
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
+from blockful_py.chain.processes import take_port
 from blockful_py.committee.service.folder import MemberFolder
 from blockful_py.crypto.passphrase import Cost
 from blockful_py.pipeline.nodes import Nodes
@@ -128,15 +128,6 @@ def stop(members: Sequence[MemberProcess]) -> None:
         member.wait()
 
 
-def free_ports(count: int) -> list[int]:
-    """Ports that nobody listens on."""
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [each.getsockname()[1] for each in sockets]
-    for each in sockets:
-        each.close()
-    return ports
-
-
 @contextlib.contextmanager
 def members(
     count: int, directory: Path, run: Path, chains: Nodes, more: Sequence[str] = ()
@@ -147,10 +138,11 @@ def members(
     urls = ("--live-url", chains.live.url, "--archive-url", chains.archive.url)
     arguments = ["--run", str(run), *urls, "--passphrase-file", str(words), *more]
     found = []
-    for number, port in enumerate(free_ports(count), start=1):
+    ports = [take_port() for _ in range(count)]
+    for number, port in enumerate(ports, start=1):
         folder = MemberFolder.create(directory / f"member{number}", WORDS, QUICK)
         folder.close()
-        found.append(MemberProcess(folder.path, port, folder.address, arguments))
+        found.append(MemberProcess(folder.path, port.number, folder.address, arguments))
     FORKS.set_forkserver_preload(["tests.committee.service.cheats"])
     try:
         for member in found:
@@ -160,6 +152,8 @@ def members(
         yield found
     finally:
         stop(found)
+        for port in ports:
+            port.close()
 
 
 def _serve(command: Sequence[str], cheat: str, out: Connection) -> None:
