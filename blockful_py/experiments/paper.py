@@ -52,7 +52,8 @@ class PaperRow:
         """Network, classes and situation."""
         where = "" if self.situation == "few_hold" else f", {self.situation}"
         lacking = f" ({self.lacking} each)" if self.lacking else ""
-        return f"{self.network}, {self.classes} classes{where}{lacking}"
+        network = "network not printed" if self.network == "not printed" else self.network
+        return f"{network}, {self.classes} class{'es' * (self.classes > 1)}{where}{lacking}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +96,9 @@ FULL_EPOCHS, FULL_RATE = 100, 0.005
 
 SMALL: Mapping[str, Setting] = MappingProxyType(
     {
-        "CIFAR-10": Setting("digits", "cnn", 10, 0.05),
-        "Fashion-MNIST": Setting("digits", "cnn", 10, 0.05),
-        "Yahoo! Answers": Setting("digits", "cnn", 10, 0.05),
+        "CIFAR-10": Setting("digits", "cnn", 20, 0.1),
+        "Fashion-MNIST": Setting("digits", "cnn", 20, 0.1),
+        "Yahoo! Answers": Setting("digits", "cnn", 20, 0.1),
         "CIFAR-100": Setting("shapes", "cnn", 6, 0.05),
         "TinyImageNet": Setting("shapes", "cnn", 6, 0.05),
     }

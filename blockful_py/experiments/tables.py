@@ -93,7 +93,7 @@ def run(
             began = perf_counter()
             _write(path, case, tuple(_measure(prepare(case))), command)
             took = f"{perf_counter() - began:.0f} s"
-            report(f"{case.setting.title}, {case.classes} classes, seed {case.seed}: {took}")
+            report(f"{case.setting.title}, {case.classes} to forget, seed {case.seed}: {took}")
         found[case] = _read(path)
     return found
 

@@ -36,7 +36,7 @@ SPECIAL: tuple[Variant, ...] = (
     Variant(
         "clean_increments_stored",
         "clean_increments",
-        by_data={"digits": {"heal_steps": 6, "heal_batch": 16}},
+        by_data={"digits": {"heal_steps": 4, "heal_batch": 16}},
         stored=True,
     ),
     Variant("fiun_all", "fiun", {"layers": "all"}),
@@ -45,7 +45,7 @@ SPECIAL: tuple[Variant, ...] = (
 """Variants beside a method's own defaults; one named as its method takes the place of the defaults.
 
 With stored increments a request only heals; on digits, where a training is short, more briefly, so that it
-costs less than a tenth of retraining where everyone holds the class (docs/unlearning-results.md)."""
+costs less than a tenth of retraining (docs/unlearning.md has the tuning)."""
 
 
 def variants(names: Iterable[str] = ()) -> tuple[Variant, ...]:

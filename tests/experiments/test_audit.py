@@ -139,7 +139,7 @@ def test_methods_are_chosen_by_name() -> None:
     assert [variant.name for variant in variants(["fiun"])] == ["fiun", "fiun_all"]
     made, stored = variants(["clean_increments"])
     assert made.settings_for("digits") == {}
-    assert stored.settings_for("digits") == {"heal_steps": 6, "heal_batch": 16}
+    assert stored.settings_for("digits") == {"heal_steps": 4, "heal_batch": 16}
     assert stored.settings_for("shapes") == {}
     assert (made.stored, stored.stored) == (False, True)
     with pytest.raises(SettingsError, match="no method 'magic' to audit"):
