@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from blockful_py.committee.certified import CertifiedRedaction
 from blockful_py.committee.coordinator import Coordinator
@@ -14,15 +15,13 @@ from blockful_py.committee.proposals import PublicationProposal, RedactionDraft
 from blockful_py.committee.protocols import Reviewer
 from blockful_py.crypto import eip712
 from blockful_py.crypto.threshold.keys import KeyShare
-from blockful_py.engine.journal import Journal
 from blockful_py.pipeline.context import key_shares
-from blockful_py.pipeline.execution import Executor
+from blockful_py.pipeline.execution import ARCHIVE, LIVE, Contract, send_missing, unrecorded
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.identities import Identities
 from blockful_py.pipeline.model_node import ModelNode
-from blockful_py.pipeline.progress import Stopwatch
 from blockful_py.pipeline.proposing import Proposer, Replacement
-from blockful_py.pipeline.redaction import redaction_job
+from blockful_py.pipeline.redaction import redaction_settlement
 from blockful_py.types import Position
 
 
@@ -96,7 +95,7 @@ class Roster:
             self.shares[0].group_key,
             contracts.committee.current_epoch(),
             self.federation.settings.chain.chunk_models,
-            self.identities.rng("test openings"),
+            partial(self.identities.rng, "test openings"),
         )
 
     def draft(self, nodes: dict[Position, ModelNode]) -> RedactionDraft:
@@ -109,10 +108,9 @@ class Roster:
     def execute(self, certified: CertifiedRedaction) -> None:
         """Writes a redaction to both chains."""
         contracts = self.federation.contracts
-        journal = Journal(self.federation.run.path / "colluders.json")
-        executor = Executor(journal, contracts.archive, contracts.live, Stopwatch())
-        executor.run(redaction_job(contracts, certified, (), "collusion"))
-        executor.done()
+        sides: dict[str, Contract] = {ARCHIVE: contracts.archive, LIVE: contracts.live}
+        settlement = redaction_settlement(contracts, certified, (), "collusion")
+        assert list(send_missing(settlement, sides, unrecorded))
 
     def collude(self, nodes: dict[Position, ModelNode]) -> None:
         """All members redact to `nodes` without a look at them."""

@@ -66,6 +66,13 @@ class Contract:
         )
         return tuple(self._past_event(log) for answer in answers for log in self._logs(answer))
 
+    def executed_in(self, proposal: bytes, chunk: int) -> bytes | None:
+        """Hash of the transaction that executed a chunk (from 0) of a proposal; None where none did."""
+        for event in self.events("ChunkExecuted"):
+            if event.arguments["proposal"] == proposal and event.arguments["done"] == chunk + 1:
+                return event.transaction_hash
+        return None
+
     def called(self, function: str, transaction_hash: bytes) -> tuple[Any, ...]:
         """Arguments of the call of `function` that a transaction made, structs as tuples.
 

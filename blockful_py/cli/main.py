@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 
 from blockful_py.cli import (
+    abort,
     audit,
     auditor,
     certificate,
@@ -26,9 +27,11 @@ from blockful_py.cli import (
     expire,
     export_proof,
     graph,
+    jobs,
     read,
     reader,
     report,
+    resume,
     train,
     unlearn,
     verify,
@@ -78,6 +81,9 @@ deploy.register(app)
 data.register(app)
 train.register(app)
 unlearn.register(app)
+jobs.register(app)
+resume.register(app)
+abort.register(app)
 verify.register(app)
 export_proof.register(app)
 verify_proof.register(app)

@@ -72,6 +72,11 @@ class Coordinator:
     def group_key(self) -> Point:
         return self._key.group_key
 
+    @property
+    def keepers(self) -> int:
+        """How many members `hand_over` tells."""
+        return len(self._keepers)
+
     def certify_publication(self, proposal: PublicationProposal) -> CertifiedPublication:
         """Collects votes on a block. Raises QuorumError with the members' reasons."""
         archive = archive_leaves(self._archive, proposal.archive)

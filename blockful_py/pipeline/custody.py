@@ -6,7 +6,7 @@ from __future__ import annotations
 from blockful_py.committee.service.folder import MemberFolder
 from blockful_py.errors import RunError
 from blockful_py.pipeline.membership import MemberOffice, World
-from blockful_py.pipeline.pending import PendingRequest
+from blockful_py.pipeline.pending import request_under_way
 from blockful_py.types import Uri
 
 
@@ -38,12 +38,12 @@ class CustodyDuty:
         standing = world.versions.standing()
         self._destroy(world, standing)
         self._borrow(world, standing)
-        if PendingRequest(world.run.request).standing() is None:
+        if request_under_way(world.run.journal) is None:
             self._settled = block
 
     def _destroy(self, world: World, standing: frozenset[Uri]) -> None:
         kept = self._folder.vault.versions() - {uri.digest for uri in standing}
-        if not kept or PendingRequest(world.run.request).standing() is not None:
+        if not kept or request_under_way(world.run.journal) is not None:
             return
         replaced = {uri.digest for version in world.versions.all() for uri in version.sealed}
         self._folder.vault.destroy(kept & replaced)

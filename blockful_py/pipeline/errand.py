@@ -24,10 +24,8 @@ from blockful_py.chain.signer import Signer
 from blockful_py.closing import Closing
 from blockful_py.errors import BlockfulError, RunError
 from blockful_py.pipeline.federation import Federation
-from blockful_py.pipeline.methods import parse_method
 from blockful_py.pipeline.nodes import Nodes, Place
-from blockful_py.pipeline.pending import PendingRequest
-from blockful_py.pipeline.unlearning import Unlearned
+from blockful_py.pipeline.resuming import take_up
 
 STOPPED = 130
 """Exit status of an errand whose sender is gone."""
@@ -96,15 +94,6 @@ class Errands(Closing):
             if self._sent is not None:
                 self._sent.kill()
                 self._sent.wait()
-
-
-def take_up(federation: Federation) -> Unlearned | None:
-    """Carries out the request that is pending in a run, if any.  Raises as `Federation.unlearn`."""
-    request = PendingRequest(federation.run.request).standing()
-    if request is None:
-        return None
-    starts = [start.name for start in request.starts]
-    return federation.unlearn(starts, request.classes, request.paradigm, parse_method(request.method).name)
 
 
 def _told(process: subprocess.Popen[str], errand: Errand) -> str:

@@ -1,20 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes what was certified to the chains: archive first, then live; each transaction once.
 
-The transactions are in the journal before the first is sent.  Running a journal again skips what the
-contracts say is done, so a crash between two transactions changes nothing twice.
+What is done already is asked of the contracts, so a crash between two transactions changes nothing twice.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
-from blockful_py.engine.journal import Journal
-from blockful_py.errors import ContractError
-from blockful_py.pipeline.progress import Stopwatch
+from blockful_py.errors import ContractError, NodeError
 from blockful_py.types import Receipt
 
 ARCHIVE, LIVE = "archive", "live"
@@ -26,8 +23,15 @@ class Contract(Protocol):
     def progress(self, proposal: bytes) -> tuple[int, int]:
         """Chunks done and chunks in all; (0, 0) before the first."""
 
+    def executed_in(self, proposal: bytes, chunk: int) -> bytes | None:
+        """Hash of the transaction that executed a chunk, if the node knows it."""
+
     def send(self, data: bytes) -> Receipt:
         """Sends a call and waits for its receipt. Raises ContractError when it is refused."""
+
+
+Sides = Mapping[str, Contract]
+"""The contract on each chain, by ARCHIVE and LIVE."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,31 +44,18 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
-    """A certified proposal: its calls in order, and the bytes to forget once they are done.
+class Settlement:
+    """The transactions of a certified proposal, in order, and the bytes to forget in the end.
 
     Attributes:
-        forget: CIDs that leave the live store when the job is done (an erased version).
-        note: what the job is, for messages.
+        forget: CIDs that leave the live store when the job is done (replaced versions).
+        note: what it does, for messages.
     """
 
     proposal: bytes
     calls: tuple[Call, ...]
     forget: tuple[str, ...] = ()
     note: str = ""
-
-    def to_entry(self) -> dict[str, Any]:
-        return {
-            "proposal": self.proposal.hex(),
-            "calls": [{"chain": c.chain, "chunk": c.chunk, "data": c.data.hex()} for c in self.calls],
-            "forget": list(self.forget),
-            "note": self.note,
-        }
-
-    @classmethod
-    def from_entry(cls, entry: dict[str, Any]) -> Job:
-        calls = tuple(Call(c["chain"], c["chunk"], bytes.fromhex(c["data"])) for c in entry["calls"])
-        return cls(bytes.fromhex(entry["proposal"]), calls, tuple(entry["forget"]), entry["note"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,90 +66,74 @@ class Executed:
     receipt: Receipt
 
 
-class Executor:
-    """Carries out jobs on the two contracts, by way of the journal."""
+class Sent(Protocol):
+    """Where the receipt of a call goes, once there is one; None when somebody else sent it."""
 
-    def __init__(self, journal: Journal, archive: Contract, live: Contract, stopwatch: Stopwatch) -> None:
-        self._journal = journal
-        self._stopwatch = stopwatch
-        self._contracts = {ARCHIVE: archive, LIVE: live}
-
-    def run(self, job: Job, announce: Callable[[], int] = lambda: 0) -> tuple[Executed, ...]:
-        """Journals the job, tells others of it, then sends its calls.
-
-        `announce` returns how many were told.  When a contract refuses the first call, nothing has changed
-        and the journal is cleared.  When the call fails otherwise, the journal stays if others were told, as
-        they may finish the job.
-        """
-        self._journal.write(job.to_entry())
-        return self._send(job, told=announce() > 0)
-
-    def unfinished(self) -> Job | None:
-        """The job that a crash left, if any."""
-        entry = self._journal.read()
-        return Job.from_entry(entry) if entry is not None else None
-
-    def resume(self, job: Job) -> bool:
-        """Sends what the contracts have not executed yet of an unfinished job; whether it is whole.
-
-        It is not when its epoch has ended and the rest can no longer run.
-        """
-        try:
-            self._send(job, told=True)
-        except ContractError as error:
-            if not is_over(error):
-                raise
-            return False
-        return True
-
-    def done(self) -> None:
-        """The job's calls and its after-work are complete."""
-        self._journal.clear()
-
-    def _send(self, job: Job, told: bool) -> tuple[Executed, ...]:
-        sent: list[Executed] = []
-        try:
-            for each in send_missing(job, self._contracts, self._stopwatch):
-                sent.append(each)
-        except Exception as error:
-            if not sent and (isinstance(error, ContractError) or not told):
-                self._abandon(job)
-            raise
-        return tuple(sent)
-
-    def _abandon(self, job: Job) -> None:
-        """Clears the journal when the contracts confirm that nothing of the job was executed."""
-        if not any(contract.progress(job.proposal)[0] for contract in self._contracts.values()):
-            self._journal.clear()
+    def __call__(self, receipt: Receipt | None) -> None: ...
 
 
-def send_missing(
-    job: Job, contracts: Mapping[str, Contract], stopwatch: Callable[[str], AbstractContextManager[None]]
-) -> Iterator[Executed]:
+Around = Callable[[Call], AbstractContextManager[Sent]]
+"""What is done before and after each call that is not known to be executed."""
+
+
+def send_missing(settlement: Settlement, sides: Sides, around: Around) -> Iterator[Executed]:
     """Sends, one by one, the calls that the contracts have not executed; others may do so meanwhile.
 
-    Raises ContractError for a call that is refused although nobody has executed it, and NodeError.
+    Raises:
+        ContractError: a call is refused although nobody has executed it.
+        NodeError: a node is gone, or the archive chain no longer holds what it held before.
     """
-    done = {name: contract.progress(job.proposal)[0] for name, contract in contracts.items()}
-    for call in job.calls:
-        if call.chunk < done[call.chain]:
-            continue
-        try:
-            with stopwatch(call.chain):
-                receipt = contracts[call.chain].send(call.data)
-        except ContractError:
-            done[call.chain] = contracts[call.chain].progress(job.proposal)[0]
-            if call.chunk >= done[call.chain]:
-                raise
-        else:
-            yield Executed(call.chain, receipt)
+    for chain in (ARCHIVE, LIVE):
+        if chain == LIVE:
+            _require_archived(settlement, sides[ARCHIVE])
+        done = sides[chain].progress(settlement.proposal)[0]
+        for call in settlement.calls:
+            if call.chain != chain or call.chunk < done:
+                continue
+            with around(call) as sent:
+                try:
+                    receipt = sides[chain].send(call.data)
+                except ContractError:
+                    done = sides[chain].progress(settlement.proposal)[0]
+                    if call.chunk >= done:
+                        raise
+                    sent(None)
+                    continue
+                sent(receipt)
+            yield Executed(chain, receipt)
 
 
-def is_over(error: ContractError) -> bool:
-    """Whether a call was refused because the epoch of its certificate has ended."""
-    return error.name == "StaleEpoch" and error.arguments["given"] < error.arguments["current"]
+def unrecorded(call: Call) -> AbstractContextManager[Sent]:
+    """For who keeps no record of what it sends."""
+    return nullcontext(lambda receipt: None)
+
+
+def is_whole(settlement: Settlement, sides: Sides) -> bool:
+    """Whether both chains hold all of it."""
+    return all(_missing(settlement, chain, side) == 0 for chain, side in sides.items())
+
+
+def is_untouched(settlement: Settlement, sides: Sides) -> bool:
+    """Whether neither chain holds any of it."""
+    return not any(side.progress(settlement.proposal)[0] for side in sides.values())
 
 
 def gas_of(executed: Sequence[Executed], chain: str) -> int:
     """Gas used on one chain."""
     return sum(each.receipt.gas_used for each in executed if each.chain == chain)
+
+
+def _require_archived(settlement: Settlement, archive: Contract) -> None:
+    """No model is replaced before its old version is in the archive, also when that chain goes back."""
+    missing = _missing(settlement, ARCHIVE, archive)
+    if missing:
+        raise NodeError(
+            f"the archive chain lacks {missing} transaction(s) that it had: it was reorganised, and nothing "
+            "was sent to the live chain. Run `blockful resume`."
+        )
+
+
+def _missing(settlement: Settlement, chain: str, side: Contract) -> int:
+    """Calls of a settlement that a chain has not executed."""
+    calls = [call for call in settlement.calls if call.chain == chain]
+    return max(0, len(calls) - side.progress(settlement.proposal)[0])

@@ -13,24 +13,15 @@ with Federation.create(settings, "runs/mine") as federation:
 from __future__ import annotations
 
 import shutil
-from collections.abc import Collection, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 from blockful_py.closing import Closing
 from blockful_py.committee.service.key_leader import Generated
-from blockful_py.errors import (
-    BlockfulError,
-    CommitteeError,
-    ContractError,
-    GraphError,
-    LearningError,
-    RunError,
-    SettingsError,
-    StorageError,
-    UnlearningError,
-)
+from blockful_py.engine.jobs import Job, Kind
+from blockful_py.errors import BlockfulError, RunError, SettingsError, UnlearningError
 from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.learning.federation import TrainedModel
 from blockful_py.pipeline.administration import Administration
@@ -40,6 +31,7 @@ from blockful_py.pipeline.catalogue import Catalogue
 from blockful_py.pipeline.certificates.document import ErasureCertificate
 from blockful_py.pipeline.certificates.issuing import issue
 from blockful_py.pipeline.context import Contracts, clock_for, deploy, open_contracts
+from blockful_py.pipeline.docket import Docket
 from blockful_py.pipeline.erasure import Erasure, Replaced, ReplacedVersion, erase, expire
 from blockful_py.pipeline.execution import Executed
 from blockful_py.pipeline.identities import Identities
@@ -48,10 +40,9 @@ from blockful_py.pipeline.model_node import Request
 from blockful_py.pipeline.nodes import Nodes, Place
 from blockful_py.pipeline.opening import Opener
 from blockful_py.pipeline.operations import Counter
-from blockful_py.pipeline.pending import Lead, PendingRequest
+from blockful_py.pipeline.pending import KINDS, Lead, request_of, require_same
 from blockful_py.pipeline.progress import Progress, Silent, Stopwatch
 from blockful_py.pipeline.publishing import Publisher
-from blockful_py.pipeline.redaction import standing
 from blockful_py.pipeline.requesting import signed_request
 from blockful_py.pipeline.rotation import Pause, Rotated, Tell, a_second, rotate, unheard
 from blockful_py.pipeline.run import RunDirectory
@@ -62,9 +53,8 @@ from blockful_py.pipeline.training import load_models, train_and_publish
 from blockful_py.pipeline.unlearning import Unlearned, Unlearner
 from blockful_py.pipeline.verification import Verification, Verifier
 from blockful_py.pipeline.workbench import Workbench, services_of
-from blockful_py.storage.cid import parse_cid
 from blockful_py.storage.interface import FileStore
-from blockful_py.types import Paradigm, Position, StoredArchiveRecord
+from blockful_py.types import Paradigm, StoredArchiveRecord
 from blockful_py.unlearning.audit.outcome import AuditOutcome
 from blockful_py.unlearning.forget import Forget
 
@@ -159,11 +149,17 @@ class Federation(Closing):
 
     @classmethod
     def open(
-        cls, directory: str | Path, *, nodes: Nodes | None = None, leader: int | None = None
+        cls,
+        directory: str | Path,
+        *,
+        nodes: Nodes | None = None,
+        leader: int | None = None,
+        settle: bool = True,
     ) -> Federation:
         """A federation that `create` made; finishes what a crash left half-written on the chains.
 
-        `leader`: a member's voting secret, to lead as that member.
+        `leader`: a member's voting secret, to lead as that member.  `settle`: False leaves what is
+        half-written as it is, for who gives it up.
 
         Raises RunError, NodeError or DeploymentError when it cannot be opened.
         """
@@ -171,34 +167,44 @@ class Federation(Closing):
         with ExitStack() as stack:
             nodes = nodes or stack.enter_context(Nodes(run.place))
             federation = cls(run, nodes, open_contracts(nodes, run.deployments), ExitStack(), leader=leader)
-            federation.resume()
+            if settle:
+                federation.settle()
             federation._closing = stack.pop_all()
         return federation
 
     def close(self) -> None:
+        if self._made is not None:
+            self._made.journal.close()
         self._closing.close()
 
-    def resume(self) -> str | None:
-        """Finishes a job that was certified and not wholly written; returns what it was.
+    def settle(self) -> str | None:
+        """Finishes what was certified and not wholly written, unless somebody leads; returns what it was.
 
-        What others finished is not sent again.  A job whose epoch has ended is given up: the request, or the
-        training, is made again.
+        What others finished is not sent again.  What can no longer run is given up: it is decided again when
+        the job goes on.
         """
         if self.contracts.followers is None:
             return None
         if self.settings.committee.roster != "appointed":
             self._bench.follow()
-        executor = self._bench.executor(Stopwatch())
-        job = executor.unfinished()
-        if job is None:
+        if self._bench.journal.standing() is None or not Lead.is_free(self.run.path):
             return None
-        whole = executor.resume(job)
-        kept = frozenset() if whole else standing(self.catalogue())
-        for cid in sorted({*job.forget} - kept):
-            self.live_store.delete(parse_cid(cid))
-        executor.done()
-        self._made = replace(self._bench, clock=clock_for(self.nodes, self.contracts))
-        return job.note if whole else f"{job.note}: given up, as its epoch has ended"
+        with self._leading() as settled:
+            return settled or None
+
+    def abort(self) -> Job:
+        """Gives the unfinished job up.  Raises RunError when something of it may be on a chain."""
+        with Lead(self.run.path):
+            return Docket(self._bench).abort()
+
+    @contextmanager
+    def _leading(self) -> Iterator[str]:
+        """The lead of the run, with all that was certified settled; what had to be, for people."""
+        with Lead(self.run.path):
+            said = Docket(self._bench).settle()
+            if said:
+                self._made = replace(self._bench, clock=clock_for(self.nodes, self.contracts))
+            yield "; ".join(said)
 
     def hand_over(self) -> Generated:
         """Starts a new epoch with the members at `committee.members`, who generate its key.
@@ -238,33 +244,39 @@ class Federation(Closing):
         return load_models(catalogue, catalogue.models, self.weights)
 
     def train(self, progress: Progress | None = None) -> tuple[Executed, ...]:
-        """Trains and publishes what is not on the chain yet, wave by wave; returns the transactions."""
-        return train_and_publish(
-            self.laboratory,
-            Publisher(self._bench, self._bench.panel(Counter())),
-            self.catalogue(),
-            self.weights,
-            self.run.curves,
-            self.stopwatch,
-            progress or Silent(),
-        )
+        """Trains and publishes what is not on the chain yet, wave by wave; returns the transactions.
+
+        Raises RunError when another job is unfinished, or somebody else leads one.
+        """
+        with self._publishing(Kind.TRAIN):
+            return train_and_publish(
+                self.laboratory,
+                Publisher(self._bench, self._bench.panel(Counter())),
+                self.catalogue(),
+                self.weights,
+                self.run.curves,
+                self.stopwatch,
+                progress or Silent(),
+            )
 
     def adopt(self, models: Mapping[str, TrainedModel]) -> tuple[Executed, ...]:
         """Publishes models that were trained in another federation, in the same blocks of waves.
 
-        No increments are stored with them.
+        No increments are stored with them.  Interrupted, it goes on where it was when it is called again.
         """
-        publisher = Publisher(self._bench, self._bench.panel(Counter()))
         graph = InheritanceGraph.from_references(
             {name: [reference.name for reference in model.references] for name, model in models.items()}
         )
-        placed: dict[str, Position] = {}
         executed: list[Executed] = []
-        with self.stopwatch("publish"):
+        with self._publishing(Kind.ADOPT), self.stopwatch("publish"):
+            publisher = Publisher(self._bench, self._bench.panel(Counter()))
+            placed = {name: node.position for name, node in self.catalogue().models.items()}
             for wave in graph.waves():
-                positions, transactions = publisher.publish([models[name] for name in wave], placed)
-                placed.update(positions)
-                executed += transactions
+                missing = [models[name] for name in wave if name not in placed]
+                if missing:
+                    positions, transactions = publisher.publish(missing, placed)
+                    placed.update(positions)
+                    executed += transactions
         return tuple(executed)
 
     def unlearn(
@@ -290,20 +302,21 @@ class Federation(Closing):
             if forget is not None:
                 raise UnlearningError("a request forgets classes, or what `forget` names: give one alone.")
             forget = Forget.of_classes(classes)
-        with Lead(self.run.path):
+        with self._leading():
             catalogue = self.catalogue()
-            pending = PendingRequest(self.run.request)
+            job = self._bench.journal.standing()
+            standing = None if job is None else request_of(job)
             request, chosen = signed_request(
-                self._bench, catalogue, starts, forget, Paradigm(paradigm), method, pending.standing()
+                self._bench, catalogue, starts, forget, Paradigm(paradigm), method, standing
             )
-            request = pending.begin(request)
-            try:
+            if standing is not None:
+                require_same(standing, request)
+            docket, kind = Docket(self._bench), KINDS[Paradigm(paradigm)]
+            with docket.job(kind, request.model_dump_json(), lambda: self._begun(request)):
                 unlearned = Unlearner(self._bench, progress or Silent()).run(catalogue, request, chosen)
-            except (UnlearningError, LearningError, GraphError, CommitteeError, StorageError, ContractError):
-                pending.drop_unless(self.run.journal.exists() or self._begun(request))
-                raise
-            erasure = self._erase(unlearned.nodes)
-            pending.finish()
+                docket.confirm()
+                docket.forget()
+                erasure = docket.erase(lambda: self._erase(unlearned.nodes))
             return replace(unlearned, erasure=erasure)
 
     def verify(
@@ -359,6 +372,15 @@ class Federation(Closing):
             raise SettingsError("archive.retention_days is not set: the archive's keys are kept for ever.")
         before = self._bench.clock.now() - round(days * SECONDS_A_DAY)
         return expire(self._replaced(), self._bench.auditors, before)
+
+    @contextmanager
+    def _publishing(self, kind: Kind) -> Iterator[None]:
+        """A job that publishes, led here."""
+        with self._leading():
+            docket = Docket(self._bench)
+            with docket.job(kind, "", lambda: False):
+                yield
+                docket.confirm()
 
     def _erase(self, names: Collection[str]) -> Erasure:
         bench, days = self._bench, self.settings.archive.retention_days

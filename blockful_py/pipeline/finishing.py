@@ -12,11 +12,10 @@ from blockful_py.committee.memory import Ballot
 from blockful_py.committee.service.clerk import Clerk, Kept
 from blockful_py.errors import BlockfulError, ContractError
 from blockful_py.pipeline.context import Contracts
-from blockful_py.pipeline.execution import ARCHIVE, LIVE, Contract, Job, send_missing
+from blockful_py.pipeline.execution import ARCHIVE, LIVE, Contract, Settlement, send_missing, unrecorded
 from blockful_py.pipeline.membership import MemberOffice
-from blockful_py.pipeline.progress import Stopwatch
-from blockful_py.pipeline.publishing import publication_job
-from blockful_py.pipeline.redaction import redaction_job
+from blockful_py.pipeline.publishing import publication_settlement
+from blockful_py.pipeline.redaction import redaction_settlement
 
 Done = tuple[tuple[int, int], ...]
 """Chunks done and in all, on the archive chain and on the live chain; (0, 0) before the first."""
@@ -74,14 +73,14 @@ class FinishingDuty:
         turn = 1 + rank(ballot.proposal, seat.member.index, len(seat.roster))
         if self._now() - look.since >= turn * world.run.settings.committee.stall_seconds:
             self._looks[ballot] = _Look(progress, self._now())
-            self._finish(kept, job_of(contracts, kept.certified), sides)
+            self._finish(kept, settlement_of(contracts, kept.certified), sides)
 
-    def _finish(self, kept: Kept, job: Job, sides: Mapping[str, Contract]) -> None:
+    def _finish(self, kept: Kept, settlement: Settlement, sides: Mapping[str, Contract]) -> None:
         try:
-            for _ in send_missing(job, sides, Stopwatch()):
+            for _ in send_missing(settlement, sides, unrecorded):
                 pass
         except ContractError:
-            if not any(done for done, _ in _progress(sides, job.proposal)):
+            if not any(done for done, _ in _progress(sides, settlement.proposal)):
                 self._drop(kept)  # it was decided for a state that has passed, and changed nothing
             raise
 
@@ -95,11 +94,11 @@ def rank(proposal: bytes, index: int, size: int) -> int:
     return (index - 1 - int.from_bytes(proposal, "big")) % size
 
 
-def job_of(contracts: Contracts, certified: Certified) -> Job:
+def settlement_of(contracts: Contracts, certified: Certified) -> Settlement:
     """The transactions of a decision."""
     if isinstance(certified, CertifiedPublication):
-        return publication_job(contracts, certified, "finish a publication")
-    return redaction_job(contracts, certified, (), "finish a redaction")
+        return publication_settlement(contracts, certified, "finish a publication")
+    return redaction_settlement(contracts, certified, (), "finish a redaction")
 
 
 def _progress(sides: Mapping[str, Contract], proposal: bytes) -> Done:

@@ -8,10 +8,11 @@ it; the archive gets neither the file nor the key (docs/erasure.md).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from blockful_py.errors import BlockfulError
 from blockful_py.pipeline.catalogue import Catalogue
-from blockful_py.pipeline.sealing import SealedWeights
+from blockful_py.pipeline.sealing import Keepers, SealedFile, SealedWeights
 from blockful_py.pipeline.statement_parts import Increment
 from blockful_py.pipeline.workbench import Workbench
 from blockful_py.storage.cid import cid_string, parse_cid
@@ -22,21 +23,30 @@ Stored = Mapping[int, Mapping[str, StoredIncrement]]
 """Increments by class, then by model."""
 
 
-def keep_increments(bench: Workbench, stored: Stored) -> dict[str, tuple[Increment, ...]]:
-    """Seals increments into the live store and gives the members their keys; what statements say of them,
-    by model."""
-    kept: dict[str, tuple[Increment, ...]] = {}
-    keys = {}
+@dataclass(frozen=True, slots=True)
+class SealedIncrements:
+    """Increments ready to be stored, and what statements say of them, by model."""
+
+    files: tuple[SealedFile, ...]
+    statements: Mapping[str, tuple[Increment, ...]]
+
+    def deliver(self, keepers: Keepers) -> None:
+        """Gives their keys to the members."""
+        if self.files:
+            keepers.deliver({file.uri: file.key for file in self.files})
+
+
+def seal_increments(bench: Workbench, stored: Stored) -> SealedIncrements:
+    """Seals increments; nothing is stored."""
+    files: list[SealedFile] = []
+    said: dict[str, tuple[Increment, ...]] = {}
     for label, by_model in stored.items():
         for name, increment in by_model.items():
-            sealed = bench.seal(increment.weights)
-            bench.live_store.add(sealed.data)
-            keys[sealed.uri] = sealed.key
-            said = Increment(label=label, weights=cid_string(sealed.uri), base=increment.base.hex())
-            kept[name] = (*kept.get(name, ()), said)
-    if keys:
-        bench.keepers.deliver(keys)
-    return kept
+            file = bench.seal(increment.weights)
+            files.append(file)
+            one = Increment(label=label, weights=cid_string(file.uri), base=increment.base.hex())
+            said[name] = (*said.get(name, ()), one)
+    return SealedIncrements(tuple(files), said)
 
 
 class StandingIncrements(Mapping[str, StoredIncrement]):

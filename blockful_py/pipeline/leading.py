@@ -12,7 +12,7 @@ from blockful_py.errors import RunError
 from blockful_py.pipeline.errand import Errand, Errands
 from blockful_py.pipeline.finishing import rank
 from blockful_py.pipeline.membership import MemberOffice, World
-from blockful_py.pipeline.pending import Lead
+from blockful_py.pipeline.pending import Lead, request_under_way
 
 
 class LeadingDuty:
@@ -64,8 +64,7 @@ class LeadingDuty:
 
 def _orphan(world: World) -> bytes | None:
     """Digest of a pending request that nobody leads."""
-    try:
-        request = world.run.request.read_bytes()
-    except FileNotFoundError:
+    request = request_under_way(world.run.journal)
+    if request is None or not Lead.is_free(world.run.path):
         return None
-    return keccak(request) if Lead.is_free(world.run.path) else None
+    return keccak(request.model_dump_json().encode())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The unlearning request that is under way, so that it can go on after a crash."""
+"""Who leads in a run directory, and the request that is under way there."""
 
 from __future__ import annotations
 
@@ -10,8 +10,13 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from blockful_py.closing import Closing
+from blockful_py.engine.jobs import Job, Kind
+from blockful_py.engine.journal import Journal
 from blockful_py.errors import RunError
 from blockful_py.pipeline.model_node import Request
+from blockful_py.types import Paradigm
+
+KINDS = {Paradigm.PARALLEL: Kind.PARALLEL, Paradigm.SEQUENTIAL: Kind.SEQUENTIAL}
 
 
 class Lead(Closing):
@@ -24,7 +29,7 @@ class Lead(Closing):
             fcntl.flock(self._held, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             os.close(self._held)
-            raise RunError(f"a request is being led in {run}: wait until it is done.") from None
+            raise RunError(f"a job is being led in {run}: wait until it is done.") from None
 
     @classmethod
     def is_free(cls, run: Path) -> bool:
@@ -40,47 +45,35 @@ class Lead(Closing):
             self._held = -1
 
 
-class PendingRequest:
-    """The request in `path`; at most one at a time."""
+def request_under_way(journal: Path) -> Request | None:
+    """The request of the open job in a journal, if that is one.  Raises RunError as the journal does."""
+    with Journal(journal) as reading:
+        job = reading.standing()
+    return None if job is None else request_of(job)
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
 
-    def standing(self) -> Request | None:
-        """The request under way. Raises RunError when it cannot be read."""
-        try:
-            return Request.model_validate_json(self._path.read_bytes())
-        except FileNotFoundError:
-            return None
-        except ValidationError as error:
-            raise RunError(f"{self._path} is damaged ({error.error_count()} faults); move it away.") from None
+def request_of(job: Job) -> Request | None:
+    """What an unlearning job was asked; None for other jobs.  Raises RunError when it cannot be read."""
+    if job.kind not in KINDS.values():
+        return None
+    try:
+        return Request.model_validate_json(job.request)
+    except ValidationError as error:
+        raise RunError(
+            f"the request of job {job.number} is damaged ({error.error_count()} faults): give it up with "
+            "`blockful abort`, or move the journal away."
+        ) from None
 
-    def begin(self, request: Request) -> Request:
-        """Remembers `request`; returns the one under way when it asks for the same.
 
-        Raises RunError when another one is under way.
-        """
-        standing = self.standing()
-        if standing is None:
-            temporary = self._path.with_suffix(".tmp")
-            temporary.write_text(request.model_dump_json(), encoding="utf-8")
-            temporary.replace(self._path)
-            return request
-        if _asks(standing) != _asks(request):
-            starts = ", ".join(start.name for start in standing.starts)
-            raise RunError(
-                f"a {standing.paradigm} request to forget {standing.forget} from {starts} "
-                f"({standing.method}) is unfinished: make it again to finish it before another one."
-            )
-        return standing
-
-    def finish(self) -> None:
-        self._path.unlink(missing_ok=True)
-
-    def drop_unless(self, begun: bool) -> None:
-        """Forgets a request that changed nothing."""
-        if not begun:
-            self.finish()
+def require_same(standing: Request, request: Request) -> None:
+    """Raises RunError unless both ask for the same."""
+    if _asks(standing) != _asks(request):
+        starts = ", ".join(start.name for start in standing.starts)
+        raise RunError(
+            f"a {standing.paradigm} request to forget {standing.forget} from {starts} "
+            f"({standing.method}) is unfinished: finish it with `blockful resume`, or give it up with "
+            "`blockful abort`, before another one."
+        )
 
 
 def _asks(request: Request) -> tuple[object, ...]:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -62,14 +62,15 @@ class Proposer:
         group_key: Point,
         epoch: int,
         chunk_models: int,
-        rng: Rng,
+        openings: Callable[[int], Rng],
     ) -> None:
+        """`openings`: randomness of the fresh chameleon hashes of a block, by its height."""
         self._live = live
         self._archive = archive
         self._group_key = group_key
         self._epoch = epoch
         self._chunk = chunk_models
-        self._rng = rng
+        self._openings = openings
 
     def publication(self, models: Sequence[NewModel], timestamp: int) -> PublicationProposal:
         """The next block, with a fresh chameleon hash for each model and for the header.
@@ -81,17 +82,18 @@ class Proposer:
         parent = self._live.block_hash(height - 1)
         timestamp = max(timestamp, self._archived_until())
         publications = []
+        rng = self._openings(height)
         for index, model in enumerate(models):
             references = tuple(sorted(model.references))
             content = payload.transaction_payload(model.uri, model.owner, payload.references_hash(references))
-            ch, opening = self._hash(Position(height, index), content)
+            ch, opening = self._hash(Position(height, index), content, rng)
             publications.append(Publication(ch, opening, model.uri, model.owner, references))
         leaves = [
             payload.block_leaf(Position(height, index), publication.ch)
             for index, publication in enumerate(publications)
         ]
         content = payload.header_payload(parent, merkle.root(leaves), timestamp, len(publications))
-        ch, opening = self._hash(Position.of_header(height), content)
+        ch, opening = self._hash(Position.of_header(height), content, rng)
         block = NewBlock(parent, timestamp, ch, opening, tuple(publications))
         records = [
             ArchiveRecord(Position(height, index), 0, ArchiveReason.PUBLISHED, model.uri)
@@ -174,9 +176,9 @@ class Proposer:
                 length += 1
         return tuple(chunks)
 
-    def _hash(self, position: Position, content: bytes) -> tuple[int, Opening]:
+    def _hash(self, position: Position, content: bytes, rng: Rng) -> tuple[int, Opening]:
         label = chameleon.label(self._live.chain_id, self._live.address, position.packed)
-        return chameleon.hash_message(self._group_key, label, chameleon.message(0, content), self._rng)
+        return chameleon.hash_message(self._group_key, label, chameleon.message(0, content), rng)
 
     def _identity(self, kind: str, parts: Sequence[int | bytes]) -> bytes:
         return keccak(kind.encode() + words(self._live.chain_id, self._live.address, self._epoch, *parts))

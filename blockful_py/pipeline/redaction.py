@@ -3,19 +3,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 
 from blockful_py.committee.certified import CertifiedRedaction
+from blockful_py.engine.jobs import Act, Plan
 from blockful_py.errors import BlockfulError, RunError
 from blockful_py.learning.evaluation import accuracy
 from blockful_py.learning.weights import Weights
 from blockful_py.pipeline.catalogue import Catalogue
 from blockful_py.pipeline.claims import measure
 from blockful_py.pipeline.context import Contracts
-from blockful_py.pipeline.execution import ARCHIVE, LIVE, Call, Executed, Job
+from blockful_py.pipeline.execution import ARCHIVE, LIVE, Call, Executed, Settlement
 from blockful_py.pipeline.history import earlier_forgets
 from blockful_py.pipeline.model_node import (
     ModelNode,
@@ -30,8 +30,9 @@ from blockful_py.pipeline.progress import Stopwatch
 from blockful_py.pipeline.proposing import Replacement
 from blockful_py.pipeline.sealing import SealedFile
 from blockful_py.pipeline.statements import retrained_privacy
+from blockful_py.pipeline.withdrawing import absent, withdraw
 from blockful_py.pipeline.workbench import Panel, Workbench
-from blockful_py.storage.cid import cid_string, parse_cid
+from blockful_py.storage.cid import cid_string
 from blockful_py.storage.unixfs import file_uri
 from blockful_py.types import Position, Uri
 from blockful_py.unlearning.forget import Forget
@@ -53,7 +54,7 @@ class Redactor:
         self._panel = panel
         self._counter = counter
         self._stopwatch = stopwatch
-        self._executor = bench.executor(stopwatch)
+        self._settler = bench.settler(stopwatch)
 
     def replace(
         self,
@@ -64,6 +65,7 @@ class Redactor:
     ) -> Replaced:
         """Replaces the models named in `new`, all under one certificate.
 
+        A job is open, and each step is in its journal.  The replaced versions' bytes stay until the job ends.
         `signed_by_owner`: models whose owners made the new weights and sign a new statement.
         """
         nodes, sealed = {}, {}
@@ -73,47 +75,51 @@ class Redactor:
                 nodes[name] = self._node(
                     catalogue[name], new[name], sealed[name], request, name in signed_by_owner
                 )
-        stored: list[Uri] = []
+        replacements = {
+            name: Replacement(catalogue[name].position, file_uri(node.to_bytes()))
+            for name, node in nodes.items()
+        }
+        subject = ", ".join(new)
+        uris = [*(file.uri for file in sealed.values()), *(each.uri for each in replacements.values())]
+        cids = absent(self._bench.live_store, uris)
+        store, keys = self._bench.journal.plan(
+            [Plan(Act.STORE, subject, {"cids": cids}), Plan(Act.KEYS, subject)]
+        )
+        coordinator = self._panel.coordinator
+        decided: list[CertifiedRedaction] = []
+
+        def decide() -> Settlement:
+            draft = self._panel.proposer.redaction(list(replacements.values()), self._bench.clock.now())
+            decided.append(coordinator.certify_redaction(draft))
+            self._counter.certified(draft)
+            forget = erased(catalogue, nodes)
+            return redaction_settlement(self._bench.contracts, decided[0], forget, f"unlearn {subject}")
+
         try:
             with self._stopwatch("store"):
-                replacements = [
-                    Replacement(catalogue[name].position, self._store(file, nodes[name], stored))
-                    for name, file in sealed.items()
-                ]
-                for name in new:
-                    self._keep_for_auditors(catalogue[name])
-                self._bench.give_keys(sealed.values())
+                with self._bench.journal.taking(store):
+                    self._store(catalogue, sealed, nodes)
+                with self._bench.journal.taking(keys):
+                    self._bench.give_keys(sealed.values())
             with self._stopwatch("certify"):
-                draft = self._panel.proposer.redaction(replacements, self._bench.clock.now())
-                certified = self._panel.coordinator.certify_redaction(draft)
-                self._counter.certified(draft)
+                given = self._settler.certify(store.decision, subject, coordinator.keepers, decide)
         except BaseException:
-            for uri in stored:
-                self._bench.live_store.delete(uri)
-            with suppress(BlockfulError):
-                self._bench.keepers.withdraw(stored)
-                self._bench.auditors.destroy_all(stored)
+            with suppress(BlockfulError):  # whoever goes on with the job takes it back
+                withdraw(self._bench, cids)
             raise
-        forget = erased(catalogue, nodes)
-        job = redaction_job(self._bench.contracts, certified, forget, f"unlearn {', '.join(new)}")
-        executed = list(self._executor.run(job, partial(self._panel.coordinator.hand_over, certified)))
-        with self._stopwatch("store"):
-            self.finish(forget)
-        return Replaced(nodes, executed)
+        executed = self._settler.send(given, lambda: coordinator.hand_over(decided[0]))
+        return Replaced(nodes, list(executed))
 
-    def _store(self, sealed: SealedFile, node: ModelNode, stored: list[Uri]) -> Uri:
-        """Adds weights and node to the live store, and to `stored` what was not there; the node's URI."""
-        uris = [sealed.uri, file_uri(node.to_bytes())]
-        stored += [uri for uri in uris if not self._bench.live_store.has(uri)]
-        self._bench.live_store.add(sealed.data)
-        self._counter.uploaded()
-        return self._bench.live_store.add(node.to_bytes())
-
-    def finish(self, forget: Sequence[str]) -> None:
-        """Deletes the replaced versions' bytes from the live store, then closes the job."""
-        for cid in forget:
-            self._bench.live_store.delete(parse_cid(cid))
-        self._executor.done()
+    def _store(
+        self, catalogue: Catalogue, sealed: Mapping[str, SealedFile], nodes: Mapping[str, ModelNode]
+    ) -> None:
+        """Adds weights and nodes to the live store; keeps the versions to be replaced for auditors."""
+        for name, file in sealed.items():
+            self._bench.live_store.add(file.data)
+            self._counter.uploaded()
+            self._bench.live_store.add(nodes[name].to_bytes())
+        for name in sealed:
+            self._keep_for_auditors(catalogue[name])
 
     def catalogue(self) -> Catalogue:
         """The models as they stand."""
@@ -177,15 +183,9 @@ def erased(catalogue: Catalogue, replaced: Mapping[str, ModelNode]) -> tuple[str
     return tuple(sorted(map(cid_string, gone - kept)))
 
 
-def standing(catalogue: Catalogue) -> frozenset[str]:
-    """CIDs of the nodes, weights and increments that models point to."""
-    placed = catalogue.models.values()
-    return frozenset(cid_string(uri) for each in placed for uri in (each.uri, *each.node.sealed))
-
-
-def redaction_job(
+def redaction_settlement(
     contracts: Contracts, certified: CertifiedRedaction, forget: tuple[str, ...], note: str
-) -> Job:
+) -> Settlement:
     """The archive's transactions, then the live chain's."""
     calls = [
         Call(
@@ -199,4 +199,4 @@ def redaction_job(
         Call(LIVE, action.chunk, contracts.live.redact_data(chunk.updates, chunk.header_updates, action))
         for chunk, action in zip(certified.chunks, certified.live, strict=True)
     ]
-    return Job(certified.draft.proposal, tuple(calls), forget, note)
+    return Settlement(certified.draft.proposal, tuple(calls), forget, note)

@@ -10,8 +10,7 @@ certificates/       erasure certificates, a document and a page each
 auditors/           data keys wrapped to the archive's auditors, a file for each version
 motions/            what the committee is asked beside models, until it is decided (usually absent)
 keys/               public halves of the group keys that services generated, one file each
-request.json        the request that is under way (usually absent)
-journal.json        what was certified and is not yet wholly on the chains (usually absent)
+journal.sqlite      jobs and their steps, each on the disk before it is taken
 chains/             databases of our own devnets
 """
 
@@ -75,12 +74,8 @@ class RunDirectory:
         return self.path / "keys"
 
     @property
-    def request(self) -> Path:
-        return self.path / "request.json"
-
-    @property
     def journal(self) -> Path:
-        return self.path / "journal.json"
+        return self.path / "journal.sqlite"
 
     @classmethod
     def create(cls, path: Path, settings: Settings, place: Place | None = None) -> RunDirectory:

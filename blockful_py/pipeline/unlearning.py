@@ -261,7 +261,7 @@ class Unlearner:
         if left and self._erased:
             raise UnlearningError(
                 f"{', '.join(left)} cannot be unlearned any more in this request: what "
-                f"{', '.join(self._erased)} was before it is erased. Move request.json away and make "
+                f"{', '.join(self._erased)} was before it is erased. The job has failed: make "
                 "another request."
             )
         return left

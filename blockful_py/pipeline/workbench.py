@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 
 from blockful_py.committee.coordinator import Coordinator
 from blockful_py.committee.service.key_leader import Generated
@@ -18,7 +19,6 @@ from blockful_py.pipeline.auditors import AuditorKeys
 from blockful_py.pipeline.catalogue import ArchiveReader, CatalogueReader
 from blockful_py.pipeline.clock import Clock
 from blockful_py.pipeline.context import Contracts, appointed_committee, clock_for, key_shares
-from blockful_py.pipeline.execution import Executor
 from blockful_py.pipeline.identities import Identities
 from blockful_py.pipeline.keeping import AppointedKeepers
 from blockful_py.pipeline.laboratory import Laboratory
@@ -41,6 +41,7 @@ from blockful_py.pipeline.sealing import (
 from blockful_py.pipeline.service_keepers import ServiceKeepers
 from blockful_py.pipeline.services import Services
 from blockful_py.pipeline.settings import Settings
+from blockful_py.pipeline.settling import Settler
 from blockful_py.pipeline.stores import archive_store, live_store
 from blockful_py.storage.interface import FileStore
 
@@ -77,6 +78,7 @@ class Workbench:
     leader: int
     new_key: NewKey
     keepers: Keepers
+    journal: Journal
 
     @classmethod
     def of(
@@ -104,6 +106,7 @@ class Workbench:
             leader=leader,
             new_key=derived_keys(identities) if nodes.place.own else random_keys,
             keepers=_keepers(run, contracts, identities, shares, leader),
+            journal=Journal(run.journal),
         )
 
     @property
@@ -125,9 +128,9 @@ class Workbench:
         """Weights under a data key of their own, which no member has yet."""
         return seal_weights(weights, self.new_key)
 
-    def executor(self, stopwatch: Stopwatch) -> Executor:
-        """Writes certified jobs by way of the run's journal."""
-        return Executor(Journal(self.run.journal), self.contracts.archive, self.contracts.live, stopwatch)
+    def settler(self, stopwatch: Stopwatch) -> Settler:
+        """Certifies and settles decisions by way of the run's journal."""
+        return Settler(self.journal, self.contracts.archive, self.contracts.live, stopwatch)
 
     def panel(self, counter: Counter) -> Panel:
         """The committee of the settings; its transfers are counted in `counter`."""
@@ -154,7 +157,7 @@ class Workbench:
             coordinator.group_key,
             self.contracts.committee.current_epoch(),
             settings.chain.chunk_models,
-            self.identities.rng("openings", live.address, live.height()),
+            partial(self.identities.rng, "openings", live.address),
         )
         return Panel(reviewer, coordinator, proposer)
 

@@ -8,11 +8,14 @@ import signal
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from blockful_py.chain.node import Node, connect
 from blockful_py.chain.persistent import DevnetState, status
+from blockful_py.engine.jobs import JobState
+from blockful_py.pipeline.resuming import jobs_of
 from blockful_py.pipeline.run import RunDirectory
 from tests.cli.commands import Outcome, begin, blockful, end, nodes_of
 from tests.federations import AFFECTED, GRAPH, TOML, UNTOUCHED
@@ -91,20 +94,19 @@ def test_a_session(session: Session) -> None:
     _refused_requests(session)
 
     session.kill_when(1338, 1, "unlearn", *RUN)
-    unlearned = session.run("unlearn", *RUN, "--json")
-    assert unlearned.status == 0, unlearned.err
-    by_name = {model["name"]: model for model in unlearned.document["models"]}
+    unlearned = _resumed(session)
+    by_name = {model["name"]: model for model in unlearned["models"]}
     assert {name for name in by_name if by_name[name]["affected"]} == set(AFFECTED)
     assert {by_name[name]["parallel"]["version"] for name in AFFECTED} == {1}
     assert all(by_name[name]["parallel"] is None for name in UNTOUCHED)
     assert all(model["learning_curve"] for model in by_name.values())
 
-    erased = unlearned.document["erasure"]["parallel"]
+    erased = unlearned["erasure"]["parallel"]
     assert {version["name"] for version in erased["versions"]} == set(AFFECTED)
     assert (len(erased["destroyed"]), erased["silent"]) == (4, {})
     assert "were destroyed at 4 member(s)" in erased["said"]
 
-    _certificates(session, unlearned.document["certificates"]["parallel"])
+    _certificates(session, unlearned["certificates"]["parallel"])
     verified = session.run("verify", *RUN, "--json")
     assert verified.document == verdict(0)
     assert session.run("verify", *RUN, "--open", "--json").document == verdict(len(GRAPH))
@@ -137,11 +139,39 @@ def test_a_session(session: Session) -> None:
     assert "start" in session.run("graph", *RUN, "--start", "a").out
 
     report = session.run("report", *RUN, "--json")
-    assert report.document == unlearned.document
+    assert report.document == unlearned
     assert "report" in session.run("report", *RUN).out
 
     _proofs(session)
     _a_truncated_model(session)
+
+
+def _resumed(session: Session) -> dict[str, Any]:
+    """The job that was killed with the archive's transaction sent: not to be given up, but finished."""
+    job = session.run("jobs", *RUN, "--json").document["jobs"][-1]
+    assert (job["kind"], job["state"]) == ("unlearn parallel", "open")
+    number = str(job["job"])
+    for arguments, reason, code in (
+        (("abort", *RUN), "cannot be given up: transactions of it may be on the chains already", 1),
+        (("train", *RUN), "is unfinished: finish it with `blockful resume`", 1),
+        (("resume", "99", *RUN), "there is no job 99", 1),
+        (("resume", "1", *RUN), "job 1 is done, not unfinished", 1),
+        (("resume", "--run", "runs/none"), "there is no run", 1),
+    ):
+        outcome = session.run(*arguments)
+        assert reason in outcome.error, arguments
+        assert outcome.status == code, arguments
+    resumed = session.run("resume", number, *RUN, "--json")
+    assert resumed.status == 0, resumed.err
+    ended, report = resumed.document["job"], resumed.document["report"]
+    assert (ended["job"], ended["state"]) == (job["job"], "done")
+    sent = [step["transaction"] for step in ended["steps"] if step["act"] == "send"]
+    assert sent
+    shown = session.run("jobs", *RUN, "--steps").out
+    assert all(name in shown for name in sent)
+    assert "no job is unfinished" in session.run("abort", *RUN).error
+    assert isinstance(report, dict)
+    return report
 
 
 def _certificates(session: Session, written: str) -> None:
@@ -248,7 +278,7 @@ def _a_truncated_model(session: Session) -> None:
         stopped = session.run("unlearn", *RUN, "--start", "a", "--start", "b")
         assert stopped.status == 5
         assert largest.name in stopped.error
-        assert not (run.path / "request.json").exists()
+        assert JobState.OPEN not in {job.state for job in jobs_of(run)}
     finally:
         largest.write_bytes(content)
     assert session.run("verify", *RUN, "--json").status == 0

@@ -10,9 +10,11 @@ import pytest
 
 from blockful_py.committee.proposals import ArchiveChunk, Target
 from blockful_py.crypto.keccak import keccak, words
+from blockful_py.engine.jobs import JobState
 from blockful_py.errors import QuorumError, RefusedError
 from blockful_py.pipeline.model_node import Claimed, Redaction, Start
 from blockful_py.pipeline.nodes import Nodes
+from blockful_py.pipeline.resuming import jobs_of
 from blockful_py.types import ArchiveReason
 from tests.colluders import Roster
 from tests.committee.plan import Plan, spoiled
@@ -283,6 +285,5 @@ def test_a_refused_request_of_a_federation_leaves_nothing_behind(plan: Plan) -> 
         with pytest.raises(QuorumError, match="version 0 of the model at 2:0 is not in the archive"):
             federation.unlearn()
         assert plan.state() == before
-    assert not (federation.run.path / "request.json").exists()
-    assert not federation.run.journal.exists()
+    assert jobs_of(federation.run)[-1].state is JobState.FAILED
     assert federation.verify().passed

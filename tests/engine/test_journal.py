@@ -1,44 +1,239 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from blockful_py.engine.jobs import Act, JobState, Kind, Plan, StepState
 from blockful_py.engine.journal import Journal
 from blockful_py.errors import RunError
 
-
-def test_an_entry_survives_and_can_be_cleared(tmp_path: Path) -> None:
-    journal = Journal(tmp_path / "journal.json")
-    assert journal.read() is None
-    journal.write({"proposal": "0x01"})
-    entry = Journal(tmp_path / "journal.json").read()
-    assert entry is not None
-    assert entry["proposal"] == "0x01"
-    journal.clear()
-    assert journal.read() is None
+SEND = Plan(Act.SEND, "s, live 1 of 1", {"data": "00ff"})
+HASH = bytes(range(32))
 
 
-def test_a_second_entry_is_refused(tmp_path: Path) -> None:
-    journal = Journal(tmp_path / "journal.json")
-    journal.write({"proposal": "0x01"})
-    with pytest.raises(RunError, match="unfinished job"):
-        journal.write({"proposal": "0x02"})
-    entry = journal.read()
-    assert entry is not None
-    assert entry["proposal"] == "0x01"
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "journal.sqlite"
 
 
-@pytest.mark.parametrize("content", ['{"format": "blockful-jour', '{"format": "other/1"}', "[]"])
-def test_a_damaged_journal_is_refused_and_kept(tmp_path: Path, content: str) -> None:
-    path = tmp_path / "journal.json"
-    path.write_text(content, encoding="utf-8")
-    with pytest.raises(RunError):
-        Journal(path).read()
-    assert path.read_text(encoding="utf-8") == content
+@pytest.fixture
+def journal(path: Path) -> Iterator[Journal]:
+    with Journal(path) as journal:
+        yield journal
+
+
+def states(path: Path) -> list[StepState]:
+    """As another process sees them."""
+    with Journal(path) as reading:
+        job = reading.standing()
+    assert job is not None
+    return [step.state for step in job.steps]
+
+
+def test_nothing_is_made_before_the_first_job(journal: Journal, path: Path) -> None:
+    assert journal.standing() is None
+    assert journal.jobs() == ()
+    assert not path.exists()
+    with pytest.raises(RunError, match="no job"):
+        journal.plan([SEND])
+
+
+def test_a_step_is_on_the_disk_before_it_is_taken_and_when_it_is_done(journal: Journal, path: Path) -> None:
+    journal.begin(Kind.TRAIN)
+    (step,) = journal.plan([SEND])
+    assert states(path) == [StepState.PLANNED]
+    with journal.taking(step) as entry:
+        assert states(path) == [StepState.BEGUN]
+        entry.transaction = HASH
+        entry.plans = [Plan(Act.CONFIRM, "both chains")]
+    assert states(path) == [StepState.DONE, StepState.PLANNED]
+    job = journal.standing()
+    assert job is not None
+    assert job.steps[0].transaction == HASH
+    assert job.steps[0].body == {"data": "00ff"}
+    assert [each.decision for each in job.steps] == [1, 1]
+
+
+def test_a_step_that_fails_stays_begun_and_can_be_taken_again(journal: Journal, path: Path) -> None:
+    journal.begin(Kind.TRAIN)
+    (step,) = journal.plan([SEND])
+    with pytest.raises(ConnectionError), journal.taking(step):
+        raise ConnectionError
+    assert states(path) == [StepState.BEGUN]
+    with journal.taking(step):
+        pass
+    assert states(path) == [StepState.DONE]
+
+
+def test_each_decision_has_a_number_and_dropped_steps_do_not_count(journal: Journal) -> None:
+    journal.begin(Kind.SEQUENTIAL, "{}")
+    first = journal.plan([SEND, SEND])
+    journal.plan([SEND])
+    journal.plan([Plan(Act.CONFIRM, "both chains")], 0)
+    journal.plan([SEND], first[0].decision)
+    journal.drop(first[:1])
+    job = journal.standing()
+    assert job is not None
+    assert {number: len(steps) for number, steps in job.decisions.items()} == {1: 2, 2: 1}
+    assert len(job.steps) == 5
+
+
+def test_one_job_is_open_at_a_time(journal: Journal, path: Path) -> None:
+    journal.begin(Kind.PARALLEL, "{}")
+    with Journal(path) as other, pytest.raises(RunError, match=r"job 1 \(unlearn parallel\) is unfinished"):
+        other.begin(Kind.TRAIN)
+    journal.plan([SEND])
+    journal.close_job(JobState.FAILED, "the members refused")
+    assert journal.standing() is None
+    assert journal.begin(Kind.TRAIN).number == 2
+    first, second = journal.jobs()
+    assert (first.state, first.outcome, second.state) == (
+        JobState.FAILED,
+        "the members refused",
+        JobState.OPEN,
+    )
+    assert first.ended is not None
+    assert first.steps[0].body == {}  # what it would have sent is of no use any more
+
+
+def test_it_is_a_log_that_waits_for_the_disk(journal: Journal, path: Path) -> None:
+    journal.begin(Kind.TRAIN)
+    connection = journal._reached()
+    assert connection is not None
+    assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    assert connection.execute("PRAGMA synchronous").fetchone() == (2,)
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+DIE_WITHIN = """
+import os, signal, sys
+from pathlib import Path
+from blockful_py.engine.jobs import Act, Kind, Plan
+from blockful_py.engine.journal import Journal
+journal = Journal(Path(sys.argv[1]))
+journal.begin(Kind.TRAIN)
+(step,) = journal.plan([Plan(Act.STORE, "s")])
+with journal.taking(step):
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_what_was_committed_survives_a_kill(path: Path) -> None:
+    died = subprocess.run([sys.executable, "-c", DIE_WITHIN, str(path)], check=False)
+    assert died.returncode == -signal.SIGKILL
+    assert states(path) == [StepState.BEGUN]
+
+
+def _damaged(path: Path, how: str) -> None:
+    if how == "foreign":
+        path.unlink()
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute("CREATE TABLE note (text TEXT)")
+    elif how == "no SQLite":
+        path.write_bytes(b'{"format": "blockful-journal/1"}' * 200)
+    else:
+        size = {"empty": 0, "cut in a page": 5000, "cut between pages": 8192}[how]
+        os.truncate(path, size)
+
+
+@pytest.mark.parametrize("how", ["empty", "cut in a page", "cut between pages", "foreign", "no SQLite"])
+def test_a_file_that_is_damaged_or_foreign_is_refused_and_left_alone(path: Path, how: str) -> None:
+    with Journal(path) as journal:
+        journal.begin(Kind.TRAIN)
+        journal.plan([SEND])
+    assert states(path) == [StepState.PLANNED]
+    _damaged(path, how)
+    content = path.read_bytes()
+    for attempt in (lambda j: j.jobs(), lambda j: j.begin(Kind.TRAIN), lambda j: j.plan([SEND])):
+        with Journal(path) as journal, pytest.raises(RunError, match=r"left as it is.*blockful verify"):
+            attempt(journal)
+    assert path.read_bytes() == content
+
+
+def test_a_file_cut_beside_its_log_is_refused_and_left_alone(path: Path) -> None:
+    """As a crash leaves it: what was committed last is in the log."""
+    subprocess.run([sys.executable, "-c", DIE_WITHIN, str(path)], check=False)
+    log = path.with_name(path.name + "-wal")
+    assert log.stat().st_size
+    path.write_bytes(path.read_bytes()[:50])
+    files = (path.read_bytes(), log.read_bytes())
+    with Journal(path) as journal, pytest.raises(RunError, match="left as it is"):
+        journal.jobs()
+    assert (path.read_bytes(), log.read_bytes()) == files
+
+
+def test_a_journal_of_another_version_is_refused(path: Path) -> None:
+    with Journal(path) as journal:
+        journal.begin(Kind.TRAIN)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA user_version = 2")
+    with Journal(path) as journal, pytest.raises(RunError, match="version 2, this program knows version 1"):
+        journal.jobs()
+
+
+@pytest.mark.parametrize("name", ["journal.json", "request.json"])
+def test_what_an_earlier_version_left_is_not_passed_over(path: Path, name: str) -> None:
+    (path.parent / name).write_text("{}")
+    with Journal(path) as journal, pytest.raises(RunError, match=rf"{name}, an unfinished job of an earlier"):
+        journal.begin(Kind.TRAIN)
+    assert not path.exists()
+
+
+NO_ROOM = """
+import resource, sys
+from pathlib import Path
+from blockful_py.engine.jobs import Act, Kind, Plan
+from blockful_py.engine.journal import Journal
+from blockful_py.errors import RunError
+journal = Journal(Path(sys.argv[1]))
+journal.begin(Kind.TRAIN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))
+try:
+    for number in range(100):
+        journal.plan([Plan(Act.SEND, str(number), {"data": "ab" * 2000})])
+except RunError as error:
+    print(number, error)
+"""
+
+
+def test_no_room_is_said_and_what_was_written_stays(path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", NO_ROOM, str(path)], check=True, capture_output=True, text=True
+    )
+    planned = int(done.stdout.split()[0])
+    assert "Make room" in done.stdout
+    assert len(states(path)) == planned > 0
 
 
 def test_a_folder_that_is_not_there_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(RunError, match="nothing was sent"):
-        Journal(tmp_path / "none" / "journal.json").write({})
+    with Journal(tmp_path / "none" / "journal.sqlite") as journal, pytest.raises(RunError, match="written"):
+        journal.begin(Kind.TRAIN)
+
+
+def test_who_reads_beside_a_writer_does_not_end_its_locks(journal: Journal, path: Path) -> None:
+    """A second reader in the writer's process, then one in another process that closes last or thinks so:
+    the log stays until the writer is done."""
+    journal.begin(Kind.TRAIN)
+    (step,) = journal.plan([SEND])
+    assert states(path) == [StepState.PLANNED]
+    reading = (
+        "import sys; from pathlib import Path; from blockful_py.engine.journal import Journal\n"
+        "with Journal(Path(sys.argv[1])) as journal: print(journal.standing().steps[0].state)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", reading, str(path)], check=True, capture_output=True, text=True
+    )
+    assert done.stdout == "planned\n"
+    assert path.with_name(path.name + "-shm").exists()
+    with journal.taking(step):
+        assert states(path) == [StepState.BEGUN]
+    assert states(path) == [StepState.DONE]

@@ -12,6 +12,8 @@ import pytest
 
 from blockful_py.committee.vault import Vault
 from blockful_py.crypto.randomness import SeededRng
+from blockful_py.engine.jobs import JobState
+from blockful_py.engine.journal import Journal
 from blockful_py.errors import BlockfulError, FormatError, KeyDestroyedError, QuorumError
 from blockful_py.learning.federation import TrainedModel
 from blockful_py.learning.weights import equal, from_bytes
@@ -19,7 +21,7 @@ from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.identities import Identities
 from blockful_py.pipeline.model_node import PlacedNode
 from blockful_py.pipeline.nodes import Nodes
-from blockful_py.pipeline.pending import PendingRequest
+from blockful_py.pipeline.pending import request_under_way
 from blockful_py.pipeline.reader_keys import ReaderKeys
 from blockful_py.pipeline.reviewing import ContentReviewer
 from blockful_py.pipeline.sealing import opened
@@ -193,23 +195,23 @@ def test_a_crash_while_erasing_is_completed_by_the_same_request(
             raise PowerCut
         return destroy(self, digests)
 
-    def crash_at_the_end(self: PendingRequest) -> None:
+    def crash_at_the_end(self: Journal, state: JobState) -> None:
         raise PowerCut
 
     with monkeypatch.context() as patch:
         if moment == "after the last":
-            patch.setattr(PendingRequest, "finish", crash_at_the_end)
+            patch.setattr(Journal, "close_job", crash_at_the_end)
         else:
             patch.setattr(Vault, "destroy", crash)
         with pytest.raises(PowerCut):
             fresh.unlearn()
-    assert fresh.run.request.exists()
+    assert request_under_way(fresh.run.journal) is not None
     resumed = Federation.open(fresh.run.path, nodes=fresh.nodes)
     again = resumed.unlearn()
     assert again.executed == ()
     assert again.nodes.keys() == set(AFFECTED)
     assert versions(resumed) == {name: int(name in AFFECTED) for name in GRAPH}
-    assert not fresh.run.request.exists()
+    assert request_under_way(fresh.run.journal) is None
     for member in MEMBERS:
         vault = Vault(fresh.run.vaults / f"member{member}", Identities(0, (1337, 1338)).voter(member))
         assert not vault.versions() & {uri.digest for uri in replaced}

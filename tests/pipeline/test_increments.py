@@ -13,6 +13,7 @@ from blockful_py.learning.weights import Weights, equal
 from blockful_py.pipeline import publishing
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.identities import Identities
+from blockful_py.pipeline.increments import SealedIncrements
 from blockful_py.pipeline.laboratory import Laboratory
 from blockful_py.pipeline.nodes import Nodes
 from blockful_py.pipeline.reporting import passes_section
@@ -160,11 +161,11 @@ def test_members_refuse_a_model_whose_increment_is_not_there(
     )
     absent = "bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy"
 
-    def lose(bench: object, stored: dict[int, dict[str, object]]) -> dict[str, tuple[Increment, ...]]:
+    def lose(bench: object, stored: dict[int, dict[str, object]]) -> SealedIncrements:
         said = Increment(label=3, weights=absent, base="00" * 32)
-        return {name: (said,) for by_model in stored.values() for name in by_model}
+        return SealedIncrements((), {name: (said,) for by_model in stored.values() for name in by_model})
 
-    monkeypatch.setattr(publishing, "keep_increments", lose)
+    monkeypatch.setattr(publishing, "seal_increments", lose)
     with pytest.raises(QuorumError, match=absent):
         federation.train()
     assert federation.contracts.live.height() == 0

@@ -9,7 +9,10 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from signal import SIGKILL
 
+from blockful_py.engine.journal import Journal
 from blockful_py.pipeline.nodes import Nodes, Place
+from blockful_py.pipeline.run import RunDirectory
+from blockful_py.pipeline.settling import logged
 from tests.committee.service.processes import FORKS
 
 SECONDS = 120.0
@@ -21,6 +24,13 @@ def until(what: Callable[[], bool]) -> None:
     while not what():
         assert time.monotonic() < end, "it did not happen"
         time.sleep(0.05)
+
+
+def unsettled(run: RunDirectory) -> int:
+    """Decisions of the open job that are not known to be on both chains."""
+    with Journal(run.journal) as journal:
+        job = journal.standing()
+    return sum(not given.is_sent for given in logged(job)) if job else 0
 
 
 def lead_until(run: Path, chains: Nodes, transaction: int, classes: tuple[int, ...]) -> None:

@@ -20,7 +20,8 @@ from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.finishing import FinishingDuty, rank
 from blockful_py.pipeline.membership import MemberOffice, Urls
 from blockful_py.pipeline.nodes import Nodes
-from tests.committee.service.leaders import lead_until, until
+from blockful_py.pipeline.pending import request_under_way
+from tests.committee.service.leaders import lead_until, unsettled, until
 from tests.committee.service.processes import WORDS, MemberProcess, members
 from tests.federations import AFFECTED, GRAPH, small, versions
 
@@ -63,9 +64,9 @@ class Court:
         """The run as its next user opens it: the job is settled, and nothing is sent."""
         run = self.federation.run
         blocks = [node.block_number() for node in self.nodes]
-        assert run.journal.exists()
+        assert unsettled(run) == 1
         federation = Federation.open(run.path, nodes=self.federation.nodes)
-        assert not run.journal.exists()
+        assert unsettled(run) == 0
         assert [node.block_number() for node in self.nodes] == blocks
         assert federation.verify().passed
         assert federation.audit().passed
@@ -126,12 +127,11 @@ def test_a_redaction_whose_leader_dies_is_finished_exactly_once(
     assert court.sender(redacted, "ModelRedacted") in court.accounts
     assert versions(federation) == {name: before[name] + (name in AFFECTED) for name in GRAPH}
     assert old <= set(federation.live_store)
-    reopened = court.reopened()
+    again = court.reopened().unlearn(classes=[number])
     assert not old <= set(federation.live_store)
-    again = reopened.unlearn(classes=[number])
     assert (again.executed, again.nodes.keys()) == ((), set(AFFECTED))
     assert court.done("ChunkExecuted", chunks) == {"archive": 1, "live": 1}
-    assert not (federation.run.path / "request.json").exists()
+    assert request_under_way(federation.run.journal) is None
 
 
 def test_members_that_restart_finish_what_they_kept(court: Court, chains: Nodes) -> None:

@@ -15,14 +15,16 @@ from blockful_py.chain.turn import turn
 from blockful_py.committee.certified import Certified
 from blockful_py.committee.coordinator import Coordinator
 from blockful_py.committee.service.folder import keys_in
+from blockful_py.engine.jobs import Kind
+from blockful_py.engine.journal import Journal
 from blockful_py.errors import ContractError, RunError
-from blockful_py.pipeline.errand import take_up
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.membership import signer_of
 from blockful_py.pipeline.nodes import Nodes, Place
-from blockful_py.pipeline.pending import Lead
+from blockful_py.pipeline.pending import Lead, request_under_way
+from blockful_py.pipeline.resuming import take_up
 from tests.committee.service.conftest import Crew
-from tests.committee.service.leaders import request_and_die, until
+from tests.committee.service.leaders import request_and_die, unsettled, until
 from tests.committee.service.processes import WORDS, MemberProcess, members
 from tests.committee.service.test_leaders import pay
 from tests.federations import AFFECTED, GRAPH, small, trained, versions
@@ -51,13 +53,13 @@ def test_a_member_leads_the_request_of_a_leader_that_died(crew: Crew, chains: No
     federation = crew.federation
     live, run = federation.contracts.live, federation.run
     request_and_die(run.path, chains, (1,))
-    until(lambda: not run.request.exists())
+    until(lambda: request_under_way(run.journal) is None)
     assert versions(federation) == {name: int(name in AFFECTED) for name in GRAPH}
     assert len(live.redactions()) == len(AFFECTED)
     name = "0x" + live.redactions()[-1].transaction_hash.hex()
     sent = live.node.rpc.call("eth_getTransactionByHash", name)
     assert sent["from"] in {"0x" + keys_in(member.folder, WORDS).account.hex() for member in crew.members}
-    assert not run.journal.exists()
+    assert unsettled(run) == 0
     assert federation.verify().passed
     assert federation.audit().passed
 
@@ -85,7 +87,7 @@ def test_a_member_that_leads_ends_when_it_is_told_and_another_goes_on(
     before, redacted, archived = versions(federation), len(live.redactions()), archive.length()
     with turn(chains.archive), turn(chains.live):
         request_and_die(run.path, chains, (number,))
-        until(run.journal.exists)
+        until(lambda: unsettled(run) == 1)
         member = leading(crew)
         member.signal(how)
         member.wait()
@@ -94,13 +96,13 @@ def test_a_member_that_leads_ends_when_it_is_told_and_another_goes_on(
     until(lambda: len(live.redactions()) == redacted + len(AFFECTED))
     assert archive.length() == archived + len(AFFECTED)
     member.start()
-    until(lambda: not run.request.exists())
-    assert not run.journal.exists()
+    until(lambda: request_under_way(run.journal) is None)
+    assert unsettled(run) == 0
     assert versions(federation) == {name: before[name] + (name in AFFECTED) for name in GRAPH}
 
 
 def test_nobody_takes_over_from_a_leader_that_lives(crew: Crew) -> None:
-    with Lead(crew.federation.run.path), pytest.raises(RunError, match="a request is being led"):
+    with Lead(crew.federation.run.path), pytest.raises(RunError, match="a job is being led"):
         crew.federation.unlearn(classes=[2])
 
 
@@ -116,10 +118,14 @@ def test_two_leaders_at_once_change_the_chain_once(
         monkeypatch.setattr(Coordinator, "hand_over", lambda self, certified: 0)
         other = tmp_path / "run"
         shutil.copytree(
-            first.run.path, other, ignore=shutil.ignore_patterns("journal.json", "live", "archive")
+            first.run.path, other, ignore=shutil.ignore_patterns("journal.sqlite*", "live", "archive")
         )
         for store in ("live", "archive"):
             (other / store).symlink_to(first.run.path / store)
+        request = request_under_way(first.run.journal)
+        assert request is not None
+        with Journal(other / "journal.sqlite") as journal:
+            journal.begin(Kind.PARALLEL, request.model_dump_json())
         keys = keys_in(crew.members[0].folder, WORDS)
         place = Place(1337, 1338, chains.live.url, chains.archive.url)
         with (
@@ -134,7 +140,7 @@ def test_two_leaders_at_once_change_the_chain_once(
         first.unlearn(classes=[2])
     assert versions(first) == {name: before[name] + (name in AFFECTED) for name in GRAPH}
     assert len(first.contracts.live.redactions()) == redacted + len(AFFECTED)
-    assert not first.run.journal.exists()
+    assert unsettled(first.run) == 0
     assert Federation.open(first.run.path, nodes=chains).unlearn(classes=[2]).executed == ()
     assert first.verify().passed
     assert first.audit().passed

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`blockful jobs`: what was begun in a run, and how far it came."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+
+from blockful_py.cli.console import Output
+from blockful_py.cli.options import LATEST, AsJson, Run, example
+
+if TYPE_CHECKING:
+    from blockful_py.engine.jobs import Job, Step
+
+
+def register(app: typer.Typer) -> None:
+    @app.command(epilog=example("blockful jobs --run runs/mine --steps"))
+    def jobs(
+        run: Run = LATEST,
+        steps: Annotated[bool, typer.Option("--steps", help="Show each step too.")] = False,
+        as_json: AsJson = False,
+    ) -> None:
+        """List the training and unlearning jobs of a run, from its journal; no chain is asked.
+
+        An open job is finished with `blockful resume` or given up with `blockful abort`.
+        """
+        from blockful_py.pipeline.resuming import jobs_of
+        from blockful_py.pipeline.run import RunDirectory
+
+        out = Output(as_json)
+        found = jobs_of(RunDirectory.open(run))
+        out.result({"jobs": [job_document(job) for job in found]})
+        if not found:
+            out.say("no job was begun in this run")
+            return
+        out.say(_table(found))
+        if steps:
+            for job in found:
+                out.say(_steps(job))
+
+
+def job_document(job: Job) -> dict[str, Any]:
+    """A job and its steps, as JSON; times in seconds since 1970."""
+    return {
+        "job": job.number,
+        "kind": job.kind.value,
+        "state": job.state.value,
+        "outcome": job.outcome,
+        "begun": job.begun,
+        "ended": job.ended,
+        "steps": [_step_document(step) for step in job.steps],
+    }
+
+
+def _step_document(step: Step) -> dict[str, Any]:
+    return {
+        "step": step.number,
+        "decision": step.decision,
+        "act": step.act.value,
+        "subject": step.subject,
+        "state": step.state.value,
+        "begun": step.begun,
+        "ended": step.ended,
+        "transaction": None if step.transaction is None else "0x" + step.transaction.hex(),
+    }
+
+
+def _table(jobs: tuple[Job, ...]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="")
+    for heading in ("job", "kind", "state", "begun (UTC)", "steps", "outcome"):
+        table.add_column(heading, justify="right" if heading in {"job", "steps"} else "left")
+    for job in jobs:
+        done = sum(step.state == "done" for step in job.valid)
+        begun = datetime.fromtimestamp(job.begun, UTC).strftime("%Y-%m-%d %H:%M:%S")
+        cells = (str(job.number), job.kind, job.state, begun, f"{done}/{len(job.valid)}", job.outcome)
+        table.add_row(*cells)
+    return table
+
+
+def _steps(job: Job) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="", title=f"job {job.number}", title_justify="left")
+    for heading in ("decision", "act", "of", "state", "transaction"):
+        table.add_column(heading, justify="right" if heading == "decision" else "left")
+    for step in job.steps:
+        sent = "" if step.transaction is None else "0x" + step.transaction.hex()
+        table.add_row(str(step.decision or ""), step.act, step.subject, step.state, sent)
+    return table

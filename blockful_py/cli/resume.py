@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`blockful resume`: go on with a job that was interrupted."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from blockful_py.cli.console import Output
+from blockful_py.cli.jobs import job_document
+from blockful_py.cli.options import LATEST, AsJson, Quiet, Run, example
+
+Job = Annotated[
+    int | None,
+    typer.Argument(
+        metavar="JOB", help="Number of the job; the unfinished one if left out.", show_default=False
+    ),
+]
+
+
+def register(app: typer.Typer) -> None:
+    @app.command(epilog=example("blockful resume --run runs/mine"))
+    def resume(job: Job = None, run: Run = LATEST, as_json: AsJson = False, quiet: Quiet = False) -> None:
+        """Finish the job that a crash, a dead node or Ctrl-C interrupted: nothing is done twice.
+
+        After unlearning, the report is written as `blockful unlearn` does.
+        """
+        from blockful_py.pipeline.federation import Federation
+        from blockful_py.pipeline.pending import request_of
+        from blockful_py.pipeline.resuming import asked, jobs_of, resume, unfinished_job
+        from blockful_py.pipeline.run import RunDirectory
+        from blockful_py.pipeline.single import unlearn_once
+        from blockful_py.report.table import print_report
+        from blockful_py.types import Paradigm
+
+        out = Output(as_json, quiet)
+        found = unfinished_job(RunDirectory.open(run), job)
+        request = request_of(found)
+        with Federation.open(run) as federation:
+            if request is None:
+                resume(federation, out)
+                report = None
+            else:
+                starts, method = asked(request)
+                paradigm = Paradigm(request.paradigm)
+                report = unlearn_once(federation, starts, request.forget, paradigm, method, out)
+        (ended,) = (each for each in jobs_of(RunDirectory.open(run)) if each.number == found.number)
+        out.result({"job": job_document(ended), "report": report.to_json() if report else None})
+        if report is not None and not as_json:
+            print_report(report, Console(highlight=False), run)
+        out.say(f"job {ended.number} ({ended.kind}) is {ended.state}")
+        if report is not None and report.verification.failed:
+            raise typer.Exit(3)

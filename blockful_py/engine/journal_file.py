@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The journal's SQLite file: made whole or not at all, checked before it is used, never repaired."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import tempfile
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from blockful_py.errors import RunError
+
+APPLICATION = 0x426C464A
+"""SQLite's `application_id` of these files: "BlFJ"."""
+VERSION = 1
+BUSY_SECONDS = 10.0
+ATTEMPTS, PAUSE = 3, 0.1
+"""A file may change while it is looked at: how often, and in seconds."""
+OLDER = ("journal.json", "request.json")
+"""What earlier versions kept in the same folder."""
+SCHEMA = f"""
+PRAGMA application_id = {APPLICATION};
+PRAGMA user_version = {VERSION};
+CREATE TABLE job (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    kind TEXT NOT NULL,
+    request TEXT NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('open', 'done', 'failed', 'aborted')),
+    outcome TEXT NOT NULL DEFAULT '',
+    begun REAL NOT NULL,
+    ended REAL
+);
+CREATE UNIQUE INDEX one_open_job ON job (state) WHERE state = 'open';
+CREATE TABLE step (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    job INTEGER NOT NULL REFERENCES job,
+    decision INTEGER NOT NULL,
+    act TEXT NOT NULL,
+    subject TEXT NOT NULL,
+    body TEXT NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('planned', 'begun', 'done', 'dropped')),
+    begun REAL,
+    ended REAL,
+    transaction_hash BLOB
+);
+CREATE INDEX step_of_job ON step (job);
+"""
+ADVICE = (
+    "It was left as it is. Restore it from a backup, or move it away (with its -wal file) and compare the "
+    "chains with `blockful verify` and `blockful audit` before going on: a job may be half-done."
+)
+
+
+def create(path: Path) -> None:
+    """An empty journal in a new file.  Raises RunError when it cannot be written."""
+    try:
+        with tempfile.TemporaryDirectory(dir=path.parent, prefix="journal-") as folder:
+            draft = Path(folder) / path.name
+            with closing(sqlite3.connect(draft, isolation_level=None)) as connection:
+                connection.executescript(f"BEGIN; {SCHEMA} COMMIT;")
+                connection.execute("PRAGMA journal_mode = WAL")
+            draft.chmod(0o600)
+            _sync(draft)
+            path.hardlink_to(draft)
+        _sync(path.parent)
+    except FileExistsError:
+        pass  # somebody else made it meanwhile
+    except (OSError, sqlite3.Error) as error:
+        raise unwritten(path, error) from None
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """A connection that commits each transaction to the disk.
+
+    Raises RunError when the file is damaged, foreign or of another version; it is not changed then.
+    """
+    _check(path)
+    try:
+        connection = sqlite3.connect(
+            _uri(path, "rw"), timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, uri=True
+        )
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA fullfsync = ON")
+        connection.execute("PRAGMA foreign_keys = ON")
+    except sqlite3.Error as error:
+        raise RunError(f"{path} cannot be opened ({error}): check its disk and its permissions.") from None
+    return connection
+
+
+def require_no_older(folder: Path) -> None:
+    """Raises RunError when an earlier version left an unfinished job in `folder`."""
+    found = [name for name in OLDER if (folder / name).exists()]
+    if found:
+        raise RunError(
+            f"{folder} holds {' and '.join(found)}, an unfinished job of an earlier version: finish it with "
+            "that version, or move it away and compare the chains with `blockful verify` before going on."
+        )
+
+
+def unwritten(path: Path, error: Exception) -> RunError:
+    reason = error.strerror if isinstance(error, OSError) else error
+    return RunError(
+        f"{path} cannot be written: {reason}; nothing was done beyond what it holds. Make room or mend the "
+        "disk, then run `blockful resume`."
+    )
+
+
+def _check(path: Path) -> None:
+    for attempt in range(ATTEMPTS):
+        try:
+            _inspect(path)
+        except (OSError, sqlite3.Error) as error:
+            if attempt + 1 == ATTEMPTS:
+                raise RunError(f"{path} is damaged or no journal: {error}. {ADVICE}") from None
+            time.sleep(PAUSE)
+        else:
+            return
+
+
+def _inspect(path: Path) -> None:
+    """Reads it by SQLite alone, without the right to write.
+
+    To open the file in another way, and close it, would end the locks that this process has on it.
+
+    Raises OSError or sqlite3.Error for one that is damaged or foreign, RunError for one of another version.
+    """
+    size = path.stat().st_size
+    if not size:
+        raise OSError("it is empty")
+    with closing(sqlite3.connect(_uri(path, "ro"), timeout=BUSY_SECONDS, uri=True)) as connection:
+        found = [_one(connection, name) for name in ("integrity_check", "application_id", "user_version")]
+        pages = int(_one(connection, "page_count")) * int(_one(connection, "page_size"))
+    if found[:2] != ["ok", APPLICATION]:
+        raise OSError(f"a check of it said {str(found)[:200]}")
+    if not _has_log(path) and size != pages:
+        raise OSError(f"it has {size} bytes, {pages} were expected")
+    if found[2] != VERSION:
+        raise RunError(
+            f"{path} is a journal of version {found[2]}, this program knows version {VERSION}: use the "
+            "version that made it."
+        )
+
+
+def _has_log(path: Path) -> bool:
+    """Whether something was written that the file itself may lack."""
+    log = path.with_name(path.name + "-wal")
+    return log.exists() and log.stat().st_size > 0
+
+
+def _uri(path: Path, mode: str) -> str:
+    return f"{path.absolute().as_uri()}?mode={mode}"
+
+
+def _one(connection: sqlite3.Connection, pragma: str) -> Any:
+    return connection.execute(f"PRAGMA {pragma}").fetchone()[0]
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
