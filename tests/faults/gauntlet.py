@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Jobs as processes that are killed at chosen steps of their journal, which an undisturbed run lists."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from signal import SIGKILL
+
+from blockful_py.engine.jobs import Act, Job, JobState, Kind, Step
+from blockful_py.engine.journal import Entry, Journal
+from blockful_py.pipeline.federation import Federation
+from blockful_py.pipeline.nodes import Nodes, Place
+from blockful_py.pipeline.resuming import resume
+from tests.committee.service.processes import FORKS
+from tests.faults.fuse import die
+
+SECONDS = 120.0
+
+Work = Callable[[Federation], object]
+
+
+class When(StrEnum):
+    BEFORE = "before"
+    """The step is in the journal as begun, and nothing of it was done."""
+    AFTER = "after"
+    """The step was done, and is in the journal as begun."""
+
+
+@dataclass(frozen=True)
+class Moment:
+    """`act` None: when the job is opened (before its first step), or closed (before, or after)."""
+
+    when: When
+    act: Act | None = None
+    subject: str = ""
+
+    def is_at(self, step: Step, when: When) -> bool:
+        return (self.act, self.subject, self.when) == (step.act, step.subject, when)
+
+
+OPENED = Moment(When.AFTER, None, "opened")
+CLOSING = Moment(When.BEFORE, None, "closed")
+CLOSED = Moment(When.AFTER, None, "closed")
+
+
+def moments(job: Job) -> list[Moment]:
+    """Before and after each step of an undisturbed job, in order, and at its two ends."""
+    steps = [Moment(when, step.act, step.subject) for step in job.steps for when in When]
+    assert len({*steps}) == len(steps)
+    return [OPENED, *steps, CLOSING, CLOSED]
+
+
+def killed_at(moment: Moment, run: Path, chains: Nodes, work: Work) -> None:
+    """Has a process go on with the run's job, or begin it with `work`, and sees it die at the moment."""
+    urls = (chains.live.url, chains.archive.url)
+    process = FORKS.Process(target=_go_on, args=(run, urls, chains.place, work, moment))
+    process.start()
+    process.join(SECONDS)
+    assert process.exitcode == -SIGKILL, moment
+
+
+def _go_on(run: Path, urls: tuple[str, str], place: Place, work: Work, moment: Moment) -> None:
+    """`place`: chains of our own, whose times and keys repeat."""
+    _arm(moment)
+    with Nodes(Place(1337, 1338, *urls)) as nodes:
+        nodes.place = place
+        _lead(run, nodes, work)
+
+
+def _lead(run: Path, nodes: Nodes, work: Work) -> None:
+    with Federation.open(run, nodes=nodes) as federation:
+        if federation._bench.journal.standing() is None:
+            work(federation)
+        else:
+            resume(federation)
+
+
+def _arm(moment: Moment) -> None:
+    """In this process, every journal kills at the moment."""
+    taking, close_job, begin = Journal.taking, Journal.close_job, Journal.begin
+
+    @contextmanager
+    def deadly_taking(self: Journal, step: Step) -> Iterator[Entry]:
+        with taking(self, step) as entry:
+            if moment.is_at(step, When.BEFORE):
+                die()
+            yield entry
+            if moment.is_at(step, When.AFTER):
+                die()
+
+    def deadly_close(self: Journal, state: JobState, outcome: str = "") -> None:
+        if moment == CLOSING:
+            die()
+        close_job(self, state, outcome)
+        if moment == CLOSED:
+            die()
+
+    def deadly_begin(self: Journal, kind: Kind, request: str = "") -> Job:
+        job = begin(self, kind, request)
+        if moment == OPENED:
+            die()
+        return job
+
+    Journal.taking = deadly_taking  # type: ignore[method-assign]
+    Journal.close_job = deadly_close  # type: ignore[method-assign]
+    Journal.begin = deadly_begin  # type: ignore[method-assign]

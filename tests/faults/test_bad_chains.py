@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Chains that go back, lose a transaction or mine it late: a clear error, then the undisturbed end."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from blockful_py.chain.node import Node
+from blockful_py.engine.jobs import Act, Step
+from blockful_py.engine.journal import Entry, Journal
+from blockful_py.errors import NodeError
+from blockful_py.pipeline.federation import Federation
+from blockful_py.pipeline.nodes import Nodes
+from blockful_py.types import Paradigm
+from tests.faults.states import State, assert_archived_before_replaced
+from tests.federations import put_back, small, trained
+
+SETTINGS = small(
+    federation={"users": 2, "graph": {"s": (), "x": ("s",)}},
+    unlearning={"starts": ("s",)},
+    committee={"size": 1},
+    chain={"packaging_interval": 0},
+)
+
+
+@dataclass(frozen=True)
+class Ground:
+    """A trained run to be copied for each case, and what undisturbed requests make of it."""
+
+    directory: Path
+    nodes: Nodes
+    undisturbed: dict[Paradigm, State]
+
+
+@pytest.fixture(scope="module")
+def ground(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Ground:
+    folder = tmp_path_factory.mktemp("bad-chains")
+    trained(SETTINGS, folder / "run", chains).close()
+    undisturbed = {}
+    for paradigm in Paradigm:
+        shutil.copytree(folder / "run", folder / paradigm)
+        with put_back(chains.live, chains.archive), Federation.open(folder / paradigm, nodes=chains) as one:
+            one.unlearn(paradigm=paradigm)
+            undisturbed[paradigm] = State.of(one)
+            assert undisturbed[paradigm].verified
+            assert undisturbed[paradigm].audited
+    return Ground(folder / "run", chains, undisturbed)
+
+
+@pytest.fixture
+def run(ground: Ground, tmp_path: Path) -> Iterator[Path]:
+    """A copy of the trained run; what happens on the chains is undone."""
+    shutil.copytree(ground.directory, tmp_path / "run")
+    with put_back(ground.nodes.live, ground.nodes.archive):
+        yield tmp_path / "run"
+
+
+def before_step(monkeypatch: pytest.MonkeyPatch, act: Act, number: int, what: Callable[[], object]) -> None:
+    """Has something happen once, before the step of this kind and number (from 0) is taken."""
+    taking, seen = Journal.taking, 0
+
+    @contextmanager
+    def disturbed(self: Journal, step: Step) -> Iterator[Entry]:
+        nonlocal seen
+        if step.act is act:
+            seen += 1
+            if seen == number + 1:
+                what()
+        with taking(self, step) as entry:
+            yield entry
+
+    monkeypatch.setattr(Journal, "taking", disturbed)
+
+
+def go_back(*marks: tuple[Node, str]) -> Callable[[], None]:
+    def revert() -> None:
+        for node, mark in marks:
+            assert node.rpc.call("evm_revert", mark)
+
+    return revert
+
+
+def assert_resumed(ground: Ground, run: Path, paradigm: Paradigm) -> None:
+    """The same request again leads to the undisturbed end; nothing was done twice."""
+    with Federation.open(run, nodes=ground.nodes) as federation:
+        federation.unlearn(paradigm=paradigm)
+        assert State.of(federation) == ground.undisturbed[paradigm]
+        assert len(federation.contracts.live.redactions()) == 2
+
+
+def test_an_archive_that_goes_back_before_the_live_chain_changes(
+    ground: Ground, run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The live chain is left alone: what it would replace is in the archive no longer."""
+    archive = ground.nodes.archive
+    revert = go_back((archive, archive.rpc.call("evm_snapshot")))
+    with Federation.open(run, nodes=ground.nodes) as federation:
+        height = ground.nodes.live.block_number()
+        contract = federation.contracts.archive
+        send = type(contract).send
+
+        def lost(self: object, data: bytes) -> object:
+            receipt = send(contract, data)
+            revert()
+            return receipt
+
+        monkeypatch.setattr(type(contract), "send", lost)
+        with pytest.raises(NodeError, match=r"was reorganised.*blockful resume"):
+            federation.unlearn()
+        assert ground.nodes.live.block_number() == height
+        assert_archived_before_replaced(federation)
+    monkeypatch.undo()
+    assert_resumed(ground, run, Paradigm.PARALLEL)
+
+
+@pytest.mark.parametrize("paradigm", Paradigm)
+@pytest.mark.parametrize("which", ["live", "archive", "both"])
+def test_chains_that_go_back_before_the_job_is_confirmed(
+    ground: Ground, run: Path, monkeypatch: pytest.MonkeyPatch, paradigm: Paradigm, which: str
+) -> None:
+    """Nothing is deleted or destroyed; what is lost is sent again."""
+    nodes = [getattr(ground.nodes, side) for side in ("live", "archive") if which in (side, "both")]
+    marks = [(node, node.rpc.call("evm_snapshot")) for node in nodes]
+    with Federation.open(run, nodes=ground.nodes) as federation:
+        files = set(federation.live_store)
+        before_step(monkeypatch, Act.CONFIRM, 0, go_back(*marks))
+        with pytest.raises(NodeError, match=r"was reorganised. Nothing was deleted.*blockful resume"):
+            federation.unlearn(paradigm=paradigm)
+        assert files < set(federation.live_store)
+        assert {*federation.models()} == {"s", "x"}
+    monkeypatch.undo()
+    assert_resumed(ground, run, paradigm)
+
+
+@pytest.mark.parametrize("fate", ["dropped", "mined late"])
+def test_a_transaction_that_does_not_get_through(ground: Ground, run: Path, fate: str) -> None:
+    """The live chain's node stops mining; then it forgets the transaction, or mines it after all."""
+    live, sender = ground.nodes.live, ground.nodes.live_sender
+    height, patience = live.block_number(), sender._deadline
+    live.rpc.call("miner_stop")
+    try:
+        sender._deadline = 0.2
+        with (
+            Federation.open(run, nodes=ground.nodes) as federation,
+            pytest.raises(NodeError, match="the node is not mining"),
+        ):
+            federation.unlearn()
+        if fate == "dropped":
+            assert live.rpc.call("evm_revert", live.rpc.call("evm_snapshot"))
+    finally:
+        sender._deadline = patience
+        live.rpc.call("miner_start")
+    while fate == "mined late" and live.block_number() == height:
+        pass
+    assert_resumed(ground, run, Paradigm.PARALLEL)
