@@ -10,8 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from blockful_py.errors import SettingsError
-
-VARIABLE = "BLOCKFUL_PASSPHRASE"
+from blockful_py.pipeline.environment import PASSPHRASE
 
 
 def passphrase_from(
@@ -28,13 +27,13 @@ def passphrase_from(
     """
     if file is not None:
         return _first_line(file)
-    if VARIABLE in environment:
-        return _given(environment[VARIABLE], f"${VARIABLE}")
+    if PASSPHRASE in environment:
+        return _given(environment[PASSPHRASE], f"${PASSPHRASE}")
     if ask is None:
         if not sys.stdin.isatty():
             raise SettingsError(
-                f"a passphrase is needed and there is no terminal to ask on: set ${VARIABLE}, or name a file "
-                "with --passphrase-file."
+                f"a passphrase is needed and there is no terminal to ask on: set ${PASSPHRASE}, or name a "
+                "file with --passphrase-file."
             )
         ask = getpass.getpass
     words = _given(ask("Passphrase: "), "the answer")

@@ -95,7 +95,7 @@ class Publisher:
         increments: tuple[Increment, ...],
         placed: Mapping[str, Position],
     ) -> bytes:
-        secret = self._bench.identities.user(model.user)
+        secret = self._bench.accounts.secret(model.user)
         owner = address_of(secret)
         statement = Statement(
             name=model.name,
@@ -117,7 +117,7 @@ class Publisher:
         return sign_statement(statement, secret, chain.chain_id, chain.address).to_bytes()
 
     def _new(self, model: TrainedModel, node: bytes, placed: Mapping[str, Position]) -> NewModel:
-        owner = address_of(self._bench.identities.user(model.user))
+        owner = address_of(self._bench.accounts.secret(model.user))
         references = tuple(sorted(placed[r.name] for r in model.references))
         return NewModel(model.name, file_uri(node), owner, references)
 

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import os
-import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,6 +10,7 @@ from blockful_py.committee import codec
 from blockful_py.crypto import curve, passphrase
 from blockful_py.crypto.passphrase import Cost
 from blockful_py.crypto.randomness import system_rng
+from blockful_py.crypto.secret_file import read_own, write_new
 from blockful_py.errors import KeystoreError, MessageError
 from blockful_py.types import Point, Rng
 
@@ -47,33 +46,12 @@ class ReaderKeys:
     def save(self, path: Path, words: str, cost: Cost | None = None) -> None:
         """Writes a new file, for this user only.  Raises KeystoreError when there is one already."""
         document = passphrase.lock(codec.encode(self), words, "0x" + self.account.hex(), cost)
-        try:
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(document)
-                file.flush()
-                os.fsync(file.fileno())
-        except FileExistsError:
-            raise KeystoreError(f"{path} exists already; secrets are never replaced by new ones.") from None
-        except OSError as error:
-            raise KeystoreError(f"{path} cannot be written: {error.strerror}.") from None
+        write_new(path, document)
 
     @classmethod
     def load(cls, path: Path, words: str) -> ReaderKeys:
         """Raises KeystoreError."""
-        try:
-            with path.open("rb") as file:
-                mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
-                data = file.read(passphrase.MAX_SIZE + 1)
-        except OSError as error:
-            raise KeystoreError(
-                f"the key file {path} cannot be read ({error.strerror}): make one with "
-                "`blockful reader keygen`."
-            ) from None
-        if mode & 0o077:
-            raise KeystoreError(
-                f"others than its user may read or write {path} (mode {mode:o}): chmod 600 {path}"
-            )
+        data = read_own(path, passphrase.MAX_SIZE, "make one with `blockful reader keygen`.")
         try:
             return codec.decode(cls, passphrase.unlock(data, words))
         except MessageError as error:

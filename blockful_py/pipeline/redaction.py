@@ -155,7 +155,7 @@ class Redactor:
                 "created": self._bench.clock.now(),
             }
             live = self._bench.contracts.live
-            secret = self._bench.identities.user(statement.user)
+            secret = self._bench.accounts.secret(statement.user)
             node = sign_statement(statement.model_copy(update=changed), secret, live.chain_id, live.address)
         return node.model_copy(update={"redaction": redaction})
 

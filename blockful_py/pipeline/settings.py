@@ -33,6 +33,8 @@ class FederationSettings(Section):
     "dirichlet" (`concentration`: small values make users unlike) or "shards" (`shards`: pieces a user gets).
     rounds: models a user publishes (organic; paper14 has one each).
     candidates, references: K and N of eq. 1; candidate_window: newest models that K are drawn from.
+    accounts: folder of the users' Ethereum keystores (`blockful account create`); without one, keys that
+    derive from the seed.
     """
 
     scenario: Literal["paper14", "scripted", "organic"] = "paper14"
@@ -46,6 +48,7 @@ class FederationSettings(Section):
     references: int = Field(2, ge=1)
     candidate_window: int = Field(7, ge=1)
     graph: dict[str, tuple[str, ...]] | None = None
+    accounts: str | None = None
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from blockful_py.crypto.threshold.keys import KeyShare
 from blockful_py.engine.journal import Journal
 from blockful_py.errors import SettingsError
 from blockful_py.learning.weights import Weights
+from blockful_py.pipeline.accounts import Accounts, accounts_of
 from blockful_py.pipeline.auditors import AuditorKeys
 from blockful_py.pipeline.catalogue import ArchiveReader, CatalogueReader
 from blockful_py.pipeline.clock import Clock
@@ -60,6 +61,7 @@ class Workbench:
     """Chains, stores, data and keys of one federation.
 
     Attributes:
+        accounts: the users'.
         leader: secret under which members of other processes are led.
         new_key: data keys for weights to be sealed.
         keepers: the members as keepers of data keys.
@@ -73,6 +75,7 @@ class Workbench:
     catalogue: CatalogueReader
     archive: ArchiveReader
     identities: Identities
+    accounts: Accounts
     shares: tuple[KeyShare, ...]
     clock: Clock
     leader: int
@@ -101,6 +104,7 @@ class Workbench:
             catalogue=CatalogueReader(contracts.live, live),
             archive=ArchiveReader(contracts.archive),
             identities=identities,
+            accounts=accounts_of(run.settings, identities),
             shares=shares,
             clock=clock_for(nodes, contracts),
             leader=leader,

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from blockful_py.cli.passphrase import VARIABLE, passphrase_from
+from blockful_py.cli.passphrase import passphrase_from
 from blockful_py.errors import SettingsError
+from blockful_py.pipeline.environment import PASSPHRASE
 
 
 def answers(*given: str) -> Callable[[str], str]:
@@ -19,7 +20,7 @@ def answers(*given: str) -> Callable[[str], str]:
 def test_a_file_comes_before_the_environment_and_that_before_the_prompt(tmp_path: Path) -> None:
     file = tmp_path / "words"
     file.write_text("from the file\nanother line\n")
-    environment = {VARIABLE: "from the environment"}
+    environment = {PASSPHRASE: "from the environment"}
     ask = answers("from the prompt")
     assert passphrase_from(file, environment, ask) == "from the file"
     assert passphrase_from(None, environment, ask) == "from the environment"
@@ -37,8 +38,8 @@ def test_none_is_an_error(tmp_path: Path) -> None:
     empty.write_text("\n")
     with pytest.raises(SettingsError, match="holds no passphrase"):
         passphrase_from(empty)
-    with pytest.raises(SettingsError, match=f"{VARIABLE} holds no passphrase"):
-        passphrase_from(None, {VARIABLE: ""})
+    with pytest.raises(SettingsError, match=f"{PASSPHRASE} holds no passphrase"):
+        passphrase_from(None, {PASSPHRASE: ""})
     with pytest.raises(SettingsError, match="the answer holds no passphrase"):
         passphrase_from(None, {}, answers(""))
     with pytest.raises(SettingsError, match="cannot be read"):
@@ -47,5 +48,5 @@ def test_none_is_an_error(tmp_path: Path) -> None:
 
 def test_without_a_terminal_it_is_not_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO(""))
-    with pytest.raises(SettingsError, match=f"no terminal to ask on: set .{VARIABLE}, or name a file"):
+    with pytest.raises(SettingsError, match=f"no terminal to ask on: set .{PASSPHRASE}, or name a file"):
         passphrase_from(None, {})

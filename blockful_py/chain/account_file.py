@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ethereum accounts in files under a passphrase, as geth keeps them: Web3 Secret Storage, version 3."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from eth_account import Account
+
+from blockful_py.crypto import curve
+from blockful_py.crypto.randomness import system_rng
+from blockful_py.crypto.secret_file import read_own, write_new
+from blockful_py.errors import KeystoreError
+from blockful_py.types import Rng
+
+MAX_SIZE = 1 << 16
+"""Bytes of a file that is looked at."""
+MIN_PASSPHRASE = 8
+"""Characters."""
+WORK = 1 << 17
+"""scrypt's n; with r = 8 it takes 128 MiB."""
+_BOUNDS = {"n": 1 << 20, "r": 8, "p": 8, "c": 10_000_000, "dklen": 64}
+"""The most that a file may ask of the key derivation: 1 GiB, and some seconds."""
+
+
+def create(path: Path, words: str, work: int = WORK, rng: Rng = system_rng) -> bytes:
+    """Makes an account in a new file that only its user may read; its address, 20 bytes.
+
+    Raises KeystoreError when there is a file already, it cannot be written, or the passphrase is short.
+    """
+    if len(words) < MIN_PASSPHRASE:
+        raise KeystoreError(
+            f"the passphrase has {len(words)} characters: take {MIN_PASSPHRASE} or more, better five words."
+        )
+    secret = curve.random_scalar(rng)
+    document = Account.encrypt(secret.to_bytes(32, "big"), words, kdf="scrypt", iterations=work)
+    write_new(path, (json.dumps(document, sort_keys=True) + "\n").encode())
+    return curve.address(curve.multiply_base(secret))
+
+
+def address_in(path: Path) -> bytes:
+    """The address that the file says it holds, 20 bytes.  Raises KeystoreError."""
+    return _address(path, _document(path))
+
+
+def secret_in(path: Path, words: str) -> int:
+    """The secret key of the account in the file.
+
+    Raises KeystoreError when the file cannot be read, is no keystore, asks for too much work, holds another
+    account than it says, or the passphrase is another one.
+    """
+    document = _document(path)
+    address = _address(path, document)
+    _require_bounded(path, document)
+    try:
+        secret = int.from_bytes(Account.decrypt(document, words), "big")
+    except ValueError:
+        raise KeystoreError(f"the passphrase does not open {path}, or the file is damaged.") from None
+    except (KeyError, TypeError, NotImplementedError) as error:
+        raise KeystoreError(f"{path} is no keystore of an Ethereum account: {error!r:.100}.") from None
+    if not 0 < secret < curve.N or curve.address(curve.multiply_base(secret)) != address:
+        raise KeystoreError(f"{path} holds another account than 0x{address.hex()}, which it names.")
+    return secret
+
+
+def _document(path: Path) -> dict[str, Any]:
+    data = read_own(path, MAX_SIZE, "make one with `blockful account create`.")
+    try:
+        document = json.loads(data)
+    except (ValueError, RecursionError):
+        document = None
+    if len(data) > MAX_SIZE or not isinstance(document, dict) or document.get("version") != 3:
+        raise KeystoreError(
+            f"{path} is no keystore of an Ethereum account (Web3 Secret Storage, version 3, at most "
+            f"{MAX_SIZE} bytes)."
+        )
+    return document
+
+
+def _address(path: Path, document: dict[str, Any]) -> bytes:
+    try:
+        address = bytes.fromhex(str(document.get("address", "")).removeprefix("0x"))
+    except ValueError:
+        address = b""
+    if len(address) != 20:
+        raise KeystoreError(f"{path} does not say which account it holds: its `address` is missing.")
+    return address
+
+
+def _require_bounded(path: Path, document: dict[str, Any]) -> None:
+    crypto = document.get("crypto", document.get("Crypto"))
+    parameters = crypto.get("kdfparams") if isinstance(crypto, dict) else None
+    if not isinstance(parameters, dict):
+        raise KeystoreError(f"{path} is no keystore of an Ethereum account: it has no `crypto.kdfparams`.")
+    for name, bound in _BOUNDS.items():
+        value = parameters.get(name, 1)
+        if type(value) is not int or not 0 < value <= bound:
+            raise KeystoreError(
+                f"{path} asks for {name} = {value!s:.20} in its key derivation, {bound} is the most: do not "
+                "trust its sender."
+            )

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`blockful account`: the users' Ethereum accounts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from blockful_py.cli.console import Output
+from blockful_py.cli.options import AsJson, PassphraseFile, example
+from blockful_py.cli.passphrase import passphrase_from
+
+if TYPE_CHECKING:
+    from blockful_py.pipeline.accounts import AccountFolder
+
+Folder = Annotated[
+    Path, typer.Option("--folder", metavar="DIR", help="Folder of keystores (setting federation.accounts).")
+]
+FOLDER = Path("accounts")
+
+
+def register(app: typer.Typer) -> None:
+    group = typer.Typer(
+        name="account",
+        help="Make and list the accounts of users, as Ethereum keystores.",
+        epilog=example("blockful account create --users 14"),
+        no_args_is_help=True,
+    )
+    app.add_typer(group)
+
+    @group.command(epilog=example("blockful account create --users 14 --passphrase-file words"))
+    def create(
+        users: Annotated[int, typer.Option(min=1, max=10_000, help="Users 1 to this get accounts.")],
+        folder: Folder = FOLDER,
+        passphrase_file: PassphraseFile = None,
+        as_json: AsJson = False,
+    ) -> None:
+        """Make accounts for users who have none, all under one passphrase: user-1.json and on.
+
+        A keystore of geth or a wallet can take the place of any file.
+        """
+        from blockful_py.chain.account_file import create as create_account
+        from blockful_py.errors import KeystoreError
+        from blockful_py.pipeline.accounts import AccountFolder
+
+        out, accounts = Output(as_json), AccountFolder(folder)
+        missing = [user for user in range(1, users + 1) if not accounts.path(user).exists()]
+        words = passphrase_from(passphrase_file, repeat=True) if missing else ""
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise KeystoreError(f"{folder} cannot be made: {error.strerror}.") from None
+        with out.stage("make accounts", len(missing)) as advance:
+            for user in missing:
+                create_account(accounts.path(user), words)
+                advance(1)
+        _show(out, accounts, range(1, users + 1))
+
+    @group.command("list", epilog=example("blockful account list --folder accounts --json"))
+    def list_(folder: Folder = FOLDER, as_json: AsJson = False) -> None:
+        """Show the addresses of all users who have an account."""
+        from blockful_py.pipeline.accounts import AccountFolder
+
+        accounts = AccountFolder(folder)
+        _show(Output(as_json), accounts, accounts.users())
+
+
+def _show(out: Output, accounts: AccountFolder, users: Iterable[int]) -> None:
+    found = {user: "0x" + accounts.address(user).hex() for user in users}
+    out.result([{"user": user, "address": address} for user, address in found.items()])
+    for user, address in found.items():
+        out.say(f"user {user}: {address}")
