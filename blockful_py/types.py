@@ -248,18 +248,3 @@ class Receipt:
     block_number: int
     gas_used: int
     events: tuple[tuple[str, Mapping[str, Any]], ...] = field(default=(), repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class UnlearningRequest:
-    """Who asks that what be forgotten, from where.
-
-    Attributes:
-        starts: names of the models that the request starts from.
-        classes: labels to forget.
-        requesters: owners of the starts, 20-byte addresses, in the order of `starts`.
-    """
-
-    starts: tuple[str, ...]
-    classes: tuple[int, ...]
-    requesters: tuple[bytes, ...]
