@@ -13,6 +13,7 @@ from rich.console import Console
 
 from blockful_py.cli import (
     abort,
+    account,
     audit,
     auditor,
     certificate,
@@ -31,6 +32,7 @@ from blockful_py.cli import (
     read,
     reader,
     report,
+    request,
     resume,
     train,
     unlearn,
@@ -80,6 +82,8 @@ devnet.register(app)
 deploy.register(app)
 data.register(app)
 train.register(app)
+account.register(app)
+request.register(app)
 unlearn.register(app)
 jobs.register(app)
 resume.register(app)

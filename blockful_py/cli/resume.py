@@ -29,7 +29,7 @@ def register(app: typer.Typer) -> None:
         """
         from blockful_py.pipeline.federation import Federation
         from blockful_py.pipeline.pending import request_of
-        from blockful_py.pipeline.resuming import asked, jobs_of, resume, unfinished_job
+        from blockful_py.pipeline.resuming import jobs_of, resume, unfinished_job
         from blockful_py.pipeline.run import RunDirectory
         from blockful_py.pipeline.single import unlearn_once
         from blockful_py.report.table import print_report
@@ -43,9 +43,7 @@ def register(app: typer.Typer) -> None:
                 resume(federation, out)
                 report = None
             else:
-                starts, method = asked(request)
-                paradigm = Paradigm(request.paradigm)
-                report = unlearn_once(federation, starts, request.forget, paradigm, method, out)
+                report = unlearn_once(federation, None, None, Paradigm.PARALLEL, None, out, request)
         (ended,) = (each for each in jobs_of(RunDirectory.open(run)) if each.number == found.number)
         out.result({"job": job_document(ended), "report": report.to_json() if report else None})
         if report is not None and not as_json:

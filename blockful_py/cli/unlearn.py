@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -12,29 +13,34 @@ from blockful_py.cli.console import Output
 from blockful_py.cli.options import LATEST, AsJson, Quiet, Run, example
 from blockful_py.types import Paradigm
 
+Starts = Annotated[list[str] | None, typer.Option("--start", help="Model to start from. Repeatable.")]
+Classes = Annotated[list[int] | None, typer.Option("--class", help="Class to forget. Repeatable.")]
+Clients = Annotated[
+    list[int] | None, typer.Option("--client", help="User to forget everything of. Repeatable.")
+]
+Samples = Annotated[
+    list[str] | None,
+    typer.Option("--sample", help="Sample to forget: user:row, rows from 0. Repeatable."),
+]
+ParadigmOption = Annotated[Paradigm, typer.Option(help="One certificate for all models, or one for each.")]
+MethodName = Annotated[
+    str | None, typer.Option(help="A method of docs/unlearning.md; the paradigm's own if left out.")
+]
+
 
 def register(app: typer.Typer) -> None:
     @app.command(epilog=example("blockful unlearn --run runs/mine --start r5 --start r7 --class 3"))
     def unlearn(
         run: Run = LATEST,
-        starts: Annotated[
-            list[str] | None, typer.Option("--start", help="Model to start from. Repeatable.")
-        ] = None,
-        classes: Annotated[
-            list[int] | None, typer.Option("--class", help="Class to forget. Repeatable.")
-        ] = None,
-        clients: Annotated[
-            list[int] | None, typer.Option("--client", help="User to forget everything of. Repeatable.")
-        ] = None,
-        samples: Annotated[
-            list[str] | None,
-            typer.Option("--sample", help="Sample to forget: user:row, rows from 0. Repeatable."),
-        ] = None,
-        paradigm: Annotated[
-            Paradigm, typer.Option(help="One certificate for all models, or one for each.")
-        ] = Paradigm.PARALLEL,
-        method: Annotated[
-            str | None, typer.Option(help="A method of docs/unlearning.md; the paradigm's own if left out.")
+        starts: Starts = None,
+        classes: Classes = None,
+        clients: Clients = None,
+        samples: Samples = None,
+        paradigm: ParadigmOption = Paradigm.PARALLEL,
+        method: MethodName = None,
+        request: Annotated[
+            Path | None,
+            typer.Option(metavar="FILE", help="A request that its owners signed (`blockful request`)."),
         ] = None,
         as_json: AsJson = False,
         quiet: Quiet = False,
@@ -42,16 +48,22 @@ def register(app: typer.Typer) -> None:
         """Make every model that inherits from the starts forget classes, clients or samples, on both chains.
 
         What is left out comes from the run's settings. Interrupted, it goes on when it is run again.
+        With --request: carry that request out.
         """
+        from blockful_py.errors import SettingsError
         from blockful_py.pipeline.federation import Federation
         from blockful_py.pipeline.methods import forget_asked
+        from blockful_py.pipeline.request_file import RequestFile
         from blockful_py.pipeline.single import unlearn_once
         from blockful_py.report.table import print_report
 
         out = Output(as_json, quiet)
         forget = forget_asked(classes, clients, samples)
+        if request is not None and (starts or forget or method):
+            raise SettingsError("--request says what to forget: give it alone, or the other options.")
+        signed = None if request is None else RequestFile.read(request).signed()
         with Federation.open(run) as federation:
-            report = unlearn_once(federation, starts, forget, paradigm, method, out)
+            report = unlearn_once(federation, starts, forget, paradigm, method, out, signed)
         if as_json:
             out.result(report.to_json())
         else:

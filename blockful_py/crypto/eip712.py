@@ -14,7 +14,7 @@ Snake case becomes camel case, so the struct above is `Mail(Person sender,uint64
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -25,6 +25,7 @@ from blockful_py.crypto.signature import sign as sign
 _SUFFIX = re.compile(r"(.+)\[(\d*)\]$")
 _INTEGER = re.compile(r"(u?int)(\d+)$")
 _BYTES = re.compile(r"bytes(\d+)$")
+_EXACT = 1 << 53
 
 
 def typed(kind: str | type) -> Any:
@@ -68,10 +69,10 @@ class ModelStatement:
 
 @dataclass(frozen=True, slots=True)
 class UnlearningRequest:
-    """What a user signs who asks to be forgotten: keccak256 of the starts; what (labels, users, or
-    "user:row" of samples; two of the three are empty); how, time (s)."""
+    """What a user signs who asks to be forgotten: the starts ("name at height:index"); what (labels, users,
+    or "user:row" of samples; two of the three are empty); how, time (s)."""
 
-    starts: bytes = typed("bytes32")
+    starts: tuple[str, ...] = typed("string[]")
     classes: tuple[int, ...] = typed("uint256[]")
     clients: tuple[int, ...] = typed("uint256[]")
     samples: tuple[str, ...] = typed("string[]")
@@ -115,6 +116,47 @@ def digest(domain: Domain, value: Any) -> bytes:
 def decision_digest(domain: Domain, epoch: int, proposal: bytes, content_hash: bytes) -> bytes:
     """The digest of a vote (IQuorum.decisionDigest)."""
     return digest(domain, Decision(epoch, proposal, content_hash))
+
+
+def typed_data(domain: Domain, value: Any) -> dict[str, Any]:
+    """What a wallet shows and signs (`eth_signTypedData_v4`), as a JSON document; its hash is `digest`."""
+    struct: type = type(value)
+    types = {
+        each.__name__: [
+            {"name": _camel(item.name), "type": _name(item.metadata["eip712"])} for item in fields(each)
+        ]
+        for each in _structs(struct, {}).values()
+    }
+    types["EIP712Domain"] = [
+        {"name": "name", "type": "string"},
+        {"name": "version", "type": "string"},
+        {"name": "chainId", "type": "uint256"},
+        {"name": "verifyingContract", "type": "address"},
+    ]
+    return {
+        "types": types,
+        "primaryType": struct.__name__,
+        "domain": {
+            "name": domain.name,
+            "version": domain.version,
+            "chainId": domain.chain_id,
+            "verifyingContract": _shown(domain.contract),
+        },
+        "message": _shown(value),
+    }
+
+
+def _shown(value: Any) -> Any:
+    """Bytes in hexadecimal, structs as objects; numbers that JSON readers may round, as text."""
+    if isinstance(value, bytes):
+        return "0x" + value.hex()
+    if isinstance(value, (tuple, list)):
+        return [_shown(item) for item in value]
+    if is_dataclass(value):
+        return {_camel(item.name): _shown(getattr(value, item.name)) for item in fields(value)}
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= _EXACT:
+        return str(value)
+    return value
 
 
 def _signature(struct: type) -> str:

@@ -40,6 +40,23 @@ def recover(digest: bytes, signature: bytes) -> bytes:
     return curve.address(key)
 
 
+def compact(signature: bytes) -> bytes:
+    """A wallet's signature r || s || v (65 bytes; v 0, 1, 27 or 28) in the 64 bytes of EIP-2098, or itself.
+
+    Raises InvalidSignatureError for another length or v, or a high s.
+    """
+    if len(signature) == 64:
+        return signature
+    s = int.from_bytes(signature[32:64], "big")
+    if len(signature) != 65 or signature[64] not in (0, 1, 27, 28) or s > curve.N // 2:
+        raise InvalidSignatureError(
+            "a signature has 65 bytes, r, a low s and v (0, 1, 27 or 28), or the 64 of EIP-2098; found "
+            f"{len(signature)}."
+        )
+    parity = (signature[64] - 27 if signature[64] >= 27 else signature[64]) << 255
+    return signature[:32] + (parity | s).to_bytes(32, "big")
+
+
 def is_by(address: bytes, digest: bytes, signature: bytes) -> bool:
     """Whether `address` signed `digest`; malformed signatures give False."""
     try:

@@ -43,7 +43,8 @@ from blockful_py.pipeline.operations import Counter
 from blockful_py.pipeline.pending import KINDS, Lead, request_of, require_same
 from blockful_py.pipeline.progress import Progress, Silent, Stopwatch
 from blockful_py.pipeline.publishing import Publisher
-from blockful_py.pipeline.requesting import signed_request
+from blockful_py.pipeline.request_file import RequestFile
+from blockful_py.pipeline.requesting import draft_request, method_of, sign_request
 from blockful_py.pipeline.rotation import Pause, Rotated, Tell, a_second, rotate, unheard
 from blockful_py.pipeline.run import RunDirectory
 from blockful_py.pipeline.sealing import SealedWeights
@@ -287,11 +288,12 @@ class Federation(Closing):
         method: str | None = None,
         progress: Progress | None = None,
         forget: Forget | None = None,
+        request: Request | None = None,
     ) -> Unlearned:
         """Makes every model that inherits from `starts` forget `classes`, or what `forget` names.
 
-        What is left out is taken from the settings.  A request that a crash interrupted goes on where
-        it was when it is made again.
+        What is left out is taken from the settings; of a `request` that its owners signed (`draft_request`)
+        nothing is left out.  A request that a crash interrupted goes on where it was when it is made again.
 
         Raises:
             UnknownModelError, UnknownClassError, UnlearningError, SettingsError: nothing was changed.
@@ -306,18 +308,36 @@ class Federation(Closing):
             catalogue = self.catalogue()
             job = self._bench.journal.standing()
             standing = None if job is None else request_of(job)
-            request, chosen = signed_request(
-                self._bench, catalogue, starts, forget, Paradigm(paradigm), method, standing
-            )
+            if request is None:
+                drafted = draft_request(
+                    self._bench, catalogue, starts, forget, Paradigm(paradigm), method, standing
+                )
+                request = sign_request(self._bench, catalogue, drafted)
+            else:
+                self._bench.clock.wait_until(request.created)
+            chosen = method_of(self._bench, request)
             if standing is not None:
                 require_same(standing, request)
-            docket, kind = Docket(self._bench), KINDS[Paradigm(paradigm)]
-            with docket.job(kind, request.model_dump_json(), lambda: self._begun(request)):
-                unlearned = Unlearner(self._bench, progress or Silent()).run(catalogue, request, chosen)
+            asked = standing or request
+            docket, kind = Docket(self._bench), KINDS[Paradigm(asked.paradigm)]
+            with docket.job(kind, asked.model_dump_json(), lambda: self._begun(asked)):
+                unlearned = Unlearner(self._bench, progress or Silent()).run(catalogue, asked, chosen)
                 docket.confirm()
                 docket.forget()
                 erasure = docket.erase(lambda: self._erase(unlearned.nodes))
             return replace(unlearned, erasure=erasure)
+
+    def draft_request(
+        self,
+        starts: Sequence[str] | None = None,
+        forget: Forget | None = None,
+        paradigm: Paradigm | str = Paradigm.PARALLEL,
+        method: str | None = None,
+    ) -> RequestFile:
+        """A request for the owners of its starts to sign, wherever their keys are.  Raises as `unlearn`."""
+        catalogue, live = self.catalogue(), self.contracts.live
+        request = draft_request(self._bench, catalogue, starts, forget, Paradigm(paradigm), method)
+        return RequestFile.of(request, catalogue, live.chain_id, live.address)
 
     def verify(
         self,

@@ -136,20 +136,21 @@ class Request(BaseModel):
             return Forget.of_samples(parse_sample(text) for text in self.samples)
         return Forget.of_classes(self.classes)
 
+    def typed(self) -> eip712.UnlearningRequest:
+        """What the owners of the starts sign."""
+        return eip712.UnlearningRequest(
+            starts=tuple(f"{start.name} at {start.position}" for start in self.starts),
+            classes=self.classes,
+            clients=self.clients,
+            samples=self.samples,
+            paradigm=self.paradigm,
+            method=self.method,
+            created=self.created,
+        )
+
     def digest(self, chain_id: int, contract: bytes) -> bytes:
         """EIP-712 digest of UnlearningRequest, bound to the LiveChain contract."""
-        return eip712.digest(
-            eip712.Domain(chain_id, contract),
-            eip712.UnlearningRequest(
-                starts=keccak(canonical_json([start.model_dump() for start in self.starts])),
-                classes=self.classes,
-                clients=self.clients,
-                samples=self.samples,
-                paradigm=self.paradigm,
-                method=self.method,
-                created=self.created,
-            ),
-        )
+        return eip712.digest(eip712.Domain(chain_id, contract), self.typed())
 
     def signers(self, chain_id: int, contract: bytes) -> tuple[bytes, ...]:
         """Addresses that signed, in the order of `starts`.

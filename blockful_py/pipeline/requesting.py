@@ -23,16 +23,16 @@ from blockful_py.unlearning.forget import Forget
 from blockful_py.unlearning.method import Method
 
 
-def signed_request(
+def draft_request(
     bench: Workbench,
     catalogue: Catalogue,
     starts: Sequence[str] | None,
     forget: Forget | None,
     paradigm: Paradigm,
     method: str | None,
-    standing: Request | None,
-) -> tuple[Request, Method]:
-    """A request signed by the owners of its starts; what is None is taken from the settings.
+    standing: Request | None = None,
+) -> Request:
+    """A request that nobody signed yet; what is None is taken from the settings.
 
     `standing`: the request under way, whose time it takes.
 
@@ -44,26 +44,39 @@ def signed_request(
     """
     settings = bench.run.settings.unlearning
     name = method or (settings.parallel if paradigm is Paradigm.PARALLEL else settings.sequential)
-    text = method_text(name, method_settings(name, settings))
-    chosen = parse_method(text)
-    require_paradigm(chosen, paradigm)
     if standing is not None:
         bench.clock.wait_until(standing.created)
     wanted = tuple(settings.starts if starts is None else starts)
     forgotten = forget or forget_of(settings)
     if not wanted:
         raise UnlearningError("a request needs a start: name at least one.")
-    require_classes(forgotten.classes, range(bench.laboratory.dataset.class_count), "the data")
-    require_review(chosen, forgotten, paradigm)
     request = Request(
         starts=tuple(Start(name=start, position=str(catalogue[start].position)) for start in wanted),
         classes=forgotten.classes,
         clients=forgotten.clients,
         samples=tuple(f"{user}:{row}" for user, row in forgotten.samples),
         paradigm=paradigm.value,
-        method=text,
+        method=method_text(name, method_settings(name, settings)),
         created=bench.clock.now() if standing is None else standing.created,
     )
-    secrets = [bench.identities.user(catalogue[start].node.statement.user) for start in wanted]
+    method_of(bench, request)
+    return request
+
+
+def method_of(bench: Workbench, request: Request) -> Method:
+    """The method that a request names.  Raises as `draft_request` where it cannot be carried out."""
+    chosen, paradigm = parse_method(request.method), Paradigm(request.paradigm)
+    require_paradigm(chosen, paradigm)
+    require_classes(request.forget.classes, range(bench.laboratory.dataset.class_count), "the data")
+    require_review(chosen, request.forget, paradigm)
+    return chosen
+
+
+def sign_request(bench: Workbench, catalogue: Catalogue, request: Request) -> Request:
+    """The request with the signatures of the owners of its starts.
+
+    Raises KeystoreError or SettingsError where the account of an owner is not at hand.
+    """
+    secrets = [bench.accounts.secret(catalogue[start.name].node.statement.user) for start in request.starts]
     live = bench.contracts.live
-    return request.signed(secrets, live.chain_id, live.address), chosen
+    return request.signed(secrets, live.chain_id, live.address)

@@ -7,8 +7,6 @@ from blockful_py.engine.jobs import Job, Kind
 from blockful_py.engine.journal import Journal
 from blockful_py.errors import RunError
 from blockful_py.pipeline.federation import Federation
-from blockful_py.pipeline.methods import parse_method
-from blockful_py.pipeline.model_node import Request
 from blockful_py.pipeline.pending import request_under_way
 from blockful_py.pipeline.progress import Progress
 from blockful_py.pipeline.run import RunDirectory
@@ -60,12 +58,4 @@ def take_up(federation: Federation, progress: Progress | None = None) -> Unlearn
     request = request_under_way(federation.run.journal)
     if request is None:
         return None
-    starts, method = asked(request)
-    return federation.unlearn(
-        starts, paradigm=request.paradigm, method=method, progress=progress, forget=request.forget
-    )
-
-
-def asked(request: Request) -> tuple[list[str], str]:
-    """Names of a request's starts and of its method."""
-    return [start.name for start in request.starts], parse_method(request.method).name
+    return federation.unlearn(request=request, progress=progress)

@@ -11,6 +11,7 @@ from blockful_py.pipeline.curves import kept_curves
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.measuring import measured
 from blockful_py.pipeline.methods import forget_of
+from blockful_py.pipeline.model_node import Request
 from blockful_py.pipeline.progress import Progress
 from blockful_py.pipeline.reporting import Published, build_report
 from blockful_py.report.schema import Report
@@ -26,16 +27,21 @@ def unlearn_once(
     paradigm: Paradigm,
     method: str | None,
     progress: Progress,
+    request: Request | None = None,
 ) -> Report:
     """Unlearns, measures before and after, verifies everything, and writes the report into the run.
 
+    `request` is one that its owners signed; nothing else is looked at then.
+
     Raises: as `Federation.unlearn`.
     """
+    if request is not None:
+        forget, paradigm = request.forget, Paradigm(request.paradigm)
     forgotten = forget or forget_of(federation.settings.unlearning)
     with federation.stopwatch("total"):
         catalogue = federation.catalogue()
         models = federation.models()
-        unlearned = federation.unlearn(starts, None, paradigm, method, progress, forgotten)
+        unlearned = federation.unlearn(starts, None, paradigm, method, progress, forgotten, request)
         weights = {name: model.weights for name, model in models.items()} | dict(unlearned.before)
         laboratory = federation.laboratory
         before = measure_all(laboratory, weights, forgotten)

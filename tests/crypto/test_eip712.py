@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,9 +70,9 @@ SAMPLES: dict[str, tuple[Any, dict[str, Any], dict[str, list[tuple[str, str]]]]]
         },
     ),
     "unlearning request": (
-        UnlearningRequest(keccak(b"s"), (3, 8), (), ("5:17",), "parallel", "retrain", 7),
+        UnlearningRequest(("r5 at 1:4", "r7 at 2:0"), (3, 8), (), ("5:17",), "parallel", "retrain", 7),
         {
-            "starts": keccak(b"s"),
+            "starts": ["r5 at 1:4", "r7 at 2:0"],
             "classes": [3, 8],
             "clients": [],
             "samples": ["5:17"],
@@ -81,7 +82,7 @@ SAMPLES: dict[str, tuple[Any, dict[str, Any], dict[str, list[tuple[str, str]]]]]
         },
         {
             "UnlearningRequest": [
-                ("bytes32", "starts"),
+                ("string[]", "starts"),
                 ("uint256[]", "classes"),
                 ("uint256[]", "clients"),
                 ("string[]", "samples"),
@@ -147,6 +148,20 @@ def test_equals_eth_account(name: str) -> None:
     assert DOMAIN.separator() == signable.header
     assert eip712.hash_struct(value) == signable.body
     assert eip712.digest(DOMAIN, value) == keccak(b"\x19\x01" + signable.header + signable.body)
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_wallets_are_shown_what_is_signed(name: str) -> None:
+    value = SAMPLES[name][0]
+    shown = json.loads(json.dumps(eip712.typed_data(DOMAIN, value)))
+    signable = encode_typed_data(full_message=shown)
+    assert eip712.digest(DOMAIN, value) == keccak(b"\x19\x01" + signable.header + signable.body)
+
+
+def test_numbers_that_wallets_may_round_are_shown_as_text() -> None:
+    shown = eip712.typed_data(DOMAIN, Decision(2**60, bytes(32), bytes(32)))
+    assert shown["message"]["epoch"] == str(2**60)
+    assert eip712.typed_data(DOMAIN, Decision(7, bytes(32), bytes(32)))["message"]["epoch"] == 7
 
 
 def test_type_of_a_decision() -> None:

@@ -78,3 +78,23 @@ def test_digest_of_another_length() -> None:
         signature.sign(SECRET, DIGEST + b"\0")
     with pytest.raises(InvalidSignatureError, match="32 bytes"):
         signature.recover(DIGEST[:31], signature.sign(SECRET, DIGEST))
+
+
+def test_a_wallets_signature_becomes_a_compact_one() -> None:
+    made = signature.sign(SECRET, DIGEST)
+    s = int.from_bytes(made[32:], "big")
+    plain = made[:32] + (s & ((1 << 255) - 1)).to_bytes(32, "big")
+    for start in (0, 27):
+        assert signature.compact(plain + bytes([start + (s >> 255)])) == made
+        assert not signature.is_by(
+            ADDRESS, DIGEST, signature.compact(plain + bytes([start + 1 - (s >> 255)]))
+        )
+    assert signature.compact(made) == made
+
+
+@pytest.mark.parametrize(
+    "other", [b"", bytes(66), bytes(64) + b"\x02", bytes(64) + b"\x1d", bytes(32) + b"\xff" * 32 + b"\x1b"]
+)
+def test_what_is_no_wallets_signature_is_refused(other: bytes) -> None:
+    with pytest.raises(InvalidSignatureError, match="a signature has 65 bytes"):
+        signature.compact(other)
