@@ -16,7 +16,7 @@ LAYERS: tuple[frozenset[str], ...] = (
         {"engine", "graph", "learning", "unlearning", "storage", "committee", "chain", "report", "costs"}
     ),
     frozenset({"crypto"}),
-    frozenset({"types", "errors", "closing"}),
+    frozenset({"types", "errors", "closing", "shallow"}),
 )
 """Imports point only downward; rooms of one layer do not know each other."""
 

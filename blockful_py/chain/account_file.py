@@ -13,6 +13,7 @@ from blockful_py.crypto import curve
 from blockful_py.crypto.randomness import system_rng
 from blockful_py.crypto.secret_file import read_own, write_new
 from blockful_py.errors import KeystoreError
+from blockful_py.shallow import parse_json
 from blockful_py.types import Rng
 
 MAX_SIZE = 1 << 16
@@ -68,8 +69,8 @@ def secret_in(path: Path, words: str) -> int:
 def _document(path: Path) -> dict[str, Any]:
     data = read_own(path, MAX_SIZE, "make one with `blockful account create`.")
     try:
-        document = json.loads(data)
-    except (ValueError, RecursionError):
+        document = parse_json(data)
+    except ValueError:
         document = None
     if len(data) > MAX_SIZE or not isinstance(document, dict) or document.get("version") != 3:
         raise KeystoreError(

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +11,7 @@ import typer
 from blockful_py.cli.console import Output
 from blockful_py.cli.options import LATEST, AsJson, Run, example
 from blockful_py.errors import FormatError, RunError
+from blockful_py.shallow import parse_json
 
 if TYPE_CHECKING:
     from blockful_py.unlearning.audit.outcome import AuditOutcome
@@ -59,7 +59,7 @@ def _outcome(path: Path) -> AuditOutcome:
     from blockful_py.unlearning.audit.outcome import AuditOutcome
 
     try:
-        return AuditOutcome.from_json(json.loads(path.read_text(encoding="utf-8")))
+        return AuditOutcome.from_json(parse_json(path.read_text(encoding="utf-8")))
     except OSError as error:
         raise FormatError(f"the audit {path} cannot be read: {error.strerror}.") from None
     except (ValueError, TypeError, AttributeError) as error:

@@ -14,10 +14,10 @@ from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
 from enum import IntEnum
 from functools import cache
-from itertools import accumulate
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from blockful_py.errors import MessageError
+from blockful_py.shallow import parse_json
 
 Value = TypeVar("Value")
 
@@ -25,10 +25,6 @@ MAX_DEPTH = 24
 """Arrays and objects inside each other; the deepest message has half as many."""
 _NUMBER = re.compile(r"0x(0|[1-9a-f][0-9a-f]{0,63})\Z")
 _BYTES = re.compile(r"0x([0-9a-f]{2})*\Z")
-_STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)', re.DOTALL)
-_STEPS = bytes.maketrans(b"[{]}", b"++--")
-_NO_BRACKETS = bytes(set(range(256)) - set(b"[{]}"))
-_DOWN = ord("+")
 _SIZES = {
     "address": 20,
     "committee": 20,
@@ -54,11 +50,10 @@ def encode(value: Any) -> bytes:
 def decode(kind: type[Value], data: bytes) -> Value:
     """Inverse of `encode`.  Raises MessageError, which names the field, for anything else."""
     try:
-        _require_shallow(data)
-        document = json.loads(
-            data.decode(), object_pairs_hook=_once, parse_constant=_refuse, parse_float=_refuse
+        document = parse_json(
+            data, MAX_DEPTH, object_pairs_hook=_once, parse_constant=_refuse, parse_float=_refuse
         )
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise MessageError(f"a message is not JSON as it should be: {error}") from None
     found = _typed(kind, document, kind.__name__, 0)
     if encode(found) != data:
@@ -146,13 +141,6 @@ def _of(kind: type[Value], value: Any, where: str) -> Value:
 def _types(kind: type) -> dict[str, Any]:
     hints = get_type_hints(kind)
     return {field.name: hints[field.name] for field in fields(kind)}
-
-
-def _require_shallow(data: bytes) -> None:
-    """The parser's own bound is the interpreter's recursion limit, which others may have raised too far."""
-    brackets = _STRING.sub(b"", data).translate(_STEPS, _NO_BRACKETS)
-    if max(accumulate(1 if step == _DOWN else -1 for step in brackets), default=0) > MAX_DEPTH:
-        raise ValueError("it is nested too deeply")
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

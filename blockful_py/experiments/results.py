@@ -12,6 +12,7 @@ from typing import Any
 
 from blockful_py.errors import FormatError, RunError
 from blockful_py.experiments.protocol import Cell, Scale
+from blockful_py.shallow import parse_json
 from blockful_py.unlearning.audit.figures import Row
 from blockful_py.unlearning.audit.outcome import row_from_json, row_to_json
 from blockful_py.unlearning.cost import Cost
@@ -75,7 +76,7 @@ def write(folder: Path, result: Result) -> None:
 def read(path: Path) -> Result:
     """Raises FormatError, naming the file, for anything that `write` did not write."""
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = parse_json(path.read_text(encoding="utf-8"))
         if document["format"] != FORMAT:
             raise FormatError(f"format {document['format']!r}, not {FORMAT!r}")
         cell = document["cell"]

@@ -19,6 +19,7 @@ from blockful_py.crypto import envelope
 from blockful_py.crypto.chameleon import tag
 from blockful_py.crypto.keccak import words
 from blockful_py.errors import FormatError, RefusedError
+from blockful_py.shallow import parse_json
 from blockful_py.storage.blockstore import readable_errors, sync_directory, write_durably
 from blockful_py.storage.cid import cid_string, parse_cid
 from blockful_py.types import Point, Uri
@@ -104,7 +105,7 @@ class AuditorKeys:
     def _read(self, uri: Uri) -> dict[str, bytes]:
         path = self._path(uri)
         try:
-            document = json.loads(path.read_text(encoding="utf-8"))
+            document = parse_json(path.read_text(encoding="utf-8"))
             if document["format"] != FORMAT:
                 raise ValueError(f"format {document['format']!r}")
             return {str(account): bytes.fromhex(wrapped) for account, wrapped in document["keys"].items()}

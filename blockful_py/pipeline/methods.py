@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
 from blockful_py.errors import SettingsError, UnlearningError
 from blockful_py.pipeline.model_node import canonical_json, parse_sample
 from blockful_py.pipeline.settings import UnlearningSettings
+from blockful_py.shallow import parse_json
 from blockful_py.types import Paradigm
 from blockful_py.unlearning.forget import Forget, Level
 from blockful_py.unlearning.method import Method, Review
@@ -70,7 +70,7 @@ def parse_method(text: str) -> Method:
     """The method of a request. Raises SettingsError when the text is not one."""
     name, _, document = text.partition(" ")
     try:
-        settings = json.loads(document or "{}")
+        settings = parse_json(document or "{}")
     except ValueError:
         settings = None
     if not isinstance(settings, dict):

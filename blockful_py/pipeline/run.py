@@ -25,6 +25,7 @@ from typing import Any
 from blockful_py.errors import RunError
 from blockful_py.pipeline.nodes import Place
 from blockful_py.pipeline.settings import Settings
+from blockful_py.shallow import parse_json
 
 FORMAT = "blockful-run/1"
 
@@ -109,7 +110,7 @@ class RunDirectory:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = parse_json(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         inside = sorted(str(found.parent) for found in path.parent.glob("*/run.json"))
         advice = f"it holds {' and '.join(inside)}" if inside else "start one with `blockful train`"

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from blockful_py.errors import SettingsError
+from blockful_py.shallow import require_shallow
 
 NonNegative = Annotated[float, Field(ge=0)]
 Positive = Annotated[float, Field(gt=0)]
@@ -343,10 +344,12 @@ def _check_election(committee: CommitteeSettings) -> None:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        require_shallow(text.encode())
+        return tomllib.loads(text)
     except FileNotFoundError:
         raise SettingsError(f"there is no settings file {path}: see examples/ for two that work.") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:
         raise SettingsError(f"{path} is not valid TOML: {error}") from None
     except OSError as error:
         raise SettingsError(f"{path} cannot be read: {error.strerror}") from None

@@ -8,7 +8,6 @@ Sources: https://docs.ipfs.tech/reference/kubo/rpc/, ipfs-http-server of js-ipfs
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -16,6 +15,7 @@ from itertools import islice
 from typing import Any
 
 from blockful_py.errors import BlockNotFoundError, FormatError, IntegrityError, StorageError
+from blockful_py.shallow import parse_json
 from blockful_py.storage.cid import cid_string, parse_cid
 from blockful_py.storage.unixfs import MAX_BLOCK_SIZE
 from blockful_py.types import Codec, Uri
@@ -167,8 +167,8 @@ class IpfsApi:
         """What the node answers: JSON objects, one a line."""
         answer = self._fetch(path, arguments, options or {}, _MAX_ANSWER, **more)
         try:
-            documents = [json.loads(line) for line in answer.splitlines() if line.strip()]
-        except (ValueError, RecursionError):
+            documents = [parse_json(line) for line in answer.splitlines() if line.strip()]
+        except ValueError:
             documents = [None]
         if not all(isinstance(document, dict) for document in documents):
             raise StorageError(

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -12,6 +11,7 @@ import numpy as np
 
 from blockful_py.errors import FormatError, LearningError
 from blockful_py.learning.weights import VARIANCE_FLOOR, Vector
+from blockful_py.shallow import parse_json
 from blockful_py.unlearning.propagation import BLOCK, pass_block
 
 LONGEST_HEADER = 100_000_000
@@ -99,7 +99,7 @@ def _passed(
 def _tensors(header: bytes) -> list[tuple[str, str, int]]:
     """Name, dtype and bytes of each tensor, in the order of their data."""
     try:
-        entries: dict[str, Any] = json.loads(header)
+        entries: dict[str, Any] = parse_json(header)
         entries.pop("__metadata__", None)
         spans = {name: tuple(map(int, entry["data_offsets"])) for name, entry in entries.items()}
         listed = sorted((begin, end, name) for name, (begin, end) in spans.items())

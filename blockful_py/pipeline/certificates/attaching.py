@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-import json
-
 from blockful_py.committee.certificates import is_signed
 from blockful_py.crypto import curve, signature
 from blockful_py.errors import BlockfulError, VerificationError
 from blockful_py.pipeline.certificates.document import Attachment, Statement, attachment_digest
 from blockful_py.pipeline.checks import require
 from blockful_py.pipeline.proofs.fields import octets, of_octets
+from blockful_py.shallow import parse_json
 from blockful_py.unlearning.audit.outcome import AuditOutcome
 
 
@@ -29,10 +28,10 @@ def check_attachment(statement: Statement, attachment: Attachment) -> None:
     """Raises VerificationError (`audit`)."""
     subject = "the attached audit"
     try:
-        outcome = AuditOutcome.from_json(json.loads(attachment.audit))
+        outcome = AuditOutcome.from_json(parse_json(attachment.audit))
         canonical = outcome.canonical().decode()
         models = {model.model for model in outcome.row.models}
-    except (BlockfulError, ValueError, TypeError, AttributeError, KeyError, RecursionError) as error:
+    except (BlockfulError, ValueError, TypeError, AttributeError, KeyError) as error:
         raise VerificationError("audit", subject, str(error)) from None
     require(canonical == attachment.audit, "audit", subject, "it is not in its canonical spelling")
     require(

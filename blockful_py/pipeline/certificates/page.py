@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime
 
 from blockful_py.committee.erasure import erasure_digest
@@ -11,6 +10,7 @@ from blockful_py.pipeline.certificates.checking import CheckedStatement
 from blockful_py.pipeline.certificates.document import ErasureCertificate
 from blockful_py.pipeline.proofs.fields import of_octets, position
 from blockful_py.report.certificate import CertificatePage, Line, Vote
+from blockful_py.shallow import parse_json
 from blockful_py.unlearning.audit.outcome import AuditOutcome
 
 
@@ -93,7 +93,7 @@ def page_of(certificate: ErasureCertificate, checked: CheckedStatement, file: st
 def _audit(certificate: ErasureCertificate) -> AuditOutcome | None:
     if certificate.attachment is None:
         return None
-    return AuditOutcome.from_json(json.loads(certificate.attachment.audit))
+    return AuditOutcome.from_json(parse_json(certificate.attachment.audit))
 
 
 def _told(certificate: ErasureCertificate, outcome: AuditOutcome | None) -> str | None:
