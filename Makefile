@@ -8,6 +8,9 @@ STAMPS := .stamps
 PIP_FLAGS := -qq --disable-pip-version-check
 # Processes that run the Python tests.
 WORKERS ?= 2
+FUZZ_SECONDS ?= 30
+FUZZ_TARGETS ?= cid cid-text block weights node method sealed wrapped-key signature proof certificate message charter \
+	request settings account
 export OMP_NUM_THREADS ?= 2
 export OMP_WAIT_POLICY ?= PASSIVE
 
@@ -19,7 +22,7 @@ BROWNIE_ENV := HOME="$(CURDIR)/.home" SOLCX_BINARY_PATH="$(CURDIR)/.home/solcx" 
 FORMATTED := contracts tests/contracts/solidity benchmarks/contracts
 
 .DEFAULT_GOAL := help
-.PHONY: help setup contracts demo test test-python test-beside test-web3-7 test-contracts test-ipfs check fmt bench clean distclean
+.PHONY: help setup contracts demo test test-python test-beside test-web3-7 test-contracts test-ipfs fuzz check fmt bench clean distclean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
@@ -110,6 +113,15 @@ fmt: setup ## Format the Python code
 
 bench: setup ## Measure gas, crypto, verification, redactions, path weights, storage, learning and unlearning
 	@for script in gas election crypto verification redaction path_weights store propagation learning unlearning; do $(PY) benchmarks/$$script.py || exit 1; done
+
+fuzz: setup $(STAMPS)/fuzz ## Fuzz everything that reads bytes from outside, FUZZ_SECONDS each (Linux)
+	@mkdir -p build/fuzz && for target in $(FUZZ_TARGETS); do echo "fuzz: $$target"; \
+	 $(PY) -m tests.fuzzing.run $$target -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=3072 -timeout=10 \
+	 -verbosity=0 -print_final_stats=1 -artifact_prefix=build/fuzz/$$target- || exit 1; done
+
+$(STAMPS)/fuzz: | $(STAMPS)/venv
+	@$(VENV)/bin/pip install $(PIP_FLAGS) --no-deps atheris==3.0.0
+	@touch $@
 
 clean: ## Remove what was built and the caches; keep environments and runs
 	@rm -rf build .pytest_cache .mypy_cache .ruff_cache .hypothesis $(STAMPS)/contracts $(STAMPS)/ipfs

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Everything that reads bytes that somebody else made, and something for each to start from."""
+
+from __future__ import annotations
+
+import io
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from blockful_py.chain.account_file import address_in
+from blockful_py.committee import codec, wire
+from blockful_py.committee.service.generation import Charter
+from blockful_py.crypto import curve, eip712, signature
+from blockful_py.crypto.envelope import WRAPPED_BYTES, open_sealed, seal, unwrap
+from blockful_py.crypto.randomness import SeededRng
+from blockful_py.errors import BlockfulError
+from blockful_py.learning.weights import from_bytes, to_bytes
+from blockful_py.pipeline.certificates.document import parse_certificate
+from blockful_py.pipeline.methods import parse_method
+from blockful_py.pipeline.model_node import Reference, Request, Start, Statement, parse_node, sign_statement
+from blockful_py.pipeline.proofs.proof import parse_proof
+from blockful_py.pipeline.request_file import RequestFile
+from blockful_py.pipeline.settings import Settings
+from blockful_py.storage.cid import cid_string, parse_cid, uri_from_bytes, uri_of
+from blockful_py.storage.dag_pb import Link, decode, encode
+from blockful_py.types import Codec
+
+KEY = bytes(32)
+CONTRACT = bytes(range(20))
+DOMAIN = wire.domain(1337, CONTRACT)
+PEN = wire.Pen(7, DOMAIN, SeededRng(b"pen"))
+LEAF = b"leaf"
+REQUEST = Request(
+    starts=(Start(name="r5", position="1:4"),), classes=(3,), paradigm="parallel", method="retrain", created=7
+)
+
+
+@dataclass(frozen=True)
+class Target:
+    """`read` gives anything or raises BlockfulError; `seeds` are bytes that it takes, or nearly."""
+
+    read: Callable[[bytes], object]
+    seeds: tuple[bytes, ...]
+
+
+def from_file(read: Callable[[Path], object], mode: int = 0o644) -> Callable[[bytes], object]:
+    """Reads a file that holds the bytes."""
+    folder = tempfile.TemporaryDirectory(prefix="fuzzing-")
+    path = Path(folder.name) / "file"
+    path.touch(mode)
+
+    def reading(data: bytes, _: object = folder) -> object:
+        path.write_bytes(data)
+        return read(path)
+
+    return reading
+
+
+def request_file() -> bytes:
+    document = RequestFile(
+        chain_id=1337,
+        contract="0x" + CONTRACT.hex(),
+        owners=("0x" + curve.address(curve.G).hex(),),
+        request=REQUEST,
+        typed_data=eip712.typed_data(eip712.Domain(1337, CONTRACT), REQUEST.typed()),
+    )
+    return document.model_dump_json().encode()
+
+
+def node() -> bytes:
+    statement = Statement(
+        name="r5",
+        user=5,
+        round=0,
+        owner="0x" + curve.address(curve.multiply_base(7)).hex(),
+        weights=cid_string(uri_of(LEAF, Codec.RAW)),
+        references=(Reference(name="r1", position="1:0", accuracy=0.5),),
+        accuracy=0.5,
+        training={"epochs": 1},
+        created=7,
+    )
+    return sign_statement(statement, 7, 1337, CONTRACT).to_bytes()
+
+
+def signers(data: bytes) -> object:
+    return parse_node(data).signer(1337, CONTRACT)
+
+
+def complete(path: Path) -> object:
+    return RequestFile.read(path).signed()
+
+
+TARGETS = {
+    "cid": Target(lambda data: uri_from_bytes(data), (uri_of(LEAF, Codec.RAW).digest,)),
+    "cid-text": Target(
+        lambda data: parse_cid(data.decode("utf-8", "surrogateescape")),
+        (cid_string(uri_of(LEAF, Codec.RAW)).encode(), cid_string(uri_of(LEAF, Codec.DAG_PB)).encode()),
+    ),
+    "block": Target(decode, (encode((Link(uri_of(LEAF, Codec.RAW), 4, 4),)),)),
+    "weights": Target(from_bytes, (to_bytes({"w": torch.ones(2, 3), "b": torch.zeros(2)}),)),
+    "node": Target(signers, (node(),)),
+    "method": Target(
+        lambda data: parse_method(data.decode("utf-8", "surrogateescape")),
+        (b"retrain {}", b'gradient_ascent {"alpha":1.0,"epsilon":0.0}'),
+    ),
+    "sealed": Target(
+        lambda data: b"".join(open_sealed(KEY, [data])), (b"".join(seal(KEY, io.BytesIO(LEAF))),)
+    ),
+    "wrapped-key": Target(lambda data: unwrap(data, 7, b"context"), (bytes(WRAPPED_BYTES), b"\2" * 33)),
+    "signature": Target(
+        lambda data: signature.recover(KEY, signature.compact(data)),
+        (signature.sign(7, KEY), bytes(65)),
+    ),
+    "proof": Target(parse_proof, (b'{"format":"blockful-proof/1","record":{}}',)),
+    "certificate": Target(parse_certificate, (b'{"format":"blockful-erasure/2","statement":{}}',)),
+    "message": Target(lambda data: wire.receive(DOMAIN, data), ()),
+    "charter": Target(
+        lambda data: codec.decode(Charter, data),
+        (codec.encode(Charter(1337, CONTRACT, 2, 0, 0, (CONTRACT,), (1,), 1, KEY)),),
+    ),
+    "request": Target(from_file(complete), (request_file(),)),
+    "settings": Target(
+        from_file(Settings.load),
+        (b"seed = 1\n[learning]\nepochs = 5\n", b"a = [[1]]"),
+    ),
+    "account": Target(
+        from_file(address_in, 0o600), (b'{"version": 3, "address": "' + b"11" * 20 + b'", "crypto": {}}',)
+    ),
+}
+
+
+def survives(target: Target, data: bytes) -> bool:
+    """Whether the bytes were read; refused as they may be is False, and anything else is raised."""
+    try:
+        target.read(data)
+    except BlockfulError:
+        return False
+    return True
