@@ -31,10 +31,11 @@ from blockful_py.pipeline.reading import Reading
 from blockful_py.pipeline.service_keepers import NO_SUBJECT, ServiceKeepers
 from blockful_py.pipeline.services import Found
 from blockful_py.types import Uri
+from blockful_py.unlearning.forget import Forget
 from tests.committee.service.conftest import Crew
 from tests.committee.service.leaders import until
 from tests.committee.service.processes import WORDS, MemberProcess
-from tests.federations import AFFECTED
+from tests.federations import AFFECTED, GRAPH, STARTS
 
 READER = ReaderKeys.generate(SeededRng(b"reader"))
 
@@ -102,9 +103,14 @@ def test_one_member_that_answers_is_enough_to_read(crew: Crew, reading: Reading)
             member.start()
 
 
+def row_of_each_start(row: int) -> Forget:
+    """Samples, since other files that this crew serves have it forget the classes, each once."""
+    return Forget.of_samples((1 + list(GRAPH).index(name), row) for name in STARTS)
+
+
 def test_after_an_erasure_no_member_has_the_key(crew: Crew, desk: Desk) -> None:
     old = {desk.weights(name) for name in AFFECTED}
-    erasure = crew.federation.unlearn(classes=[6]).erasure
+    erasure = crew.federation.unlearn(forget=row_of_each_start(0)).erasure
     assert erasure is not None
     assert {version.weights for version in erasure.versions} >= old
     assert set(erasure.destruction.destroyed) == {member.address for member in crew.members}
@@ -116,7 +122,7 @@ def test_a_member_that_was_away_destroys_and_fetches_keys_by_itself(crew: Crew, 
     away = crew.members[3]
     old = {desk.weights(name).digest for name in AFFECTED}
     with away.dead():
-        erasure = crew.federation.unlearn(classes=[7]).erasure
+        erasure = crew.federation.unlearn(forget=row_of_each_start(1)).erasure
         assert erasure is not None
         assert set(erasure.destruction.silent) == {away.address}
         assert "Not done yet at" in erasure.account()
