@@ -27,7 +27,7 @@ def running(folder: Path) -> Iterator[IpfsNode]:
         made.start()
         yield made
     finally:
-        made.kill()
+        made.close()
 
 
 @pytest.fixture(scope="session")

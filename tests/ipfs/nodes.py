@@ -32,7 +32,8 @@ class IpfsNode:
         if KUBO:
             self._kubo("init", "--empty-repo", "--profile", "test")
             self._kubo("config", "Addresses.API", self.api)
-            self._kubo("config", "Addresses.Gateway", f"{HOST}/tcp/{take_port().number}")
+            with take_port() as gateway:
+                self._kubo("config", "Addresses.Gateway", f"{HOST}/tcp/{gateway.number}")
 
     def start(self) -> None:
         """Starts the node and waits until its API listens."""
@@ -59,6 +60,11 @@ class IpfsNode:
             self.process = None
         with suppress(FileNotFoundError):
             shutil.rmtree(self._folder / "repo.lock")
+
+    def close(self) -> None:
+        """Ends the node for good."""
+        self.kill()
+        self._port.close()
 
     def _javascript(self) -> list[str]:
         return ["node", str(INSTALLED / "node.mjs"), str(self._folder), str(self._port.number)]
