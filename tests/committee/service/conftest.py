@@ -11,8 +11,9 @@ import pytest
 
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.nodes import Nodes
+from blockful_py.unlearning.forget import Forget
 from tests.committee.service.processes import MemberProcess, members
-from tests.federations import small, trained
+from tests.federations import GRAPH, STARTS, small, trained
 
 ROUND_SECONDS = 15.0
 
@@ -23,6 +24,15 @@ class Crew:
 
     federation: Federation
     members: list[MemberProcess]
+
+
+def row_of_each_start(row: int) -> Forget:
+    """A sample of each start's owner.
+
+    `test_faults` has the crew forget every class once; a class that is forgotten already changes no model,
+    so that the other files that the crew serves ask for samples, each for rows of its own.
+    """
+    return Forget.of_samples((1 + list(GRAPH).index(name), row) for name in STARTS)
 
 
 @pytest.fixture(scope="package")

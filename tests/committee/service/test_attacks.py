@@ -27,7 +27,7 @@ from blockful_py.pipeline.model_node import Request, parse_node
 from blockful_py.pipeline.operations import Counter
 from blockful_py.pipeline.proofs.anchors import Anchors
 from blockful_py.types import Roster
-from tests.committee.service.conftest import Crew
+from tests.committee.service.conftest import Crew, row_of_each_start
 from tests.committee.service.processes import WORDS
 from tests.federations import AFFECTED, transactions
 
@@ -232,7 +232,7 @@ def test_a_new_epoch_takes_the_old_ones_power(crew: Crew, seized: Seized) -> Non
         seized.question(Ask.COMMIT, Begin(seized.draft, bytes([8]) * 32))
     )
     before = transactions(federation)
-    unlearned = federation.unlearn(classes=[8, 9])
+    unlearned = federation.unlearn(forget=row_of_each_start(2))
     assert unlearned.nodes
     _members_sign_certificates_over_the_wire(federation, unlearned.request)
     after = transactions(federation)

@@ -31,11 +31,10 @@ from blockful_py.pipeline.reading import Reading
 from blockful_py.pipeline.service_keepers import NO_SUBJECT, ServiceKeepers
 from blockful_py.pipeline.services import Found
 from blockful_py.types import Uri
-from blockful_py.unlearning.forget import Forget
-from tests.committee.service.conftest import Crew
+from tests.committee.service.conftest import Crew, row_of_each_start
 from tests.committee.service.leaders import until
 from tests.committee.service.processes import WORDS, MemberProcess
-from tests.federations import AFFECTED, GRAPH, STARTS
+from tests.federations import AFFECTED
 
 READER = ReaderKeys.generate(SeededRng(b"reader"))
 
@@ -101,11 +100,6 @@ def test_one_member_that_answers_is_enough_to_read(crew: Crew, reading: Reading)
     finally:
         for member in crew.members[1:]:
             member.start()
-
-
-def row_of_each_start(row: int) -> Forget:
-    """Samples, since other files that this crew serves have it forget the classes, each once."""
-    return Forget.of_samples((1 + list(GRAPH).index(name), row) for name in STARTS)
 
 
 def test_after_an_erasure_no_member_has_the_key(crew: Crew, desk: Desk) -> None:
