@@ -59,7 +59,7 @@ def secret_in(path: Path, words: str) -> int:
         secret = int.from_bytes(Account.decrypt(document, words), "big")
     except ValueError:
         raise KeystoreError(f"the passphrase does not open {path}, or the file is damaged.") from None
-    except (KeyError, TypeError, NotImplementedError) as error:
+    except (KeyError, TypeError) as error:
         raise KeystoreError(f"{path} is no keystore of an Ethereum account: {error!r:.100}.") from None
     if not 0 < secret < curve.N or curve.address(curve.multiply_base(secret)) != address:
         raise KeystoreError(f"{path} holds another account than 0x{address.hex()}, which it names.")
