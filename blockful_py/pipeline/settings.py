@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -11,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from blockful_py.errors import SettingsError
-from blockful_py.shallow import require_shallow
+from blockful_py.pipeline.settings_text import apply_override, described, read_document
 
 NonNegative = Annotated[float, Field(ge=0)]
 Positive = Annotated[float, Field(gt=0)]
@@ -266,9 +265,9 @@ class Settings(Section):
         """
         document: dict[str, Any] = {}
         if path is not None:
-            document = _read(Path(path))
+            document = read_document(Path(path))
         for override in overrides:
-            _apply(document, override)
+            apply_override(document, override)
         return cls.parse(document)
 
     @classmethod
@@ -276,7 +275,7 @@ class Settings(Section):
         try:
             settings = cls.model_validate(document)
         except ValidationError as error:
-            raise SettingsError(_describe(error)) from None
+            raise SettingsError(described(error)) from None
         settings._check()
         return settings
 
@@ -340,44 +339,3 @@ def _check_election(committee: CommitteeSettings) -> None:
             f"committee.election does not fit a committee of {size}: committee.size is at least `minimum` "
             "and at most `max_candidates` and 100, and `forfeit` is at most `min_stake`."
         )
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        text = path.read_text(encoding="utf-8")
-        require_shallow(text.encode())
-        return tomllib.loads(text)
-    except FileNotFoundError:
-        raise SettingsError(f"there is no settings file {path}: see examples/ for two that work.") from None
-    except ValueError as error:
-        raise SettingsError(f"{path} is not valid TOML: {error}") from None
-    except OSError as error:
-        raise SettingsError(f"{path} cannot be read: {error.strerror}") from None
-
-
-def _apply(document: dict[str, Any], override: str) -> None:
-    key, separator, text = override.partition("=")
-    if not separator or not key.strip():
-        raise SettingsError(f"an override looks like section.key=value, not {override!r}")
-    try:
-        value = tomllib.loads(f"value = {text.strip()}")["value"]
-    except tomllib.TOMLDecodeError:
-        value = text.strip()
-    *sections, last = key.strip().split(".")
-    place = document
-    for section in sections:
-        place = place.setdefault(section, {})
-        if not isinstance(place, dict):
-            raise SettingsError(f"{section!r} in override {override!r} is not a section")
-    place[last] = value
-
-
-def _describe(error: ValidationError) -> str:
-    lines = []
-    for problem in error.errors():
-        place = ".".join(str(part) for part in problem["loc"]) or "settings"
-        if problem["type"] == "extra_forbidden":
-            lines.append(f"{place}: unknown setting; remove it or check its spelling")
-        else:
-            lines.append(f"{place}: {problem['msg'].lower()}, but it is {problem['input']!r}")
-    return "; ".join(lines)

@@ -38,6 +38,7 @@ def test_a_plain_word_is_a_string() -> None:
         ("federation.users=9", "14 users"),
         ("unlearning.classes=[]", "unlearning.classes"),
         ("storage.api=/ip4/127.0.0.1/tcp/5001", "two different nodes"),
+        ("unlearning.classes=" + 100 * "[", "cannot be read: it is nested"),
     ],
 )
 def test_a_bad_setting_is_named(override: str, said: str) -> None:

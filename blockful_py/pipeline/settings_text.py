@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Settings as text: TOML files, overrides on the command line, and what is wrong with them."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from blockful_py.errors import SettingsError
+from blockful_py.shallow import require_shallow
+
+
+def read_document(path: Path) -> dict[str, Any]:
+    """The tables of a TOML file.  Raises SettingsError when there is none, or it is not TOML."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        require_shallow(text.encode())
+        return tomllib.loads(text)
+    except FileNotFoundError:
+        raise SettingsError(f"there is no settings file {path}: see examples/ for two that work.") from None
+    except ValueError as error:
+        raise SettingsError(f"{path} is not valid TOML: {error}") from None
+    except OSError as error:
+        raise SettingsError(f"{path} cannot be read: {error.strerror}") from None
+
+
+def apply_override(document: dict[str, Any], override: str) -> None:
+    """Sets what `section.key=value` says; a value that is no TOML is taken as text.  Raises SettingsError."""
+    key, separator, text = override.partition("=")
+    if not separator or not key.strip():
+        raise SettingsError(f"an override looks like section.key=value, not {override!r}")
+    try:
+        require_shallow(text.encode())
+        value = tomllib.loads(f"value = {text.strip()}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = text.strip()
+    except ValueError as error:
+        raise SettingsError(f"the override of {key.strip()!r} cannot be read: {error}.") from None
+    *sections, last = key.strip().split(".")
+    place = document
+    for section in sections:
+        place = place.setdefault(section, {})
+        if not isinstance(place, dict):
+            raise SettingsError(f"{section!r} in override {override!r} is not a section")
+    place[last] = value
+
+
+def described(error: ValidationError) -> str:
+    """Every fault by its key, what is allowed, and what was found."""
+    lines = []
+    for problem in error.errors():
+        place = ".".join(str(part) for part in problem["loc"]) or "settings"
+        if problem["type"] == "extra_forbidden":
+            lines.append(f"{place}: unknown setting; remove it or check its spelling")
+        else:
+            lines.append(f"{place}: {problem['msg'].lower()}, but it is {problem['input']!r}")
+    return "; ".join(lines)
