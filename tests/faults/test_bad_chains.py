@@ -3,10 +3,8 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -18,8 +16,9 @@ from blockful_py.errors import NodeError
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.nodes import Nodes
 from blockful_py.types import Paradigm
+from tests.faults.ground import Ground
 from tests.faults.states import State, assert_archived_before_replaced
-from tests.federations import put_back, small, trained
+from tests.federations import small
 
 SETTINGS = small(
     federation={"users": 2, "graph": {"s": (), "x": ("s",)}},
@@ -29,36 +28,15 @@ SETTINGS = small(
 )
 
 
-@dataclass(frozen=True)
-class Ground:
-    """A trained run to be copied for each case, and what undisturbed requests make of it."""
-
-    directory: Path
-    nodes: Nodes
-    undisturbed: dict[Paradigm, State]
-
-
 @pytest.fixture(scope="module")
 def ground(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Ground:
-    folder = tmp_path_factory.mktemp("bad-chains")
-    trained(SETTINGS, folder / "run", chains).close()
-    undisturbed = {}
-    for paradigm in Paradigm:
-        shutil.copytree(folder / "run", folder / paradigm)
-        with put_back(chains.live, chains.archive), Federation.open(folder / paradigm, nodes=chains) as one:
-            one.unlearn(paradigm=paradigm)
-            undisturbed[paradigm] = State.of(one)
-            assert undisturbed[paradigm].verified
-            assert undisturbed[paradigm].audited
-    return Ground(folder / "run", chains, undisturbed)
+    return Ground.lay(SETTINGS, tmp_path_factory.mktemp("bad-chains"), chains)
 
 
 @pytest.fixture
 def run(ground: Ground, tmp_path: Path) -> Iterator[Path]:
-    """A copy of the trained run; what happens on the chains is undone."""
-    shutil.copytree(ground.directory, tmp_path / "run")
-    with put_back(ground.nodes.live, ground.nodes.archive):
-        yield tmp_path / "run"
+    with ground.copied(tmp_path / "run") as copy:
+        yield copy
 
 
 def before_step(monkeypatch: pytest.MonkeyPatch, act: Act, number: int, what: Callable[[], object]) -> None:

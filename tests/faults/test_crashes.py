@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -17,44 +15,23 @@ from blockful_py.pipeline.nodes import Nodes
 from blockful_py.pipeline.resuming import jobs_of
 from blockful_py.types import Paradigm
 from tests.faults.fuse import PowerCut, fused
+from tests.faults.ground import Ground
 from tests.faults.states import State, assert_archived_before_replaced
-from tests.federations import AFFECTED, GRAPH, put_back, small, trained, versions
+from tests.federations import AFFECTED, GRAPH, small, versions
 
 SETTINGS = small(chain={"packaging_interval": 0, "chunk_models": 2})
 """Two archive chunks and two live ones for s and t, x and y."""
 
 
-@dataclass(frozen=True)
-class Ground:
-    """A run directory to be copied for each case, and the chains it stands on."""
-
-    directory: Path
-    nodes: Nodes
-    undisturbed: dict[Paradigm, State]
-
-
 @pytest.fixture(scope="module")
-def ground(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ground]:
-    folder = tmp_path_factory.mktemp("crashes")
-    trained(SETTINGS, folder / "run", chains)
-    undisturbed = {}
-    for paradigm in Paradigm:
-        shutil.copytree(folder / "run", folder / paradigm)
-        with put_back(chains.live, chains.archive):
-            federation = fused(folder / paradigm, chains)
-            federation.unlearn(paradigm=paradigm)
-            undisturbed[paradigm] = State.of(federation)
-        assert undisturbed[paradigm].verified
-        assert undisturbed[paradigm].audited
-    yield Ground(folder / "run", chains, undisturbed)
+def ground(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Ground:
+    return Ground.lay(SETTINGS, tmp_path_factory.mktemp("crashes"), chains)
 
 
 @pytest.fixture
 def run(ground: Ground, tmp_path: Path) -> Iterator[Path]:
-    """A copy of the trained run; what happens on the chains is undone."""
-    shutil.copytree(ground.directory, tmp_path / "run")
-    with put_back(ground.nodes.live, ground.nodes.archive):
-        yield tmp_path / "run"
+    with ground.copied(tmp_path / "run") as copy:
+        yield copy
 
 
 CASES = [

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A trained run to be disturbed again and again, and what its requests come to undisturbed."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from blockful_py.pipeline.federation import Federation
+from blockful_py.pipeline.nodes import Nodes
+from blockful_py.pipeline.settings import Settings
+from blockful_py.types import Paradigm
+from tests.faults.states import State
+from tests.federations import put_back, trained
+
+
+@dataclass(frozen=True)
+class Ground:
+    """A run directory to be copied for each case, and the chains it stands on."""
+
+    directory: Path
+    nodes: Nodes
+    undisturbed: dict[Paradigm, State]
+
+    @classmethod
+    def lay(cls, settings: Settings, folder: Path, chains: Nodes) -> Ground:
+        """Trains a run in `folder`, and carries its request out in copies that nothing disturbs."""
+        trained(settings, folder / "run", chains).close()
+        undisturbed = {}
+        for paradigm in Paradigm:
+            shutil.copytree(folder / "run", folder / paradigm)
+            with (
+                put_back(chains.live, chains.archive),
+                Federation.open(folder / paradigm, nodes=chains) as federation,
+            ):
+                federation.unlearn(paradigm=paradigm)
+                undisturbed[paradigm] = State.of(federation)
+            assert undisturbed[paradigm].verified
+            assert undisturbed[paradigm].audited
+        return cls(folder / "run", chains, undisturbed)
+
+    @contextmanager
+    def copied(self, directory: Path) -> Iterator[Path]:
+        """A copy of the trained run; what happens on the chains is undone."""
+        shutil.copytree(self.directory, directory)
+        with put_back(self.nodes.live, self.nodes.archive):
+            yield directory
