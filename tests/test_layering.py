@@ -53,10 +53,12 @@ def test_an_allowed_import_is_not(tmp_path: Path, room: str, line: str) -> None:
 
 @pytest.mark.parametrize("room", ["graph", "learning", "unlearning"])
 def test_the_rooms_of_a_gpu_box_run_without_chains(room: str) -> None:
-    blocked = ["web3", "eth_abi", "eth_account", "brownie", "ipfshttpclient", "coincurve"]
+    """And without what takes seconds to import, in every process of a committee."""
+    chains = ["web3", "eth_abi", "eth_account", "brownie", "ipfshttpclient", "coincurve"]
+    slow = ["sklearn", "scipy.stats", "pandas"]
     program = (
         "import sys, pkgutil, importlib\n"
-        f"for name in {blocked!r}: sys.modules[name] = None\n"
+        f"for name in {chains + slow!r}: sys.modules[name] = None\n"
         f"package = importlib.import_module('blockful_py.{room}')\n"
         "for module in pkgutil.walk_packages(package.__path__, package.__name__ + '.'):\n"
         "    importlib.import_module(module.name)\n"

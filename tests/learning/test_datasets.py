@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import torch
+from sklearn import datasets as sklearn_datasets
 
 from blockful_py.errors import LearningError, SettingsError
 from blockful_py.learning.data import Dataset, Samples
@@ -96,6 +97,20 @@ def test_a_limit_draws_by_seed(tmp_path: Path, limit: int) -> None:
     assert torch.equal(first.test.x, again.test.x)
     assert not torch.equal(first.test.x, other.test.x)
     assert len(load_dataset("digits", 0, CPU, DataOptions(limit=limit)).train) == limit
+
+
+def test_digits_are_those_of_scikit_learn(monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = sklearn_datasets.load_digits()
+    found = load_dataset("digits", 3, CPU)
+    parts = (found.train, found.test, found.proxy)
+    images = torch.cat([part.x for part in parts])
+    labels = torch.cat([part.y for part in parts])
+    order = torch.randperm(len(expected.target), generator=generator(3, "digits"))
+    assert torch.equal(images[:, 0], torch.from_numpy(expected.images)[order].float() / 16 - 0.3)
+    assert torch.equal(labels, torch.from_numpy(expected.target)[order].long())
+    monkeypatch.setattr("blockful_py.learning.datasets.digits.find_spec", lambda name: None)
+    with pytest.raises(LearningError, match="install scikit-learn again"):
+        load_dataset("digits", 3, CPU)
 
 
 def test_a_data_set_comes_from_the_hub_as_from_its_files(

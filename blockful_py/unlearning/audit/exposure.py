@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.stats import rankdata
 
 from blockful_py.errors import UnlearningError
 from blockful_py.unlearning.audit.network import Floats
@@ -12,12 +11,15 @@ from blockful_py.unlearning.audit.network import Floats
 
 def auc(above: Floats, below: Floats) -> float:
     """Probability that a score of `above` exceeds one of `below`, equal ones counted half (Mann and
-    Whitney 1947): 0.5 says that scores do not tell the two apart.
+    Whitney 1947): 0.5 says that scores do not tell the two apart.  NaN where a score is NaN.
 
     Raises:
         UnlearningError: one of the two is empty.
     """
     if not (len(above) and len(below)):
         raise UnlearningError("an AUC needs samples on both sides.")
-    ranks = rankdata(np.concatenate([above, below]))[: len(above)]
-    return float((ranks.sum() - len(above) * (len(above) + 1) / 2) / (len(above) * len(below)))
+    if np.isnan(above).any() or np.isnan(below).any():
+        return float("nan")
+    ordered = np.sort(below)
+    beaten = np.searchsorted(ordered, above, "left") + np.searchsorted(ordered, above, "right")
+    return float(beaten.sum() / (2 * len(above) * len(below)))

@@ -31,3 +31,8 @@ def test_it_is_the_share_of_pairs_in_order(above: list[float], below: list[float
 def test_one_side_alone_is_refused() -> None:
     with pytest.raises(UnlearningError, match="both sides"):
         auc(np.zeros(0), np.zeros(3))
+
+
+def test_a_score_that_is_no_number_leaves_none() -> None:
+    assert np.isnan(auc(np.array([1.0, np.nan]), np.zeros(3)))
+    assert np.isnan(auc(np.zeros(3), np.array([1.0, np.nan])))
