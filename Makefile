@@ -5,7 +5,8 @@ PYTHON ?= python3
 VENV := .venv
 BROWNIE_VENV := .venv-brownie
 STAMPS := .stamps
-PIP_FLAGS := -qq --disable-pip-version-check
+# Not compiled ahead: of what the packages bring, few modules are ever imported.
+PIP_FLAGS := -qq --disable-pip-version-check --no-compile
 # Processes that run the Python tests.
 WORKERS ?= 2
 FUZZ_SECONDS ?= 30
