@@ -62,17 +62,19 @@ class Plan:
 
 
 def run(plan: Plan, report: Callable[[str], None] = lambda line: None) -> tuple[results.Result, ...]:
-    """Measure what no file has yet, and give back all rows of the plan.
+    """Measure what no file has yet, or one made with other settings, and give back all rows of the plan.
+
+    Reports each cell that is measured, and methods that cannot forget at a level of the plan.
 
     Raises:
         RunError: the folder holds results of another scale.
         FormatError: a file in it is damaged.
     """
     use_threads(THREADS)
+    for line in left_out(plan):
+        report(line)
     for cell in plan.cells():
-        missing = [
-            name for name in _rows(plan, cell) if not results.path_of(plan.folder, cell, name).exists()
-        ]
+        missing = _missing(plan, cell)
         if missing:
             began = perf_counter()
             _measure(plan, cell, missing)
@@ -103,6 +105,27 @@ def _rows(plan: Plan, cell: Cell) -> list[str]:
     return [*references, *able]
 
 
+def left_out(plan: Plan) -> tuple[str, ...]:
+    """A line for each level of the plan that some of its methods cannot forget at."""
+    lines = []
+    for level in plan.levels:
+        unable = [one.name for one in plan.variants if level not in create_method(one.method).levels]
+        if unable:
+            lines.append(f"Level {level}: {', '.join(unable)} cannot forget at it, and have no row.")
+    return tuple(lines)
+
+
+def _missing(plan: Plan, cell: Cell) -> list[str]:
+    """Rows without a file, and rows of methods that were measured with other settings."""
+    recorded = {variant.name: variant.recorded_for(cell.data) for variant in plan.variants}
+
+    def stands(name: str) -> bool:
+        path = results.path_of(plan.folder, cell, name)
+        return path.exists() and results.read(path).settings == recorded.get(name, {})
+
+    return [name for name in _rows(plan, cell) if not stands(name)]
+
+
 def _method(variant: Variant, cell: Cell) -> Any:
     return create_method(variant.method, **variant.settings_for(cell.data))
 
@@ -125,7 +148,7 @@ def _measure(plan: Plan, cell: Cell, missing: Sequence[str]) -> None:
             keep(name, _reference(bench, name), {})
     for variant in plan.variants:
         if variant.name in missing:
-            keep(variant.name, _unlearn(laboratory, variant, cell), variant.settings_for(cell.data))
+            keep(variant.name, _unlearn(laboratory, variant, cell), variant.recorded_for(cell.data))
 
 
 def _require_same_federation(plan: Plan, cell: Cell, task: UnlearningTask) -> None:

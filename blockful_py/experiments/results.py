@@ -26,7 +26,7 @@ class Result:
     """A row of one cell.
 
     Attributes:
-        settings: of the method.
+        settings: of the method, and `stored` where it took increments that were stored before.
         row: figures; `row.method` is the name in tables.
         cost: in sample passes; None where nothing is computed.
         seconds: wall time of the method.

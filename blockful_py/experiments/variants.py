@@ -31,6 +31,10 @@ class Variant:
     def settings_for(self, data: str) -> dict[str, Any]:
         return {**self.settings, **self.by_data.get(data, {})}
 
+    def recorded_for(self, data: str) -> dict[str, Any]:
+        """What a row says of how it was made: the settings, and whether increments were stored."""
+        return {**self.settings_for(data), **({"stored": True} if self.stored else {})}
+
 
 SPECIAL: tuple[Variant, ...] = (
     Variant(

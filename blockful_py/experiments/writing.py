@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from blockful_py.errors import RunError
-from blockful_py.experiments.audit import THREADS, Plan, scenarios
+from blockful_py.experiments.audit import THREADS, Plan, left_out, scenarios
 from blockful_py.experiments.machine import describe
 from blockful_py.experiments.plot import draw
 from blockful_py.experiments.results import Result
@@ -40,6 +40,8 @@ def write_report(plan: Plan, found: Sequence[Result], tuning: bool = False) -> R
         "machine": machine,
     }
     lines = [f"`{plan.command}`", "", _machine(machine)]
+    for line in left_out(plan):
+        lines += ["", line]
     if tuning:
         lines += ["", "**Tuning seeds: not to be reported.**"]
     text = markdown(summaries, lines)

@@ -80,6 +80,34 @@ def test_a_rerun_measures_what_is_missing_alone_and_alike(
     }
 
 
+def test_a_row_of_other_settings_is_measured_again(plan: Plan, found: tuple[results.Result, ...]) -> None:
+    path = results.path_of(plan.folder, found[0].cell, "retrain")
+    kept = path.read_text()
+    path.write_text(kept.replace('"settings": {}', '"settings": {"epochs": 3}'))
+    try:
+        said: list[str] = []
+        again = run(plan, said.append)
+    finally:
+        measured = path.read_text()
+        path.write_text(kept)
+    assert [line.split(":")[1].split(",")[0] for line in said] == [" 1 rows"]
+    assert '"settings": {}' in measured
+    assert [result.row for result in again] == [result.row for result in found]
+
+
+def test_methods_that_cannot_forget_at_a_level_are_named(
+    plan: Plan, found: tuple[results.Result, ...]
+) -> None:
+    many = replace(plan, levels=tuple(Level), variants=variants(["retrain", "scrub", "ppnr"]), seeds=())
+    said: list[str] = []
+    assert run(many, said.append) == ()
+    assert said == [
+        "Level client: ppnr, scrub cannot forget at it, and have no row.",
+        "Level sample: ppnr cannot forget at it, and have no row.",
+    ]
+    assert said[1] in write_report(many, found).markdown
+
+
 def test_the_control_is_found_out_and_the_report_says_so(
     plan: Plan, found: tuple[results.Result, ...]
 ) -> None:
@@ -141,6 +169,8 @@ def test_methods_are_chosen_by_name() -> None:
     assert made.settings_for("digits") == {}
     assert stored.settings_for("digits") == {"heal_steps": 4, "heal_batch": 16}
     assert stored.settings_for("shapes") == {}
+    assert made.recorded_for("shapes") == {}
+    assert stored.recorded_for("shapes") == {"stored": True}
     assert (made.stored, stored.stored) == (False, True)
     with pytest.raises(SettingsError, match="no method 'magic' to audit"):
         variants(["magic"])
