@@ -67,8 +67,8 @@ def _percent(value: float | None) -> str:
     return "–" if value is None else f"{value:.1f}"
 
 
-def _count(value: int) -> str:
-    return f"{value:,}"
+def _count(value: float) -> str:
+    return f"{value:,.0f}"
 
 
 def _seconds(value: float) -> str:

@@ -27,6 +27,21 @@ class SamplePasses(Part):
     unusable: dict[str, str] = Field(default_factory=dict)
 
     @property
+    def origins(self) -> tuple[tuple[str, str], ...]:
+        """Where each model's clean increment came from, in words."""
+        stored = tuple((name, "stored when the model was published") for name in self.stored)
+        made = tuple(
+            (
+                name,
+                f"made again, since the stored one is unusable: {self.unusable[name]}"
+                if name in self.unusable
+                else "made for the request",
+            )
+            for name in self.made
+        )
+        return stored + made
+
+    @property
     def said(self) -> str | None:
         """In words; None where no increments were used."""
         if not self.stored and not self.made:

@@ -14,6 +14,7 @@ from rich.console import Console
 from blockful_py.costs import Operations
 from blockful_py.report import summary
 from blockful_py.report.html import render_html
+from blockful_py.report.passes import SamplePasses
 from blockful_py.report.plots import DARK, LIGHT, draw_all
 from blockful_py.report.schema import Report
 from blockful_py.report.sections import ByParadigm, Failure, Gas, OperationsCheck, Privacy
@@ -182,6 +183,34 @@ def test_means_count_a_model_left_alone_as_it_was(paper14: Report) -> None:
         )
     assert len(summary.updated(paper14, Paradigm.SEQUENTIAL)) == 7
     assert len(summary.updated(paper14, Paradigm.PARALLEL)) == 6
+
+
+def test_the_page_says_which_increments_were_stored_and_what_the_request_took(paper14: Report) -> None:
+    passes = SamplePasses(
+        request=5376, longest_path=256, prepared=2960, stored=("r5", "r7"), made=("r6", "r8"),
+        unusable={"r8": "r6 has changed since"},
+    )  # fmt: skip
+    report = paper14.model_copy(update={"passes": ByParadigm[SamplePasses](parallel=passes)})
+    assert Report.from_bytes(report.to_bytes()).passes.parallel == passes
+    text = Page(page_of(report)).text
+    for said in (
+        "Computation of the parallel request",
+        "5,376 256 2,960",
+        passes.said or "nothing",
+        "r5 stored when the model was published",
+        "r6 made for the request",
+        "r8 made again, since the stored one is unusable: r6 has changed since",
+    ):
+        assert said in text
+    assert "Computation of the sequential request" not in text
+
+
+def test_a_request_without_increments_says_what_it_took_alone(paper14: Report) -> None:
+    passes = SamplePasses(request=2960, longest_path=2220, prepared=0)
+    report = paper14.model_copy(update={"passes": ByParadigm[SamplePasses](parallel=passes)})
+    text = Page(page_of(report)).text
+    assert "2,960 2,220 0" in text
+    assert "increment" not in text.lower()
 
 
 def test_what_training_spent_of_privacy_is_shown_at_the_model(paper14: Report) -> None:
