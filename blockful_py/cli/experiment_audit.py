@@ -29,6 +29,10 @@ class ScaleName(StrEnum):
     FULL = "full"
 
 
+RenderOnly = Annotated[
+    bool, typer.Option("--render-only", help="Measure nothing: tables and plot of what has a file.")
+]
+
 EXAMPLE = "blockful experiment audit --data digits --situation all_hold --seeds 5-9 --output runs/audit"
 
 
@@ -55,6 +59,7 @@ def register(group: typer.Typer) -> None:
         tuning: Annotated[
             bool, typer.Option("--tuning", help="Use seeds 0 to 2, which are not reported.")
         ] = False,
+        render_only: RenderOnly = False,
         as_json: AsJson = False,
     ) -> None:
         """Let every method forget, and audit it beside models that never knew.
@@ -63,7 +68,7 @@ def register(group: typer.Typer) -> None:
         with them. Writes one file a row, then audit.md, audit.json and audit.png; what has a file is not
         measured again.
         """
-        from blockful_py.experiments.audit import Plan, run
+        from blockful_py.experiments.audit import Plan, collect, run
         from blockful_py.experiments.protocol import RECIPES, Scale
         from blockful_py.experiments.seeds import parse_seeds
         from blockful_py.experiments.variants import variants
@@ -80,7 +85,7 @@ def register(group: typer.Typer) -> None:
             folder=output,
             scale=Scale(scale),
         )
-        found = run(plan, lambda line: typer.echo(line, err=True))
+        found = collect(plan) if render_only else run(plan, lambda line: typer.echo(line, err=True))
         report = write_report(plan, found, tuning)
         out.result(report.document)
         if not as_json:

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from blockful_py.cli.console import Output
-from blockful_py.cli.experiment_audit import ScaleName
+from blockful_py.cli.experiment_audit import RenderOnly, ScaleName
 from blockful_py.cli.options import AsJson, example
 
 
@@ -26,6 +26,7 @@ def register(group: typer.Typer) -> None:
         table: Annotated[
             list[str] | None, typer.Option(help="Part of a table's title, such as TinyImageNet. Repeatable.")
         ] = None,
+        render_only: RenderOnly = False,
         as_json: AsJson = False,
     ) -> None:
         """Measure AD_r, AD_f and seconds of r5, r6 and r8, and print them beside the paper's.
@@ -38,7 +39,7 @@ def register(group: typer.Typer) -> None:
         from blockful_py.experiments.plot_tables import draw
         from blockful_py.experiments.protocol import Scale
         from blockful_py.experiments.seeds import parse_seeds
-        from blockful_py.experiments.tables import cases, run
+        from blockful_py.experiments.tables import cases, collect, run
         from blockful_py.experiments.writing import describe_run, write_file
         from blockful_py.report.plots.canvas import LIGHT
 
@@ -51,7 +52,11 @@ def register(group: typer.Typer) -> None:
             f"--output {output.name}"
         )
         wanted = cases(numbers, size, titles)
-        found = run(wanted, output, command, lambda line: typer.echo(line, err=True))
+        found = (
+            collect(wanted, output)
+            if render_only
+            else run(wanted, output, command, lambda line: typer.echo(line, err=True))
+        )
         compared = tuple(compare(found, size, titles))
         text = markdown(compared, describe_run(command))
         write_file(output / "tables.md", text.encode())

@@ -74,7 +74,7 @@ def run(plan: Plan, report: Callable[[str], None] = lambda line: None) -> tuple[
     for line in left_out(plan):
         report(line)
     for cell in plan.cells():
-        missing = _missing(plan, cell)
+        missing = [name for name in _rows(plan, cell) if _read(plan, cell, name) is None]
         if missing:
             began = perf_counter()
             _measure(plan, cell, missing)
@@ -83,19 +83,23 @@ def run(plan: Plan, report: Callable[[str], None] = lambda line: None) -> tuple[
 
 
 def collect(plan: Plan) -> tuple[results.Result, ...]:
-    """All rows of the plan that have a file."""
-    found = []
-    for cell in plan.cells():
-        for name in _rows(plan, cell):
-            path = results.path_of(plan.folder, cell, name)
-            if path.exists():
-                result = results.read(path)
-                if result.cell != cell:
-                    raise RunError(
-                        f"{path} is of scale {result.cell.scale}, not {cell.scale}: choose another folder."
-                    )
-                found.append(result)
-    return tuple(found)
+    """All rows of the plan that have a file, and were made with the plan's settings.
+
+    Raises as `run`.
+    """
+    found = (_read(plan, cell, name) for cell in plan.cells() for name in _rows(plan, cell))
+    return tuple(result for result in found if result is not None)
+
+
+def _read(plan: Plan, cell: Cell, name: str) -> results.Result | None:
+    path = results.path_of(plan.folder, cell, name)
+    if not path.exists():
+        return None
+    result = results.read(path)
+    if result.cell != cell:
+        raise RunError(f"{path} is of scale {result.cell.scale}, not {cell.scale}: choose another folder.")
+    recorded = {variant.name: variant.recorded_for(cell.data) for variant in plan.variants}
+    return result if result.settings == recorded.get(name, {}) else None
 
 
 def _rows(plan: Plan, cell: Cell) -> list[str]:
@@ -113,17 +117,6 @@ def left_out(plan: Plan) -> tuple[str, ...]:
         if unable:
             lines.append(f"Level {level}: {', '.join(unable)} cannot forget at it, and have no row.")
     return tuple(lines)
-
-
-def _missing(plan: Plan, cell: Cell) -> list[str]:
-    """Rows without a file, and rows of methods that were measured with other settings."""
-    recorded = {variant.name: variant.recorded_for(cell.data) for variant in plan.variants}
-
-    def stands(name: str) -> bool:
-        path = results.path_of(plan.folder, cell, name)
-        return path.exists() and results.read(path).settings == recorded.get(name, {})
-
-    return [name for name in _rows(plan, cell) if not stands(name)]
 
 
 def _method(variant: Variant, cell: Cell) -> Any:

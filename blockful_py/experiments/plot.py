@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 
 from matplotlib.axes import Axes
 
+from blockful_py.experiments.panels import in_rows, panel, words
 from blockful_py.experiments.summary import MethodSummary
 from blockful_py.experiments.tabulate import Scenario, title
-from blockful_py.report.plots.canvas import Theme, clear_frame, figure, png
+from blockful_py.report.plots.canvas import Theme, figure, png
 from blockful_py.unlearning.audit.references import GOLD, GOLD2, HEAD_MASK, ORIGINAL
 from blockful_py.unlearning.audit.statistics import Estimate
 from blockful_py.unlearning.audit.verdict import ALLOWED_RATIO, CLOSED
@@ -29,6 +30,11 @@ CLOSED_ENDS = (-50.0, 250.0)
 DAMAGE_ENDS = (-12.0, 4.0)
 """Ends of the axes; what lies beyond is drawn at the end."""
 
+LEGEND = (
+    "Distance from models that never knew: 1 is the noise floor (gold2), dashed what is allowed. "
+    "Lines: 95 % bootstrap intervals. Squares: references; circles: forgotten; triangles: not."
+)
+
 
 def draw(summaries: Mapping[Scenario, Sequence[MethodSummary]], theme: Theme) -> bytes:
     """PNG with a row of panels a scenario: four gaps as multiples of the floor, the relearn gap, AD_r."""
@@ -38,36 +44,24 @@ def draw(summaries: Mapping[Scenario, Sequence[MethodSummary]], theme: Theme) ->
     }
     heights = [len(methods) * ROW + TITLE for methods in shown.values()]
     total = sum(heights) + 0.45
+    span = (WIDTH - LEFT - 0.15) / len(PANELS)
     with figure(WIDTH, total, theme) as drawn:
-        top = total - 0.3
+        top = total - 0.75
         for (scenario, methods), height in zip(shown.items(), heights, strict=True):
-            span = (WIDTH - LEFT - 0.15) / len(PANELS)
             for number, (name, label) in enumerate(PANELS):
-                axes = drawn.add_axes(
-                    (
-                        (LEFT + number * span) / WIDTH,
-                        (top - height + 0.45) / total,
-                        (span - 0.15) / WIDTH,
-                        len(methods) * ROW / total,
-                    )
-                )
+                axes = panel(drawn, LEFT + number * span, top, span - 0.15, len(methods) * ROW)
                 _panel(axes, name, methods, theme)
+                in_rows(axes, len(methods), None if number else [method.method for method in methods])
                 axes.set_xlabel(label, fontsize=8)
-                if number == 0:
-                    axes.set_yticks(range(len(methods)), [method.method for method in methods], fontsize=8)
-                    axes.set_title(
-                        f"{title(scenario)} (seeds {', '.join(map(str, methods[0].seeds))}; "
-                        f"n = {methods[0].models})",
-                        loc="left", fontsize=9.5, color=theme.ink, x=-0.85,
-                    )  # fmt: skip
+            words(drawn, 0.15, top + 0.12, _heading(scenario, methods), 9.5, theme.ink)
             top -= height
-        drawn.text(
-            0.15 / WIDTH, 1 - 0.16 / total,
-            "Distance from models that never knew: 1 is the noise floor (gold2), dashed what is allowed. "
-            "Lines: 95 % bootstrap intervals. Squares: references; circles: forgotten; triangles: not.",
-            fontsize=9, color=theme.faint_ink, va="center",
-        )  # fmt: skip
+        words(drawn, 0.15, total - 0.16, LEGEND, 9, theme.faint_ink)
         return png(drawn)
+
+
+def _heading(scenario: Scenario, methods: Sequence[MethodSummary]) -> str:
+    first = methods[0]
+    return f"{title(scenario)} (seeds {', '.join(map(str, first.seeds))}; n = {first.models})"
 
 
 def _panel(axes: Axes, name: str, methods: Sequence[MethodSummary], theme: Theme) -> None:
@@ -85,16 +79,15 @@ def _panel(axes: Axes, name: str, methods: Sequence[MethodSummary], theme: Theme
     if name == "damage":
         axes.set_xlim(*DAMAGE_ENDS)
         axes.axvline(0, color=theme.faint_ink, linewidth=0.9, zorder=1)
-    for place, method in enumerate(methods):
-        estimate = _estimate(name, method)
+    estimates = [_estimate(name, method) for method in methods]
+    for place, (method, estimate) in enumerate(zip(methods, estimates, strict=True)):
         if estimate is not None:
             _mark(axes, name, place, estimate, method, theme)
-    axes.set_ylim(len(methods) - 0.4, -0.6)
-    axes.set_yticks([])
-    axes.grid(axis="x")
-    axes.set_axisbelow(True)
-    axes.tick_params(labelsize=7.5)
-    clear_frame(axes)
+    if not any(estimates):
+        axes.text(
+            0.5, 0.5, "tells nothing here",
+            transform=axes.transAxes, fontsize=8, color=theme.faint_ink, ha="center", va="center",
+        )  # fmt: skip
 
 
 def _mark(axes: Axes, name: str, place: int, estimate: Estimate, method: MethodSummary, theme: Theme) -> None:

@@ -9,13 +9,20 @@ from itertools import groupby
 from matplotlib.axes import Axes
 
 from blockful_py.experiments.comparison import Compared
+from blockful_py.experiments.panels import in_rows, panel, words
 from blockful_py.experiments.paper import MODELS
 from blockful_py.experiments.tables import ORIGINAL
-from blockful_py.report.plots.canvas import Theme, clear_frame, figure, png
+from blockful_py.report.plots.canvas import Theme, figure, png
 
 LINE, TITLE = 0.2, 0.5  # inches a method, and around each table
 LEFT, PANEL, GAP = 4.3, 3.1, 0.3  # inches
-TOP, BOTTOM = 0.75, 0.35  # inches
+TOP, BOTTOM = 0.85, 0.35  # inches
+PANELS = {"ad_r": "AD_r, % (kept: higher is better)", "ad_f": "AD_f, % (forgotten: lower)"}
+
+LEGEND = (
+    "Hollow: the paper, on its data and networks. Filled: ours, held-out data, mean over seeds. "
+    "A dot for each of r5, r6, r8."
+)
 
 
 def draw(compared: Sequence[Compared], theme: Theme) -> bytes:
@@ -28,28 +35,15 @@ def draw(compared: Sequence[Compared], theme: Theme) -> bytes:
     with figure(width, total, theme) as drawn:
         top = total - TOP
         for title, group in tables:
-            height = len(group) * LINE
-            for number, figure_name in enumerate(("ad_r", "ad_f")):
-                left = LEFT + number * (PANEL + GAP)
-                axes = drawn.add_axes((left / width, (top - height) / total, PANEL / width, height / total))
-                _panel(axes, figure_name, group, theme)
-                if number == 0:
-                    axes.set_yticks(range(len(group)), list(map(_label, group)), fontsize=7.5)
-                    drawn.text(
-                        0.12 / width, (top + 0.1) / total, title, fontsize=9.5, color=theme.ink
-                    )  # fmt: skip
-            top -= height + TITLE
-        for number, label in enumerate(("AD_r, % (kept: higher is better)", "AD_f, % (forgotten: lower)")):
-            drawn.text(
-                (LEFT + number * (PANEL + GAP)) / width, 1 - 0.52 / total, label,
-                fontsize=8.5, color=theme.ink,
-            )  # fmt: skip
-        drawn.text(
-            0.12 / width, 1 - 0.2 / total,
-            "Hollow: the paper, on its data and networks. Filled: ours, held-out data, mean over seeds. "
-            "A dot for each of r5, r6, r8.",
-            fontsize=8.5, color=theme.faint_ink, va="center",
-        )  # fmt: skip
+            words(drawn, 0.12, top + 0.12, title, 9.5, theme.ink)
+            for number, name in enumerate(PANELS):
+                axes = panel(drawn, LEFT + number * (PANEL + GAP), top, PANEL, len(group) * LINE)
+                _panel(axes, name, group, theme)
+                in_rows(axes, len(group), None if number else list(map(_label, group)))
+            top -= len(group) * LINE + TITLE
+        for number, label in enumerate(PANELS.values()):
+            words(drawn, LEFT + number * (PANEL + GAP), total - 0.46, label, 8.5, theme.ink)
+        words(drawn, 0.12, total - 0.2, LEGEND, 8.5, theme.faint_ink)
         return png(drawn)
 
 
@@ -70,19 +64,7 @@ def _panel(axes: Axes, name: str, group: Sequence[Compared], theme: Theme) -> No
             )  # fmt: skip
         ours = [value for model in MODELS if (value := each.mean(f"{name}_test", model)) is not None]
         axes.plot(
-            ours,
-            [place + 0.16] * len(ours),
-            "o",
-            color=colour,
-            markersize=4,
-            alpha=0.85,
-            zorder=3,
-            clip_on=False,
-        )
+            ours, [place + 0.16] * len(ours), "o",
+            color=colour, markersize=4, alpha=0.85, zorder=3, clip_on=False,
+        )  # fmt: skip
     axes.set_xlim(0, 100)
-    axes.set_ylim(len(group) - 0.4, -0.6)
-    axes.set_yticks([])
-    axes.grid(axis="x")
-    axes.set_axisbelow(True)
-    axes.tick_params(labelsize=7)
-    clear_frame(axes)

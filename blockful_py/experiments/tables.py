@@ -79,23 +79,27 @@ def cases(seeds: tuple[int, ...], scale: Scale, titles: Collection[str] | None =
 def run(
     wanted: Iterable[Case], folder: Path, command: str, report: Callable[[str], None] = lambda line: None
 ) -> dict[Case, tuple[Measured, ...]]:
-    """Measure the cases that have no file yet; give back all.
+    """Measure the cases that have no file yet, or one of other settings; give back all.
 
     Raises:
         RunError: the folder cannot be written.
         FormatError: a file in it is damaged.
     """
     use_threads(THREADS)
-    found = {}
+    wanted = tuple(wanted)
     for case in wanted:
-        path = case.path(folder)
-        if not path.exists():
+        if _read(case, folder) is None:
             began = perf_counter()
-            _write(path, case, tuple(_measure(prepare(case))), command)
+            _write(case.path(folder), case, tuple(_measure(prepare(case))), command)
             took = f"{perf_counter() - began:.0f} s"
             report(f"{case.setting.title}, {case.classes} to forget, seed {case.seed}: {took}")
-        found[case] = _read(path)
-    return found
+    return collect(wanted, folder)
+
+
+def collect(wanted: Iterable[Case], folder: Path) -> dict[Case, tuple[Measured, ...]]:
+    """What is measured of these cases.  Raises FormatError for a damaged file."""
+    read = {case: _read(case, folder) for case in wanted}
+    return {case: measured for case, measured in read.items() if measured is not None}
 
 
 def prepare(case: Case) -> Laboratory:
@@ -176,11 +180,17 @@ def _write(path: Path, case: Case, measured: tuple[Measured, ...], command: str)
         raise RunError(f"{path} cannot be written: {error.strerror}.") from None
 
 
-def _read(path: Path) -> tuple[Measured, ...]:
+def _read(case: Case, folder: Path) -> tuple[Measured, ...] | None:
+    """None where there is no file, or one that was made with other settings."""
+    path = case.path(folder)
+    if not path.exists():
+        return None
     try:
         document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         if document["format"] != FORMAT:
             raise FormatError(f"format {document['format']!r}, not {FORMAT!r}")
+        if document["case"] != asdict(case):
+            return None
         names = {field.name for field in fields(Measured)}
         return tuple(Measured(**{name: one[name] for name in names}) for one in document["measured"])
     except (ValueError, KeyError, TypeError, FormatError) as error:

@@ -29,7 +29,9 @@ class Report:
 
 
 def write_report(plan: Plan, found: Sequence[Result], tuning: bool = False) -> Report:
-    """Raises RunError where the folder cannot be written."""
+    """Raises RunError where nothing was measured, or the folder cannot be written."""
+    if not found:
+        raise RunError(f"{plan.folder} has no row of these scenarios: measure them first.")
     summaries = {scenario: summarise(rows) for scenario, rows in scenarios(found).items()}
     machine = dict(found[0].machine)
     about = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -63,7 +64,7 @@ def test_costs_are_shares_of_golds(found: tuple[results.Result, ...]) -> None:
     assert by_name["original"].passes is None
 
 
-def test_a_rerun_measures_what_is_missing_alone_and_alike(
+def test_a_rerun_measures_what_is_missing_or_of_other_settings_alone_and_alike(
     plan: Plan, found: tuple[results.Result, ...]
 ) -> None:
     before = files(plan)
@@ -71,28 +72,16 @@ def test_a_rerun_measures_what_is_missing_alone_and_alike(
     run(plan, said.append)
     assert said == []
     results.path_of(plan.folder, found[0].cell, "gold2").unlink()
-    assert len(collect(plan)) == 4
+    retrain = results.path_of(plan.folder, found[0].cell, "retrain")
+    retrain.write_text(retrain.read_text().replace('"settings": {}', '"settings": {"epochs": 3}'))
+    assert [result.row.method for result in collect(plan)] == ["original", "gold", "head_mask"]
     again = run(plan, said.append)
-    assert [line.split(":")[1].split(",")[0] for line in said] == [" 1 rows"]
+    assert [line.split(":")[1].split(",")[0] for line in said] == [" 2 rows"]
     assert [result.row for result in again] == [result.row for result in found]
-    assert {name: data for name, data in files(plan).items() if name != "gold2"} == {
-        name: data for name, data in before.items() if name != "gold2"
-    }
-
-
-def test_a_row_of_other_settings_is_measured_again(plan: Plan, found: tuple[results.Result, ...]) -> None:
-    path = results.path_of(plan.folder, found[0].cell, "retrain")
-    kept = path.read_text()
-    path.write_text(kept.replace('"settings": {}', '"settings": {"epochs": 3}'))
-    try:
-        said: list[str] = []
-        again = run(plan, said.append)
-    finally:
-        measured = path.read_text()
-        path.write_text(kept)
-    assert [line.split(":")[1].split(",")[0] for line in said] == [" 1 rows"]
-    assert '"settings": {}' in measured
-    assert [result.row for result in again] == [result.row for result in found]
+    assert again[-1].settings == {}
+    measured = {"gold2", "retrain"}
+    after = files(plan)
+    assert all(after[name] == data for name, data in before.items() if name not in measured)
 
 
 def test_methods_that_cannot_forget_at_a_level_are_named(
@@ -123,6 +112,12 @@ def test_the_control_is_found_out_and_the_report_says_so(
     assert masked.rstrip(" |").endswith(("not forgotten", "not forgotten, damaged"))
     assert (plan.folder / "audit.png").read_bytes().startswith(b"\x89PNG")
     assert json.loads((plan.folder / "audit.json").read_text())["seeds"] == [5]
+
+
+def test_nothing_measured_is_no_report(plan: Plan, tmp_path: Path) -> None:
+    empty = replace(plan, folder=tmp_path)
+    with pytest.raises(RunError, match="measure them first"):
+        write_report(empty, collect(empty))
 
 
 def test_a_damaged_or_foreign_file_is_named(plan: Plan, found: tuple[results.Result, ...]) -> None:

@@ -12,8 +12,9 @@ from blockful_py.experiments.comparison import compare, markdown
 from blockful_py.experiments.paper import MODELS, Setting, paper_rows, setting_of, tables_named
 from blockful_py.experiments.plot_tables import draw
 from blockful_py.experiments.protocol import Scale
-from blockful_py.experiments.tables import Case, Measured, cases, prepare, run
+from blockful_py.experiments.tables import Case, Measured, cases, collect, prepare, run
 from blockful_py.report.plots.canvas import LIGHT
+from tests.cli.commands import blockful
 
 SETTING = Setting("digits", "cnn", 10, 0.05)
 
@@ -65,6 +66,31 @@ def test_a_rerun_measures_nothing_again(folder: Path, found: dict[Case, tuple[Me
     assert said == []
     (path,) = folder.rglob("*.json")
     assert json.loads(path.read_text())["command"] == "a command"
+
+
+def test_a_case_of_other_settings_counts_as_not_measured(
+    folder: Path, found: dict[Case, tuple[Measured, ...]], tmp_path: Path
+) -> None:
+    (case,) = found
+    assert collect([case], tmp_path) == {}
+    case.path(tmp_path).parent.mkdir(parents=True)
+    text = case.path(folder).read_text()
+    for written, known in ((text, True), (text.replace('"epochs": 10', '"epochs": 9'), False)):
+        case.path(tmp_path).write_text(written)
+        assert (case in collect([case], tmp_path)) == known
+
+
+def test_the_command_renders_what_is_there_and_measures_nothing(tmp_path: Path) -> None:
+    command = ("experiment", "tables", "--seeds", "5", "--table", "Fashion", "--render-only")
+    done = blockful(tmp_path, *command, "--output", ".", "--json")
+    assert (done.status, done.document["cases"]) == (0, [])
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["tables.md", "tables.png"]
+    assert "| digits, cnn, n = 0 | retrain | ours | not run |" in (tmp_path / "tables.md").read_text()
+    lost = blockful(tmp_path, *command, "--output", "nowhere")
+    assert lost.status != 0
+    assert "cannot be written" in lost.error
+    audit = ("experiment", "audit", "--seeds", "5", "--output", ".", "--render-only")
+    assert "measure them first" in blockful(tmp_path, *audit).error
 
 
 def test_a_damaged_file_is_named(tmp_path: Path) -> None:
