@@ -14,13 +14,16 @@ Snake case becomes camel case, so the struct above is `Mail(Person sender,uint64
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields, is_dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from blockful_py.crypto.keccak import keccak, words
 from blockful_py.crypto.signature import recover as recover
 from blockful_py.crypto.signature import sign as sign
+
+Encoder = Callable[[Any], bytes]
 
 _SUFFIX = re.compile(r"(.+)\[(\d*)\]$")
 _INTEGER = re.compile(r"(u?int)(\d+)$")
@@ -90,9 +93,15 @@ def encode_type(struct: type) -> str:
 
 def hash_struct(value: Any) -> bytes:
     """`hashStruct` of a dataclass instance, 32 bytes.  Raises ValueError for a value out of its type."""
-    encoded = (_encode(item.metadata["eip712"], getattr(value, item.name)) for item in fields(value))
     struct: type = type(value)
-    return keccak(words(_type_hash(struct), *encoded))
+    encoded = (encode(getattr(value, name)) for name, encode in _members(struct))
+    return keccak(b"".join((_type_hash(struct), *encoded)))
+
+
+@lru_cache(maxsize=256)
+def _members(struct: type) -> tuple[tuple[str, Encoder], ...]:
+    """Name and `encodeData` of each member."""
+    return tuple((item.name, _encoder(item.metadata["eip712"])) for item in fields(struct))
 
 
 @lru_cache(maxsize=256)
@@ -104,8 +113,8 @@ def _type_hash(struct: type) -> bytes:
 @lru_cache(maxsize=256)
 def _separator(domain: Domain) -> bytes:
     kind = b"EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"
-    encoded = (_encode("string", domain.name), _encode("string", domain.version))
-    return keccak(words(keccak(kind), *encoded, domain.chain_id, _encode("address", domain.contract)))
+    encoded = (_string(domain.name), _string(domain.version))
+    return keccak(words(keccak(kind), *encoded, domain.chain_id, _encoder("address")(domain.contract)))
 
 
 def digest(domain: Domain, value: Any) -> bytes:
@@ -182,33 +191,59 @@ def _camel(name: str) -> str:
     return first + "".join(part.capitalize() for part in rest)
 
 
-def _encode(kind: str | type, value: Any) -> bytes:
-    """`encodeData` of one member: one word."""
+def _encoder(kind: str | type) -> Encoder:
+    """`encodeData` of one member: one word; what is returned raises ValueError for a value out of its type."""
     if isinstance(kind, type):
-        if type(value) is not kind:
-            raise ValueError(f"expected a {kind.__name__}, not {value!r}")
-        return hash_struct(value)
+        return partial(_nested, kind)
     if array := _SUFFIX.match(kind):
-        if array[2] and len(value) != int(array[2]):
-            raise ValueError(f"{kind} has {array[2]} items, not {len(value)}")
-        return keccak(b"".join(_encode(array[1], item) for item in value))
-    if kind == "string":
-        return keccak(value.encode())
-    if kind == "bytes":
-        return keccak(value)
-    return _encode_atomic(kind, value)
-
-
-def _encode_atomic(kind: str, value: Any) -> bytes:
-    if kind == "bool":
-        return int(bool(value)).to_bytes(32, "big")
-    if kind == "address" and len(value) == 20:
-        return bytes(12) + bytes(value)
-    if (sized := _BYTES.match(kind)) and len(value) == int(sized[1]) <= 32:
-        return bytes(value) + bytes(32 - len(value))
+        return partial(_array, kind, int(array[2]) if array[2] else None, _encoder(array[1]))
     if integer := _INTEGER.match(kind):
         bits, signed = int(integer[2]), integer[1] == "int"
         low, high = (-(2 ** (bits - 1)), 2 ** (bits - 1)) if signed else (0, 2**bits)
-        if low <= value < high:
-            return int(value).to_bytes(32, "big", signed=signed)
+        return partial(_integer, kind, low, high)
+    if sized := _BYTES.match(kind):
+        return partial(_fixed, kind, int(sized[1]))
+    known: dict[str, Encoder] = {"string": _string, "bytes": keccak, "bool": _bool, "address": _address}
+    return known.get(kind) or partial(_unknown, kind)
+
+
+def _nested(struct: type, value: Any) -> bytes:
+    if type(value) is not struct:
+        raise ValueError(f"expected a {struct.__name__}, not {value!r}")
+    return hash_struct(value)
+
+
+def _array(kind: str, length: int | None, encode: Encoder, value: Any) -> bytes:
+    if length is not None and len(value) != length:
+        raise ValueError(f"{kind} has {length} items, not {len(value)}")
+    return keccak(b"".join(map(encode, value)))
+
+
+def _integer(kind: str, low: int, high: int, value: Any) -> bytes:
+    if not low <= value < high:
+        raise ValueError(f"{value!r} is not a {kind}")
+    return int(value).to_bytes(32, "big", signed=low < 0)
+
+
+def _fixed(kind: str, length: int, value: Any) -> bytes:
+    if not len(value) == length <= 32:
+        raise ValueError(f"{value!r} is not a {kind}")
+    return bytes(value) + bytes(32 - length)
+
+
+def _string(value: Any) -> bytes:
+    return keccak(value.encode())
+
+
+def _bool(value: Any) -> bytes:
+    return int(bool(value)).to_bytes(32, "big")
+
+
+def _address(value: Any) -> bytes:
+    if len(value) != 20:
+        raise ValueError(f"{value!r} is not an address")
+    return bytes(12) + bytes(value)
+
+
+def _unknown(kind: str, value: Any) -> bytes:
     raise ValueError(f"{value!r} is not a {kind}")

@@ -58,11 +58,10 @@ class BlockStore:
             BlockNotFoundError: it is not here.
             IntegrityError: the bytes on the disk do not hash to the CID.
         """
-        path = self._path(uri)
+        path = self._file(uri)
         with readable_errors(self.directory):
             try:
-                with path.open("rb") as file:
-                    block = file.read(MAX_BLOCK_SIZE + 1)
+                block = _read(path, MAX_BLOCK_SIZE + 1)
             except FileNotFoundError:
                 raise BlockNotFoundError(
                     f"block {cid_string(uri)} is not in the store {self.directory}: "
@@ -102,8 +101,12 @@ class BlockStore:
             path.unlink(missing_ok=True)
 
     def _path(self, uri: Uri) -> Path:
+        return Path(self._file(uri))
+
+    def _file(self, uri: Uri) -> str:
+        """The path, as text: a `Path` takes longer to make than a small block to read."""
         name = cid_string(uri)
-        return self._blocks / name[-3:-1] / name
+        return f"{self._blocks}/{name[-3:-1]}/{name}"
 
 
 def write_durably(path: Path, data: bytes, temporary: Path) -> None:
@@ -152,7 +155,20 @@ def readable_errors(directory: Path) -> Iterator[None]:
 
 def _same(path: Path, block: bytes) -> bool:
     try:
-        with path.open("rb") as file:
-            return file.read(len(block) + 1) == block
+        return _read(path, len(block) + 1) == block
     except FileNotFoundError:
         return False
+
+
+def _read(path: Path | str, most: int) -> bytes:
+    """The bytes of a file, at most `most`, in a buffer of its size: one of `most` is dear to make."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        missing = min(os.fstat(descriptor).st_size, most)
+        parts = []
+        while missing and (part := os.read(descriptor, missing)):
+            parts.append(part)
+            missing -= len(part)
+    finally:
+        os.close(descriptor)
+    return parts[0] if len(parts) == 1 else b"".join(parts)
