@@ -192,7 +192,7 @@ def _camel(name: str) -> str:
 
 
 def _encoder(kind: str | type) -> Encoder:
-    """`encodeData` of one member: one word; what is returned raises ValueError for a value out of its type."""
+    """`encodeData` of one member: one word.  It raises ValueError for a value out of its type."""
     if isinstance(kind, type):
         return partial(_nested, kind)
     if array := _SUFFIX.match(kind):
