@@ -18,7 +18,7 @@ from pathlib import Path
 
 from blockful_py.crypto.envelope import KEY_BYTES, open_sealed, seal
 from blockful_py.storage import ContentStore, file_uri
-from blockful_py.storage.pieces import ahead, stream_of
+from blockful_py.storage.pieces import ahead
 
 MIB = 2**20
 SMALL_FILES = 200
@@ -65,7 +65,7 @@ def main() -> None:
         read = spent(lambda: all(plain.stream(uri)))
         plain.delete(uri)
         with path.open("rb") as file:
-            closed = spent(lambda: sealed.add_stream(stream_of(ahead(seal(key, file)))))
+            closed = spent(lambda: sealed.add_pieces(ahead(seal(key, file))))
         (uri,) = sealed
         opened = spent(lambda: all(open_sealed(key, ahead(sealed.stream(uri)))))
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -6,13 +6,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
-from typing import Any
+from typing import Any, Protocol
 
 Rng = Callable[[int], bytes]
 """A source of randomness: `rng(n)` returns n bytes."""
 
 HEADER_INDEX = 2**32 - 1
 """Index of a block header's own position."""
+
+
+class Readable(Protocol):
+    """What a file is read from."""
+
+    def read(self, count: int, /) -> bytes:
+        """At most `count` bytes; none at the end only."""
 
 
 class Paradigm(StrEnum):

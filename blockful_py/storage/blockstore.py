@@ -20,7 +20,7 @@ from pathlib import Path
 
 from blockful_py.errors import BlockNotFoundError, FormatError, IntegrityError, StorageError
 from blockful_py.storage.cid import cid_string, parse_cid
-from blockful_py.storage.unixfs import MAX_BLOCK_SIZE
+from blockful_py.storage.unixfs import MAX_BLOCK_SIZE, Parts
 from blockful_py.types import Uri
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
@@ -37,7 +37,7 @@ class BlockStore:
             for folder in (directory, self._blocks, self._tmp):
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
-    def put(self, uri: Uri, block: bytes) -> bool:
+    def put(self, uri: Uri, parts: Parts) -> bool:
         """Writes a block durably; False when it was here already.
 
         Raises:
@@ -45,10 +45,10 @@ class BlockStore:
         """
         path = self._path(uri)
         with readable_errors(self.directory):
-            if _same(path, block):
+            if _same(path, parts):
                 return False
             path.parent.mkdir(mode=0o700, exist_ok=True)
-            write_durably(path, block, self._tmp)
+            write_parts_durably(path, parts, self._tmp)
         return True
 
     def get(self, uri: Uri) -> bytes:
@@ -114,12 +114,18 @@ def write_durably(path: Path, data: bytes, temporary: Path) -> None:
 
     When it returns, the bytes and the name survive a power cut; when it raises, `path` is as before.
     """
+    write_parts_durably(path, (data,), temporary)
+
+
+def write_parts_durably(path: Path, parts: Parts, temporary: Path) -> None:
+    """As `write_durably`, of what `parts` add up to."""
     descriptor, name = tempfile.mkstemp(dir=temporary)
     try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
+        try:
+            _write_all(descriptor, parts)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
         Path(name).replace(path)
     except BaseException:
         Path(name).unlink(missing_ok=True)
@@ -153,9 +159,20 @@ def readable_errors(directory: Path) -> Iterator[None]:
         ) from error
 
 
-def _same(path: Path, block: bytes) -> bool:
+def _write_all(descriptor: int, parts: Parts) -> None:
+    """Writes on where the system stopped short, as it may."""
+    left = [memoryview(part) for part in parts if part]
+    while left:
+        written = os.writev(descriptor, left)
+        while left and written >= len(left[0]):
+            written -= len(left.pop(0))
+        if left:
+            left[0] = left[0][written:]
+
+
+def _same(path: Path, parts: Parts) -> bool:
     try:
-        return _read(path, len(block) + 1) == block
+        return _read(path, sum(map(len, parts)) + 1) == b"".join(parts)
     except FileNotFoundError:
         return False
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Iterable
 
 from blockful_py.errors import FormatError
 from blockful_py.types import Codec, Uri
@@ -30,7 +31,15 @@ _DIGITS = bytes(
 
 def uri_of(block: bytes, codec: Codec) -> Uri:
     """The Uri of one block: its sha2-256 digest beside its codec."""
-    return Uri(hashlib.sha256(block).digest(), codec)
+    return uri_of_parts((block,), codec)
+
+
+def uri_of_parts(parts: Iterable[bytes | bytearray | memoryview], codec: Codec) -> Uri:
+    """The Uri of the block that `parts` add up to."""
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part)
+    return Uri(digest.digest(), codec)
 
 
 def cid_bytes(uri: Uri) -> bytes:

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import BinaryIO, Protocol
+from collections.abc import Iterable, Iterator
+from typing import Protocol
 
-from blockful_py.types import Uri
+from blockful_py.types import Readable, Uri
 
 READ_LIMIT = 2**30
 """Bytes that `read` holds in memory unless told otherwise."""
@@ -21,8 +21,11 @@ class FileStore(Protocol):
     def add(self, data: bytes) -> Uri:
         """Keeps `data` and returns its Uri; the same bytes always get the same one."""
 
-    def add_stream(self, stream: BinaryIO) -> Uri:
+    def add_stream(self, stream: Readable) -> Uri:
         """Keeps what `stream` yields, in memory bounded by a few chunks; otherwise as `add`."""
+
+    def add_pieces(self, pieces: Iterable[bytes]) -> Uri:
+        """Keeps what `pieces` add up to; otherwise as `add_stream`."""
 
     def read(self, uri: Uri, limit: int = READ_LIMIT) -> bytes:
         """The bytes of the file `uri`, every block checked against its CID.

@@ -9,15 +9,15 @@ its blocks.  The node's pins are the store's: give a store a node of its own.
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from typing import BinaryIO
 
 from blockful_py.errors import BlockNotFoundError, FormatError, IntegrityError
 from blockful_py.storage.interface import READ_LIMIT
 from blockful_py.storage.ipfs_api import IpfsApi
+from blockful_py.storage.pieces import stream_of
 from blockful_py.storage.unixfs import blocks_of, read_file, read_whole, write_file
-from blockful_py.types import Uri
+from blockful_py.types import Readable, Uri
 
 SECONDS = 30.0
 
@@ -36,11 +36,14 @@ class IpfsStore:
     def add(self, data: bytes) -> Uri:
         return self.add_stream(io.BytesIO(data))
 
-    def add_stream(self, stream: BinaryIO) -> Uri:
+    def add_stream(self, stream: Readable) -> Uri:
         """As FileStore says; what a failed `add` handed over is left to the node's garbage collector."""
         root = write_file(stream, self._api.put_block)
         self._api.pin(root)
         return root
+
+    def add_pieces(self, pieces: Iterable[bytes]) -> Uri:
+        return self.add_stream(stream_of(pieces))
 
     def read(self, uri: Uri, limit: int = READ_LIMIT) -> bytes:
         return read_whole(uri, self._api.get_block, limit)

@@ -1,19 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pieces that are made one by one, such as the segments of a sealed file: ahead of use, and as a stream."""
+"""Pieces that are made one by one, such as a sealed file's segments: ahead of use, as chunks, as a stream."""
 
 from __future__ import annotations
 
-import io
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, BinaryIO
 
-if TYPE_CHECKING:
-    from _typeshed import WriteableBuffer
+from blockful_py.storage.unixfs import CHUNK_SIZE, Parts
+from blockful_py.types import Readable
 
-_BUFFER = 2**16
 _AHEAD = 2
+_LARGE = 2**14
+"""Bytes from which on a piece is kept as it is: smaller ones are gathered, so that a chunk has few parts."""
 
 
 def ahead(pieces: Iterable[bytes]) -> Iterator[bytes]:
@@ -29,27 +28,51 @@ def ahead(pieces: Iterable[bytes]) -> Iterator[bytes]:
             yield piece
 
 
-def stream_of(pieces: Iterable[bytes]) -> BinaryIO:
+def chunks_of_pieces(pieces: Iterable[bytes]) -> Iterator[Parts]:
+    """Cuts what `pieces` add up to into chunks of exactly CHUNK_SIZE but the last; of no bytes into one.
+
+    Large pieces are not copied.
+    """
+    parts: list[bytearray | memoryview] = []
+    missing, empty = CHUNK_SIZE, True
+    for piece in pieces:
+        left = memoryview(piece)
+        while left:
+            part, left = left[:missing], left[missing:]
+            missing -= len(part)
+            if len(part) >= _LARGE:
+                parts.append(part)
+            elif parts and isinstance(parts[-1], bytearray):
+                parts[-1] += part
+            else:
+                parts.append(bytearray(part))
+            if not missing:
+                yield tuple(parts)
+                parts, missing, empty = [], CHUNK_SIZE, False
+    if parts or empty:
+        yield tuple(parts)
+
+
+def stream_of(pieces: Iterable[bytes]) -> Readable:
     """Reads what `pieces` add up to; in memory are one piece and what a reader asks for."""
-    return io.BufferedReader(_Pieces(pieces), _BUFFER)
+    return _Pieces(pieces)
 
 
-class _Pieces(io.RawIOBase):
+class _Pieces:
     def __init__(self, pieces: Iterable[bytes]) -> None:
         self._pieces = iter(pieces)
         self._left = memoryview(b"")
 
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: WriteableBuffer) -> int:
-        target = memoryview(buffer).cast("B")
-        while not self._left:
-            piece = next(self._pieces, None)
-            if piece is None:
-                return 0
-            self._left = memoryview(piece)
-        count = min(len(target), len(self._left))
-        target[:count] = self._left[:count]
-        self._left = self._left[count:]
-        return count
+    def read(self, count: int, /) -> bytes:
+        """Copies each byte once, however the pieces are cut."""
+        parts = []
+        while count:
+            if not self._left:
+                piece = next(self._pieces, None)
+                if piece is None:
+                    break
+                self._left = memoryview(piece)
+            part, self._left = self._left[:count], self._left[count:]
+            parts.append(part)
+            count -= len(part)
+        return b"".join(parts)

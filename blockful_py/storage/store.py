@@ -15,15 +15,15 @@ import io
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
 
 from blockful_py.errors import BlockNotFoundError, FormatError, IntegrityError
 from blockful_py.storage.blockstore import BlockStore, readable_errors, sync_directory, write_durably
 from blockful_py.storage.cid import cid_string, parse_cid
 from blockful_py.storage.interface import READ_LIMIT
-from blockful_py.storage.unixfs import blocks_of, read_file, read_whole, write_file
+from blockful_py.storage.pieces import chunks_of_pieces
+from blockful_py.storage.unixfs import Parts, blocks_of, chunks_of, read_file, read_whole, write_chunks
 from blockful_py.storage.writers import Writers
-from blockful_py.types import Uri
+from blockful_py.types import Readable, Uri
 
 
 class ContentStore:
@@ -49,26 +49,13 @@ class ContentStore:
         """
         return self.add_stream(io.BytesIO(data))
 
-    def add_stream(self, stream: BinaryIO) -> Uri:
+    def add_stream(self, stream: Readable) -> Uri:
         """Stores what `stream` yields, in memory bounded by a few chunks; otherwise as `add`."""
-        written: list[Uri] = []
+        return self._add(chunks_of(stream))
 
-        def put(uri: Uri, block: bytes) -> None:
-            if self._blocks.put(uri, block):
-                written.append(uri)
-
-        try:
-            with self._locked(fcntl.LOCK_SH):
-                with Writers(put) as writers:
-                    root = write_file(stream, writers.put)
-                with readable_errors(self.directory):
-                    write_durably(self._pins / cid_string(root), b"", self.directory / "tmp")
-        except BaseException:
-            if written:
-                with self._locked(fcntl.LOCK_EX):
-                    self._remove_unpinned(written)
-            raise
-        return root
+    def add_pieces(self, pieces: Iterable[bytes]) -> Uri:
+        """Stores what `pieces` add up to, copying large ones to the disk alone; otherwise as `add_stream`."""
+        return self._add(chunks_of_pieces(pieces))
 
     def read(self, uri: Uri, limit: int = READ_LIMIT) -> bytes:
         """The bytes of the file `uri`, every block checked against its CID.
@@ -111,6 +98,26 @@ class ContentStore:
         for path in sorted(self._pins.iterdir()):
             with suppress(FormatError):
                 yield parse_cid(path.name)
+
+    def _add(self, chunks: Iterable[Parts]) -> Uri:
+        written: list[Uri] = []
+
+        def put(uri: Uri, parts: Parts) -> None:
+            if self._blocks.put(uri, parts):
+                written.append(uri)
+
+        try:
+            with self._locked(fcntl.LOCK_SH):
+                with Writers(put) as writers:
+                    root = write_chunks(chunks, writers.put)
+                with readable_errors(self.directory):
+                    write_durably(self._pins / cid_string(root), b"", self.directory / "tmp")
+        except BaseException:
+            if written:
+                with self._locked(fcntl.LOCK_EX):
+                    self._remove_unpinned(written)
+            raise
+        return root
 
     def _remove_unpinned(self, candidates: Iterable[Uri]) -> int:
         """Removes those candidates that no pinned file has; the lock must be held exclusively."""

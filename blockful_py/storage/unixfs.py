@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterable, Iterator
-from typing import BinaryIO
 
 from blockful_py.errors import FormatError
-from blockful_py.storage.cid import cid_string, uri_of
+from blockful_py.storage.cid import cid_string, uri_of, uri_of_parts
 from blockful_py.storage.dag_pb import FileNode, Link, decode, encode
-from blockful_py.types import Codec, Uri
+from blockful_py.types import Codec, Readable, Uri
 
 CHUNK_SIZE = 2**20
 """Bytes of a leaf."""
@@ -26,17 +25,25 @@ MAX_BLOCK_SIZE = 2 * 2**20
 MAX_DEPTH = 8
 """Levels of nodes, as read: 4 hold 10^18 bytes in this profile."""
 
+Parts = tuple[bytes | bytearray | memoryview, ...]
+"""A block as it came: to join its parts would copy every byte once more."""
 PutBlock = Callable[[Uri, bytes], None]
+PutParts = Callable[[Uri, Parts], None]
 GetBlock = Callable[[Uri], bytes]
 
 
-def write_file(stream: BinaryIO, put: PutBlock) -> Uri:
+def write_file(stream: Readable, put: PutBlock) -> Uri:
     """Cuts `stream` into blocks, hands each to `put`, children first, and returns the root."""
+    return write_chunks(chunks_of(stream), lambda uri, parts: put(uri, b"".join(parts)))
+
+
+def write_chunks(chunks: Iterable[Parts], put: PutParts) -> Uri:
+    """As `write_file`, of chunks of exactly CHUNK_SIZE bytes but the last, at least one."""
     levels: list[list[Link]] = [[]]
-    for chunk in _chunks(stream):
-        uri = uri_of(chunk, Codec.RAW)
+    for chunk in chunks:
+        uri, size = uri_of_parts(chunk, Codec.RAW), sum(map(len, chunk))
         put(uri, chunk)
-        levels[0].append(Link(uri, len(chunk), len(chunk)))
+        levels[0].append(Link(uri, size, size))
         level = 0
         while len(levels[level]) == MAX_LINKS:
             _close(levels, level, put)
@@ -47,7 +54,7 @@ def write_file(stream: BinaryIO, put: PutBlock) -> Uri:
     return levels[-1][0].uri
 
 
-def file_uri(data: bytes | BinaryIO) -> Uri:
+def file_uri(data: bytes | Readable) -> Uri:
     """The Uri that a file gets, without storing it."""
     stream = io.BytesIO(data) if isinstance(data, bytes) else data
     return write_file(stream, lambda _uri, _block: None)
@@ -121,7 +128,7 @@ def blocks_of(uri: Uri, get: GetBlock) -> Iterator[Uri]:
                 pending.append(link.uri)
 
 
-def _chunks(stream: BinaryIO) -> Iterable[bytes]:
+def chunks_of(stream: Readable) -> Iterator[Parts]:
     """Yields chunks of exactly CHUNK_SIZE but the last; one empty chunk for an empty stream."""
     first = True
     while True:
@@ -131,18 +138,18 @@ def _chunks(stream: BinaryIO) -> Iterable[bytes]:
             parts.append(part)
             missing -= len(part)
         if first or parts:
-            yield parts[0] if len(parts) == 1 else b"".join(parts)
+            yield (parts[0] if len(parts) == 1 else b"".join(parts),)
         if missing:
             return
         first = False
 
 
-def _close(levels: list[list[Link]], level: int, put: PutBlock) -> None:
+def _close(levels: list[list[Link]], level: int, put: PutParts) -> None:
     """Replaces the links of a level by one node over them, on the level above."""
     links = tuple(levels[level])
     block = encode(links)
     uri = uri_of(block, Codec.DAG_PB)
-    put(uri, block)
+    put(uri, (block,))
     if level + 1 == len(levels):
         levels.append([])
     size = sum(link.size for link in links)

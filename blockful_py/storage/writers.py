@@ -7,7 +7,7 @@ from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
 
-from blockful_py.storage.unixfs import PutBlock
+from blockful_py.storage.unixfs import Parts, PutParts
 from blockful_py.types import Uri
 
 THREADS = 4
@@ -21,16 +21,16 @@ class Writers:
     Raises what `put` raised, from a later call or from the end of the context.
     """
 
-    def __init__(self, put: PutBlock) -> None:
+    def __init__(self, put: PutParts) -> None:
         self._put = put
         self._pool = ThreadPoolExecutor(THREADS)
         self._pending: deque[Future[None]] = deque()
 
-    def put(self, uri: Uri, block: bytes) -> None:
+    def put(self, uri: Uri, parts: Parts) -> None:
         """Takes a block; waits while WAITING others are not written."""
         if len(self._pending) == WAITING:
             self._pending.popleft().result()
-        self._pending.append(self._pool.submit(self._put, uri, block))
+        self._pending.append(self._pool.submit(self._put, uri, parts))
 
     def __enter__(self) -> Writers:
         return self

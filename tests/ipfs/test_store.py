@@ -45,7 +45,9 @@ def test_a_store_in_a_folder_gives_and_reads_the_same_names(
 ) -> None:
     folder = ContentStore(tmp_path_factory.mktemp("folder"))
     data = fresh(2 * MIB + 5)
-    assert store.add_stream(io.BytesIO(data)) == folder.add_stream(io.BytesIO(data))
+    uri = folder.add_stream(io.BytesIO(data))
+    assert store.add_stream(io.BytesIO(data)) == uri
+    assert store.add_pieces([data[:7], data[7:]]) == uri
 
 
 def test_a_file_longer_than_the_limit_is_refused(store: FileStore) -> None:

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from blockful_py.crypto.envelope import open_sealed, seal, sealed_size
 from blockful_py.errors import EnvelopeError
 from blockful_py.storage import ContentStore, file_uri
-from blockful_py.storage.pieces import ahead, stream_of
+from blockful_py.storage.pieces import ahead, chunks_of_pieces, stream_of
+from blockful_py.storage.unixfs import CHUNK_SIZE, chunks_of
 from tests.storage.conftest import PATTERN, Pattern
 
 KEY = bytes(range(32))
@@ -26,13 +27,13 @@ STORED_IN_PIECES = """
 import resource, sys
 from blockful_py.crypto.envelope import open_sealed, seal
 from blockful_py.storage import ContentStore
-from blockful_py.storage.pieces import ahead, stream_of
+from blockful_py.storage.pieces import ahead
 from tests.storage.conftest import Pattern
 key, size = bytes(32), int(sys.argv[2]) * 2**20
 store = ContentStore(sys.argv[1])
 store.add(bytes(3 * 2**20))
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-uri = store.add_stream(stream_of(ahead(seal(key, Pattern(size)))))
+uri = store.add_pieces(ahead(seal(key, Pattern(size))))
 assert sum(map(len, open_sealed(key, store.stream(uri)))) == size
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 """
@@ -60,8 +61,31 @@ def test_pieces_are_made_when_they_are_asked_for() -> None:
     assert len(made) < 4
 
 
+@given(st.lists(st.integers(0, 40_000) | st.sampled_from([MIB - 1, MIB, MIB + 1, 2 * MIB + 5]), max_size=9))
+def test_pieces_are_cut_as_a_stream_of_them_is(sizes: list[int]) -> None:
+    pieces = [bytes([number]) * size for number, size in enumerate(sizes)]
+    chunks = list(chunks_of_pieces(pieces))
+    assert [b"".join(chunk) for chunk in chunks] == [chunk for (chunk,) in chunks_of(stream_of(pieces))]
+
+
+def test_many_small_pieces_make_few_parts_and_a_large_one_is_not_copied() -> None:
+    (few,) = chunks_of_pieces(bytes([number % 256]) for number in range(CHUNK_SIZE // 2))
+    assert len(few) == 1
+    (whole,) = chunks_of_pieces([PATTERN])
+    assert [part.obj is PATTERN for part in whole if isinstance(part, memoryview)] == [True]
+
+
+@pytest.mark.parametrize("size", [0, 1, MIB, MIB + 1, 3 * MIB + 7])
+def test_a_store_keeps_pieces_as_it_keeps_the_whole(store: ContentStore, size: int) -> None:
+    data = (PATTERN * 4)[:size]
+    uri = store.add_pieces(data[at : at + 700_001] for at in range(0, size, 700_001))
+    assert uri == file_uri(data)
+    assert store.read(uri) == data
+    assert store.add_pieces([data]) == uri
+
+
 def test_a_sealed_file_is_stored_and_opened(store: ContentStore) -> None:
-    uri = store.add_stream(stream_of(seal(KEY, Pattern(3 * MIB + 1))))
+    uri = store.add_pieces(seal(KEY, Pattern(3 * MIB + 1)))
     sealed = store.read(uri)
     assert (len(sealed), file_uri(sealed)) == (sealed_size(3 * MIB + 1), uri)
     assert b"".join(open_sealed(KEY, store.stream(uri))) == PATTERN * 3 + PATTERN[:1]
