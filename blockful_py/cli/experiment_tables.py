@@ -49,7 +49,7 @@ def register(group: typer.Typer) -> None:
         numbers = parse_seeds(seeds)
         command = (
             f"blockful experiment tables --scale {scale} {named}--seeds {','.join(map(str, numbers))} "
-            f"--output {output.name}"
+            f"{'--render-only ' * render_only}--output {output.name}"
         )
         wanted = cases(numbers, size, titles)
         found = (

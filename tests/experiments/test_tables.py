@@ -85,7 +85,9 @@ def test_the_command_renders_what_is_there_and_measures_nothing(tmp_path: Path) 
     done = blockful(tmp_path, *command, "--output", ".", "--json")
     assert (done.status, done.document["cases"]) == (0, [])
     assert sorted(path.name for path in tmp_path.iterdir()) == ["tables.md", "tables.png"]
-    assert "| digits, cnn, n = 0 | retrain | ours | not run |" in (tmp_path / "tables.md").read_text()
+    text = (tmp_path / "tables.md").read_text()
+    assert "| digits, cnn, n = 0 | retrain | ours | not run |" in text
+    assert "--table 'Fashion' --seeds 5 --render-only --output" in text
     lost = blockful(tmp_path, *command, "--output", "nowhere")
     assert lost.status != 0
     assert "cannot be written" in lost.error
