@@ -1,7 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Passing changes against copying the same weights: the kernel, whole models, one model from store to store.
+"""Passing changes against copying the same weights.
 
-GB/s counts the weights read and written, 8 bytes a number; the changes that are read too come on top.
+    kernel    from one array that exists to another; the changes stay in the cache, as for many descendants
+    in place  the same, into the array itself
+    from RAM  the same as `kernel`, the changes as long as the weights: what one descendant takes
+    models    four whole models, into new memory
+    used up   four whole models, in place
+    streamed  one model from store to store
+
+GB/s counts what is read from memory and written to it, as STREAM does (McCalpin 1995): 8 bytes a number, and
+where the changes come from memory 4 more for each start.
 """
 
 from __future__ import annotations
@@ -24,11 +32,13 @@ import torch
 
 from blockful_py.graph import InheritanceGraph, path_weights
 from blockful_py.storage.store import ContentStore
-from blockful_py.unlearning.propagation import BLOCK, Term, pass_block, propagate
+from blockful_py.unlearning.propagation import BLOCK, Scratch, Term, pass_block, propagate
 from blockful_py.unlearning.streaming import StoredVector, pass_stream
 
 STARTS = (1, 2, 4)
-CASES = tuple((where, starts) for where in ("kernel", "models") for starts in STARTS)
+CASES = tuple((where, n) for where in ("kernel", "in place", "from RAM", "models", "used up") for n in STARTS)
+Pair = tuple[Callable[[], object], Callable[[], object], int]
+"""A copy, the passing, and the bytes that the passing moves; the copy moves 8 a number."""
 
 
 class Pieces(io.RawIOBase):
@@ -47,21 +57,26 @@ class Pieces(io.RawIOBase):
         return count
 
 
-def kernel(size: int, starts: int) -> tuple[Callable[[], object], Callable[[], object], int]:
-    """A copy, and the changes of `starts` added, from one array that exists to another."""
+def kernel(size: int, starts: int, where: str) -> Pair:
+    """A copy, and the changes of `starts` added, between arrays that exist."""
     rng = np.random.default_rng(0)
     old, new = rng.random(size, dtype=np.float32), np.zeros(size, dtype=np.float32)
-    terms: list[Term] = [(np.float32(0.3), rng.random(BLOCK, dtype=np.float32)) for _ in range(starts)]
+    length = size if where == "from RAM" else BLOCK
+    weights = [(np.float32(0.3), rng.random(length, dtype=np.float32)) for _ in range(starts)]
+    into = old if where == "in place" else new
+    scratch = Scratch()
 
     def passed() -> None:
         for first in range(0, size, BLOCK):
-            pass_block(old[first : first + BLOCK], terms, new[first : first + BLOCK])
+            begin = first % length
+            terms: list[Term] = [(weight, change[begin : begin + BLOCK]) for weight, change in weights]
+            pass_block(old[first : first + BLOCK], terms, into[first : first + BLOCK], scratch)
 
-    return (lambda: np.copyto(new, old)), passed, 8 * size
+    return (lambda: np.copyto(new, old)), passed, (8 + 4 * starts * (length == size)) * size
 
 
-def models(size: int, starts: int) -> tuple[Callable[[], object], Callable[[], object], int]:
-    """Four descendants of four tensors each, cloned and propagated: both into new memory."""
+def models(size: int, starts: int, where: str) -> Pair:
+    """Four descendants of four tensors each, cloned and propagated."""
     names = [f"s{k}" for k in range(starts)]
     references = {name: [] for name in names} | {f"y{i}": names for i in range(4)}
     paths = path_weights(InheritanceGraph.from_references(references), names)
@@ -75,13 +90,16 @@ def models(size: int, starts: int) -> tuple[Callable[[], object], Callable[[], o
     def copied() -> object:
         return {name: {key: tensor.clone() for key, tensor in model.items()} for name, model in old.items()}
 
-    return copied, (lambda: propagate(old, paths, deltas, 1.0, 0.0)), 8 * size
+    def passed() -> object:
+        return propagate(old, paths, deltas, 1.0, 0.0, in_place=where == "used up")
+
+    return copied, passed, 8 * size
 
 
 def compare(where: str, size: int, starts: int, repeat: int) -> dict[str, object]:
     """Median of `repeat` interleaved runs of both, in wall-clock and in processor time: on a machine with
     other work, only the latter is theirs alone."""
-    copy, passed, moved = (kernel if where == "kernel" else models)(size, starts)
+    copy, passed, moved = (models if where in ("models", "used up") else kernel)(size, starts, where)
     seconds: tuple[list[float], list[float]] = ([], [])
     spent: tuple[list[float], list[float]] = ([], [])
     for _ in range(repeat + 1):
@@ -92,15 +110,17 @@ def compare(where: str, size: int, starts: int, repeat: int) -> dict[str, object
             own.append(process_time() - began[1])
     copies, passes = (each[1:] for each in seconds)
     own_copies, own_passes = (each[1:] for each in spent)
+    copied = 8 * size
+    more = moved / copied
     return {
         "where": where,
         "starts": starts,
-        "copy_gb_s": moved / median(copies) / 1e9,
+        "copy_gb_s": copied / median(copies) / 1e9,
         "pass_gb_s": moved / median(passes) / 1e9,
-        "share": median(c / p for c, p in zip(copies, passes, strict=True)),
-        "copy_gb_s_processor": moved / median(own_copies) / 1e9,
+        "share": more * median(c / p for c, p in zip(copies, passes, strict=True)),
+        "copy_gb_s_processor": copied / median(own_copies) / 1e9,
         "pass_gb_s_processor": moved / median(own_passes) / 1e9,
-        "share_processor": median(c / p for c, p in zip(own_copies, own_passes, strict=True)),
+        "share_processor": more * median(c / p for c, p in zip(own_copies, own_passes, strict=True)),
         "n": repeat,
     }
 
@@ -132,7 +152,7 @@ def stream(size: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--size", type=int, default=2**24, help="numbers that are passed at once")
     parser.add_argument("--streamed", type=int, default=2**28, help="numbers of the streamed model")
     parser.add_argument("--repeat", type=int, default=15)
@@ -143,11 +163,11 @@ def main() -> None:
     if options.stream_only:
         stream(options.streamed)
         return
-    print(f"{'':<8}{'starts':>7}{'copy GB/s':>11}{'pass GB/s':>11}{'share':>7}{'processor':>11}{'n':>5}")
+    print(f"{'':<10}{'starts':>7}{'copy GB/s':>11}{'pass GB/s':>11}{'share':>7}{'processor':>11}{'n':>5}")
     rows = [compare(where, options.size, starts, options.repeat) for where, starts in CASES]
     for row in rows:
         print(
-            f"{row['where']:<8}{row['starts']:>7}{row['copy_gb_s']:>11.1f}{row['pass_gb_s']:>11.1f}"
+            f"{row['where']:<10}{row['starts']:>7}{row['copy_gb_s']:>11.1f}{row['pass_gb_s']:>11.1f}"
             f"{row['share']:>7.2f}{row['share_processor']:>11.2f}{row['n']:>5}",
             flush=True,
         )

@@ -21,7 +21,7 @@ from blockful_py.errors import UnlearningError
 from blockful_py.graph import PathWeights
 from blockful_py.learning.weights import Vector, Weights, flatten, unflatten, with_sound_variances
 
-BLOCK = 2**16
+BLOCK = 2**15
 """Numbers that are passed at once: what a few arrays of them take fits a processor's cache."""
 
 Term = tuple[np.float32, Vector]
@@ -60,6 +60,8 @@ def propagate(
     deltas: Mapping[str, Vector],
     alpha: float,
     epsilon: float,
+    *,
+    in_place: bool = False,
 ) -> Propagation:
     """`w'_y = w_y + alpha sum_k C[y, k] delta_k`; where that moves w_y by at most epsilon, w_y stays.
 
@@ -68,6 +70,8 @@ def propagate(
     Args:
         weights: old weights, at least of the descendants.
         deltas: change of every start.
+        in_place: the old weights of the descendants that change are used up: float32 tensors on the CPU
+            become the new ones.  Half the memory and about twice the speed.
 
     Raises:
         UnlearningError: alpha or epsilon out of range, or a start or model without its values.
@@ -76,17 +80,21 @@ def propagate(
     if missing:
         raise UnlearningError(f"nothing is there for {', '.join(missing)}: give every start and descendant.")
     found = passing(path_weights, deltas, alpha, epsilon)
-    old = {name: _vectors(weights[name]) for name in found.terms}
-    new = {name: {key: np.empty_like(part) for key, part in old[name].items()} for name in old}
+    held = {name: weights[name] for name in found.terms}
+    old = {name: _vectors(held[name]) for name in held}
+    new = old if in_place else {name: _like(parts) for name, parts in old.items()}
+    before = {name: _variances(held[name]) for name in held}
+    scratch = Scratch()
     first = 0
     for key, part in next(iter(old.values()), {}).items():
         for begin in range(0, len(part), BLOCK):  # a block of the deltas stays in the cache for all models
             end = min(begin + BLOCK, len(part))
             for name, terms in found.terms.items():
                 some = [(weight, change[first + begin : first + end]) for weight, change in terms]
-                pass_block(old[name][key][begin:end], some, new[name][key][begin:end])
+                pass_block(old[name][key][begin:end], some, new[name][key][begin:end], scratch)
         first += len(part)
-    return Propagation({name: _tensors(new[name], weights[name]) for name in new}, found.skipped)
+    passed = {name: with_sound_variances(_tensors(new[name], held[name]), before[name]) for name in held}
+    return Propagation(passed, found.skipped)
 
 
 def _vectors(weights: Weights) -> dict[str, Vector]:
@@ -98,14 +106,21 @@ def _vectors(weights: Weights) -> dict[str, Vector]:
     }
 
 
+def _like(vectors: Mapping[str, Vector]) -> dict[str, Vector]:
+    return {name: np.empty_like(vector) for name, vector in vectors.items()}
+
+
+def _variances(weights: Weights) -> Weights:
+    return {name: tensor.clone() for name, tensor in weights.items() if name.endswith("running_var")}
+
+
 def _tensors(vectors: Mapping[str, Vector], like: Weights) -> Weights:
-    new = {
+    return {
         name: torch.from_numpy(vectors[name]).reshape(tensor.shape).to(tensor)
         if name in vectors
         else tensor.clone()
         for name, tensor in like.items()
     }
-    return with_sound_variances(new, like)
 
 
 def passing(path_weights: PathWeights, deltas: Mapping[str, Vector], alpha: float, epsilon: float) -> Passing:
@@ -149,9 +164,19 @@ def terms_of(
     )
 
 
-def pass_block(old: Vector, terms: Sequence[Term], new: Vector) -> None:
-    """`new = old + sum_k weight_k delta_k`, the sum first."""
-    total, term = np.empty_like(old), np.empty_like(old)
+class Scratch:
+    """Room for a block's sums, made once for many blocks."""
+
+    def __init__(self) -> None:
+        self.total, self.term = np.empty(BLOCK, np.float32), np.empty(BLOCK, np.float32)
+
+
+def pass_block(old: Vector, terms: Sequence[Term], new: Vector, scratch: Scratch) -> None:
+    """`new = old + sum_k weight_k delta_k`, the sum first; of one term or more, at most BLOCK numbers.
+
+    `new` may be `old`.
+    """
+    total, term = scratch.total[: len(old)], scratch.term[: len(old)]
     for k, (weight, change) in enumerate(terms):
         np.multiply(change, weight, out=term if k else total)
         if k:

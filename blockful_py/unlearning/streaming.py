@@ -12,7 +12,7 @@ import numpy as np
 from blockful_py.errors import FormatError, LearningError
 from blockful_py.learning.weights import VARIANCE_FLOOR, Vector
 from blockful_py.shallow import parse_json
-from blockful_py.unlearning.propagation import BLOCK, pass_block
+from blockful_py.unlearning.propagation import BLOCK, Scratch, pass_block
 
 LONGEST_HEADER = 100_000_000
 """Bytes; safetensors' own limit."""
@@ -45,7 +45,7 @@ class StoredVector:
 def pass_stream(model: Iterable[bytes], terms: Sequence[tuple[np.float32, Change]]) -> Iterator[bytes]:
     """The bytes of `to_bytes(propagate(...))` for one model, from the bytes of the old one.
 
-    Holds a few blocks of 2^16 numbers and of the model's pieces, whatever its size.
+    Holds a few blocks of 2^15 numbers and of the model's pieces, whatever its size.
 
     Args:
         model: safetensors as `weights.to_bytes` writes them, in pieces of any length, such as
@@ -68,17 +68,23 @@ def pass_stream(model: Iterable[bytes], terms: Sequence[tuple[np.float32, Change
     if any(len(change) != total for _, change in terms):
         raise LearningError(f"expected changes of {total} weights, found {[len(c) for _, c in terms]}.")
     begins = dict(zip(floating, np.cumsum([0, *(sizes[name] for name in floating)]).tolist(), strict=False))
+    scratch = Scratch()
     yield length.to_bytes(8, "little") + header
     for name, kind, size in tensors:
         if kind == "F32":
-            yield from _passed(source, name, sizes[name], begins[name], terms)
+            yield from _passed(source, name, sizes[name], begins[name], terms, scratch)
         else:
             yield source.take(size)
     source.require_end()
 
 
 def _passed(
-    source: _Pieces, name: str, size: int, begin: int, terms: Sequence[tuple[np.float32, Change]]
+    source: _Pieces,
+    name: str,
+    size: int,
+    begin: int,
+    terms: Sequence[tuple[np.float32, Change]],
+    scratch: Scratch,
 ) -> Iterator[bytes]:
     for first in range(0, size, BLOCK):
         count = min(BLOCK, size - first)
@@ -86,7 +92,7 @@ def _passed(
         new = np.empty_like(old)
         here = slice(begin + first, begin + first + count)
         with np.errstate(over="ignore", invalid="ignore"):
-            pass_block(old, [(weight, change[here]) for weight, change in terms], new)
+            pass_block(old, [(weight, change[here]) for weight, change in terms], new, scratch)
         if name.endswith("running_var"):
             np.maximum(new, np.float32(VARIANCE_FLOOR) * old, out=new)
         if not np.isfinite(new).all():

@@ -77,6 +77,9 @@ def test_propagation_is_eq_7_to_rounding(size: int) -> None:
         assert found[name]["count"].item() == 7
         change = passed_change(row, paths.starts, deltas, 0.7)
         assert equal(found[name], moved(old[name], change))
+    used_up = propagate(old, paths, deltas, alpha=0.7, epsilon=0.0, in_place=True).weights
+    assert all(equal(used_up[name], found[name]) for name in found)
+    assert all(used_up[name]["b"].data_ptr() == old[name]["b"].data_ptr() for name in found)
 
 
 def test_the_norm_of_an_update_is_that_of_its_numbers() -> None:
