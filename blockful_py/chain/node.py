@@ -48,6 +48,16 @@ class Node:
         """Wei of an account."""
         return int(self.rpc.call("eth_getBalance", hexadecimal(address), "latest"), 16)
 
+    def wake(self) -> bool:
+        """Lets an Anvil that mines every transaction at once mine those that wait; elsewhere does nothing.
+
+        A busy Anvil can leave transactions that arrive while it mines until the next one arrives.
+        """
+        asleep = self.rpc.batch([("anvil_getAutomine", ())])[0] is True
+        if asleep:
+            self.rpc.call("evm_mine")
+        return asleep
+
     def close(self) -> None:
         self.rpc.close()
 

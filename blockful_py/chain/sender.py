@@ -21,6 +21,7 @@ from blockful_py.errors import ChainError, ContractError, NodeError
 from blockful_py.types import Receipt
 
 _POLL_FIRST, _POLL_LAST = 0.01, 0.5  # seconds
+_WAKE_AFTER = 3.0  # seconds
 _ATTEMPTS = 3
 
 
@@ -204,13 +205,17 @@ class Sender:
         """Polls for receipts until the deadline."""
         found: dict[bytes, Mapping[str, Any]] = {}
         pause = _POLL_FIRST
-        end = time.monotonic() + self._deadline
+        begun = time.monotonic()
+        wake, end = begun + _WAKE_AFTER, begun + self._deadline
         while missing := [each for each in hashes if each not in found]:
             found |= self._receipts(missing)
             if len(found) == len(hashes):
                 break
             if time.monotonic() > end:
                 raise self._lost(next(each for each in missing if each not in found))
+            if time.monotonic() > wake:
+                self.node.wake()
+                wake += _WAKE_AFTER
             time.sleep(pause)
             pause = min(2 * pause, _POLL_LAST)
         return found

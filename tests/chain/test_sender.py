@@ -13,6 +13,7 @@ from blockful_py.chain.artifacts import Artifact
 from blockful_py.chain.calls import Call
 from blockful_py.chain.devnet import Devnet
 from blockful_py.chain.interface import Interface
+from blockful_py.chain.node import Node
 from blockful_py.chain.sender import Sender
 from blockful_py.chain.signer import DEV_MNEMONIC, Signer
 from blockful_py.crypto.keccak import selector
@@ -197,6 +198,31 @@ def test_a_transaction_that_is_not_mined_and_one_that_is_dropped(devnets: dict[s
     finally:
         rpc.call("evm_setAutomine", True)
     hasty.send(note())
+
+
+def test_a_node_that_forgets_to_mine_is_woken(
+    devnets: dict[str, Devnet], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node = devnets["anvil"].node
+    monkeypatch.setattr("blockful_py.chain.sender._WAKE_AFTER", 0.05)
+    monkeypatch.setattr(Node, "wake", lambda node: node.rpc.call("evm_mine"))
+    node.rpc.call("evm_setAutomine", False)
+    try:
+        Sender(node, devnets["anvil"].signer(7), deadline=30.0).send(note())
+    finally:
+        node.rpc.call("evm_setAutomine", True)
+
+
+def test_only_an_anvil_that_mines_at_once_is_woken(devnets: dict[str, Devnet]) -> None:
+    ganache, anvil = devnets["ganache"].node, devnets["anvil"].node
+    blocks = ganache.block_number(), anvil.block_number()
+    assert not ganache.wake() and anvil.wake()
+    assert (ganache.block_number(), anvil.block_number()) == (blocks[0], blocks[1] + 1)
+    anvil.rpc.call("evm_setAutomine", False)
+    try:
+        assert not anvil.wake()
+    finally:
+        anvil.rpc.call("evm_setAutomine", True)
 
 
 def _drop_when_seen(devnet: Devnet) -> None:
