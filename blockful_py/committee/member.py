@@ -117,8 +117,7 @@ class Member:
     def vote_publication(self, proposal: PublicationProposal) -> bytes:
         """Its vote (64 bytes) on a block of new models. Raises RefusedError."""
         block = proposal.block
-        self._check_parent(block)
-        height = self._live.height() + 1
+        height = self._check_parent(block) + 1
         for index, publication in enumerate(block.publications):
             position = Position(height, index)
             content = payload.transaction_payload(
@@ -220,8 +219,11 @@ class Member:
     def _tasks(self, draft: RedactionDraft) -> tuple[Task, ...]:
         return opening_tasks(draft, self._live.chain_id, self._live.address)
 
-    def _check_parent(self, block: NewBlock) -> None:
-        _keep_pace(block.parent_hash, self._live.block_hash(self._live.height()), "parent hash")
+    def _check_parent(self, block: NewBlock) -> int:
+        """The height of the block before."""
+        height = self._live.height()
+        _keep_pace(block.parent_hash, self._live.block_hash(height), "parent hash")
+        return height
 
     def _check_archive(self, chunks: Sequence[ArchiveChunk], expected: Sequence[ArchiveRecord]) -> None:
         """The chunks extend the archive's head, and record exactly what is expected."""

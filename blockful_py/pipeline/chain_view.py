@@ -24,6 +24,7 @@ class ChainView:
     def __init__(self, live: LiveLedger, rosters: Rosters) -> None:
         self.live = live
         self._rosters = rosters
+        self._height = 0
         self._keys: dict[int, Point] = {}
         self._headers: list[Header] = []
         self._block_hashes: dict[int, bytes] = {}
@@ -42,8 +43,8 @@ class ChainView:
     def header(self, height: int) -> Header:
         """Header at a height from 1 to the chain's."""
         if len(self._headers) < height:
-            missing = range(len(self._headers) + 1, self.live.height() + 1)
-            self._headers += self.live.headers(missing)
+            self._height = self.live.height()
+            self._headers += self.live.headers(range(len(self._headers) + 1, self._height + 1))
         return self._headers[height - 1]
 
     def block(self, height: int) -> tuple[ModelTransaction, ...]:
@@ -56,7 +57,7 @@ class ChainView:
     def transaction(self, position: Position) -> ModelTransaction:
         """Raises VerificationError when the position's block is not what its header says."""
         height, subject = position.height, f"model at {position}"
-        count = self.header(height).tx_count if 1 <= height <= self.live.height() else 0
+        count = self.header(height).tx_count if height >= 1 and self._reaches(height) else 0
         if not position.index < count <= MAX_BLOCK_MODELS:
             raise VerificationError(
                 "header", subject, f"header {height} says that its block holds {count} models"
@@ -67,6 +68,11 @@ class ChainView:
             raise
         except ChainError as error:
             raise VerificationError("header", subject, f"block {height} cannot be read: {error}") from None
+
+    def _reaches(self, height: int) -> bool:
+        if height > self._height:
+            self._height = self.live.height()
+        return height <= self._height
 
     def find(self, position: Position) -> ModelTransaction | None:
         """The transaction at a position that somebody names; None where there is no model."""

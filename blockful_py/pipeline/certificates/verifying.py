@@ -135,11 +135,12 @@ def check_on_chains(checked: CheckedStatement, chains: Chains) -> Mapping[str, i
         proposal = octets(decision.proposal)
         sides = ((chains.archive, len(decision.archive)), (chains.live, len(decision.live)))
         for contract, chunks in sides:
+            progress = contract.progress(proposal)
             require(
-                contract.progress(proposal) == (chunks, chunks),
+                progress == (chunks, chunks),
                 "executed",
                 f"decision {decision.proposal[:10]}",
-                f"the chain has executed {contract.progress(proposal)} of {chunks} transactions",
+                f"the chain has executed {progress} of {chunks} transactions",
             )
     places = list(checked.record.nodes)
     superseded = {}

@@ -134,11 +134,12 @@ def anchors_of_blocks(record: CheckedRecord, live: LiveSource, keys: KeySource) 
     keys that the chain does not have.
     """
     _require_same((record.chain_id, record.address), (live.chain_id, live.address), "live chain")
+    height = live.height()
     require(
-        record.last <= live.height(),
+        record.last <= height,
         "anchor",
         "the record",
-        f"it has a block {record.last}, the chain ends at block {live.height()}",
+        f"it has a block {record.last}, the chain ends at block {height}",
     )
     for epoch, key_id in record.key_ids().items():
         require(
@@ -176,12 +177,12 @@ def anchors_in_archive(history: ArchiveHistory, heads: Sequence[bytes], archive:
     _require_same(
         (history.chain_id, octets(history.contract)), (archive.chain_id, archive.address), "archive chain"
     )
-    count = len(heads) - 1
+    count, length = len(heads) - 1, archive.length()
     require(
-        count <= archive.length(),
+        count <= length,
         "anchor",
         "the archive",
-        f"it has {count} records, the chain has {archive.length()}",
+        f"it has {count} records, the chain has {length}",
     )
     own = [(each.record, each.timestamp) for each in archive.records(0, count)]
     given = [each.stored(index) for index, each in enumerate(history.records)]
