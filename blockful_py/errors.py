@@ -12,7 +12,8 @@
     |-- StorageError             the block store or an IPFS node
     |   |-- BlockNotFoundError
     |   |-- IntegrityError       bytes do not match their CID
-    |   `-- FormatError          bytes that are not what they claim to be
+    |   |-- FormatError          bytes that are not what they claim to be
+    |   `-- StoreUnreachableError
     |-- CryptoError              keys, hashes, shares
     |   |-- InvalidKeyError
     |   |-- InvalidSignatureError
@@ -110,6 +111,10 @@ class IntegrityError(StorageError):
 
 class FormatError(StorageError):
     """Bytes that are not what they claim to be (truncated, malformed, too large)."""
+
+
+class StoreUnreachableError(StorageError):
+    """The node that keeps a store does not answer, or broke off: what was asked can be asked again."""
 
 
 class CryptoError(BlockfulError):

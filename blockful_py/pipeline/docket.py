@@ -17,6 +17,7 @@ from blockful_py.errors import (
     LearningError,
     RunError,
     StorageError,
+    StoreUnreachableError,
     UnlearningError,
 )
 from blockful_py.pipeline.progress import Stopwatch
@@ -43,7 +44,7 @@ class Docket:
         """Opens a job, or goes on with the open one of this kind; closes it when the block succeeds.
 
         `begun`: whether the chains show something of it, asked when it is refused.  A job that is refused
-        with nothing half-done has failed; one that stops otherwise stays open.
+        with nothing half-done has failed; one that stops otherwise, as when a node is gone, stays open.
 
         Raises RunError when a job of another kind is open.
         """
@@ -56,6 +57,8 @@ class Docket:
             self.withdraw()
         try:
             yield
+        except StoreUnreachableError:
+            raise
         except REFUSALS as error:
             with suppress(BlockfulError):  # what cannot be looked at or taken back leaves the job open
                 self._fail(error, begun)

@@ -13,6 +13,7 @@ them are those that it measures.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -21,7 +22,7 @@ from blockful_py.chain.quorum import AppointedCommitteeContract
 from blockful_py.committee.motions import Motion
 from blockful_py.committee.proposals import PublicationProposal, RedactionDraft, Target
 from blockful_py.committee.protocols import Store
-from blockful_py.errors import BlockfulError, InvalidSignatureError, RefusedError
+from blockful_py.errors import BlockfulError, InvalidSignatureError, RefusedError, StoreUnreachableError
 from blockful_py.learning.weights import Weights
 from blockful_py.pipeline.catalogue import ArchiveReader, Catalogue, CatalogueReader
 from blockful_py.pipeline.certificates.reviewing import review_erasure
@@ -85,12 +86,10 @@ class ContentReviewer:
     def review_publication(self, proposal: PublicationProposal) -> None:
         for publication in proposal.block.publications:
             node = self._node(publication.uri)
-            try:
+            with _refusing(f"model {node.name}"):
                 signer = node.signer(self._live.chain_id, self._live.address)
                 for uri in node.sealed:
                     self._weights.read(uri)
-            except BlockfulError as error:
-                raise RefusedError(f"model {node.name}: {error}") from None
             _require(signer == publication.owner, f"model {node.name} is not signed by its owner")
             _require(node.redaction is None, f"model {node.name} is published as a redaction")
             listed = sorted(reference.place() for reference in node.statement.references)
@@ -203,10 +202,8 @@ class ContentReviewer:
 
     def _is_sealed(self, proposed: Proposed, weights: Weights) -> bool:
         uri = parse_cid(proposed.redaction.weights)
-        try:
+        with _refusing(f"the new weights of {proposed.node.name}"):
             return is_sealed(uri, weights, self._weights.keyring.find(uri))
-        except BlockfulError as error:
-            raise RefusedError(f"the new weights of {proposed.node.name}: {error}") from None
 
     def _announcements(self, starts: Sequence[str], proposed: Sequence[Proposed]) -> Mapping[str, Weights]:
         """The starts' new weights, as far as their owners announced them."""
@@ -227,10 +224,8 @@ class ContentReviewer:
         return Proposed(target, node, node.redaction)
 
     def _node(self, uri: Uri) -> ModelNode:
-        try:
+        with _refusing("a model node cannot be read"):
             return parse_node(self._store.read(uri))
-        except BlockfulError as error:
-            raise RefusedError(f"a model node cannot be read: {error}") from None
 
 
 class StoreReviewer(ContentReviewer):
@@ -243,10 +238,8 @@ class StoreReviewer(ContentReviewer):
         found = {}
         for each in proposed:
             if each.node.name in starts:
-                try:
+                with _refusing(f"the new weights of {each.node.name}"):
                     found[each.node.name] = self._weights.read(each.node.weights)
-                except BlockfulError as error:
-                    raise RefusedError(f"the new weights of {each.node.name}: {error}") from None
         return found
 
 
@@ -261,10 +254,8 @@ class Fetched:
     def weights(self, uri: Uri, purpose: bytes) -> Weights:
         """Raises RefusedError when they cannot be read or used."""
         if (uri, purpose) not in self._weights:
-            try:
+            with _refusing(f"weights {cid_string(uri)}"):
                 self._weights[uri, purpose] = self._store.read(uri)
-            except BlockfulError as error:
-                raise RefusedError(f"weights {cid_string(uri)}: {error}") from None
             self._counter.downloaded()
         return self._weights[uri, purpose]
 
@@ -288,6 +279,17 @@ class StandingWeights(Mapping[str, Weights]):
 
     def __len__(self) -> int:
         return len(self._catalogue.models)
+
+
+@contextmanager
+def _refusing(what: str) -> Iterator[None]:
+    """Turns what is wrong with a proposal into a refusal; a store that is gone is no fault of a proposal."""
+    try:
+        yield
+    except StoreUnreachableError:
+        raise
+    except BlockfulError as error:
+        raise RefusedError(f"{what}: {error}") from None
 
 
 def _require(holds: bool, reason: str) -> None:

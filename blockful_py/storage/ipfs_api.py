@@ -14,7 +14,13 @@ from contextlib import ExitStack, contextmanager, suppress
 from itertools import islice
 from typing import Any
 
-from blockful_py.errors import BlockNotFoundError, FormatError, IntegrityError, StorageError
+from blockful_py.errors import (
+    BlockNotFoundError,
+    FormatError,
+    IntegrityError,
+    StorageError,
+    StoreUnreachableError,
+)
 from blockful_py.shallow import parse_json
 from blockful_py.storage.cid import cid_string, parse_cid
 from blockful_py.storage.unixfs import MAX_BLOCK_SIZE
@@ -66,7 +72,9 @@ class IpfsApi:
         answer = self._ask(
             "/block/put", options={**options, "mhtype": "sha2-256"}, data=body, headers=headers
         )
-        named = answer[0].get("Key") if answer else None
+        if not answer:
+            raise self._broke_off("it answered with nothing")
+        named = answer[0].get("Key")
         if named != cid_string(uri):
             raise StorageError(
                 f"the IPFS node at {self.address} calls a block {str(named)[:80]!r} that is "
@@ -204,16 +212,18 @@ class IpfsApi:
         except known.StatusError as error:
             raise _RefusedError(self.address, " ".join(str(error).split())[:300]) from None
         except known.TimeoutError:
-            raise StorageError(
+            raise StoreUnreachableError(
                 f"the IPFS node at {self.address} did not answer in time: see whether it is overloaded, or "
                 "raise storage.seconds, then run the command again; what it kept is still kept."
             ) from None
         except (known.Error, OSError) as error:
-            raise StorageError(
-                f"the IPFS node at {self.address} cannot be reached, or broke off "
-                f"({' '.join(str(error).split())[:200]}): start it (`ipfs daemon`) or check storage.api, "
-                "then run the command again; what it kept is still kept."
-            ) from None
+            raise self._broke_off(" ".join(str(error).split())[:200]) from None
+
+    def _broke_off(self, reason: str) -> StoreUnreachableError:
+        return StoreUnreachableError(
+            f"the IPFS node at {self.address} cannot be reached, or broke off ({reason}): start it "
+            "(`ipfs daemon`) or check storage.api, then run the command again; what it kept is still kept."
+        )
 
 
 class _RefusedError(StorageError):
