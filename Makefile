@@ -91,7 +91,7 @@ test-contracts: setup
 	@$(BROWNIE_ENV) $(BROWNIE_VENV)/bin/brownie test tests/contracts
 
 test-ipfs: setup $(STAMPS)/ipfs ## Run the tests that need an IPFS node, a Kubo (`ipfs`) where one is on PATH
-	@$(PY) -m pytest tests/ipfs
+	@$(PY) -m pytest -n $(WORKERS) --dist loadfile tests/ipfs
 
 # ESM finds packages beside the script, so what runs is copied to where they are installed.
 $(STAMPS)/ipfs: $(wildcard tests/ipfs/node/*) | $(STAMPS)/npm

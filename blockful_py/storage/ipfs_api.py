@@ -34,7 +34,7 @@ _PIN_FACTOR = 10
 _REMOVED_AT_ONCE = 100
 _GRACE = 10.0
 """Seconds beyond those that the node may take."""
-_VAIN_SECONDS = 5.0
+_VAIN_SECONDS = 2.0
 """js-ipfs, even offline, waits for peers to send what it does not have."""
 _PIECE = 2**16
 _MAX_ANSWER = 2**26
