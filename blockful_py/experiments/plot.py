@@ -51,7 +51,9 @@ def draw(summaries: Mapping[Scenario, Sequence[MethodSummary]], theme: Theme) ->
             for number, (name, label) in enumerate(PANELS):
                 axes = panel(drawn, LEFT + number * span, top, span - 0.15, len(methods) * ROW)
                 _panel(axes, name, methods, theme)
-                in_rows(axes, len(methods), None if number else [method.method for method in methods])
+                in_rows(
+                    axes, len(methods), None if number else [_label(each, methods[0]) for each in methods]
+                )
                 axes.set_xlabel(label, fontsize=8)
             words(drawn, 0.15, top + 0.12, _heading(scenario, methods), 9.5, theme.ink)
             top -= height
@@ -62,6 +64,11 @@ def draw(summaries: Mapping[Scenario, Sequence[MethodSummary]], theme: Theme) ->
 def _heading(scenario: Scenario, methods: Sequence[MethodSummary]) -> str:
     first = methods[0]
     return f"{title(scenario)} (seeds {', '.join(map(str, first.seeds))}; n = {first.models})"
+
+
+def _label(method: MethodSummary, first: MethodSummary) -> str:
+    """The method, and how many seeds it has where they are not those of the heading."""
+    return method.method + (f" ({len(method.seeds)} seeds)" if method.seeds != first.seeds else "")
 
 
 def _panel(axes: Axes, name: str, methods: Sequence[MethodSummary], theme: Theme) -> None:
