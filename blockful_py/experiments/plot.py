@@ -93,7 +93,8 @@ def _panel(axes: Axes, name: str, methods: Sequence[MethodSummary], theme: Theme
     if not any(estimates):
         axes.text(
             0.5, 0.5, "tells nothing here",
-            transform=axes.transAxes, fontsize=8, color=theme.faint_ink, ha="center", va="center",
+            transform=axes.transAxes, fontsize=8, color=theme.faint_ink,
+            backgroundcolor=theme.paper, ha="center", va="center",
         )  # fmt: skip
 
 
