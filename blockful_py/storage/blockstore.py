@@ -13,7 +13,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
-import tempfile
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -38,18 +38,22 @@ class BlockStore:
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def put(self, uri: Uri, parts: Parts) -> bool:
-        """Writes a block durably; False when it was here already.
+        """Writes a block, durably once `sync` has returned; False when it was here already.
 
         Raises:
             StorageError: the disk is full or cannot be written; nothing is left behind.
         """
-        path = self._path(uri)
+        path = self._file(uri)
         with readable_errors(self.directory):
-            if _same(path, parts):
+            if not self._new_shard(path) and _same(path, parts):
                 return False
-            path.parent.mkdir(mode=0o700, exist_ok=True)
             write_parts_durably(path, parts, self._tmp)
         return True
+
+    def sync(self) -> None:
+        """Makes the folders of blocks durable; each block in its folder is."""
+        with readable_errors(self.directory):
+            sync_directory(self._blocks)
 
     def get(self, uri: Uri) -> bytes:
         """The bytes of a block.
@@ -100,6 +104,14 @@ class BlockStore:
         for path in self._tmp.iterdir():
             path.unlink(missing_ok=True)
 
+    def _new_shard(self, path: str) -> bool:
+        """Makes the folder of a block where there is none yet; whether there was none."""
+        try:
+            os.mkdir(os.path.dirname(path), mode=0o700)  # noqa: PTH102, PTH120
+        except FileExistsError:
+            return False
+        return True
+
     def _path(self, uri: Uri) -> Path:
         return Path(self._file(uri))
 
@@ -117,23 +129,24 @@ def write_durably(path: Path, data: bytes, temporary: Path) -> None:
     write_parts_durably(path, (data,), temporary)
 
 
-def write_parts_durably(path: Path, parts: Parts, temporary: Path) -> None:
+def write_parts_durably(path: Path | str, parts: Parts, temporary: Path) -> None:
     """As `write_durably`, of what `parts` add up to."""
-    descriptor, name = tempfile.mkstemp(dir=temporary)
+    name = f"{temporary}/{secrets.token_hex(16)}"
+    descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         try:
             _write_all(descriptor, parts)
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
-        Path(name).replace(path)
+        os.replace(name, path)  # noqa: PTH105
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
-    sync_directory(path.parent)
+    sync_directory(os.path.dirname(path))  # noqa: PTH120
 
 
-def sync_directory(directory: Path) -> None:
+def sync_directory(directory: Path | str) -> None:
     """Makes the names in `directory` durable."""
     descriptor = os.open(directory, os.O_RDONLY)
     try:
@@ -170,14 +183,14 @@ def _write_all(descriptor: int, parts: Parts) -> None:
             left[0] = left[0][written:]
 
 
-def _same(path: Path, parts: Parts) -> bool:
+def _same(path: str, parts: Parts) -> bool:
     try:
         return _read(path, sum(map(len, parts)) + 1) == b"".join(parts)
     except FileNotFoundError:
         return False
 
 
-def _read(path: Path | str, most: int) -> bytes:
+def _read(path: str, most: int) -> bytes:
     """The bytes of a file, at most `most`, in a buffer of its size: one of `most` is dear to make."""
     descriptor = os.open(path, os.O_RDONLY)
     try:

@@ -21,7 +21,7 @@ from blockful_py.storage.blockstore import BlockStore, readable_errors, sync_dir
 from blockful_py.storage.cid import cid_string, parse_cid
 from blockful_py.storage.interface import READ_LIMIT
 from blockful_py.storage.pieces import chunks_of_pieces
-from blockful_py.storage.unixfs import Parts, blocks_of, chunks_of, read_file, read_whole, write_chunks
+from blockful_py.storage.unixfs import Parts, blocks_of, chunks_of, read_file, read_whole, write_nodes
 from blockful_py.storage.writers import Writers
 from blockful_py.types import Readable, Uri
 
@@ -109,7 +109,9 @@ class ContentStore:
         try:
             with self._locked(fcntl.LOCK_SH):
                 with Writers(put) as writers:
-                    root = write_chunks(chunks, writers.put)
+                    root = write_nodes(writers.leaves(chunks), writers.put)
+                if written:
+                    self._blocks.sync()
                 with readable_errors(self.directory):
                     write_durably(self._pins / cid_string(root), b"", self.directory / "tmp")
         except BaseException:

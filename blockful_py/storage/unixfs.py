@@ -27,6 +27,8 @@ MAX_DEPTH = 8
 
 Parts = tuple[bytes | bytearray | memoryview, ...]
 """A block as it came: to join its parts would copy every byte once more."""
+Leaf = tuple[Uri, int]
+"""A chunk of exactly CHUNK_SIZE bytes but the last, by Uri and size."""
 PutBlock = Callable[[Uri, bytes], None]
 PutParts = Callable[[Uri, Parts], None]
 GetBlock = Callable[[Uri], bytes]
@@ -34,15 +36,25 @@ GetBlock = Callable[[Uri], bytes]
 
 def write_file(stream: Readable, put: PutBlock) -> Uri:
     """Cuts `stream` into blocks, hands each to `put`, children first, and returns the root."""
-    return write_chunks(chunks_of(stream), lambda uri, parts: put(uri, b"".join(parts)))
+
+    def leaves() -> Iterator[Leaf]:
+        for chunk in chunks_of(stream):
+            leaf = leaf_of(chunk)
+            put(leaf[0], b"".join(chunk))
+            yield leaf
+
+    return write_nodes(leaves(), lambda uri, parts: put(uri, b"".join(parts)))
 
 
-def write_chunks(chunks: Iterable[Parts], put: PutParts) -> Uri:
-    """As `write_file`, of chunks of exactly CHUNK_SIZE bytes but the last, at least one."""
+def leaf_of(chunk: Parts) -> Leaf:
+    """Uri and size of a raw leaf."""
+    return uri_of_parts(chunk, Codec.RAW), sum(map(len, chunk))
+
+
+def write_nodes(leaves: Iterable[Leaf], put: PutParts) -> Uri:
+    """Hands the nodes over `leaves`, at least one, to `put`, children first, and returns the root."""
     levels: list[list[Link]] = [[]]
-    for chunk in chunks:
-        uri, size = uri_of_parts(chunk, Codec.RAW), sum(map(len, chunk))
-        put(uri, chunk)
+    for uri, size in leaves:
         levels[0].append(Link(uri, size, size))
         level = 0
         while len(levels[level]) == MAX_LINKS:

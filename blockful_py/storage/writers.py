@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Blocks written by a few threads, so that hashing goes on while disks sync and syncs share a commit."""
+"""Blocks hashed and written by a few threads: hashing goes on while disks sync, and syncs share a commit."""
 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
 
-from blockful_py.storage.unixfs import Parts, PutParts
+from blockful_py.storage.unixfs import Leaf, Parts, PutParts, leaf_of
 from blockful_py.types import Uri
 
-THREADS = 4
-WAITING = 8
+THREADS = 8
+"""Most wait for the disk: a sync takes longer than to hash a block."""
+WAITING = 12
 """Blocks in memory at most."""
 
 
@@ -26,11 +28,26 @@ class Writers:
         self._pool = ThreadPoolExecutor(THREADS)
         self._pending: deque[Future[None]] = deque()
 
+    def leaves(self, chunks: Iterable[Parts]) -> Iterator[Leaf]:
+        """Names and writes chunks; yields them in order, each once it is written."""
+        pending: deque[Future[Leaf]] = deque()
+        for chunk in chunks:
+            if len(pending) == WAITING:
+                yield pending.popleft().result()
+            pending.append(self._pool.submit(self._leaf, chunk))
+        for done in pending:
+            yield done.result()
+
     def put(self, uri: Uri, parts: Parts) -> None:
         """Takes a block; waits while WAITING others are not written."""
         if len(self._pending) == WAITING:
             self._pending.popleft().result()
         self._pending.append(self._pool.submit(self._put, uri, parts))
+
+    def _leaf(self, chunk: Parts) -> Leaf:
+        leaf = leaf_of(chunk)
+        self._put(leaf[0], chunk)
+        return leaf
 
     def __enter__(self) -> Writers:
         return self

@@ -11,6 +11,7 @@ import pytest
 
 from blockful_py.errors import StorageError
 from blockful_py.storage import ContentStore
+from blockful_py.storage.blockstore import BlockStore
 from tests.storage.conftest import PATTERN, Pattern
 
 NO_ROOM = """
@@ -94,6 +95,21 @@ def test_a_stream_that_fails_leaves_nothing(store: ContentStore) -> None:
     with pytest.raises(ConnectionError):
         store.add_stream(Failing(2 * len(PATTERN)))
     assert _files(store) == []
+
+
+def test_a_file_is_kept_only_once_the_folders_of_its_blocks_are_durable(
+    store: ContentStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(_store: BlockStore) -> None:
+        raise StorageError("the disk does not sync")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(BlockStore, "sync", failing)
+        with pytest.raises(StorageError, match="does not sync"):
+            store.add(PATTERN * 2)
+    assert list(store) == []
+    assert _files(store) == []
+    assert store.read(store.add(PATTERN * 2)) == PATTERN * 2
 
 
 def test_a_file_in_place_of_the_directory_is_a_storage_error(tmp_path: Path) -> None:
