@@ -7,8 +7,8 @@ BROWNIE_VENV := .venv-brownie
 STAMPS := .stamps
 # Not compiled ahead: of what the packages bring, few modules are ever imported.
 PIP_FLAGS := -qq --disable-pip-version-check --no-compile
-# Processes that run the Python tests: one more than two cores, as members and chains are often waited for.
-WORKERS ?= 3
+# Processes that run the Python tests.
+WORKERS ?= 2
 FUZZ_SECONDS ?= 30
 FUZZ_TARGETS ?= cid cid-text block weights node method sealed wrapped-key signature proof certificate message charter \
 	request settings account
@@ -74,7 +74,7 @@ test: setup ## Run all tests
 	@$(MAKE) --no-print-directory -j2 test-python test-beside
 
 test-python: setup
-	@$(VENV)/bin/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+	@$(VENV)/bin/python -m pytest -n $(WORKERS) --dist loadfile
 
 # Beside the Python tests, whose progress is what shows; what came out follows when it has ended.
 test-beside: setup

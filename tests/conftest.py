@@ -7,7 +7,6 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -15,15 +14,6 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     # A shell lets its background jobs ignore Ctrl-C, and the processes that tests interrupt inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-TESTS = Path(__file__).parent
-LONGEST = tuple(TESTS / folder for folder in ("committee/service", "faults", "cli", "pipeline"))
-"""Begun first: a long file that is begun last keeps one process busy when the others have ended."""
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: not any(folder in item.path.parents for folder in LONGEST))
 
 
 @pytest.fixture(scope="session")
