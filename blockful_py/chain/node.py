@@ -26,8 +26,13 @@ class Node:
         return self.rpc.url
 
     @cached_property
+    def client(self) -> str:
+        """Name and version of the software, in lower case: `ganache/v7...`, `anvil/v1...`, `besu/v24...`."""
+        return str(self.rpc.call("web3_clientVersion")).lower()
+
+    @property
     def is_ganache(self) -> bool:
-        return str(self.rpc.call("web3_clientVersion")).lower().startswith("ganache")
+        return self.client.startswith("ganache")
 
     def block_number(self) -> int:
         return int(self.rpc.call("eth_blockNumber"), 16)
@@ -53,7 +58,7 @@ class Node:
 
         A busy Anvil can leave transactions that arrive while it mines until the next one arrives.
         """
-        asleep = self.rpc.batch([("anvil_getAutomine", ())])[0] is True
+        asleep = self.client.startswith("anvil") and self.rpc.call("anvil_getAutomine") is True
         if asleep:
             self.rpc.call("evm_mine")
         return asleep

@@ -77,7 +77,7 @@ def point_latest(runs: Path, run: Path) -> Path:
         waiting.unlink(missing_ok=True)
         try:
             waiting.symlink_to(target, target_is_directory=True)
-        except (OSError, NotImplementedError):
+        except OSError:
             waiting.write_text(target + "\n", encoding="utf-8")
         waiting.replace(latest)
     except OSError as error:
