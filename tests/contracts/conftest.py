@@ -3,14 +3,17 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Any
 
 import pytest
+from web3.exceptions import TransactionNotFound
 
 from blockful_py.crypto.eip712 import Domain
 from scripts.toolchain.solc import compile_files
-from tests.contracts.node import ganache
+from tests.contracts.node import quickest
 from tests.contracts.scene import Decider, LiveScene, Panel
 from tests.contracts.sortition import Candidate, Elections, rules
 from tests.contracts.world import World
@@ -19,18 +22,41 @@ NODE = pytest.StashKey[ExitStack]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Points brownie's development network to a Ganache on a free port."""
+    """Points brownie's development network to a node on a free port."""
     from brownie._config import CONFIG
 
     stack = ExitStack()
     config.stash[NODE] = stack
-    CONFIG.networks["development"]["host"] = stack.enter_context(ganache())
+    CONFIG.networks["development"]["host"] = stack.enter_context(quickest())
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     stack = config.stash.get(NODE, None)
     if stack is not None:
         stack.close()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def counted_before_found() -> Iterator[None]:
+    """Anvil counts a transaction shortly before it can be asked for, and brownie, which asks once, would
+    take it for dropped."""
+    from brownie import web3
+
+    at_once = web3.eth.get_transaction
+
+    def before_long(txid: str) -> Any:
+        deadline = time.monotonic() + 10.0
+        while True:
+            try:
+                return at_once(txid)
+            except TransactionNotFound:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.01)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(web3.eth, "get_transaction", before_long)
+        yield
 
 
 @pytest.fixture(scope="session")
