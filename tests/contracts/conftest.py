@@ -3,17 +3,16 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Any
 
 import pytest
-from web3.exceptions import TransactionNotFound
 
 from blockful_py.crypto.eip712 import Domain
 from scripts.toolchain.solc import compile_files
 from tests.contracts.node import quickest
+from tests.contracts.patience import Patience
 from tests.contracts.scene import Decider, LiveScene, Panel
 from tests.contracts.sortition import Candidate, Elections, rules
 from tests.contracts.world import World
@@ -37,26 +36,13 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def counted_before_found() -> Iterator[None]:
-    """Anvil counts a transaction shortly before it can be asked for, and brownie, which asks once, would
-    take it for dropped."""
+def patience() -> Iterator[None]:
+    """Brownie waits until its node can find a transaction that the node has counted."""
     from brownie import web3
 
-    at_once = web3.eth.get_transaction
-
-    def before_long(txid: str) -> Any:
-        deadline = time.monotonic() + 10.0
-        while True:
-            try:
-                return at_once(txid)
-            except TransactionNotFound:
-                if time.monotonic() > deadline:
-                    raise
-                time.sleep(0.01)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(web3.eth, "get_transaction", before_long)
-        yield
+    web3.middleware_onion.add(Patience, "patience")
+    yield
+    web3.middleware_onion.remove("patience")
 
 
 @pytest.fixture(scope="session")
