@@ -21,7 +21,7 @@ from blockful_py.learning.scenario import ScenarioSettings
 from blockful_py.learning.training import TrainingSettings
 from blockful_py.unlearning.audit.samples import SHOWN, first_of_each
 from blockful_py.unlearning.forget import Forget, Level
-from blockful_py.unlearning.stored_increments import store_increments
+from blockful_py.unlearning.stored_increments import store_clean_models, store_increments
 from blockful_py.unlearning.task import UnlearningTask
 
 HOLDERS = (5, 7)
@@ -95,12 +95,12 @@ class Laboratory:
     data: Dataset
     settings: FederationSettings
 
-    def storing(self) -> UnlearningTask:
-        """The task where every owner stored its increments when it published."""
+    def storing(self, clean_references: bool = False) -> UnlearningTask:
+        """The task where every owner stored its increments when it published; `clean_references`: trained
+        from its references' clean models."""
         task = self.task
-        stored = store_increments(
-            self.settings, task.models.values(), task.users.values(), task.forget.classes
-        )
+        store = store_clean_models if clean_references else store_increments
+        stored = store(self.settings, task.models.values(), task.users.values(), task.forget.classes)
         return replace(task, stored={name: kept for each in stored.values() for name, kept in each.items()})
 
 

@@ -19,7 +19,7 @@ class Variant:
     Attributes:
         name: in tables and file names.
         by_data: settings for a data set, on top of `settings`.
-        stored: increments were stored when the models were published.
+        stored: what the method can prepare was stored when the models were published.
     """
 
     name: str
@@ -32,7 +32,7 @@ class Variant:
         return {**self.settings, **self.by_data.get(data, {})}
 
     def recorded_for(self, data: str) -> dict[str, Any]:
-        """What a row says of how it was made: the settings, and whether increments were stored."""
+        """What a row says of how it was made: the settings, and whether anything was stored."""
         return {**self.settings_for(data), **({"stored": True} if self.stored else {})}
 
 
@@ -45,6 +45,7 @@ SPECIAL: tuple[Variant, ...] = (
     ),
     Variant("fiun_all", "fiun", {"layers": "all"}),
     Variant("gradient_ascent_ascended", "gradient_ascent", {"start": "ascended"}),
+    Variant("retrain_ahead", "retrain_ahead", stored=True),
 )
 """Variants beside a method's own defaults; one named as its method takes the place of the defaults.
 

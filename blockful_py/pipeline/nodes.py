@@ -78,15 +78,18 @@ class Place:
 class Nodes(Closing):
     """Both nodes, and an account that pays on each.  Stops what it started when it closes."""
 
-    def __init__(self, place: Place, account: Signer | None = None) -> None:
-        """`account` pays on nodes given by URL, instead of the one of SENDER_KEY.
+    def __init__(self, place: Place, account: Signer | None = None, devnet: str = "ganache") -> None:
+        """Starts or reaches the nodes.
+
+        `account` pays on nodes given by URL, instead of the one of SENDER_KEY.  `devnet`: the kind of our
+        own nodes; an "anvil" is quick and forgets its chain when it ends.
 
         Raises NodeError or ToolchainError when a node cannot be started or reached.
         """
         self.place = place
         with ExitStack() as stack:
             if place.own:
-                live, archive = _devnets(stack, place)
+                live, archive = _devnets(stack, place, devnet)
                 self.live, self.live_sender = live.node, live.sender()
                 self.archive, self.archive_sender = archive.node, archive.sender()
             else:
@@ -107,13 +110,13 @@ class Nodes(Closing):
         self._stack.close()
 
 
-def _devnets(stack: ExitStack, place: Place) -> tuple[Devnet, Devnet]:
+def _devnets(stack: ExitStack, place: Place, kind: str) -> tuple[Devnet, Devnet]:
     options = []
     for name, chain_id in (("live", place.live_chain_id), ("archive", place.archive_chain_id)):
-        database = place.databases / name if place.databases is not None else None
+        database = place.databases / name if place.databases is not None and kind == "ganache" else None
         if database is not None:
             database.mkdir(parents=True, exist_ok=True)
-        options.append(NodeOptions(chain_id, database=database))
+        options.append(NodeOptions(chain_id, kind=kind, database=database))
     live, archive = start_together(*options)
     stack.enter_context(live)
     stack.enter_context(archive)

@@ -56,16 +56,18 @@ def stored_increments(task: UnlearningTask, names: Sequence[str]) -> dict[str, C
     """Those of `names` that are stored with the task, are about the one class that it forgets, and fit the
     models as they are."""
     found = {name: task.stored[name] for name in names if name in task.stored}
-    return _changes(task, {name: kept.weights for name, kept in found.items() if _fits(task, name, kept)})
+    return _changes(task, {name: kept.weights for name, kept in found.items() if fits(task, name, kept, {})})
 
 
-def _fits(task: UnlearningTask, name: str, kept: StoredIncrement) -> bool:
+def fits(task: UnlearningTask, name: str, kept: StoredIncrement, updated: Mapping[str, Weights]) -> bool:
+    """Whether a stored training is about the one class that the task forgets, came of the references as in
+    `updated`, or as published where they are not there, and belongs to the model as it is."""
     published = task.models[name].weights
     try:
         require_same_form({name: published, "its increment": kept.weights})
     except LearningError:
         return False
-    base = base_of(aggregate_of(task, name, {}), published)
+    base = base_of(aggregate_of(task, name, updated), published)
     asked = task.forget == Forget.of_classes([kept.label]) and not task.earlier.get(name)
     return asked and kept.base == base
 

@@ -19,6 +19,7 @@ from blockful_py.unlearning.head_mask import HeadMask
 from blockful_py.unlearning.method import Method
 from blockful_py.unlearning.ppnr import Ppnr
 from blockful_py.unlearning.retrain import Retrain
+from blockful_py.unlearning.retrain_ahead import RetrainAhead
 from blockful_py.unlearning.salun import SalUn
 from blockful_py.unlearning.scrub import Scrub
 from blockful_py.unlearning.ssd import Ssd
@@ -36,6 +37,7 @@ METHODS: Mapping[str, Callable[..., Method]] = MappingProxyType(
         HeadMask.name: HeadMask,
         CleanIncrements.name: CleanIncrements,
         Ppnr.name: Ppnr,
+        RetrainAhead.name: RetrainAhead,
     }
 )
 

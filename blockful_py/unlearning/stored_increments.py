@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clean increments made when models are published, for requests that may come (docs/unlearning.md).
+"""Clean trainings made when models are published, for requests that may come (docs/unlearning.md).
 
-A model's owner trains it a second time, from the same references' mean, without a class, and keeps that
-beside the model.  A request that forgets the class then need not ask the owner to train.
+A model's owner trains it a second time, without a class, and keeps that beside the model.  A request that
+forgets the class then need not ask the owner to train.  From the references' mean as published, what comes
+of it is an increment for `clean_increments`; from the mean of the references' own clean models, it is the
+model that `retrain_ahead` puts in its place.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from blockful_py.errors import LearningError
+from blockful_py.graph import InheritanceGraph
 from blockful_py.learning.aggregation import aggregate
 from blockful_py.learning.data import UserData
 from blockful_py.learning.federation import FederationSettings, TrainedModel, initial_weights
@@ -25,11 +28,12 @@ CLEAN = "clean"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StoredIncrement:
-    """`d_j = weights - w_j`, kept as its minuend, which has the form of a model.
+    """A clean training; `d_j = weights - w_j` is kept as its minuend, which has the form of a model.
 
     Attributes:
         label: the class.
-        weights: `Train(agg_j, D_j without the class)`, on the CPU.
+        weights: `Train(agg_j, D_j without the class)`, on the CPU; agg_j is the mean of the references as
+            published, or of their clean models.
         base: `base_of(agg_j, w_j)`, 32 bytes.  Where the model or one of its references has changed since,
             the increment is that of another model, and still knows what the change forgot.
     """
@@ -87,16 +91,95 @@ def store_increments(
     return found
 
 
+def store_clean_models(
+    settings: FederationSettings,
+    models: Iterable[TrainedModel],
+    users: Iterable[UserData],
+    classes: Iterable[int],
+    published: Mapping[str, TrainedModel] | None = None,
+    clean: Mapping[int, Mapping[str, Weights]] | None = None,
+) -> dict[int, dict[str, StoredIncrement]]:
+    """Clean models for `retrain_ahead`, by class, then by model: of every model that the class has reached,
+    by its owner's data or by a reference, from the mean of its references' clean models.
+
+    Those of one wave are trained side by side, with the seeds that a request would make them with.
+
+    Args:
+        published: all ancestors of `models`, where they are not among them.
+        clean: clean models of `published`, by class, then by model.  Where a reference's should be there
+            and is not, the model gets none either: a request makes both.
+
+    Raises LearningError as `store_increments`.
+    """
+    listed = tuple(models)
+    known = {**(published or {}), **{model.name: model for model in listed}}
+    owners = {user.index: user for user in users}
+    graph = _graph_of(known)
+    found: dict[int, dict[str, StoredIncrement]] = {label: {} for label in dict.fromkeys(classes)}
+    lines = {label: dict((clean or {}).get(label, {})) for label in found}
+    reached = {label: _reached(graph, known, owners, label) for label in found}
+    for wave in graph.waves(model.name for model in listed):
+        starts: dict[tuple[int, str], Weights] = {}
+        for label, line in lines.items():
+            for name in wave:
+                references = graph.references(name)
+                if name not in reached[label] or not reached[label].intersection(references) <= line.keys():
+                    continue
+                _require_no_noise(known[name])
+                cleaned = [line.get(each, known[each].weights) for each in references]
+                starts[label, name] = aggregate(cleaned) if cleaned else initial_weights(settings)
+        retained = {(label, name): owners[known[name].user].train.without([label]) for label, name in starts}
+        teachable = [key for key, samples in retained.items() if len(samples)]
+        jobs = [job_of(known[key[1]], starts[key], retained[key], settings.seed, CLEAN) for key in teachable]
+        made = {**starts, **dict(zip(teachable, train_together(settings.architecture, jobs), strict=True))}
+        for (label, name), weights in made.items():
+            lines[label][name] = weights
+            base = base_of(starts[label, name], known[name].weights)
+            found[label][name] = StoredIncrement(label, weights, base)
+    return found
+
+
+def _graph_of(known: Mapping[str, TrainedModel]) -> InheritanceGraph:
+    references = {name: [each.name for each in model.references] for name, model in known.items()}
+    missing = sorted({each for names in references.values() for each in names} - known.keys())
+    if missing:
+        raise LearningError(f"models were trained from {', '.join(missing)}: give these models too.")
+    return InheritanceGraph.from_references(references)
+
+
+def _reached(
+    graph: InheritanceGraph,
+    known: Mapping[str, TrainedModel],
+    owners: Mapping[int, UserData],
+    label: int,
+) -> set[str]:
+    """Models that a class has reached, by their owners' data or by a reference."""
+    found: set[str] = set()
+    for name in graph.topological_order():
+        held = label in _owner_of(owners, known[name]).train.classes()
+        if held or found.intersection(graph.references(name)):
+            found.add(name)
+    return found
+
+
 def _holds_class_and_more(owners: Mapping[int, UserData], model: TrainedModel, label: int) -> bool:
+    _require_no_noise(model)
+    held = _owner_of(owners, model).train.classes()
+    return label in held and len(held) > 1
+
+
+def _owner_of(owners: Mapping[int, UserData], model: TrainedModel) -> UserData:
     if model.user not in owners:
         raise LearningError(f"no data is there of user {model.user}, who owns {model.name!r}.")
+    return owners[model.user]
+
+
+def _require_no_noise(model: TrainedModel) -> None:
     if model.training.privacy is not None:
         raise LearningError(
             f"model {model.name!r} is trained with noise; an increment of it would spend the privacy of its "
             "owner's samples once more: store none."
         )
-    held = owners[model.user].train.classes()
-    return label in held and len(held) > 1
 
 
 def _start(settings: FederationSettings, model: TrainedModel, known: Mapping[str, TrainedModel]) -> Weights:

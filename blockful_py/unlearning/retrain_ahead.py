@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Retraining that was done when the models were published, before anybody asked for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import ClassVar
+
+from blockful_py.errors import UnlearningError
+from blockful_py.learning.weights import Weights
+from blockful_py.types import Paradigm
+from blockful_py.unlearning.cost import Meter
+from blockful_py.unlearning.forget import Level
+from blockful_py.unlearning.increments import fits
+from blockful_py.unlearning.method import (
+    IncrementsUsed,
+    Need,
+    Outcome,
+    Review,
+    Step,
+    outcome_of,
+    require_level,
+    steps_of,
+)
+from blockful_py.unlearning.retraining import passes_of, retrain_wave
+from blockful_py.unlearning.stored_increments import CLEAN
+from blockful_py.unlearning.task import UnlearningTask
+
+
+@dataclass(frozen=True, slots=True)
+class RetrainAhead:
+    """Whatever a class has reached is trained a second time when it is published, without the class, from
+    its references' clean models; a request puts these in the place of the published ones:
+
+    `w'_y = Train(mean of w'_refs, D_y without the forgotten)`,  `w'_y = w_y` where it never came.
+
+    So a request trains nothing, and forgetting is exact: no descendant was ever made from a model that knew
+    the class, be its ancestors affected or not.  Clean models that are not stored, or no longer fit, are
+    trained for the request, wave by wave: then it is retraining, and takes as long.
+    """
+
+    name: ClassVar[str] = "retrain_ahead"
+    paradigms: ClassVar[frozenset[Paradigm]] = frozenset({Paradigm.PARALLEL, Paradigm.SEQUENTIAL})
+    needs: ClassVar[frozenset[Need]] = frozenset({Need.START_DATA, Need.DESCENDANT_DATA, Need.HOLDERS_DATA})
+    levels: ClassVar[frozenset[Level]] = frozenset(Level)
+    review: ClassVar[Review] = Review.REMEASURED
+
+    def unlearn(self, task: UnlearningTask) -> Outcome:
+        require_level(self, task)
+        meter = Meter()
+        began = perf_counter()
+        clean: dict[str, Weights] = {}
+        stored: list[str] = []
+        for wave in task.graph.waves(reached(task)):
+            kept = {name: task.stored[name] for name in wave if name in task.stored}
+            found = {name: each.weights for name, each in kept.items() if fits(task, name, each, clean)}
+            made = retrain_wave(task, [name for name in wave if name not in found], clean, CLEAN)
+            for name in wave:
+                after = task.graph.references(name)
+                with meter.preparation() if name in found else meter.job(name, after) as work:
+                    work.trained(passes_of(task, name))
+            clean |= found | made
+            stored += found
+        used = IncrementsUsed(
+            tuple(name for name in task.graph.topological_order() if name in stored),
+            tuple(name for name in task.graph.topological_order() if name in clean and name not in stored),
+        )
+        weights = {name: clean[name] for name in task.affected()}
+        outcome = outcome_of(task, weights, meter.cost(), {self.name: perf_counter() - began})
+        return replace(outcome, increments=used)
+
+    def steps(self, task: UnlearningTask) -> Iterator[Step]:
+        return steps_of(self.unlearn(task))
+
+
+def reached(task: UnlearningTask) -> tuple[str, ...]:
+    """Affected models, and those of their ancestors that what is to be forgotten has reached, by their
+    owners' data or by a reference, in topological order.
+
+    Raises:
+        UnlearningError: the weights of one, or its owner's data, are not there.
+    """
+    affected = set(task.affected())
+    above = set(task.graph.ancestors(affected))
+    found: list[str] = []
+    for name in task.graph.topological_order():
+        if name not in affected and name not in above:
+            continue
+        if name not in task.models or task.models[name].user not in task.users:
+            raise UnlearningError(
+                f"retraining needs all ancestors of the affected models, with their owners' data: "
+                f"{name!r} is not there, or its owner's data."
+            )
+        references = task.graph.references(name)
+        if name in affected or len(task.forgotten(name)) or set(references) & set(found):
+            found.append(name)
+    return tuple(found)
