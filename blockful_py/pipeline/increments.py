@@ -7,17 +7,24 @@ it; the archive gets neither the file nor the key (docs/erasure.md).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from blockful_py.errors import BlockfulError
+from blockful_py.learning.federation import TrainedModel
+from blockful_py.learning.weights import Weights
 from blockful_py.pipeline.catalogue import Catalogue
+from blockful_py.pipeline.laboratory import Laboratory
 from blockful_py.pipeline.sealing import Keepers, SealedFile, SealedWeights
 from blockful_py.pipeline.statement_parts import Increment
 from blockful_py.pipeline.workbench import Workbench
 from blockful_py.storage.cid import cid_string, parse_cid
 from blockful_py.unlearning.forget import Forget
-from blockful_py.unlearning.stored_increments import StoredIncrement
+from blockful_py.unlearning.stored_increments import (
+    StoredIncrement,
+    store_clean_models,
+    store_increments,
+)
 
 Stored = Mapping[int, Mapping[str, StoredIncrement]]
 """Increments by class, then by model."""
@@ -47,6 +54,33 @@ def seal_increments(bench: Workbench, stored: Stored) -> SealedIncrements:
             one = Increment(label=label, weights=cid_string(file.uri), base=increment.base.hex())
             said[name] = (*said.get(name, ()), one)
     return SealedIncrements(tuple(files), said)
+
+
+class Storing:
+    """Makes what owners store with each wave of models."""
+
+    def __init__(self, laboratory: Laboratory, catalogue: Catalogue, store: SealedWeights) -> None:
+        """What stands on the chain is gone on from; a clean model that cannot be read is passed over."""
+        self._laboratory = laboratory
+        self._clean: dict[int, dict[str, Weights]] = {}
+        if laboratory.clean_references:
+            for label in laboratory.increments:
+                standing = StandingIncrements(catalogue, Forget.of_classes([label]), store)
+                found = {name: standing.get(name) for name in standing}
+                self._clean[label] = {name: each.weights for name, each in found.items() if each is not None}
+
+    def with_wave(
+        self, wave: Sequence[TrainedModel], published: Mapping[str, TrainedModel]
+    ) -> dict[int, dict[str, StoredIncrement]]:
+        """Increments of a wave, by class, then by model.  Raises LearningError as `store_increments`."""
+        settings, users = self._laboratory.federation, self._laboratory.users
+        classes = self._laboratory.increments
+        if not self._laboratory.clean_references:
+            return store_increments(settings, wave, users, classes, published)
+        stored = store_clean_models(settings, wave, users, classes, published, self._clean)
+        for label, by_model in stored.items():
+            self._clean[label].update((name, each.weights) for name, each in by_model.items())
+        return stored
 
 
 class StandingIncrements(Mapping[str, StoredIncrement]):

@@ -24,12 +24,14 @@ class Laboratory:
 
     Attributes:
         increments: classes of the increments that are stored when models are published.
+        clean_references: they start from the references' own clean models.
     """
 
     dataset: Dataset
     users: tuple[UserData, ...]
     federation: FederationSettings
     increments: tuple[int, ...] = ()
+    clean_references: bool = False
 
     @property
     def architecture(self) -> Architecture:
@@ -93,7 +95,7 @@ class Laboratory:
             root_factor=learning.root_factor,
             seed=settings.seed,
         )
-        return cls(dataset, users, federation, _increments(settings, dataset))
+        return cls(dataset, users, federation, _increments(settings, dataset), learning.clean_references)
 
 
 def _increments(settings: Settings, dataset: Dataset) -> tuple[int, ...]:

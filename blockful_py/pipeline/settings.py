@@ -81,6 +81,8 @@ class LearningSettings(Section):
     root_factor: how many times as long a model without references trains.
     increments: classes, or "all", without which each owner that holds them trains its models once more, and
     stores what comes of it for requests by `clean_increments`; not together with `privacy`.
+    clean_references: this starts from the references' own clean models, for requests by `retrain_ahead`, and
+    is done for all models that the classes have reached.
     together: "stacked", "loop", or "auto", the faster one (docs/learning.md, "Speed").
     precision: "float32" or "bfloat16"; channels_last, compiled: memory format, torch.compile.
     threads: CPU threads of torch; the bits of a run depend on it, and small models gain nothing from more.
@@ -97,6 +99,7 @@ class LearningSettings(Section):
     epochs: int = Field(20, ge=1)
     root_factor: int = Field(3, ge=1)
     increments: tuple[Annotated[int, Field(ge=0)], ...] | Literal["all"] = ()
+    clean_references: bool = False
     batch_size: int = Field(32, ge=1)
     learning_rate: Positive = 0.1
     momentum: float = Field(0.9, ge=0, lt=1)
@@ -307,6 +310,10 @@ class Settings(Section):
             raise SettingsError(
                 "learning.increments would spend the privacy of the samples once more for every increment: "
                 "leave it out where learning.privacy is set."
+            )
+        if self.learning.clean_references and not self.learning.increments:
+            raise SettingsError(
+                "learning.clean_references says what learning.increments start from: name classes there too."
             )
         if (self.federation.scenario == "scripted") != (self.federation.graph is not None):
             raise SettingsError(

@@ -11,13 +11,13 @@ from blockful_py.learning.federation import TrainedModel, train_federation
 from blockful_py.pipeline.catalogue import Catalogue
 from blockful_py.pipeline.curves import keep_curves
 from blockful_py.pipeline.execution import Executed
+from blockful_py.pipeline.increments import Storing
 from blockful_py.pipeline.laboratory import Laboratory
 from blockful_py.pipeline.model_node import PlacedNode
 from blockful_py.pipeline.progress import Progress, Stopwatch
 from blockful_py.pipeline.publishing import Publisher
 from blockful_py.pipeline.sealing import SealedWeights
 from blockful_py.pipeline.statements import spent_of, training_of
-from blockful_py.unlearning.stored_increments import store_increments
 
 
 def load_model(placed: PlacedNode, store: SealedWeights) -> TrainedModel:
@@ -62,8 +62,8 @@ def train_and_publish(
     planned = settings.scenario.users * settings.scenario.rounds
     placed = {name: node.position for name, node in catalogue.models.items()}
     published = load_models(catalogue, catalogue.models, store)
-    users, increments = laboratory.users, laboratory.increments
-    waves = train_federation(settings, users, tuple(published.values()))
+    storing = Storing(laboratory, catalogue, store)
+    waves = train_federation(settings, laboratory.users, tuple(published.values()))
     executed: list[Executed] = []
     with progress.stage("train and publish", planned - len(published)) as advance:
         while True:
@@ -73,7 +73,7 @@ def train_and_publish(
                 return tuple(executed)
             keep_curves(curves, wave)
             with stopwatch("train"):
-                stored = store_increments(laboratory.federation, wave, users, increments, published)
+                stored = storing.with_wave(wave, published)
             published.update((model.name, model) for model in wave)
             with stopwatch("publish"):
                 positions, transactions = publisher.publish(wave, placed, stored)

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Clean models that are stored when models are published take their places when a request comes."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from blockful_py.errors import SettingsError
+from blockful_py.learning.weights import Weights, equal
+from blockful_py.pipeline.federation import Federation
+from blockful_py.pipeline.nodes import Nodes
+from blockful_py.storage.cid import parse_cid
+from tests.faults.fuse import PowerCut, fused
+from tests.federations import AFFECTED, GRAPH, put_back, readable, small
+
+METHOD = "retrain_ahead"
+LINE = {"a", "b", *AFFECTED}
+"""Affected models and their ancestors; all hold the class."""
+
+
+@pytest.fixture(scope="module")
+def deployed(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("ahead") / "run"
+    settings = small(learning={"increments": (3,), "clean_references": True})
+    Federation.create(settings, directory, nodes=chains)
+    return directory
+
+
+@pytest.fixture(scope="module")
+def federation(deployed: Path, chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Federation:
+    """Its training was interrupted, and went on in another process."""
+    directory = shutil.copytree(deployed, tmp_path_factory.mktemp("interrupted") / "run")
+    with pytest.raises(PowerCut):
+        fused(directory, chains, sending=4).train()
+    federation = Federation.open(directory, nodes=chains)
+    federation.train()
+    return federation
+
+
+def clean_models(federation: Federation) -> dict[str, Weights]:
+    """Those that standing versions name."""
+    return {
+        name: federation.weights.read(parse_cid(each.weights))
+        for name, placed in federation.catalogue().models.items()
+        for each in placed.node.increments
+    }
+
+
+@pytest.mark.parametrize("paradigm", ["parallel", "sequential"])
+def test_a_request_trains_nothing(federation: Federation, paradigm: str) -> None:
+    kept = clean_models(federation)
+    assert kept.keys() == GRAPH.keys()
+    with readable(federation), put_back(federation.nodes.live, federation.nodes.archive):
+        found = federation.unlearn(method=METHOD, paradigm=paradigm)
+        models = federation.models()
+        assert federation.verify().passed
+    (federation.run.path / "request.json").unlink(missing_ok=True)
+    assert all(equal(models[name].weights, kept[name]) for name in AFFECTED)
+    if paradigm == "parallel":
+        assert found.increments is not None and found.cost is not None
+        assert set(found.increments.stored) == LINE
+        assert (found.increments.made, found.unusable) == ((), {})
+        assert (found.cost.passes, found.cost.critical_path) == (0, 0)
+        assert found.cost.prepared > 0
+
+
+def test_a_clean_model_that_is_gone_is_made_again(federation: Federation) -> None:
+    kept = clean_models(federation)
+    uri = next(parse_cid(each.weights) for each in federation.catalogue()["x"].node.increments)
+    with readable(federation), put_back(federation.nodes.live, federation.nodes.archive):
+        federation.live_store.delete(uri)
+        found = federation.unlearn(method=METHOD)
+        models = federation.models()
+    assert found.increments is not None
+    assert found.increments.made == ("x",)
+    assert found.unusable.keys() == {"x"}
+    assert all(equal(models[name].weights, kept[name]) for name in AFFECTED)
+
+
+def test_clean_references_belong_to_increments() -> None:
+    with pytest.raises(SettingsError, match=r"says what learning.increments start from: name classes there"):
+        small(learning={"clean_references": True})
