@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a parallel request takes, with increments made, stored and not needed, against sequential
-retraining: CPU time of one thread, which is the wall time on a core of its own, and sample passes.  And
-what storing increments costs when models are published, against training without."""
+"""What a parallel request takes, with increments made, stored and not needed, and retrained ahead, against
+sequential retraining: CPU time of one thread, which is the wall time on a core of its own, and sample
+passes.  And what storing costs when models are published, against training without."""
 
 from __future__ import annotations
 
@@ -29,8 +29,9 @@ from blockful_py.unlearning.forget import Forget
 from blockful_py.unlearning.gradient_ascent import GradientAscent
 from blockful_py.unlearning.method import Method, Outcome
 from blockful_py.unlearning.retrain import Retrain
+from blockful_py.unlearning.retrain_ahead import RetrainAhead
 from blockful_py.unlearning.retraining import passes_of
-from blockful_py.unlearning.stored_increments import store_increments
+from blockful_py.unlearning.stored_increments import store_clean_models, store_increments
 from blockful_py.unlearning.task import UnlearningTask
 
 HOLDERS = (5, 7)
@@ -41,29 +42,39 @@ GRAPHS = {
     "20 users, 100 models": ScenarioSettings("organic", users=20, rounds=5),
 }
 
-METHODS: dict[str, Callable[[], Method]] = {
-    "sequential retraining": Retrain,
-    "passing, no increments": GradientAscent,
-    "increments made": CleanIncrements,
-    "increments stored": CleanIncrements,
+INCREMENTS, AHEAD = "increments", "clean models"
+STORES = {INCREMENTS: store_increments, AHEAD: store_clean_models}
+METHODS: dict[str, tuple[Callable[[], Method], str | None]] = {
+    "sequential retraining": (Retrain, None),
+    "passing, no increments": (GradientAscent, None),
+    "increments made": (CleanIncrements, None),
+    "increments stored": (CleanIncrements, INCREMENTS),
+    "retrained ahead": (RetrainAhead, AHEAD),
 }
-STORED = "increments stored"
+"""A method, and what was stored for it when the models were published."""
+
+
+@dataclass(frozen=True)
+class Spent:
+    """Sample passes and CPU seconds."""
+
+    passes: int
+    seconds: float
 
 
 @dataclass(frozen=True)
 class Trained:
-    """A federation that is to forget a class, and what its training took in sample passes and CPU seconds:
-    `more` is what increments of that class took on top."""
+    """A federation that is to forget a class.
 
-    task: UnlearningTask
-    stored: UnlearningTask
-    passes: int
-    more_passes: int
-    seconds: float
-    more_seconds: float
+    Attributes:
+        stored: the task by what was stored for it; None: nothing.
+        training: what it took.
+        more: what storing took on top, by what was stored.
+    """
 
-    def cost(self) -> dict[str, float]:
-        return {name: getattr(self, name) for name in ("passes", "more_passes", "seconds", "more_seconds")}
+    stored: dict[str | None, UnlearningTask]
+    training: Spent
+    more: dict[str, Spent]
 
 
 def trained(scenario: ScenarioSettings, situation: str, seed: int) -> Trained:
@@ -77,23 +88,24 @@ def trained(scenario: ScenarioSettings, situation: str, seed: int) -> Trained:
     )
     began = process_time()
     models = [model for wave in train_federation(settings, users) for model in wave]
-    done = process_time()
-    stored = store_increments(settings, models, users, CLASSES)[CLASSES[0]]
-    kept = process_time()
+    training = Spent(
+        sum(model.training.epochs * len(users[model.user - 1].train) for model in models),
+        process_time() - began,
+    )
     starts = [
         model.name
         for model in models
         if model.user in HOLDERS and (situation == "few_hold" or model.round == 1)
     ]
     task = UnlearningTask.of(settings, models, users, starts, Forget.of_classes(CLASSES))
-    return Trained(
-        task,
-        replace(task, stored=stored),
-        sum(model.training.epochs * len(users[model.user - 1].train) for model in models),
-        sum(passes_of(task, name) for name in stored),
-        done - began,
-        kept - done,
-    )
+    tasks: dict[str | None, UnlearningTask] = {None: task}
+    more: dict[str, Spent] = {}
+    for kind, store in STORES.items():
+        began = process_time()
+        stored = store(settings, models, users, CLASSES)[CLASSES[0]]
+        more[kind] = Spent(sum(passes_of(task, name) for name in stored), process_time() - began)
+        tasks[kind] = replace(task, stored=stored)
+    return Trained(tasks, training, more)
 
 
 def measure(federation: Trained, repeats: int) -> dict[str, dict[str, Any]]:
@@ -101,8 +113,8 @@ def measure(federation: Trained, repeats: int) -> dict[str, dict[str, Any]]:
     seconds: dict[str, list[float]] = {name: [] for name in METHODS}
     outcomes: dict[str, Outcome] = {}
     for _ in range(repeats):
-        for name, method in METHODS.items():
-            task = federation.stored if name == STORED else federation.task
+        for name, (method, kind) in METHODS.items():
+            task = federation.stored[kind]
             began = process_time()
             outcomes[name] = method().unlearn(task)
             seconds[name].append(process_time() - began)
@@ -138,14 +150,17 @@ def main() -> None:
                     flush=True,
                 )
                 cases.append({"graph": graph, "situation": situation, "method": name, **row})
-            cost = federation.cost()
-            more = [
-                f"{100 * cost[f'more_{part}'] / cost[part]:.0f} % {part}" for part in ("passes", "seconds")
-            ]
-            print(
-                f"{f'{graph}, {situation}, training with increments':<60} + {', + '.join(more)}", flush=True
-            )
-            trainings.append({"graph": graph, "situation": situation, **cost})
+            for kind, more in federation.more.items():
+                shares = [
+                    f"{100 * more.passes / federation.training.passes:.0f} % passes",
+                    f"{100 * more.seconds / federation.training.seconds:.0f} % seconds",
+                ]
+                print(
+                    f"{f'{graph}, {situation}, training with {kind}':<60} + {', + '.join(shares)}", flush=True
+                )
+            of = {"training": asdict(federation.training)}
+            of |= {kind: asdict(more) for kind, more in federation.more.items()}
+            trainings.append({"graph": graph, "situation": situation, **of})
     if options.output:
         machine = {
             "system": platform.system(),

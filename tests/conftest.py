@@ -18,10 +18,22 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 
 @pytest.fixture(scope="session")
 def chains(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
-    """Two Ganache nodes, chain ids 1337 and 1338, for the whole session."""
+    """Two nodes, chain ids 1337 and 1338, for the whole session.
+
+    They are Anvils where npm has a program for them, which do the same in a fraction of the time, and
+    Ganaches elsewhere, and where TEST_NODE says so.  Tests of commands, crashes and of the chain itself
+    start Ganaches of their own.
+    """
+    from blockful_py.chain.programs import anvil_command
+    from blockful_py.errors import ToolchainError
     from blockful_py.pipeline.nodes import Nodes, Place
     from blockful_py.pipeline.settings import ChainSettings
 
+    kind = os.environ.get("TEST_NODE", "anvil")
+    try:
+        anvil_command()
+    except ToolchainError:
+        kind = "ganache"
     place = Place.of(ChainSettings(), tmp_path_factory.mktemp("chains"))
-    with Nodes(place) as nodes:
+    with Nodes(place, devnet=kind) as nodes:
         yield nodes

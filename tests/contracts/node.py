@@ -68,9 +68,9 @@ def anvil(program: Path) -> AbstractContextManager[str]:
 
 
 def quickest() -> AbstractContextManager[str]:
-    """An Anvil where npm has a program for it; a Ganache elsewhere, and where CONTRACT_NODE says so."""
+    """An Anvil where npm has a program for it; a Ganache elsewhere, and where TEST_NODE says so."""
     programs = sorted(PROJECT.glob("node_modules/@foundry-rs/anvil-*/bin/anvil*"))
-    return anvil(programs[0]) if programs and os.environ.get("CONTRACT_NODE") != "ganache" else ganache()
+    return anvil(programs[0]) if programs and os.environ.get("TEST_NODE") != "ganache" else ganache()
 
 
 @contextmanager
