@@ -18,6 +18,7 @@ from blockful_py.pipeline.resuming import jobs_of
 from blockful_py.types import ArchiveReason
 from tests.colluders import Roster
 from tests.committee.plan import Plan, spoiled
+from tests.devnets import set_slot
 from tests.federations import AFFECTED, STARTS, put_back, readable, small, store_weights, trained
 
 RECORDS_SLOT = 3
@@ -277,10 +278,7 @@ def test_a_refused_request_of_a_federation_leaves_nothing_behind(plan: Plan) -> 
     index = digests.index(federation.catalogue()["s"].uri.digest)
     entry = int.from_bytes(keccak(words(index, RECORDS_SLOT)), "big")
     with put_back(federation.nodes.archive):
-        altered = archive.node.rpc.call(
-            "evm_setAccountStorageAt", "0x" + archive.address.hex(), hex(entry + 1), "0x" + "11" * 32
-        )
-        assert altered
+        set_slot(archive.node, archive.address, entry + 1, int("11" * 32, 16))
         before = plan.state()
         with pytest.raises(QuorumError, match="version 0 of the model at 2:0 is not in the archive"):
             federation.unlearn()

@@ -16,6 +16,7 @@ from blockful_py.errors import NodeError
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.nodes import Nodes
 from blockful_py.types import Paradigm
+from tests.devnets import drop_waiting, not_mining
 from tests.faults.ground import Ground
 from tests.faults.states import State, assert_archived_before_replaced
 from tests.federations import small
@@ -121,19 +122,18 @@ def test_a_transaction_that_does_not_get_through(ground: Ground, run: Path, fate
     """The live chain's node stops mining; then it forgets the transaction, or mines it after all."""
     live, sender = ground.nodes.live, ground.nodes.live_sender
     height, patience = live.block_number(), sender._deadline
-    live.rpc.call("miner_stop")
     try:
         sender._deadline = 0.2
-        with (
-            Federation.open(run, nodes=ground.nodes) as federation,
-            pytest.raises(NodeError, match="the node is not mining"),
-        ):
-            federation.unlearn()
-        if fate == "dropped":
-            assert live.rpc.call("evm_revert", live.rpc.call("evm_snapshot"))
+        with not_mining(live):
+            with (
+                Federation.open(run, nodes=ground.nodes) as federation,
+                pytest.raises(NodeError, match="the node is not mining"),
+            ):
+                federation.unlearn()
+            if fate == "dropped":
+                drop_waiting(live)
     finally:
         sender._deadline = patience
-        live.rpc.call("miner_start")
     while fate == "mined late" and live.block_number() == height:
         pass
     assert_resumed(ground, run, Paradigm.PARALLEL)

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from blockful_py.chain.live_chain import LiveChainContract
 from blockful_py.crypto.keccak import keccak
 from blockful_py.types import Position
+from tests.devnets import set_slot
 
 PROGRESS, HEIGHT, HEADERS, TRANSACTIONS, PROPOSAL_OF = 0, 1, 2, 3, 5
 
@@ -47,8 +48,7 @@ class Slots:
         return int(answer.removeprefix("0x") or "0", 16)
 
     def write(self, slot: int, value: int) -> None:
-        word = "0x" + value.to_bytes(32, "big").hex()
-        assert self.live.node.rpc.call("evm_setAccountStorageAt", self._address, f"0x{slot:064x}", word)
+        set_slot(self.live.node, self.live.address, slot, value)
         assert self.read(slot) == value
 
     def write_field(self, slot: int, field: tuple[int, int], value: int) -> None:

@@ -23,10 +23,11 @@ from blockful_py.pipeline.nodes import Nodes
 from blockful_py.pipeline.pending import request_under_way
 from tests.committee.service.leaders import lead_until, unsettled, until
 from tests.committee.service.processes import WORDS, MemberProcess, members
+from tests.devnets import set_balance
 from tests.federations import AFFECTED, GRAPH, small, versions
 
 STALL_SECONDS = 2.0
-ETHER = hex(10**18)
+ETHER = 10**18
 
 
 @dataclass
@@ -77,9 +78,9 @@ class Court:
         return [self.federation.nodes.live, self.federation.nodes.archive]
 
 
-def pay(chains: Nodes, account: bytes, wei: str = ETHER) -> None:
+def pay(chains: Nodes, account: bytes, wei: int = ETHER) -> None:
     for node in (chains.live, chains.archive):
-        node.rpc.call("evm_setAccountBalance", "0x" + account.hex(), wei)
+        set_balance(node, account, wei)
 
 
 @pytest.fixture(scope="module")
@@ -153,7 +154,7 @@ def test_a_member_that_cannot_pay_says_so(court: Court, chains: Nodes) -> None:
     lead_until(federation.run.path, chains, 1, (4,))
     for member in court.members:
         member.kill()
-    pay(chains, account, "0x0")
+    pay(chains, account, 0)
     now = 0.0
     with closing(MemberFolder(poor.folder, WORDS)) as folder, Clerk(Notebook(poor.folder / NOTES)) as clerk:
         office = MemberOffice(federation.run.path, folder, urls, frozenset())

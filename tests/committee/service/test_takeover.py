@@ -23,11 +23,19 @@ from blockful_py.pipeline.membership import signer_of
 from blockful_py.pipeline.nodes import Nodes, Place
 from blockful_py.pipeline.pending import Lead, request_under_way
 from blockful_py.pipeline.resuming import take_up
+from blockful_py.pipeline.settings import ChainSettings
 from tests.committee.service.conftest import Crew
 from tests.committee.service.leaders import request_and_die, unsettled, until
 from tests.committee.service.processes import WORDS, MemberProcess, members
 from tests.committee.service.test_leaders import pay
 from tests.federations import AFFECTED, GRAPH, small, trained, versions
+
+
+@pytest.fixture(scope="module")
+def chains(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
+    """Ganaches, to which senders take turns, so that a test can have a member wait for its own."""
+    with Nodes(Place.of(ChainSettings(), tmp_path_factory.mktemp("chains"))) as nodes:
+        yield nodes
 
 
 @pytest.fixture(scope="module")

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from blockful_py.chain.node import hexadecimal
 from blockful_py.crypto.keccak import keccak, words
 from blockful_py.errors import FormatError, RunError
 from blockful_py.pipeline.remembering import recall, remember
+from tests.devnets import set_slot
 from tests.federations import GRAPH, put_back
 from tests.pipeline.proofs.conftest import Scene
 
@@ -20,10 +22,10 @@ RECORDS_SLOT = 3
 def _write(scene: Scene, index: int, word: int, change: int) -> None:
     """Alters a word of a record in the contract's storage."""
     archive = scene.federation.contracts.archive
-    slot = hex(int.from_bytes(keccak(words(index, RECORDS_SLOT)), "big") + word)
-    address = "0x" + archive.address.hex()
-    found = int(archive.node.rpc.call("eth_getStorageAt", address, slot, "latest"), 16)
-    archive.node.rpc.call("evm_setAccountStorageAt", address, slot, f"0x{found ^ change:064x}")
+    slot = int.from_bytes(keccak(words(index, RECORDS_SLOT)), "big") + word
+    address = hexadecimal(archive.address)
+    found = int(archive.node.rpc.call("eth_getStorageAt", address, hex(slot), "latest"), 16)
+    set_slot(archive.node, archive.address, slot, found ^ change)
 
 
 def test_what_is_remembered_is_what_the_archive_begins_with(scene: Scene, tmp_path: Path) -> None:
