@@ -5,8 +5,10 @@ PYTHON ?= python3
 VENV := .venv
 BROWNIE_VENV := .venv-brownie
 STAMPS := .stamps
-# Not compiled ahead: of what the packages bring, few modules are ever imported.
+# Not compiled ahead: of what the packages bring, few modules are ever imported.  Those that are must be kept
+# compiled then, or every process would compile them again.
 PIP_FLAGS := -qq --disable-pip-version-check --no-compile
+unexport PYTHONDONTWRITEBYTECODE
 # Processes that run the Python tests.
 WORKERS ?= 2
 FUZZ_SECONDS ?= 30

@@ -133,7 +133,7 @@ def _fit_stack(architecture: Architecture, schedule: Schedule, jobs: Sequence[Jo
             logits = form.logits(optimiser.stack, x).flatten(0, 1)
             y = labels[flat]
             losses = functional.cross_entropy(logits, y, reduction="none")
-            losses.backward(shares.to(device).reshape(-1))  # type: ignore[no-untyped-call]
+            torch.dot(losses, shares.to(device).reshape(-1)).backward()  # type: ignore[no-untyped-call]
             tally.step(losses, logits, y)
             optimiser.step(learning_rate(schedule.settings, step, steps))
         curves = tally.curves([len(job.samples) for job in jobs], schedule.settings.epochs)

@@ -43,6 +43,7 @@ from blockful_py.unlearning.registry import create_method
 from blockful_py.unlearning.task import UnlearningTask
 
 torch.set_num_threads(1)
+slow = 'sympy' in sys.modules
 data = load_dataset('digits', 0, torch.device('cpu'), DataOptions(limit=200))
 users = partition('iid', data, Division(2, (1,), (3,)), 0)
 graph = {'a': (), 'b': ('a',)}
@@ -54,6 +55,7 @@ settings = FederationSettings(
 models = [model for wave in train_federation(settings, users) for model in wave]
 task = UnlearningTask.of(settings, models, users, ['a'], Forget.of_classes([3]))
 assert create_method('gradient_ascent').unlearn(task).weights.keys() == {'a', 'b'}
+assert ('sympy' in sys.modules) == slow, 'a part of torch was used that takes a second to import'
 Architecture('resnet18', (3, 32, 32), 10), Architecture('gcnn', (8,), 2, 9)
 """
 

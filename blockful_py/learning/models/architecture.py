@@ -94,7 +94,12 @@ class Architecture:
         return detached(module.state_dict())
 
     def _empty(self, device: torch.device) -> nn.Module:
-        return self._built().to_empty(device=device)
+        """`Module.to_empty`, which would take a second to import what it needs for tensors on meta."""
+        module = self._built()
+        state = module.state_dict().items()
+        empty = {name: torch.empty(each.shape, dtype=each.dtype, device=device) for name, each in state}
+        module.load_state_dict(empty, assign=True)
+        return module
 
     def _built(self) -> nn.Module:
         """The network on meta: the constructors of torch.nn would draw from the global generator."""

@@ -164,7 +164,7 @@ def _stacked(form: Form, weights: Stack, lessons: Sequence[Lesson]) -> list[floa
         logits = form.logits(optimiser.stack, _side_by_side(form, batches)).flatten(0, 1)
         losses = functional.cross_entropy(logits, torch.cat([batch.y for batch in batches]), reduction="none")
         share = torch.full_like(losses, 1 / len(batches[0]))
-        losses.backward(share)  # type: ignore[no-untyped-call]
+        torch.dot(losses, share).backward()  # type: ignore[no-untyped-call]
         optimiser.step(RATE)
     return totals
 
