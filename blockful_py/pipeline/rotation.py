@@ -163,7 +163,7 @@ class Rotation:
     def _confirm(self, election: ElectionState) -> None:
         """Generates a key, unless a quorum holds one of this attempt already, and has it confirmed."""
         members = self._committee.elected()
-        if self._services.settle(election, members):
+        if self._services.settle(election, members) or self._moved_on(election):
             return
         attempt = (election.draw, election.attempt)
         if self._tried == attempt:

@@ -31,7 +31,7 @@ from blockful_py.pipeline.training import load_model, load_models
 from blockful_py.pipeline.workbench import Workbench
 from blockful_py.types import Paradigm
 from blockful_py.unlearning.cost import Cost
-from blockful_py.unlearning.method import IncrementsUsed, Method, Need
+from blockful_py.unlearning.method import IncrementsUsed, Method, Need, Step
 from blockful_py.unlearning.propagation import delta
 from blockful_py.unlearning.proxy import balanced_proxy
 from blockful_py.unlearning.task import UnlearningTask
@@ -54,9 +54,9 @@ class Unlearned:
         delta_norm: longest change of a start (L2), where changes are passed.
         executed: transactions, in order.
         seconds: wall time by stage.
-        cost: sample passes of a parallel request.
-        increments: where a parallel request's clean increments came from; `unusable` says why one that a
-            standing version names was made again, by model.
+        cost: sample passes of the request.
+        increments: where its clean increments came from; `unusable` says why one that a standing version
+            names was made again, by model.
         erasure: what was done with the replaced versions' keys; None before that.
     """
 
@@ -185,9 +185,12 @@ class Unlearner:
         earlier = _done(catalogue, request)
         executed: list[Executed] = []
         fresh: dict[str, Weights] = {}
+        cost: Cost | None = None
+        increments: IncrementsUsed | None = None
         resigned = self._resigned(method, task)
         with self._progress.stage("unlearn model by model", len(task.affected())) as advance:
-            for name, weights in self._steps(catalogue, method, task, fresh):
+            for step in self._steps(catalogue, method, task, fresh):
+                name, weights, cost, increments = step.name, step.weights, step.cost, step.increments
                 fresh[name] = weights
                 self._reviewer.announced[name] = weights
                 if self._open(catalogue, {name: weights}, request):
@@ -217,6 +220,9 @@ class Unlearner:
             delta_norm=None,
             executed=tuple(executed),
             seconds=dict(self._stopwatch.seconds),
+            cost=cost,
+            increments=increments,
+            unusable=dict(self._stored.unusable) if self._stored else {},
         )
 
     def _steps(
@@ -225,7 +231,7 @@ class Unlearner:
         method: Method,
         task: UnlearningTask,
         fresh: Mapping[str, Weights],
-    ) -> Iterator[tuple[str, Weights]]:
+    ) -> Iterator[Step]:
         """The method's steps; before each but the first, its owner fetches the references."""
         steps = method.steps(task)
         for number, name in enumerate(task.affected()):
@@ -236,7 +242,7 @@ class Unlearner:
                 step = next(steps, None)
             if step is None:
                 return
-            yield step.name, step.weights
+            yield step
 
     def _fetch_references(self, task: UnlearningTask, name: str, fresh: Mapping[str, Weights]) -> None:
         """Downloads a model's references as the live chain has them, and compares them with what the

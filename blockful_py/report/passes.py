@@ -9,7 +9,7 @@ from blockful_py.report.sections import Part
 
 
 class SamplePasses(Part):
-    """What a parallel request took in sample passes (forward and backward 1, forward alone a third).
+    """What a request took in sample passes (forward and backward 1, forward alone a third).
 
     Attributes:
         request: of all owners together, when the request came.

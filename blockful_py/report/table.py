@@ -88,9 +88,9 @@ def summary_table(report: Report) -> Table:
     took = [f"train {seconds.train:.1f}", f"publish {seconds.publish:.1f}"] if published else []
     took += [f"{p} {sum(seconds.of(p).values()):.1f}" for p in Paradigm if seconds.of(p)]
     table.add_row("seconds", ", ".join([*took, f"verify {seconds.verify:.1f}", f"all {seconds.total:.1f}"]))
-    for _, passes in report.passes.each():
+    for paradigm, passes in report.passes.each():
         if passes.said is not None:
-            table.add_row("increments", passes.said)
+            table.add_row("increments", f"{paradigm.value}: {passes.said}")
     privacy = summary.privacy(report)
     if privacy is not None:
         table.add_row("privacy", privacy)

@@ -72,7 +72,7 @@ class Distill:
             began = perf_counter()
             with meter.job(name, after=task.graph.references(name)) as work:
                 updated[name] = self._student(task, name, updated, work)
-            yield Step(name, updated[name], perf_counter() - began)
+            yield Step(name, updated[name], perf_counter() - began, meter.cost())
 
     def _student(
         self, task: UnlearningTask, name: str, updated: Mapping[str, Weights], work: Work

@@ -56,15 +56,6 @@ class Review(StrEnum):
     """It refuses."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Step:
-    """One model's new weights, and the seconds it took to make them."""
-
-    name: str
-    weights: Weights
-    seconds: float
-
-
 @dataclass(frozen=True, slots=True)
 class IncrementsUsed:
     """Models by where their clean increments came from, in topological order.
@@ -76,6 +67,22 @@ class IncrementsUsed:
 
     stored: tuple[str, ...]
     made: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Step:
+    """One model's new weights, and the seconds it took to make them.
+
+    Attributes:
+        cost: sample passes of the request up to here; None where a method does not count them.
+        increments: of a method that uses them, for the whole request.
+    """
+
+    name: str
+    weights: Weights
+    seconds: float
+    cost: Cost | None = None
+    increments: IncrementsUsed | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,4 +195,4 @@ def steps_of(outcome: Outcome) -> Iterator[Step]:
     """Steps of a method that makes all weights at once; each is given an equal part of its time."""
     each = sum(outcome.seconds.values()) / len(outcome.weights)
     for name, weights in outcome.weights.items():
-        yield Step(name, weights, each)
+        yield Step(name, weights, each, outcome.cost, outcome.increments)

@@ -47,4 +47,4 @@ class Retrain:
             began = perf_counter()
             with meter.job(name, after=task.graph.references(name)) as work:
                 updated[name] = retrain_model(task, name, updated, work)
-            yield Step(name, updated[name], perf_counter() - began)
+            yield Step(name, updated[name], perf_counter() - began, meter.cost())

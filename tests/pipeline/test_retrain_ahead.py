@@ -59,12 +59,11 @@ def test_a_request_trains_nothing(federation: Federation, paradigm: str) -> None
         assert federation.verify().passed
     (federation.run.path / "request.json").unlink(missing_ok=True)
     assert all(equal(models[name].weights, kept[name]) for name in AFFECTED)
-    if paradigm == "parallel":
-        assert found.increments is not None and found.cost is not None
-        assert set(found.increments.stored) == LINE
-        assert (found.increments.made, found.unusable) == ((), {})
-        assert (found.cost.passes, found.cost.critical_path) == (0, 0)
-        assert found.cost.prepared > 0
+    assert found.increments is not None and found.cost is not None
+    assert set(found.increments.stored) == LINE
+    assert (found.increments.made, found.unusable) == ((), {})
+    assert (found.cost.passes, found.cost.critical_path) == (0, 0)
+    assert found.cost.prepared > 0
 
 
 def test_a_clean_model_that_is_gone_is_made_again(federation: Federation) -> None:
