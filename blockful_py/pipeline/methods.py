@@ -66,8 +66,8 @@ def method_text(name: str, settings: dict[str, Any]) -> str:
     return f"{name} {canonical_json(settings).decode()}"
 
 
-def parse_method(text: str) -> Method:
-    """The method of a request. Raises SettingsError when the text is not one."""
+def named_method(text: str) -> tuple[str, dict[str, Any]]:
+    """Name and settings of the method of a request.  Raises SettingsError when the text is not one."""
     name, _, document = text.partition(" ")
     try:
         settings = parse_json(document or "{}")
@@ -75,6 +75,12 @@ def parse_method(text: str) -> Method:
         settings = None
     if not isinstance(settings, dict):
         raise SettingsError(f"{text!r} is not a method: its name and its settings as a JSON object.")
+    return name, settings
+
+
+def parse_method(text: str) -> Method:
+    """The method of a request.  Raises SettingsError when the text is not one."""
+    name, settings = named_method(text)
     return create_method(name, **settings)
 
 

@@ -18,7 +18,7 @@ from blockful_py.pipeline.confusions import confusions
 from blockful_py.pipeline.context import Contracts
 from blockful_py.pipeline.erasure import Erasure
 from blockful_py.pipeline.execution import ARCHIVE, LIVE, Executed, gas_of
-from blockful_py.pipeline.methods import method_settings
+from blockful_py.pipeline.methods import named_method
 from blockful_py.pipeline.progress import Stopwatch
 from blockful_py.pipeline.settings import Settings
 from blockful_py.pipeline.statement_parts import Privacy
@@ -69,10 +69,7 @@ def build_report(
     watch: Stopwatch,
 ) -> schema.Report:
     """The report of a run with one or both paradigms."""
-    methods = {
-        Paradigm.PARALLEL: settings.unlearning.parallel,
-        Paradigm.SEQUENTIAL: settings.unlearning.sequential,
-    }
+    methods = {paradigm: named_method(each.unlearned.request.method) for paradigm, each in branches.items()}
     request = next(iter(branches.values())).unlearned.request
     depth = published.catalogue.graph.depth(tuple(start.name for start in request.starts))
     return schema.Report(
@@ -87,10 +84,8 @@ def build_report(
         ),
         method=sections.ByParadigm[sections.Method](
             **{
-                paradigm.value: sections.Method(
-                    name=methods[paradigm], settings=method_settings(methods[paradigm], settings.unlearning)
-                )
-                for paradigm in branches
+                paradigm.value: sections.Method(name=name, settings=chosen)
+                for paradigm, (name, chosen) in methods.items()
             }
         ),
         versions=versions(contracts.live.node),

@@ -12,7 +12,10 @@ from blockful_py.errors import SettingsError
 from blockful_py.learning.weights import Weights, equal
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.nodes import Nodes
+from blockful_py.pipeline.progress import Silent
+from blockful_py.pipeline.single import unlearn_once
 from blockful_py.storage.cid import parse_cid
+from blockful_py.types import Paradigm
 from tests.faults.fuse import PowerCut, fused
 from tests.federations import AFFECTED, GRAPH, put_back, readable, small
 
@@ -77,6 +80,16 @@ def test_a_clean_model_that_is_gone_is_made_again(federation: Federation) -> Non
     assert found.increments.made == ("x",)
     assert found.unusable.keys() == {"x"}
     assert all(equal(models[name].weights, kept[name]) for name in AFFECTED)
+
+
+def test_the_report_names_the_method_that_was_asked_for(federation: Federation) -> None:
+    with readable(federation), put_back(federation.nodes.live, federation.nodes.archive):
+        report = unlearn_once(federation, None, None, Paradigm.PARALLEL, METHOD, Silent())
+    method, passes = report.method.parallel, report.passes.parallel
+    assert method is not None and passes is not None
+    assert (method.name, method.settings) == (METHOD, {})
+    assert set(passes.stored) == LINE
+    assert federation.settings.unlearning.parallel != METHOD
 
 
 def test_clean_references_belong_to_increments() -> None:
