@@ -24,7 +24,6 @@ from blockful_py.unlearning.audit.samples import audit_samples
 from blockful_py.unlearning.cost import Cost
 from blockful_py.unlearning.forget import Level
 from blockful_py.unlearning.registry import create_method
-from blockful_py.unlearning.retrain_ahead import RetrainAhead
 from blockful_py.unlearning.task import UnlearningTask
 
 THREADS = 1
@@ -175,8 +174,7 @@ def _reference(bench: benches.Bench, name: str) -> Made:
 
 
 def _unlearn(laboratory: Laboratory, variant: Variant, cell: Cell) -> Made:
-    ahead = variant.method == RetrainAhead.name
-    task = laboratory.storing(clean_references=ahead) if variant.stored else laboratory.task
+    task = laboratory.storing(variant.clean_references) if variant.stored else laboratory.task
     began = perf_counter()
     outcome = _method(variant, cell).unlearn(task)
     return Made(outcome.weights, outcome.cost, perf_counter() - began)

@@ -19,7 +19,8 @@ class Variant:
     Attributes:
         name: in tables and file names.
         by_data: settings for a data set, on top of `settings`.
-        stored: what the method can prepare was stored when the models were published.
+        stored: increments were stored when the models were published.
+        clean_references: these were trained from the references' clean models.
     """
 
     name: str
@@ -27,12 +28,13 @@ class Variant:
     settings: Mapping[str, Any] = field(default_factory=dict)
     by_data: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     stored: bool = False
+    clean_references: bool = False
 
     def settings_for(self, data: str) -> dict[str, Any]:
         return {**self.settings, **self.by_data.get(data, {})}
 
     def recorded_for(self, data: str) -> dict[str, Any]:
-        """What a row says of how it was made: the settings, and whether anything was stored."""
+        """What a row says of how it was made: the settings, and whether increments were stored."""
         return {**self.settings_for(data), **({"stored": True} if self.stored else {})}
 
 
@@ -45,7 +47,7 @@ SPECIAL: tuple[Variant, ...] = (
     ),
     Variant("fiun_all", "fiun", {"layers": "all"}),
     Variant("gradient_ascent_ascended", "gradient_ascent", {"start": "ascended"}),
-    Variant("retrain_ahead", "retrain_ahead", stored=True),
+    Variant("retrain_ahead", "retrain_ahead", stored=True, clean_references=True),
 )
 """Variants beside a method's own defaults; one named as its method takes the place of the defaults.
 

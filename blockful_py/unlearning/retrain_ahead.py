@@ -82,18 +82,14 @@ def reached(task: UnlearningTask) -> tuple[str, ...]:
     Raises:
         UnlearningError: the weights of one, or its owner's data, are not there.
     """
-    affected = set(task.affected())
-    above = set(task.graph.ancestors(affected))
-    found: list[str] = []
-    for name in task.graph.topological_order():
-        if name not in affected and name not in above:
-            continue
+    affected = task.affected()
+    needed = {*affected, *task.graph.ancestors(affected)}
+    for name in sorted(needed):
         if name not in task.models or task.models[name].user not in task.users:
             raise UnlearningError(
                 f"retraining needs all ancestors of the affected models, with their owners' data: "
                 f"{name!r} is not there, or its owner's data."
             )
-        references = task.graph.references(name)
-        if name in affected or len(task.forgotten(name)) or set(references) & set(found):
-            found.append(name)
-    return tuple(found)
+    holders = [name for name in needed if len(task.forgotten(name))]
+    found = needed & {*affected, *holders, *task.graph.descendants(holders)}
+    return tuple(name for name in task.graph.topological_order() if name in found)

@@ -154,12 +154,8 @@ def _reached(
     label: int,
 ) -> set[str]:
     """Models that a class has reached, by their owners' data or by a reference."""
-    found: set[str] = set()
-    for name in graph.topological_order():
-        held = label in _owner_of(owners, known[name]).train.classes()
-        if held or found.intersection(graph.references(name)):
-            found.add(name)
-    return found
+    holders = [name for name in graph.names if label in _owner_of(owners, known[name]).train.classes()]
+    return {*holders, *graph.descendants(holders)}
 
 
 def _holds_class_and_more(owners: Mapping[int, UserData], model: TrainedModel, label: int) -> bool:

@@ -69,3 +69,12 @@ def tiny() -> Laboratory:
     from tests.unlearning.toys import toy
 
     return toy()
+
+
+@pytest.fixture(scope="session")
+def settings(tiny: Laboratory) -> FederationSettings:
+    """What `tiny` was trained with."""
+    from tests.unlearning.toys import GRAPH
+
+    scenario = ScenarioSettings("scripted", users=4, starting_users=(2,), graph=GRAPH)
+    return FederationSettings(tiny.task.architecture, scenario, TrainingSettings(epochs=5), root_factor=1)

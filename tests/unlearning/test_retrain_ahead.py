@@ -10,7 +10,6 @@ import pytest
 from blockful_py.errors import LearningError, UnlearningError
 from blockful_py.learning.federation import FederationSettings
 from blockful_py.learning.privacy import PrivacySettings
-from blockful_py.learning.scenario import ScenarioSettings
 from blockful_py.learning.training import TrainingSettings
 from blockful_py.learning.weights import Weights, equal
 from blockful_py.unlearning.clean_increments import CleanIncrements
@@ -26,15 +25,8 @@ from blockful_py.unlearning.stored_increments import (
 )
 from blockful_py.unlearning.task import UnlearningTask
 from tests.unlearning.conftest import Laboratory
-from tests.unlearning.toys import GRAPH
 
 ALL = ("a", "b", "c", "d")
-
-
-@pytest.fixture(scope="module")
-def settings(tiny: Laboratory) -> FederationSettings:
-    scenario = ScenarioSettings("scripted", users=4, starting_users=(2,), graph=GRAPH)
-    return FederationSettings(tiny.task.architecture, scenario, TrainingSettings(epochs=5), root_factor=1)
 
 
 @pytest.fixture(scope="module")

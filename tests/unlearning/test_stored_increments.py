@@ -11,7 +11,6 @@ import torch
 from blockful_py.errors import LearningError
 from blockful_py.learning.federation import FederationSettings
 from blockful_py.learning.privacy import PrivacySettings
-from blockful_py.learning.scenario import ScenarioSettings
 from blockful_py.learning.training import TrainingSettings
 from blockful_py.learning.weights import equal
 from blockful_py.unlearning.clean_increments import CleanIncrements
@@ -19,16 +18,9 @@ from blockful_py.unlearning.forget import Forget
 from blockful_py.unlearning.stored_increments import StoredIncrement, store_increments
 from blockful_py.unlearning.task import UnlearningTask
 from tests.unlearning.conftest import Laboratory
-from tests.unlearning.toys import GRAPH
 
 HEALING = 3 * 8 * 32
 """Sample passes of healing b, c and d."""
-
-
-@pytest.fixture(scope="module")
-def settings(tiny: Laboratory) -> FederationSettings:
-    scenario = ScenarioSettings("scripted", users=4, starting_users=(2,), graph=GRAPH)
-    return FederationSettings(tiny.task.architecture, scenario, TrainingSettings(epochs=5), root_factor=1)
 
 
 @pytest.fixture(scope="module")
