@@ -236,3 +236,11 @@ def test_the_page_and_the_table_say_what_became_of_the_keys(html: str, paper14: 
     assert f"Erasure, parallel: {said}" in Page(html).text
     assert "Erasure, sequential" not in Page(html).text
     assert f"parallel: {said}" in " ".join(printed(paper14, 160).split())
+
+
+def test_theorem_1_is_about_changes_that_are_passed(paper14: Report) -> None:
+    assert "heorem 1" in Page(page_of(paper14)).text
+    depth = paper14.depth.model_copy(update={"delta_norm": None})
+    text = Page(page_of(paper14.model_copy(update={"depth": depth}))).text
+    assert "heorem 1" not in text
+    assert f"The longest path to a replaced model has {depth.observed} steps." in text
