@@ -75,8 +75,10 @@ demo: setup ## Train, publish, forget, verify: the whole loop on two local chain
 test: setup ## Run all tests
 	@$(MAKE) --no-print-directory -j2 test-python test-beside
 
+# Files in their order, so that neighbours share what their folder sets up; sorted by size, those of few and long
+# tests would come last.
 test-python: setup
-	@$(VENV)/bin/python -m pytest -n $(WORKERS) --dist loadfile
+	@$(VENV)/bin/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 # Beside the Python tests, whose progress is what shows; what came out follows when it has ended.
 test-beside: setup
