@@ -15,8 +15,8 @@ from blockful_py.engine.journal import Entry, Journal
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.nodes import Nodes, Place
 from blockful_py.pipeline.resuming import resume
-from tests.committee.service.processes import FORKS
 from tests.faults.fuse import die
+from tests.forks import FORKS
 
 SECONDS = 120.0
 

@@ -20,7 +20,6 @@ from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.nodes import Nodes
 from blockful_py.pipeline.resuming import jobs_of, resume
 from blockful_py.types import Paradigm
-from tests.committee.service.processes import FORKS
 from tests.faults.gauntlet import CLOSED, Moment, When, Work, killed_at, moments
 from tests.faults.states import State, assert_archived_before_replaced
 from tests.federations import put_back, small, versions
@@ -68,7 +67,6 @@ CASES = [
 
 @pytest.fixture(scope="module")
 def deployed(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    FORKS.set_forkserver_preload(["tests.faults.gauntlet"])
     directory = tmp_path_factory.mktemp("steps") / "run"
     Federation.create(SETTINGS, directory, nodes=chains).close()
     return directory

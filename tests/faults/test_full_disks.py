@@ -17,9 +17,9 @@ from blockful_py.errors import BlockfulError
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.nodes import Nodes, Place
 from blockful_py.pipeline.resuming import jobs_of
-from tests.committee.service.processes import FORKS
 from tests.faults.states import State
 from tests.federations import put_back, small, trained
+from tests.forks import FORKS
 
 SETTINGS = small(
     federation={"users": 2, "graph": {"s": (), "x": ("s",)}},
@@ -57,7 +57,6 @@ def unlearn_without_room(run: Path, chains: Nodes, limit: int) -> str:
 
 @pytest.fixture(scope="module")
 def origin(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    FORKS.set_forkserver_preload(["tests.faults.test_full_disks"])
     directory = tmp_path_factory.mktemp("full") / "run"
     trained(SETTINGS, directory, chains).close()
     return directory

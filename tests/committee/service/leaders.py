@@ -13,7 +13,7 @@ from blockful_py.engine.journal import Journal
 from blockful_py.pipeline.nodes import Nodes, Place
 from blockful_py.pipeline.run import RunDirectory
 from blockful_py.pipeline.settling import logged
-from tests.committee.service.processes import FORKS
+from tests.forks import FORKS
 
 SECONDS = 120.0
 

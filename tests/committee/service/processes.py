@@ -1,14 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Members as real processes: started, killed, frozen and started again at the same place.
-
-They are forked from a server that has imported what they need, because imports cost seconds.
-"""
+"""Members as real processes: started, killed, frozen and started again at the same place."""
 
 from __future__ import annotations
 
 import contextlib
 import json
-import multiprocessing
 import os
 import signal
 from collections.abc import Iterator, Sequence
@@ -21,11 +17,11 @@ from blockful_py.chain.processes import take_port
 from blockful_py.committee.service.folder import MemberFolder
 from blockful_py.crypto.passphrase import Cost
 from blockful_py.pipeline.nodes import Nodes
+from tests.forks import FORKS
 
 WORDS = "correct horse battery staple"
 QUICK = Cost(n=1 << 15)
 START_SECONDS = 60.0
-FORKS = multiprocessing.get_context("forkserver")
 
 
 @dataclass
@@ -143,7 +139,6 @@ def members(
         folder = MemberFolder.create(directory / f"member{number}", WORDS, QUICK)
         folder.close()
         found.append(MemberProcess(folder.path, port.number, folder.address, arguments))
-    FORKS.set_forkserver_preload(["tests.committee.service.cheats"])
     try:
         for member in found:
             member.begin()
