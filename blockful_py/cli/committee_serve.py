@@ -69,7 +69,7 @@ def register(group: typer.Typer) -> None:
         from blockful_py.pipeline.tidying import TidyingDuty
 
         place = urls(live_url, archive_url)
-        member = MemberFolder(folder, passphrase_from(passphrase_file))
+        member = MemberFolder.open(folder, passphrase_from(passphrase_file))
         stopping = {signal.SIGTERM, signal.SIGINT}
         with _held_back(stopping):
             office = MemberOffice(run, member, place, frozenset(map(address, leaders or ())))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A member's folder, its secrets encrypted under one passphrase.
+"""A member's folder: one passphrase opens the keystore, and the voting key in it everything else.
 
 keystore.json            voting key, VRF key and account (`committee.keystore`)
-shares/<key id>.json     its share of each group key that it helped to generate (`crypto.passphrase`)
+shares/<key id>.box      its share of each group key that it helped to generate (`crypto.secretbox`)
 origins/<key id>.json    what the key was generated for, and its public half
 vault/                   data keys of models (`committee.vault`)
 settled.json             id of the newest key that a quorum holds shares of
@@ -24,10 +24,11 @@ from blockful_py.committee.durable import DurableMemory
 from blockful_py.committee.keystore import MemberKeys
 from blockful_py.committee.service.generation import Origin
 from blockful_py.committee.vault import Vault
-from blockful_py.crypto import passphrase
+from blockful_py.crypto import secretbox
+from blockful_py.crypto.chameleon import tag
 from blockful_py.crypto.passphrase import Cost
 from blockful_py.crypto.threshold.keys import KeyShare
-from blockful_py.errors import KeystoreError, MessageError, RefusedError
+from blockful_py.errors import CryptoError, KeystoreError, MessageError, RefusedError
 
 Value = TypeVar("Value")
 
@@ -38,24 +39,26 @@ ORIGINS = "origins"
 SETTLED = "settled.json"
 VAULT = "vault"
 
+DST_SHARE = tag("share")
+
 
 class MemberFolder:
     """Opened by one process at a time; `close` gives it back."""
 
-    def __init__(self, path: Path, words: str) -> None:
-        """`words`: the passphrase.  Shares to come are encrypted at the cost of the keystore.
-
-        Raises KeystoreError or MemoryLostError.
-        """
-        keys = keys_in(path, words)
+    def __init__(self, path: Path, keys: MemberKeys) -> None:
+        """`keys`: those in its keystore.  Raises KeystoreError or MemoryLostError."""
         self.path = path
         self.keys = keys
         self.voting_secret = keys.voting_secret
         self.address = keys.address
-        self._words = words
-        self._cost = passphrase.cost_of((path / KEYSTORE).read_bytes())
+        self._share_key = secretbox.derive(keys.voting_secret, DST_SHARE)
         self.memory = DurableMemory(path / MEMORY, self.address)
         self.vault = Vault(path / VAULT, keys.voting_secret)
+
+    @classmethod
+    def open(cls, path: Path, words: str) -> MemberFolder:
+        """`words`: the passphrase.  Raises KeystoreError or MemoryLostError."""
+        return cls(path, keys_in(path, words))
 
     @classmethod
     def create(cls, path: Path, words: str, cost: Cost | None = None) -> MemberFolder:
@@ -69,38 +72,35 @@ class MemberFolder:
             raise KeystoreError(f"{path} cannot be made: {error.strerror}.") from None
         keystore.create(path / KEYSTORE, keys, words, cost)
         DurableMemory.create(path / MEMORY, keys.address).close()
-        return cls(path, words)
+        return cls(path, keys)
 
     def keep(self, share: KeyShare, origin: Origin) -> None:
         """On disk, and there to stay, when it returns."""
         self._origin_path(origin.key.key_id).parent.mkdir(exist_ok=True)
         _write(self._origin_path(origin.key.key_id), codec.encode(origin))
-        label = "0x" + self.address.hex()
-        document = passphrase.lock(codec.encode(share), self._words, label, self._cost)
-        _write(self._share_path(share.public.key_id), document)
+        key_id = share.public.key_id
+        _write(self._share_path(key_id), secretbox.lock(self._share_key, key_id, codec.encode(share)))
 
     def share(self, key_id: bytes) -> KeyShare | None:
         """This member's share of a group key; None when it has none.
 
-        Raises KeystoreError when the file is damaged or of another passphrase.
+        Raises KeystoreError when the file is damaged, or of another key or member.
         """
         path = self._share_path(key_id)
         if not path.exists():
             return None
         try:
-            data = path.read_bytes()
-            share = codec.decode(KeyShare, passphrase.unlock(data, self._words))
+            return codec.decode(KeyShare, secretbox.unlock(self._share_key, key_id, path.read_bytes()))
         except OSError as error:
             raise KeystoreError(f"{path} cannot be read: {error.strerror}.") from None
-        except MessageError as error:
-            raise KeystoreError(f"{path} holds no share of a group key: {error}") from None
-        if share.public.key_id != key_id:
-            raise KeystoreError(f"{path} holds a share of another key; it was left as it is.")
-        return share
+        except CryptoError:
+            raise KeystoreError(
+                f"{path} is damaged, or holds the share of another key or member: restore it from a backup."
+            ) from None
 
     def key_ids(self) -> tuple[bytes, ...]:
         """Of the group keys that this member has a share of."""
-        names = sorted(path.stem for path in (self.path / SHARES).glob("*.json"))
+        names = sorted(path.stem for path in (self.path / SHARES).glob("*.box"))
         return tuple(bytes.fromhex(name) for name in names)
 
     def origin(self, key_id: bytes) -> Origin | None:
@@ -131,7 +131,7 @@ class MemberFolder:
         self.memory.close()
 
     def _share_path(self, key_id: bytes) -> Path:
-        return self.path / SHARES / f"{key_id.hex()}.json"
+        return self.path / SHARES / f"{key_id.hex()}.box"
 
     def _origin_path(self, key_id: bytes) -> Path:
         return self.path / ORIGINS / f"{key_id.hex()}.json"

@@ -102,7 +102,7 @@ def test_a_stranger_is_refused(seized: Seized) -> None:
 def test_a_member_may_lead(crew: Crew, seized: Seized) -> None:
     leader = next(member for member in crew.members if member.address == seized.lines[3].address)
     leader.kill()
-    folder = MemberFolder(leader.folder, WORDS)
+    folder = MemberFolder.open(leader.folder, WORDS)
     pen = wire.Pen(folder.voting_secret, seized.domain)
     folder.close()
     leader.start()

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -45,11 +47,26 @@ def test_a_share_stays_with_what_it_is_for(folder: MemberFolder) -> None:
     assert folder.key_ids() == (FIRST.public.key_id,)
 
 
-def test_a_share_costs_as_much_to_open_as_the_keystore(folder: MemberFolder) -> None:
-    folder.keep(FIRST, Origin(CHARTER, FIRST.public))
-    (written,) = (folder.path / "shares").glob("*.json")
-    assert cost_of(written.read_bytes()) == QUICK != Cost()
-    assert cost_of((folder.path / "keystore.json").read_bytes()) == QUICK
+def test_a_share_is_read_with_the_keys_of_its_member_and_under_its_own_name_alone(
+    folder: MemberFolder, tmp_path: Path
+) -> None:
+    for kept in (FIRST, SECOND):
+        folder.keep(kept, Origin(CHARTER, kept.public))
+    first, second = (folder.path / "shares" / f"{s.public.key_id.hex()}.box" for s in (FIRST, SECOND))
+    assert FIRST.secret.to_bytes(32, "big") not in first.read_bytes()
+    for another in (second.read_bytes(), first.read_bytes()[:-1], b""):
+        first.write_bytes(another)
+        with pytest.raises(KeystoreError, match="is damaged, or holds the share of another key or member"):
+            folder.share(FIRST.public.key_id)
+    with closing(MemberFolder.create(tmp_path / "other", WORDS, QUICK)) as other:
+        shutil.copy(second, other.path / "shares")
+        with pytest.raises(KeystoreError, match="or member"):
+            other.share(SECOND.public.key_id)
+    assert folder.share(SECOND.public.key_id) == SECOND
+
+
+def test_the_keystore_costs_what_was_asked_for(folder: MemberFolder) -> None:
+    assert cost_of((folder.path / "keystore.json").read_bytes()) == QUICK != Cost()
 
 
 def test_one_key_is_settled_on_in_an_attempt_and_another_in_the_next(folder: MemberFolder) -> None:
@@ -74,8 +91,8 @@ def test_what_is_kept_is_there_after_a_restart(folder: MemberFolder) -> None:
     folder.settle(FIRST.public.key_id)
     keys = folder.keys
     folder.close()
-    again = MemberFolder(folder.path, WORDS)
-    assert (again.settled(), again.keys) == (origin, keys)
+    again = MemberFolder.open(folder.path, WORDS)
+    assert (again.settled(), again.keys, again.share(FIRST.public.key_id)) == (origin, keys, FIRST)
     again.close()
 
 

@@ -156,7 +156,10 @@ def test_a_member_that_cannot_pay_says_so(court: Court, chains: Nodes) -> None:
         member.kill()
     pay(chains, account, 0)
     now = 0.0
-    with closing(MemberFolder(poor.folder, WORDS)) as folder, Clerk(Notebook(poor.folder / NOTES)) as clerk:
+    with (
+        closing(MemberFolder.open(poor.folder, WORDS)) as folder,
+        Clerk(Notebook(poor.folder / NOTES)) as clerk,
+    ):
         office = MemberOffice(federation.run.path, folder, urls, frozenset())
         duty = FinishingDuty(office, clerk, lambda: now)
         duty.step()

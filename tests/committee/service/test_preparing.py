@@ -20,7 +20,7 @@ def test_nonces_are_ready_once_there_is_a_seat(crew: Crew, chains: Nodes, tmp_pa
     federation, member = crew.federation, crew.members[0]
     urls = Urls(chains.live.url, chains.archive.url)
     member.kill()
-    with closing(MemberFolder(member.folder, WORDS)) as folder:
+    with closing(MemberFolder.open(member.folder, WORDS)) as folder:
         nowhere = MemberOffice(tmp_path / "run", folder, urls, frozenset())
         NonceDuty(nowhere, AHEAD).step()
         office = MemberOffice(federation.run.path, folder, urls, frozenset())
