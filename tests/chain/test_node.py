@@ -3,15 +3,17 @@ from __future__ import annotations
 
 import socket
 import threading
+from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
 
 import pytest
 
 from blockful_py.chain.devnet import Devnet
 from blockful_py.chain.node import connect
-from blockful_py.chain.rpc import BATCH_SIZE, RpcError
+from blockful_py.chain.rpc import BATCH_SIZE, JsonRpc, RpcError
 from blockful_py.errors import NodeError
 
 
@@ -77,6 +79,25 @@ def test_an_http_error_is_a_node_error() -> None:
         connect(url)
 
 
+def test_the_environments_proxy_and_credentials_are_used(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    netrc = tmp_path / "netrc"
+    netrc.write_text("machine node.example login somebody password secret\n", encoding="utf-8")
+    netrc.chmod(0o600)
+    seen: list[tuple[str, str | None]] = []
+    with _server(200, b'{"jsonrpc":"2.0","id":0,"result":"0x539"}', seen) as proxy:
+        monkeypatch.setenv("NETRC", str(netrc))
+        monkeypatch.setenv("http_proxy", proxy)
+        monkeypatch.setenv("no_proxy", "127.0.0.1")
+        for url in ("http://node.example:8545/", proxy + "/"):
+            rpc = JsonRpc(url)
+            assert rpc.call("eth_chainId") == "0x539"
+            rpc.close()
+    credentials = "Basic " + b64encode(b"somebody:secret").decode()
+    assert seen == [("http://node.example:8545/", credentials), ("/", None)]
+
+
 def test_refused_calls_are_results_of_a_batch(ganache: Devnet) -> None:
     number, refused = ganache.node.rpc.batch([("eth_blockNumber", ()), ("eth_noSuchThing", ())])
     assert int(number, 16) >= 0
@@ -93,9 +114,13 @@ def test_batches_of_any_size_keep_their_order(ganache: Devnet) -> None:
 
 
 @contextmanager
-def _server(status: int, body: bytes) -> Iterator[str]:
+def _server(status: int, body: bytes, seen: list[tuple[str, str | None]] | None = None) -> Iterator[str]:
+    """Answers everything with `body`; notes paths and credentials in `seen`."""
+
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
+            if seen is not None:
+                seen.append((self.path, self.headers["Authorization"]))
             self.rfile.read(int(self.headers["Content-Length"]))
             self.send_response(status)
             self.send_header("Content-Length", str(len(body)))
