@@ -51,8 +51,15 @@ class Page(HTMLParser):
         return " ".join(" ".join(self.words).split())
 
 
-def page_of(report: Report) -> str:
-    return render_html(report, draw_all(report, LIGHT), draw_all(report, DARK))
+Plots = tuple[dict[str, bytes], dict[str, bytes]]
+
+
+def draw(report: Report) -> Plots:
+    return draw_all(report, LIGHT), draw_all(report, DARK)
+
+
+def text_of(report: Report, plots: Plots) -> str:
+    return Page(render_html(report, *plots)).text
 
 
 def printed(report: Report, width: int = 80, directory: Path | None = None) -> str:
@@ -63,8 +70,14 @@ def printed(report: Report, width: int = 80, directory: Path | None = None) -> s
 
 
 @pytest.fixture(scope="module")
-def html(paper14: Report) -> str:
-    return page_of(paper14)
+def plots(paper14: Report) -> Plots:
+    """Drawn once, also for pages whose text alone is looked at."""
+    return draw(paper14)
+
+
+@pytest.fixture(scope="module")
+def html(paper14: Report, plots: Plots) -> str:
+    return render_html(paper14, *plots)
 
 
 def test_the_page_is_one_file_that_loads_nothing(html: str) -> None:
@@ -111,7 +124,8 @@ def test_the_page_of_a_report_without_some_figures_leaves_them_out(paper14: Repo
         )
         for model in paper14.models
     )
-    bare = Page(page_of(paper14.model_copy(update={"models": models, "confusions": None}))).text
+    without = paper14.model_copy(update={"models": models, "confusions": None})
+    bare = text_of(without, draw(without))
     for heading in ("How the models learned", "Class by class"):
         assert heading in Page(html).text
         assert heading not in bare
@@ -119,17 +133,18 @@ def test_the_page_of_a_report_without_some_figures_leaves_them_out(paper14: Repo
 
 def test_a_name_cannot_bring_markup_into_the_page() -> None:
     evil = "<script>alert(1)</script>"
-    html = page_of(report_of({evil: (), "b": (evil,)}, (evil,)))
+    report = report_of({evil: (), "b": (evil,)}, (evil,))
+    html = render_html(report, *draw(report))
     assert "<script" not in html
 
 
-def test_failures_and_wrong_counts_are_shown(paper14: Report) -> None:
+def test_failures_and_wrong_counts_are_shown(paper14: Report, plots: Plots) -> None:
     failure = Failure(subject="r8", check="opening", detail="does not open its hash")
     wrong = OperationsCheck.of(counted=Operations(1, 1, 1, 1, 1), formula=Operations(2, 1, 1, 1, 1))
     bad = report_of(paper_references(), ("r5", "r7"), failed=(failure,)).model_copy(
         update={"operations": ByParadigm[OperationsCheck](parallel=wrong)}
     )
-    text = Page(page_of(bad)).text
+    text = text_of(bad, plots)
     assert "1 of 42 verifications failed" in text
     assert "does not open its hash" in text
     assert "NO" in text.split()
@@ -152,11 +167,11 @@ def test_the_table_fits_a_terminal_of_eighty_columns(paper14: Report, tmp_path: 
     assert not re.search(r"^ r14 ", table, re.MULTILINE)
 
 
-def test_the_table_of_a_run_with_one_paradigm_or_none(paper14: Report) -> None:
+def test_the_table_of_a_run_with_one_paradigm_or_none(paper14: Report, plots: Plots) -> None:
     models = tuple(m.model_copy(update={"parallel": None, "sequential": None}) for m in paper14.models)
     trained = paper14.model_copy(update={"models": models, "operations": ByParadigm[OperationsCheck]()})
     assert "nothing was replaced" in " ".join(printed(trained).split())
-    assert "nothing was replaced" in Page(page_of(trained)).text
+    assert "nothing was replaced" in text_of(trained, plots)
 
 
 def test_the_table_leaves_out_what_another_command_did(paper14: Report) -> None:
@@ -185,14 +200,16 @@ def test_means_count_a_model_left_alone_as_it_was(paper14: Report) -> None:
     assert len(summary.updated(paper14, Paradigm.PARALLEL)) == 6
 
 
-def test_the_page_says_which_increments_were_stored_and_what_the_request_took(paper14: Report) -> None:
+def test_the_page_says_which_increments_were_stored_and_what_the_request_took(
+    paper14: Report, plots: Plots
+) -> None:
     passes = SamplePasses(
         request=5376, longest_path=256, prepared=2960, stored=("r5", "r7"), made=("r6", "r8"),
         unusable={"r8": "r6 has changed since"},
     )  # fmt: skip
     report = paper14.model_copy(update={"passes": ByParadigm[SamplePasses](parallel=passes)})
     assert Report.from_bytes(report.to_bytes()).passes.parallel == passes
-    text = Page(page_of(report)).text
+    text = text_of(report, plots)
     for said in (
         "Computation of the parallel request",
         "5,376 256 2,960",
@@ -205,15 +222,15 @@ def test_the_page_says_which_increments_were_stored_and_what_the_request_took(pa
     assert "Computation of the sequential request" not in text
 
 
-def test_a_request_without_increments_says_what_it_took_alone(paper14: Report) -> None:
+def test_a_request_without_increments_says_what_it_took_alone(paper14: Report, plots: Plots) -> None:
     passes = SamplePasses(request=2960, longest_path=2220, prepared=0)
     report = paper14.model_copy(update={"passes": ByParadigm[SamplePasses](parallel=passes)})
-    text = Page(page_of(report)).text
+    text = text_of(report, plots)
     assert "2,960 2,220 0" in text
     assert "increment" not in text.lower()
 
 
-def test_what_training_spent_of_privacy_is_shown_at_the_model(paper14: Report) -> None:
+def test_what_training_spent_of_privacy_is_shown_at_the_model(paper14: Report, plots: Plots) -> None:
     def of(epsilon: float) -> Privacy:
         return Privacy(epsilon=epsilon, delta=1e-5)
 
@@ -223,7 +240,7 @@ def test_what_training_spent_of_privacy_is_shown_at_the_model(paper14: Report) -
     )
     private = paper14.model_copy(update={"models": models})
     assert Report.from_bytes(private.to_bytes()) == private
-    page = page_of(private)
+    page = render_html(private, *plots)
     assert page.count("δ 1e-05") == 3
     assert "ε 2.25, δ 1e-05" in page
     assert summary.privacy(private) == "ε 1.25 to 3.25, δ 1e-05 a training, in 3 of 14 models"
@@ -238,9 +255,9 @@ def test_the_page_and_the_table_say_what_became_of_the_keys(html: str, paper14: 
     assert f"parallel: {said}" in " ".join(printed(paper14, 160).split())
 
 
-def test_theorem_1_is_about_changes_that_are_passed(paper14: Report) -> None:
-    assert "heorem 1" in Page(page_of(paper14)).text
+def test_theorem_1_is_about_changes_that_are_passed(paper14: Report, plots: Plots) -> None:
+    assert "heorem 1" in text_of(paper14, plots)
     depth = paper14.depth.model_copy(update={"delta_norm": None})
-    text = Page(page_of(paper14.model_copy(update={"depth": depth}))).text
+    text = text_of(paper14.model_copy(update={"depth": depth}), plots)
     assert "heorem 1" not in text
     assert f"The longest path to a replaced model has {depth.observed} steps." in text
