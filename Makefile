@@ -25,7 +25,8 @@ BROWNIE_ENV := HOME="$(CURDIR)/.home" SOLCX_BINARY_PATH="$(CURDIR)/.home/solcx" 
 FORMATTED := contracts tests/contracts/solidity benchmarks/contracts
 
 .DEFAULT_GOAL := help
-.PHONY: help setup contracts demo test test-python test-beside test-web3-7 test-contracts test-ipfs fuzz check fmt bench clean distclean
+.PHONY: help setup contracts demo test test-python test-beside test-web3-7 test-contracts test-ipfs fuzz check \
+	check-python check-contracts fmt bench clean distclean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
@@ -105,9 +106,14 @@ $(STAMPS)/ipfs: $(wildcard tests/ipfs/node/*) | $(STAMPS)/npm
 	@touch $@
 
 check: setup ## Run the linters: ruff, mypy, solhint, forge fmt, slither
+	@$(MAKE) --no-print-directory -j2 check-python check-contracts
+
+check-python: setup
 	@$(VENV)/bin/ruff check .
 	@$(VENV)/bin/ruff format --check .
 	@$(VENV)/bin/mypy
+
+check-contracts: setup
 	@node_modules/.bin/solhint --disc --quiet --max-warnings 0 'contracts/**/*.sol'
 	@if [ -x node_modules/.bin/forge ]; then node_modules/.bin/forge fmt --check $(FORMATTED); fi
 	@$(BROWNIE_ENV) $(BROWNIE_VENV)/bin/slither . --config-file slither.config.json
