@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from blockful_py.committee import codec
-from blockful_py.committee.service.folder import keys_in
-from blockful_py.crypto import chameleon, merkle, passphrase, payload, signature
+from blockful_py.committee.service.folder import DST_SHARE, keys_in
+from blockful_py.crypto import chameleon, merkle, payload, secretbox, signature
 from blockful_py.crypto.eip712 import decision_digest
 from blockful_py.crypto.keccak import keccak
 from blockful_py.crypto.threshold.keys import KeyShare
@@ -29,9 +29,14 @@ class Bench:
     members: Sequence[MemberProcess]
 
     def shares(self) -> list[KeyShare]:
-        name = f"{self.contracts.committee.key_id(self.epoch).hex()}.json"
-        files = [member.folder / "shares" / name for member in self.members]
-        plain = [passphrase.unlock(file.read_bytes(), WORDS) for file in files if file.exists()]
+        key_id = self.contracts.committee.key_id(self.epoch)
+        files = [member.folder / "shares" / f"{key_id.hex()}.box" for member in self.members]
+        held = [file for file in files if file.exists()]
+        secrets = [keys_in(file.parents[1], WORDS).voting_secret for file in held]
+        keys = [secretbox.derive(secret, DST_SHARE) for secret in secrets]
+        plain = [
+            secretbox.unlock(key, key_id, file.read_bytes()) for key, file in zip(keys, held, strict=True)
+        ]
         return [codec.decode(KeyShare, data) for data in plain]
 
     def certify(self, leaf: bytes) -> Action:
