@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A member's secrets at rest: voting key, VRF key, account, and its share of each epoch's trapdoor.
+"""A member's secrets at rest: voting key, VRF key and account.
 
 Encryption: `crypto.passphrase`.  Whoever calls gets the passphrase from the environment, a file or a prompt.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 import tempfile
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from blockful_py.committee import codec
@@ -20,7 +21,6 @@ from blockful_py.crypto.keccak import keccak
 from blockful_py.crypto.keccak import words as words_of
 from blockful_py.crypto.passphrase import Cost
 from blockful_py.crypto.randomness import system_rng
-from blockful_py.crypto.threshold.keys import KeyShare
 from blockful_py.errors import KeystoreError, MessageError
 from blockful_py.types import Point, Rng
 
@@ -28,33 +28,18 @@ DST_ELECTION = tag("election-secret")
 
 
 @dataclass(frozen=True, slots=True)
-class EpochShare:
-    """What a member holds of the key of one epoch.  Raises ValueError when it is not a share of that key."""
-
-    epoch: int
-    share: KeyShare = field(repr=False)
-
-    def __post_init__(self) -> None:
-        share = self.share
-        if not (0 < share.index <= share.size == len(share.verification_shares) and 0 < share.secret < N):
-            raise ValueError("the index or the secret of a share is out of range")
-        if curve.multiply_base(share.secret) != share.verification_shares[share.index - 1]:
-            raise ValueError(f"the share of epoch {self.epoch} does not fit its group key")
-
-
-@dataclass(frozen=True, slots=True)
 class MemberKeys:
-    """Every secret of a member; `shares` by ascending epoch, none before its first key generation.
+    """Every secret of a member.
 
-    The account registers, holds the stake and pays gas; the voting key signs what the committee decides.
+    The account registers, holds the stake and pays gas; the voting key signs what the committee decides, and
+    what else the member keeps is under keys that follow from it.
 
-    Raises ValueError for secrets out of range, for one secret in two roles, and for shares out of order.
+    Raises ValueError for secrets out of range and for one secret in two roles.
     """
 
     voting_secret: int = field(repr=False)
     vrf_secret: int = field(repr=False)
     account_secret: int = field(repr=False)
-    shares: tuple[EpochShare, ...] = ()
 
     def __post_init__(self) -> None:
         secrets = (self.voting_secret, self.vrf_secret, self.account_secret)
@@ -62,9 +47,6 @@ class MemberKeys:
             raise ValueError("voting, VRF and account secret are in [1, n), the order of secp256k1")
         if len(set(secrets)) != len(secrets):
             raise ValueError("the voting key, the VRF key and the account's key must be three keys")
-        epochs = [held.epoch for held in self.shares]
-        if epochs != sorted(set(epochs)):
-            raise ValueError("shares are listed by ascending epoch, one for each")
 
     @classmethod
     def generate(cls, rng: Rng = system_rng) -> MemberKeys:
@@ -93,41 +75,6 @@ class MemberKeys:
         bound = words_of(DST_ELECTION, chain_id, committee, epoch, draw, seed, self.vrf_secret)
         return keccak(bound)
 
-    def share_of(self, epoch: int) -> KeyShare:
-        """Its share of an epoch's key.  Raises KeystoreError when it holds none."""
-        for held in self.shares:
-            if held.epoch == epoch:
-                return held.share
-        listed = ", ".join(str(held.epoch) for held in self.shares) or "no epoch"
-        raise KeystoreError(
-            f"the keystore has no share of epoch {epoch} (it has one of {listed}): take part in its key "
-            "generation."
-        )
-
-    def with_share(self, epoch: int, share: KeyShare) -> MemberKeys:
-        """With the share that key generation gave.  Raises KeystoreError when it would replace another."""
-        for held in self.shares:
-            if held.epoch == epoch and held.share != share:
-                raise KeystoreError(
-                    f"the keystore has another share of epoch {epoch}, which is never replaced."
-                )
-        others = [held for held in self.shares if held.epoch != epoch]
-        held_now = sorted([*others, EpochShare(epoch, share)], key=lambda each: each.epoch)
-        return replace(self, shares=tuple(held_now))
-
-    def from_epoch(self, epoch: int) -> MemberKeys:
-        """Without the shares of epochs before this one: what is destroyed cannot be stolen."""
-        return replace(self, shares=tuple(held for held in self.shares if held.epoch >= epoch))
-
-
-@dataclass(frozen=True, slots=True)
-class _KeysWithoutAccount:
-    """What keystores held before members had accounts."""
-
-    voting_secret: int = field(repr=False)
-    vrf_secret: int = field(repr=False)
-    shares: tuple[EpochShare, ...]
-
 
 def lock(keys: MemberKeys, words: str, cost: Cost | None = None, rng: Rng = system_rng) -> bytes:
     """The keystore of `keys` under the passphrase `words`, labelled with the voting address."""
@@ -140,35 +87,25 @@ def unlock(data: bytes, words: str) -> MemberKeys:
     try:
         return codec.decode(MemberKeys, plain)
     except MessageError as error:
-        if _is_without_account(plain):
+        if _is_older(plain):
             raise KeystoreError(
-                "this keystore was made before members had an account on the home chain, so it holds none: "
-                "make a new member with `blockful committee init` and generate another key with it."
+                "this keystore was made by an earlier version, in another form: make a new member with "
+                "`blockful committee init` and generate another key with it."
             ) from None
         raise KeystoreError(f"what the keystore holds are no secrets of a member: {error}") from None
 
 
-def _is_without_account(plain: bytes) -> bool:
+def _is_older(plain: bytes) -> bool:
+    """Without an account, or with shares of group keys, which have files of their own now."""
     try:
-        codec.decode(_KeysWithoutAccount, plain)
-    except MessageError:
+        return "voting_secret" in json.loads(plain)
+    except (ValueError, TypeError):
         return False
-    return True
 
 
 def create(path: Path, keys: MemberKeys, words: str, cost: Cost | None = None) -> None:
     """Writes a new keystore.  Raises KeystoreError when there is a file already."""
-    _write(path, lock(keys, words, cost), new=True)
-
-
-def save(path: Path, keys: MemberKeys, words: str, cost: Cost | None = None) -> None:
-    """Replaces a keystore, wholly or not at all.
-
-    Raises KeystoreError unless `path` is a keystore of the same member that `words` opens.
-    """
-    if load(path, words).address != keys.address:
-        raise KeystoreError(f"{path} holds the secrets of another member; it was left as it is.")
-    _write(path, lock(keys, words, cost), new=False)
+    _write(path, lock(keys, words, cost))
 
 
 def load(path: Path, words: str) -> MemberKeys:
@@ -186,8 +123,8 @@ def load(path: Path, words: str) -> MemberKeys:
     return unlock(data, words)
 
 
-def _write(path: Path, data: bytes, new: bool) -> None:
-    """Write, fsync, link or rename: a crash leaves the file as it was or as it should be."""
+def _write(path: Path, data: bytes) -> None:
+    """Write, fsync, link: a crash leaves no file, or a whole one."""
     try:
         with tempfile.TemporaryDirectory(dir=path.parent) as folder:
             draft = Path(folder) / path.name
@@ -196,10 +133,7 @@ def _write(path: Path, data: bytes, new: bool) -> None:
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
-            if new:
-                path.hardlink_to(draft)
-            else:
-                draft.replace(path)
+            path.hardlink_to(draft)
         folder_descriptor = os.open(path.parent, os.O_RDONLY)
         try:
             os.fsync(folder_descriptor)

@@ -5,13 +5,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from blockful_py.committee import codec, keystore
-from blockful_py.committee.keystore import EpochShare, MemberKeys
+from blockful_py.committee.keystore import MemberKeys
 from blockful_py.crypto import curve, passphrase
 from blockful_py.crypto.curve import N
 from blockful_py.crypto.passphrase import Cost
@@ -21,9 +20,8 @@ from blockful_py.errors import KeystoreError
 
 WORDS = "correct horse battery staple"
 CHEAP = Cost(1 << 15)
-SHARES = generate_key(3, 4, b"keystore", [SeededRng(b"keystore", n) for n in range(4)])
-JOINED = MemberKeys.generate(SeededRng(b"member"))
-KEYS = JOINED.with_share(4, SHARES[1])
+SHARE = generate_key(3, 4, b"keystore", [SeededRng(b"keystore", n) for n in range(4)])[0]
+KEYS = MemberKeys.generate(SeededRng(b"member"))
 
 
 @pytest.fixture
@@ -40,10 +38,10 @@ def test_round_trip(path: Path) -> None:
 
 
 def test_secrets_are_in_no_representation_and_not_in_the_file() -> None:
-    secrets = (KEYS.voting_secret, KEYS.vrf_secret, KEYS.account_secret, SHARES[1].secret)
+    secrets = (KEYS.voting_secret, KEYS.vrf_secret, KEYS.account_secret)
     data = keystore.lock(KEYS, WORDS, CHEAP)
     for secret in secrets:
-        for shown in (repr(KEYS), str(KEYS), repr(KEYS.shares), repr(KEYS.shares[0])):
+        for shown in (repr(KEYS), str(KEYS)):
             assert str(secret) not in shown
             assert f"{secret:x}" not in shown
         assert f"{secret:x}".encode() not in data
@@ -57,43 +55,16 @@ def test_keys_have_their_roles() -> None:
     assert MemberKeys.generate() != MemberKeys.generate()
 
 
-def test_shares_come_and_go_with_their_epochs() -> None:
-    later = generate_key(2, 3, b"later")[0]
-    both = KEYS.with_share(5, later)
-    assert both.share_of(4) == SHARES[1]
-    assert both.share_of(5) == later
-    assert both.with_share(5, later) == both
-    assert both.with_share(3, later).shares[0].epoch == 3
-    assert both.from_epoch(5).shares == (EpochShare(5, later),)
-    with pytest.raises(KeystoreError, match=r"no share of epoch 4 \(it has one of 5\)"):
-        both.from_epoch(5).share_of(4)
-    with pytest.raises(KeystoreError, match="another share of epoch 4, which is never replaced"):
-        both.with_share(4, later)
-
-
 def test_a_keystore_is_never_replaced_by_a_new_one(path: Path) -> None:
     keystore.create(path, KEYS, WORDS, CHEAP)
     before = path.read_bytes()
     with pytest.raises(KeystoreError, match="exists already"):
-        keystore.create(path, JOINED, WORDS, CHEAP)
-    assert path.read_bytes() == before
-
-
-def test_saving_replaces_the_secrets_of_the_same_member(path: Path) -> None:
-    keystore.create(path, JOINED, WORDS, CHEAP)
-    keystore.save(path, KEYS, WORDS, CHEAP)
-    assert keystore.load(path, WORDS) == KEYS
-    assert path.stat().st_mode & 0o777 == 0o600
-    before = path.read_bytes()
-    with pytest.raises(KeystoreError, match="the secrets of another member"):
-        keystore.save(path, MemberKeys.generate(), WORDS, CHEAP)
-    with pytest.raises(KeystoreError, match="the passphrase is wrong"):
-        keystore.save(path, KEYS, WORDS + "!", CHEAP)
+        keystore.create(path, MemberKeys.generate(), WORDS, CHEAP)
     assert path.read_bytes() == before
 
 
 def test_a_keystore_that_others_may_read_is_refused(path: Path) -> None:
-    keystore.create(path, JOINED, WORDS, CHEAP)
+    keystore.create(path, KEYS, WORDS, CHEAP)
     for mode in (0o640, 0o604, 0o620):
         path.chmod(mode)
         with pytest.raises(KeystoreError, match=f"mode {mode:o}.: chmod 600"):
@@ -104,35 +75,40 @@ def test_a_missing_file_and_a_missing_folder_are_errors(path: Path) -> None:
     with pytest.raises(KeystoreError, match="cannot be read: No such file"):
         keystore.load(path, WORDS)
     with pytest.raises(KeystoreError, match="cannot be written: No such file"):
-        keystore.create(path / "deeper.json", JOINED, WORDS, CHEAP)
+        keystore.create(path / "deeper.json", KEYS, WORDS, CHEAP)
 
 
-def test_a_crash_while_saving_leaves_the_old_secrets(path: Path) -> None:
-    keystore.create(path, JOINED, WORDS, CHEAP)
-    before = path.read_bytes()
+def test_a_crash_while_writing_leaves_no_keystore(path: Path) -> None:
     program = (
         "import os, sys\n"
         "from pathlib import Path\n"
         "from blockful_py.committee import keystore\n"
         "os.fsync = lambda descriptor: os.kill(os.getpid(), 9)\n"
         "path = Path(sys.argv[1])\n"
-        "keystore._write(path, b'half', new=False)\n"
+        "keystore._write(path, b'half')\n"
     )
     done = subprocess.run([sys.executable, "-c", program, str(path)], check=False)
     assert done.returncode == -9
-    assert path.read_bytes() == before
+    assert not path.exists()
 
 
 def test_other_content_under_the_right_passphrase_is_named() -> None:
-    for plain in (b"{}", b"", codec.encode(SHARES[0])):
+    for plain in (b"{}", b"", b"7", codec.encode(SHARE)):
         data = passphrase.lock(plain, WORDS, "", CHEAP)
         with pytest.raises(KeystoreError, match="no secrets of a member"):
             keystore.unlock(data, WORDS)
 
 
-def test_a_keystore_from_before_members_had_accounts_says_what_to_do() -> None:
-    plain = b'{"shares":[],"voting_secret":"0x5","vrf_secret":"0x6"}'
-    with pytest.raises(KeystoreError, match="holds none: make a new member with `blockful committee init`"):
+@pytest.mark.parametrize(
+    "plain",
+    [
+        b'{"shares":[],"voting_secret":"0x5","vrf_secret":"0x6"}',
+        b'{"account_secret":"0x7","shares":[],"voting_secret":"0x5","vrf_secret":"0x6"}',
+    ],
+    ids=["without an account", "with shares"],
+)
+def test_a_keystore_of_an_earlier_version_says_what_to_do(plain: bytes) -> None:
+    with pytest.raises(KeystoreError, match="another form: make a new member with `blockful committee init`"):
         keystore.unlock(passphrase.lock(plain, WORDS, "", CHEAP), WORDS)
 
 
@@ -144,14 +120,6 @@ def test_secrets_that_do_not_fit_are_refused() -> None:
             MemberKeys(1, secret, 2)
         with pytest.raises(ValueError, match="order of secp256k1"):
             MemberKeys(1, 2, secret)
-        with pytest.raises(ValueError, match="out of range"):
-            EpochShare(1, replace(SHARES[0], secret=secret))
     for secrets in ((5, 5, 6), (5, 6, 5), (6, 5, 5)):
         with pytest.raises(ValueError, match="three keys"):
             MemberKeys(*secrets)
-    with pytest.raises(ValueError, match="does not fit"):
-        EpochShare(1, replace(SHARES[0], secret=SHARES[1].secret))
-    with pytest.raises(ValueError, match="out of range"):
-        EpochShare(1, replace(SHARES[0], index=5))
-    with pytest.raises(ValueError, match="ascending epoch"):
-        MemberKeys(1, 2, 3, (EpochShare(2, SHARES[0]), EpochShare(1, SHARES[0])))
