@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from blockful_py.errors import SettingsError
+from blockful_py.pipeline.settings_rules import check
 from blockful_py.pipeline.settings_text import apply_override, described, read_document
 
 NonNegative = Annotated[float, Field(ge=0)]
@@ -279,70 +280,5 @@ class Settings(Section):
             settings = cls.model_validate(document)
         except ValidationError as error:
             raise SettingsError(described(error)) from None
-        settings._check()
+        check(settings)
         return settings
-
-    def _check(self) -> None:
-        committee = self.committee
-        if committee.shares > committee.size:
-            raise SettingsError(
-                f"committee.threshold is {committee.shares}, more than its {committee.size} members: "
-                "lower the threshold or raise committee.size."
-            )
-        listed = len(committee.members)
-        expected = committee.size if committee.roster != "appointed" else 0
-        enough = listed >= expected if committee.roster == "elected" else listed == expected
-        if len(set(committee.members)) != listed or not enough:
-            raise SettingsError(
-                f"committee.members lists {listed} URLs, {expected} different are expected: roster "
-                "'services' has one for each of committee.size members, roster 'elected' may have more to "
-                "choose from, roster 'appointed' has none."
-            )
-        if committee.roster == "elected":
-            _check_election(committee)
-        apis = (self.storage.api, self.storage.archive_api)
-        if apis != (None, None) and (None in apis or apis[0] == apis[1]):
-            raise SettingsError(
-                "give storage.api and storage.archive_api, of two different nodes, or neither: deleting a "
-                "live model must not touch the archive's."
-            )
-        if self.learning.increments and self.learning.privacy is not None:
-            raise SettingsError(
-                "learning.increments would spend the privacy of the samples once more for every increment: "
-                "leave it out where learning.privacy is set."
-            )
-        if self.learning.clean_references and not self.learning.increments:
-            raise SettingsError(
-                "learning.clean_references says what learning.increments start from: name classes there too."
-            )
-        if (self.federation.scenario == "scripted") != (self.federation.graph is not None):
-            raise SettingsError(
-                "federation.graph belongs to scenario 'scripted' and to no other: give both or neither."
-            )
-        if self.federation.scenario == "paper14" and self.federation.users != 14:
-            raise SettingsError(
-                f"scenario 'paper14' has 14 users, not {self.federation.users}: "
-                "leave federation.users at 14, or choose scenario 'organic'."
-            )
-
-
-def _check_election(committee: CommitteeSettings) -> None:
-    """What Committee's constructor and its `confirmKey` ask for. Raises SettingsError."""
-    rules, size = committee.election, committee.size
-    if committee.unanimous:
-        raise SettingsError("an elected committee decides by quorum: leave committee.unanimous out.")
-    least, most = (size - 1) // 3 + 1, quorum_of(size)
-    if not least <= committee.shares <= most:
-        raise SettingsError(
-            f"committee.threshold is {committee.shares}; for an elected committee of {size} it is from "
-            f"{least}, more than may be faulty, to {most}, the quorum."
-        )
-    if (
-        (rules.minimum or 1) > size
-        or size > min(100, rules.max_candidates)
-        or rules.forfeit > rules.min_stake
-    ):
-        raise SettingsError(
-            f"committee.election does not fit a committee of {size}: committee.size is at least `minimum` "
-            "and at most `max_candidates` and 100, and `forfeit` is at most `min_stake`."
-        )
