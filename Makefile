@@ -32,8 +32,8 @@ help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
 
 setup: ## Install everything: Python, npm packages, compiler, contracts
-	@$(MAKE) --no-print-directory -j3 $(STAMPS)/venv $(STAMPS)/brownie $(STAMPS)/npm
-	@$(MAKE) --no-print-directory contracts
+	@$(MAKE) -s $(if $(findstring jobserver,$(MAKEFLAGS)),,-j3) $(STAMPS)/venv $(STAMPS)/brownie $(STAMPS)/npm
+	@$(MAKE) -s contracts
 
 $(STAMPS)/python:
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(0 if (3, 11) <= v < (3, 14) else \
