@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.commands import blockful_process as blockful
+from tests.cli.commands import blockful, blockful_process
 
 COMMANDS = (
     ("cid",),
@@ -69,7 +69,7 @@ def test_help_has_an_example_of_the_command(tmp_path: Path, command: tuple[str, 
 
 
 def test_the_whole_help_names_every_command_and_the_exit_codes(tmp_path: Path) -> None:
-    outcome = blockful(tmp_path, "--help")
+    outcome = blockful_process(tmp_path, "--help")
     assert outcome.status == 0
     assert "Exit codes: 0 done" in outcome.out
     for command in {command[0] for command in COMMANDS}:
@@ -77,7 +77,7 @@ def test_the_whole_help_names_every_command_and_the_exit_codes(tmp_path: Path) -
 
 
 def test_the_version_is_printed(tmp_path: Path) -> None:
-    outcome = blockful(tmp_path, "--version")
+    outcome = blockful_process(tmp_path, "--version")
     assert outcome.status == 0
     assert re.fullmatch(r"blockful \d+\.\d+\.\d+\n", outcome.out)
 
