@@ -8,6 +8,8 @@ from contextlib import ExitStack
 from typing import Any
 
 import pytest
+import requests
+from web3 import HTTPProvider
 
 from blockful_py.crypto.eip712 import Domain
 from scripts.toolchain.solc import compile_files
@@ -43,6 +45,22 @@ def patience() -> Iterator[None]:
     web3.middleware_onion.add(Patience, "patience")
     yield
     web3.middleware_onion.remove("patience")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def quick_calls() -> Iterator[None]:
+    """Without: web3 asks for the chain's id before each call, and requests reads the environment."""
+    from brownie import web3
+
+    before = web3.provider
+    with requests.Session() as session:
+        session.trust_env = False
+        kwargs = {"timeout": 120}
+        web3.provider = HTTPProvider(
+            before.endpoint_uri, kwargs, session=session, cache_allowed_requests=True
+        )
+        yield
+    web3.provider = before
 
 
 @pytest.fixture(scope="session")
