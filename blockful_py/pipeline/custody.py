@@ -32,8 +32,9 @@ class CustodyDuty:
         if world.contracts.followers is None:
             return
         block = world.contracts.live.node.latest_block()["hash"]
-        epoch = world.contracts.committee.current_epoch()
-        if block == self._settled or self._folder.address not in self._office.roster(epoch):
+        if block == self._settled:
+            return
+        if self._folder.address not in self._office.roster(world.contracts.committee.current_epoch()):
             return
         standing = world.versions.standing()
         self._destroy(world, standing)

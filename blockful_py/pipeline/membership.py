@@ -170,6 +170,13 @@ class MemberOffice:
         current = self.world().contracts.committee.current_epoch()
         if epoch != current:
             raise RefusedError(f"epoch {epoch} is not the current one, which is {current}")
+        return self._seat_in(epoch)
+
+    def current_seat(self) -> Seat:
+        """In the epoch that the chain is in. Raises RefusedError when the member has none."""
+        return self._seat_in(self.world().contracts.committee.current_epoch())
+
+    def _seat_in(self, epoch: int) -> Seat:
         with self._seating:
             if self._seat is None or self._seat[0] != epoch:
                 self._seat = (epoch, self._take_seat(epoch))

@@ -19,8 +19,7 @@ class NonceDuty:
     def step(self) -> None:
         """Raises NonceReuseError when the machine's source of randomness repeats itself."""
         try:
-            committee = self._office.world().contracts.committee
-            seat = self._office.seat(committee.current_epoch())
+            seat = self._office.current_seat()
         except (RunError, RefusedError):
             return  # the run may come after the member, and its seat later still
         seat.member.prepare(self._ahead)
