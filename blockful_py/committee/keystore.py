@@ -25,6 +25,8 @@ from blockful_py.errors import KeystoreError, MessageError
 from blockful_py.types import Point, Rng
 
 DST_ELECTION = tag("election-secret")
+_NO_SHARES = b'"shares":[],'
+"""In keystores from before shares of group keys had files of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,22 +85,21 @@ def lock(keys: MemberKeys, words: str, cost: Cost | None = None, rng: Rng = syst
 
 def unlock(data: bytes, words: str) -> MemberKeys:
     """The secrets.  Raises KeystoreError, saying whether the file or the passphrase is at fault."""
-    plain = passphrase.unlock(data, words)
+    plain = passphrase.unlock(data, words).replace(_NO_SHARES, b"", 1)
     try:
         return codec.decode(MemberKeys, plain)
     except MessageError as error:
-        if _is_older(plain):
+        if _is_without_account(plain):
             raise KeystoreError(
-                "this keystore was made by an earlier version, in another form: make a new member with "
-                "`blockful committee init` and generate another key with it."
+                "this keystore was made before members had an account on the home chain, so it holds none: "
+                "make a new member with `blockful committee init` and generate another key with it."
             ) from None
         raise KeystoreError(f"what the keystore holds are no secrets of a member: {error}") from None
 
 
-def _is_older(plain: bytes) -> bool:
-    """Without an account, or with shares of group keys, which have files of their own now."""
+def _is_without_account(plain: bytes) -> bool:
     try:
-        return "voting_secret" in json.loads(plain)
+        return set(json.loads(plain)) == {"voting_secret", "vrf_secret"}
     except (ValueError, TypeError):
         return False
 

@@ -99,16 +99,15 @@ def test_other_content_under_the_right_passphrase_is_named() -> None:
             keystore.unlock(data, WORDS)
 
 
-@pytest.mark.parametrize(
-    "plain",
-    [
-        b'{"shares":[],"voting_secret":"0x5","vrf_secret":"0x6"}',
-        b'{"account_secret":"0x7","shares":[],"voting_secret":"0x5","vrf_secret":"0x6"}',
-    ],
-    ids=["without an account", "with shares"],
-)
-def test_a_keystore_of_an_earlier_version_says_what_to_do(plain: bytes) -> None:
-    with pytest.raises(KeystoreError, match="another form: make a new member with `blockful committee init`"):
+def test_a_keystore_from_before_shares_had_files_of_their_own_is_read() -> None:
+    plain = codec.encode(KEYS)
+    earlier = plain.replace(b'"voting', b'"shares":[],"voting', 1)
+    assert keystore.unlock(passphrase.lock(earlier, WORDS, "", CHEAP), WORDS) == KEYS
+
+
+def test_a_keystore_from_before_members_had_accounts_says_what_to_do() -> None:
+    plain = b'{"shares":[],"voting_secret":"0x5","vrf_secret":"0x6"}'
+    with pytest.raises(KeystoreError, match="holds none: make a new member with `blockful committee init`"):
         keystore.unlock(passphrase.lock(plain, WORDS, "", CHEAP), WORDS)
 
 
