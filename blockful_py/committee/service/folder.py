@@ -51,7 +51,6 @@ class MemberFolder:
         self.keys = keys
         self.voting_secret = keys.voting_secret
         self.address = keys.address
-        self._share_key = secretbox.derive(keys.voting_secret, DST_SHARE)
         self.memory = DurableMemory(path / MEMORY, self.address)
         self.vault = Vault(path / VAULT, keys.voting_secret)
 
@@ -79,24 +78,11 @@ class MemberFolder:
         self._origin_path(origin.key.key_id).parent.mkdir(exist_ok=True)
         _write(self._origin_path(origin.key.key_id), codec.encode(origin))
         key_id = share.public.key_id
-        _write(self._share_path(key_id), secretbox.lock(self._share_key, key_id, codec.encode(share)))
+        _write(self._share_path(key_id), secretbox.lock(_share_key(self.keys), key_id, codec.encode(share)))
 
     def share(self, key_id: bytes) -> KeyShare | None:
-        """This member's share of a group key; None when it has none.
-
-        Raises KeystoreError when the file is damaged, or of another key or member.
-        """
-        path = self._share_path(key_id)
-        if not path.exists():
-            return None
-        try:
-            return codec.decode(KeyShare, secretbox.unlock(self._share_key, key_id, path.read_bytes()))
-        except OSError as error:
-            raise KeystoreError(f"{path} cannot be read: {error.strerror}.") from None
-        except CryptoError:
-            raise KeystoreError(
-                f"{path} is damaged, or holds the share of another key or member: restore it from a backup."
-            ) from None
+        """As `share_in`."""
+        return share_in(self.path, self.keys, key_id)
 
     def key_ids(self) -> tuple[bytes, ...]:
         """Of the group keys that this member has a share of."""
@@ -131,7 +117,7 @@ class MemberFolder:
         self.memory.close()
 
     def _share_path(self, key_id: bytes) -> Path:
-        return self.path / SHARES / f"{key_id.hex()}.box"
+        return _share_path(self.path, key_id)
 
     def _origin_path(self, key_id: bytes) -> Path:
         return self.path / ORIGINS / f"{key_id.hex()}.json"
@@ -147,6 +133,34 @@ def keys_in(path: Path, words: str) -> MemberKeys:
     if not (path / KEYSTORE).exists():
         raise KeystoreError(f"there is no member in {path}: make one with `blockful committee init {path}`.")
     return keystore.load(path / KEYSTORE, words)
+
+
+def share_in(path: Path, keys: MemberKeys, key_id: bytes) -> KeyShare | None:
+    """A member's share of a group key, None without one; another process may be serving the folder.
+
+    Raises KeystoreError when the file is damaged, or of another key or member.
+    """
+    file = _share_path(path, key_id)
+    if not file.exists():
+        return None
+    try:
+        return codec.decode(KeyShare, secretbox.unlock(_share_key(keys), key_id, file.read_bytes()))
+    except OSError as error:
+        raise KeystoreError(f"{file} cannot be read: {error.strerror}.") from None
+    except CryptoError:
+        raise KeystoreError(
+            f"{file} is damaged, or holds the share of another key or member: restore it from a backup."
+        ) from None
+    except MessageError as error:
+        raise KeystoreError(f"{file} holds no share of a group key: {error}") from None
+
+
+def _share_path(path: Path, key_id: bytes) -> Path:
+    return path / SHARES / f"{key_id.hex()}.box"
+
+
+def _share_key(keys: MemberKeys) -> bytes:
+    return secretbox.derive(keys.voting_secret, DST_SHARE)
 
 
 def _attempt(origin: Origin) -> tuple[int, bytes, int, int, int]:

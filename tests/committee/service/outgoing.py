@@ -6,9 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from blockful_py.committee import codec
-from blockful_py.committee.service.folder import DST_SHARE, keys_in
-from blockful_py.crypto import chameleon, merkle, payload, secretbox, signature
+from blockful_py.committee.service.folder import keys_in, share_in
+from blockful_py.crypto import chameleon, merkle, payload, signature
 from blockful_py.crypto.eip712 import decision_digest
 from blockful_py.crypto.keccak import keccak
 from blockful_py.crypto.threshold.keys import KeyShare
@@ -30,14 +29,8 @@ class Bench:
 
     def shares(self) -> list[KeyShare]:
         key_id = self.contracts.committee.key_id(self.epoch)
-        files = [member.folder / "shares" / f"{key_id.hex()}.box" for member in self.members]
-        held = [file for file in files if file.exists()]
-        secrets = [keys_in(file.parents[1], WORDS).voting_secret for file in held]
-        keys = [secretbox.derive(secret, DST_SHARE) for secret in secrets]
-        plain = [
-            secretbox.unlock(key, key_id, file.read_bytes()) for key, file in zip(keys, held, strict=True)
-        ]
-        return [codec.decode(KeyShare, data) for data in plain]
+        shares = (share_in(each.folder, keys_in(each.folder, WORDS), key_id) for each in self.members)
+        return [share for share in shares if share is not None]
 
     def certify(self, leaf: bytes) -> Action:
         """Votes of all for one action."""

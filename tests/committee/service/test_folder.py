@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from blockful_py.committee.service.folder import MemberFolder, keys_in
+from blockful_py.committee.service.folder import DST_SHARE, MemberFolder, keys_in
 from blockful_py.committee.service.generation import Charter, Origin
+from blockful_py.crypto import secretbox
 from blockful_py.crypto.passphrase import Cost, cost_of
 from blockful_py.crypto.randomness import SeededRng
 from blockful_py.crypto.threshold.keys import KeyShare
@@ -58,6 +59,10 @@ def test_a_share_is_read_with_the_keys_of_its_member_and_under_its_own_name_alon
         first.write_bytes(another)
         with pytest.raises(KeystoreError, match="is damaged, or holds the share of another key or member"):
             folder.share(FIRST.public.key_id)
+    key = secretbox.derive(folder.voting_secret, DST_SHARE)
+    first.write_bytes(secretbox.lock(key, FIRST.public.key_id, b"{}"))
+    with pytest.raises(KeystoreError, match="holds no share of a group key"):
+        folder.share(FIRST.public.key_id)
     with closing(MemberFolder.create(tmp_path / "other", WORDS, QUICK)) as other:
         shutil.copy(second, other.path / "shares")
         with pytest.raises(KeystoreError, match="or member"):
