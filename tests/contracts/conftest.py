@@ -49,7 +49,7 @@ def patience() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def quick_calls() -> Iterator[None]:
-    """Without: web3 asks for the chain's id before each call, and requests reads the environment."""
+    """Calls neither ask for the chain's id again nor read the environment, as web3's and requests' do."""
     from brownie import web3
 
     before = web3.provider
