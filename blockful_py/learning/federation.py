@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from blockful_py.errors import LearningError
@@ -14,7 +14,7 @@ from blockful_py.learning.data import UserData
 from blockful_py.learning.evaluation import accuracy
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.privacy import Spent, spent
-from blockful_py.learning.scenario import LastChance, ModelSpec, ScenarioSettings, plan
+from blockful_py.learning.scenario import LastChance, ModelSpec, ScenarioSettings, plan, without_users
 from blockful_py.learning.streams import generator
 from blockful_py.learning.together import Job, fit_together
 from blockful_py.learning.training import TrainingSettings
@@ -71,12 +71,15 @@ def initial_weights(settings: FederationSettings) -> Weights:
 
 
 def train_federation(
-    settings: FederationSettings, users: Sequence[UserData], published: Iterable[TrainedModel] = ()
+    settings: FederationSettings,
+    users: Sequence[UserData],
+    published: Iterable[TrainedModel] = (),
+    left: Collection[int] = (),
 ) -> Iterator[Wave]:
     """Yield wave after wave; publish each before asking for the next.
 
     Models in `published` are taken as they are and not yielded again, so a run that stopped goes on
-    where it was, with the same bits.
+    where it was, with the same bits.  The users in `left` publish nothing beyond them.
 
     Raises:
         SettingsError, LearningError, GraphError: before anything is trained, where the settings do not
@@ -89,7 +92,7 @@ def train_federation(
             "partition the data among as many users."
         )
     done = {model.name: model for model in published}
-    for wave in waves:
+    for wave in without_users(waves, left, done):
         fresh = train_wave(settings, [spec for spec in wave if spec.name not in done], users, done)
         done.update((model.name, model) for model in fresh)
         if fresh:

@@ -10,8 +10,8 @@ from models that know the forgotten class best.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from blockful_py.errors import SettingsError
@@ -109,6 +109,24 @@ def plan(settings: ScenarioSettings) -> Plan:
             f"there is no scenario {settings.scenario!r}. Known: {', '.join(sorted(SCENARIOS))}."
         )
     return SCENARIOS[settings.scenario](settings)
+
+
+def without_users(waves: Plan, users: Collection[int], published: Collection[str]) -> Plan:
+    """The plan where `users` leave: they publish nothing beyond `published`, and nobody waits for it."""
+    gone = {spec.name for wave in waves for spec in wave if spec.user in users} - set(published)
+
+    def going_on(spec: ModelSpec) -> ModelSpec:
+        return replace(
+            spec,
+            pool=tuple(name for name in spec.pool if name not in gone),
+            last_chances=tuple(
+                LastChance(chance.start, tuple(name for name in chance.others if name not in gone))
+                for chance in spec.last_chances
+                if chance.start not in gone
+            ),
+        )
+
+    return tuple(tuple(going_on(spec) for spec in wave if spec.name not in gone) for wave in waves)
 
 
 def scripted(references: Mapping[str, tuple[str, ...]]) -> Plan:

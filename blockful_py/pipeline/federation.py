@@ -29,11 +29,12 @@ from blockful_py.pipeline.certificates.issuing import issue
 from blockful_py.pipeline.docket import Docket
 from blockful_py.pipeline.erasure import Erasure, Replaced, ReplacedVersion, erase, expire
 from blockful_py.pipeline.execution import Executed
+from blockful_py.pipeline.history import opted_out
 from blockful_py.pipeline.model_node import Request
 from blockful_py.pipeline.open_run import OpenRun
 from blockful_py.pipeline.opening import Opener
 from blockful_py.pipeline.operations import Counter
-from blockful_py.pipeline.pending import KINDS, request_of, require_same
+from blockful_py.pipeline.pending import KINDS, request_of, require_same, rounds_of, training_text
 from blockful_py.pipeline.progress import Progress, Silent
 from blockful_py.pipeline.publishing import Publisher
 from blockful_py.pipeline.request_file import RequestFile
@@ -63,21 +64,39 @@ class Federation(OpenRun):
         catalogue = self.catalogue()
         return load_models(catalogue, catalogue.models, self.weights)
 
-    def train(self, progress: Progress | None = None) -> tuple[Executed, ...]:
+    def train(self, progress: Progress | None = None, rounds: int | None = None) -> tuple[Executed, ...]:
         """Trains and publishes what is not on the chain yet, wave by wave; returns the transactions.
 
-        Raises RunError when another job is unfinished, or somebody else leads one.
+        Nothing is trained on what its owner `opted_out` of.
+
+        `rounds`: models that each user has in the end, where they are not to be as many as in the settings:
+        a federation goes on so, also after requests.
+
+        Raises RunError when another job is unfinished, or somebody else leads one; SettingsError where the
+        scenario has not so many rounds.
         """
-        with self._publishing(Kind.TRAIN):
-            return train_and_publish(
-                self.laboratory,
-                Publisher(self._bench, self._bench.panel(Counter())),
-                self.catalogue(),
-                self.weights,
-                self.run.curves,
-                self.stopwatch,
-                progress or Silent(),
-            )
+        with self._leading():
+            rounds = rounds_of(self._bench.journal.standing(), rounds)
+            laboratory = self.laboratory if rounds is None else self.laboratory.with_rounds(rounds)
+            with self._job(Kind.TRAIN, training_text(rounds)):
+                return train_and_publish(
+                    laboratory,
+                    self.opted_out(),
+                    Publisher(self._bench, self._bench.panel(Counter())),
+                    self.catalogue(),
+                    self.weights,
+                    self.run.curves,
+                    self.stopwatch,
+                    progress or Silent(),
+                )
+
+    def opted_out(self) -> dict[int, tuple[Forget, ...]]:
+        """What each user asked to be forgotten at a model of its own, by user: its later models, and its
+        other ones when they are trained again, are trained without.
+
+        Raises RunError when the archive lacks a version, StorageError when its node cannot be read.
+        """
+        return opted_out(self._bench)
 
     def adopt(self, models: Mapping[str, TrainedModel]) -> tuple[Executed, ...]:
         """Publishes models that were trained in another federation, in the same blocks of waves.
@@ -88,7 +107,7 @@ class Federation(OpenRun):
             {name: [reference.name for reference in model.references] for name, model in models.items()}
         )
         executed: list[Executed] = []
-        with self._publishing(Kind.ADOPT), self.stopwatch("publish"):
+        with self._leading(), self._job(Kind.ADOPT), self.stopwatch("publish"):
             publisher = Publisher(self._bench, self._bench.panel(Counter()))
             placed = {name: node.position for name, node in self.catalogue().models.items()}
             for wave in graph.waves():
@@ -208,13 +227,12 @@ class Federation(OpenRun):
         return expire(self._replaced(), self._bench.auditors, before)
 
     @contextmanager
-    def _publishing(self, kind: Kind) -> Iterator[None]:
-        """A job that publishes, led here."""
-        with self._leading():
-            docket = Docket(self._bench)
-            with docket.job(kind, "", lambda: False):
-                yield
-                docket.confirm()
+    def _job(self, kind: Kind, asked: str = "") -> Iterator[None]:
+        """A job that publishes; somebody leads here."""
+        docket = Docket(self._bench)
+        with docket.job(kind, asked, lambda: False):
+            yield
+            docket.confirm()
 
     def _erase(self, names: Collection[str]) -> Erasure:
         bench, days = self._bench, self.settings.archive.retention_days

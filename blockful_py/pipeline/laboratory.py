@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from blockful_py.errors import SettingsError
 from blockful_py.learning.data import Dataset, UserData
@@ -16,6 +17,7 @@ from blockful_py.learning.privacy import PrivacySettings
 from blockful_py.learning.scenario import ScenarioSettings, plan
 from blockful_py.learning.training import TrainingSettings
 from blockful_py.pipeline.settings import Settings
+from blockful_py.unlearning.forget import Forget
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,6 +98,22 @@ class Laboratory:
             seed=settings.seed,
         )
         return cls(dataset, users, federation, _increments(settings, dataset), learning.clean_references)
+
+    def with_rounds(self, rounds: int) -> Laboratory:
+        """The same with so many models a user.  Raises SettingsError where the scenario has none."""
+        scenario = replace(self.federation.scenario, rounds=rounds)
+        plan(scenario)
+        return replace(self, federation=replace(self.federation, scenario=scenario))
+
+    def without(self, opted_out: Mapping[int, tuple[Forget, ...]]) -> Laboratory:
+        """The same with what users, by index, opted out of taken from their training data."""
+        users = (
+            replace(user, train=Forget.kept_after(user, opted_out[user.index]))
+            if user.index in opted_out
+            else user
+            for user in self.users
+        )
+        return replace(self, users=tuple(users))
 
 
 def _increments(settings: Settings, dataset: Dataset) -> tuple[int, ...]:

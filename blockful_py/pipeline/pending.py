@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 from pathlib import Path
 
@@ -63,6 +64,33 @@ def request_of(job: Job) -> Request | None:
             f"the request of job {job.number} is damaged ({error.error_count()} faults): give it up with "
             "`blockful abort`, or move the journal away."
         ) from None
+
+
+def training_text(rounds: int | None) -> str:
+    """What a training was asked, for its job; None for as many rounds as in the settings."""
+    return "" if rounds is None else json.dumps({"rounds": rounds})
+
+
+def rounds_of(job: Job | None, rounds: int | None) -> int | None:
+    """The rounds that a training is to reach: those of the open job, else `rounds`.
+
+    Raises RunError when the open training was asked for others, or its record cannot be read.
+    """
+    if job is None or job.kind is not Kind.TRAIN:
+        return rounds
+    try:
+        standing = json.loads(job.request)["rounds"] if job.request else None
+    except (ValueError, KeyError, TypeError):
+        raise RunError(
+            f"job {job.number} does not say how many rounds it trains: give it up with `blockful abort`."
+        ) from None
+    if rounds is not None and rounds != standing:
+        asked = "the rounds of the settings" if standing is None else f"{standing} rounds"
+        raise RunError(
+            f"a training up to {asked} is unfinished: finish it with `blockful resume`, or give it up with "
+            "`blockful abort`, before another one."
+        )
+    return standing
 
 
 def require_same(standing: Request, request: Request) -> None:

@@ -150,7 +150,8 @@ class Redactor:
             changed = {
                 "weights": address,
                 "accuracy": own,
-                "privacy": retrained_privacy(statement, request, user, self._earlier(placed, request)),
+                "privacy": statement.privacy
+                and retrained_privacy(statement, request, user, self._earlier(placed, request)),
                 "increments": (),
                 "created": self._bench.clock.now(),
             }

@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from blockful_py.learning.candidates import Reference
 from blockful_py.learning.federation import TrainedModel, train_federation
+from blockful_py.learning.scenario import plan, without_users
 from blockful_py.pipeline.catalogue import Catalogue
 from blockful_py.pipeline.curves import keep_curves
 from blockful_py.pipeline.execution import Executed
@@ -18,6 +19,7 @@ from blockful_py.pipeline.progress import Progress, Stopwatch
 from blockful_py.pipeline.publishing import Publisher
 from blockful_py.pipeline.sealing import SealedWeights
 from blockful_py.pipeline.statements import spent_of, training_of
+from blockful_py.unlearning.forget import Forget
 
 
 def load_model(placed: PlacedNode, store: SealedWeights) -> TrainedModel:
@@ -46,6 +48,7 @@ def load_models(catalogue: Catalogue, names: Iterable[str], store: SealedWeights
 
 def train_and_publish(
     laboratory: Laboratory,
+    opted_out: Mapping[int, tuple[Forget, ...]],
     publisher: Publisher,
     catalogue: Catalogue,
     store: SealedWeights,
@@ -55,17 +58,26 @@ def train_and_publish(
 ) -> tuple[Executed, ...]:
     """Goes on where the chain is: what stands there is taken as it is, the rest is trained.
 
+    Nothing is trained on what users `opted_out` of; those who keep nothing publish no more.
+
     How the trainings went is kept in the file `curves`; increments that the laboratory asks for are made and
     stored with each wave.
     """
+    laboratory = laboratory.without(opted_out)
     settings = laboratory.federation
-    planned = settings.scenario.users * settings.scenario.rounds
+    left = {user.index for user in laboratory.users if user.index in opted_out and not len(user.train)}
     placed = {name: node.position for name, node in catalogue.models.items()}
     published = load_models(catalogue, catalogue.models, store)
     storing = Storing(laboratory, catalogue, store)
-    waves = train_federation(settings, laboratory.users, tuple(published.values()))
+    missing = [
+        spec
+        for wave in without_users(plan(settings.scenario), left, published)
+        for spec in wave
+        if spec.name not in published
+    ]
+    waves = train_federation(settings, laboratory.users, tuple(published.values()), left)
     executed: list[Executed] = []
-    with progress.stage("train and publish", planned - len(published)) as advance:
+    with progress.stage("train and publish", len(missing)) as advance:
         while True:
             with stopwatch("train"):
                 wave = next(waves, None)

@@ -12,7 +12,7 @@ from blockful_py.learning.candidates import Reference, draw_candidates, select
 from blockful_py.learning.data import UserData
 from blockful_py.learning.federation import FederationSettings, TrainedModel, train_federation
 from blockful_py.learning.models import Architecture
-from blockful_py.learning.scenario import PAPER14, ScenarioSettings, plan, scripted
+from blockful_py.learning.scenario import PAPER14, ScenarioSettings, plan, scripted, without_users
 from blockful_py.learning.streams import generator
 from blockful_py.learning.training import TrainingSettings
 from blockful_py.learning.weights import equal
@@ -125,6 +125,28 @@ def test_a_run_that_stopped_goes_on_with_the_same_bits(
     resumed = next(train_federation(settings, users, organic[:stopped_after]))
     expected = organic[stopped_after : stopped_after + len(resumed)]
     assert all(same(*pair) for pair in zip(resumed, expected, strict=True))
+
+
+def test_users_who_leave_publish_no_more_and_nobody_waits_for_them(
+    settings: FederationSettings, users: tuple[UserData, ...], organic: list[TrainedModel]
+) -> None:
+    waves = train_federation(settings, users, organic[:14], left={4, 7})
+    later = {model.name: model for wave in waves for model in wave}
+    assert later.keys() == {f"r{number}" for number in range(15, 29)} - {"r18", "r21"}
+    assert same(later["r15"], organic[14])  # before anybody would have waited
+    referenced = {reference.name for model in later.values() for reference in model.references}
+    assert not referenced & {"r18", "r21"}
+    assert any(reference.name == "r19" for model in later.values() for reference in model.references)
+
+
+def test_a_start_that_is_not_published_any_more_is_forced_on_nobody() -> None:
+    settings = replace(ORGANIC, starting_users=(5, 7))
+    whole = plan(settings)
+    published = [f"r{number}" for number in range(1, 15)]
+    chances = [c for wave in without_users(whole, {5}, published) for s in wave for c in s.last_chances]
+    assert {chance.start for chance in chances} == {"r5", "r7", "r21"}  # r19 were the leaver's second
+    assert not any("r19" in chance.others for chance in chances)
+    assert without_users(whole, (), published) == whole
 
 
 def test_users_without_data_are_refused(settings: FederationSettings, users: tuple[UserData, ...]) -> None:
