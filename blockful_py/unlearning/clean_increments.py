@@ -58,12 +58,14 @@ class CleanIncrements:
     below 1, because P adds up the noise of many trainings.  Roots that are not affected themselves are
     left alone: their training is the longest, and what they taught is the most diluted.
 
-    Increments that are stored with the task and fit cost nothing at the request; the rest is made.
+    Increments that are stored with the task and fit cost nothing at the request; the rest is made.  For
+    single samples, three tenths of the epochs and a shorter healing do as well (docs/unlearning.md).
 
     The prototype this came from: `own = passed = 0.4`, `head = "silent"`, `clip = None`, 4 steps of 16.
 
     Attributes:
         own, passed: strengths, from 0 to 1.
+        share: of a model's epochs that an increment trains when the request makes it.
         clip: longest d_j, in medians of all; None: never.
         heal_steps, heal_batch, heal_rate: the rate falls along a cosine to a tenth; momentum 0.5, gradients
             clipped at 5.
@@ -73,6 +75,7 @@ class CleanIncrements:
 
     own: float = 1.0
     passed: float = 0.4
+    share: float = 1.0
     clip: float | None = 1.3
     heal_steps: int = 8
     heal_batch: int = 32
@@ -87,6 +90,8 @@ class CleanIncrements:
     def __post_init__(self) -> None:
         if not (0 <= self.own <= 1 and 0 <= self.passed <= 1):
             raise SettingsError(f"own and passed must be from 0 to 1, not {self.own} and {self.passed}.")
+        if not 0 < self.share <= 1:
+            raise SettingsError(f"share must be above 0 and at most 1, not {self.share}.")
         if self.clip is not None and not (math.isfinite(self.clip) and self.clip > 0):
             raise SettingsError(f"clip must be positive, not {self.clip}.")
         if self.heal_steps < 0 or self.heal_batch < 1:
@@ -124,10 +129,14 @@ class CleanIncrements:
     def _increments(self, task: UnlearningTask, meter: Meter) -> tuple[Mapping[str, Change], IncrementsUsed]:
         names = holders(task)
         found = stored_increments(task, names)
-        made = clean_increments(task, [name for name in names if name not in found])
+        made = clean_increments(task, [name for name in names if name not in found], self.share)
         for name in names:
-            with meter.preparation() if name in found else meter.job(name) as work:
-                work.trained(passes_of(task, name))
+            if name in found:
+                with meter.preparation() as work:
+                    work.trained(passes_of(task, name))
+            else:
+                with meter.job(name) as work:
+                    work.trained(passes_of(task, name, self.share))
         all_of_them = {name: found[name] if name in found else made[name] for name in names}
         if self.clip is not None and all_of_them:
             all_of_them = clipped(all_of_them, self.clip)

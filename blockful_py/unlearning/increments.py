@@ -45,11 +45,11 @@ def holders(task: UnlearningTask) -> tuple[str, ...]:
     return tuple(found)
 
 
-def clean_increments(task: UnlearningTask, names: Sequence[str]) -> dict[str, Change]:
+def clean_increments(task: UnlearningTask, names: Sequence[str], share: float = 1.0) -> dict[str, Change]:
     """`d_j = Train(agg_j, D_j without the forgotten) - w_j` for every j of `names`, side by side: the whole
-    recipe, from the published references' mean, with a seed of its own; a client that keeps nothing leaves
-    agg_j."""
-    return _changes(task, retrain_wave(task, names, {}, CLEAN))
+    recipe, or a share of its epochs, from the published references' mean, with a seed of its own; a client
+    that keeps nothing leaves agg_j."""
+    return _changes(task, retrain_wave(task, names, {}, CLEAN, share))
 
 
 def stored_increments(task: UnlearningTask, names: Sequence[str]) -> dict[str, Change]:

@@ -10,7 +10,7 @@ from blockful_py.learning.together import train_together
 from blockful_py.learning.training import train
 from blockful_py.learning.weights import Weights
 from blockful_py.unlearning.cost import Work
-from blockful_py.unlearning.recipe import job_of
+from blockful_py.unlearning.recipe import epochs_of, job_of
 from blockful_py.unlearning.task import UnlearningTask
 
 
@@ -34,26 +34,31 @@ def retrain_model(
 
 
 def retrain_wave(
-    task: UnlearningTask, names: Sequence[str], updated: Mapping[str, Weights], purpose: str = "retrain"
+    task: UnlearningTask,
+    names: Sequence[str],
+    updated: Mapping[str, Weights],
+    purpose: str = "retrain",
+    share: float = 1.0,
 ) -> dict[str, Weights]:
     """`retrain_model` for models that do not wait for each other: to rounding the same weights, sooner.
 
     Args:
         purpose: names the streams that shuffle their samples.
+        share: of their epochs.
     """
     weights = {name: aggregate_of(task, name, updated) for name in names}
     teachable = [name for name in names if len(task.retained(name))]
     jobs = [
-        job_of(task.models[name], weights[name], task.retained(name), task.seed, purpose)
+        job_of(task.models[name], weights[name], task.retained(name), task.seed, purpose, share)
         for name in teachable
     ]
     weights.update(zip(teachable, train_together(task.architecture, jobs), strict=True))
     return weights
 
 
-def passes_of(task: UnlearningTask, name: str) -> int:
-    """Sample passes of a model's retraining; none where its owner keeps nothing."""
-    return task.models[name].training.epochs * len(task.retained(name))
+def passes_of(task: UnlearningTask, name: str, share: float = 1.0) -> int:
+    """Sample passes of a model's retraining, in that share of its epochs; none where its owner keeps nothing."""
+    return epochs_of(task.models[name], share) * len(task.retained(name))
 
 
 def aggregate_of(task: UnlearningTask, name: str, updated: Mapping[str, Weights]) -> Weights:

@@ -12,7 +12,8 @@ from blockful_py.graph import path_weights
 from blockful_py.learning.weights import equal, flatten
 from blockful_py.unlearning.clean_increments import CleanIncrements
 from blockful_py.unlearning.forget import Forget
-from blockful_py.unlearning.increments import clipped, holders, passed_on
+from blockful_py.unlearning.increments import clean_increments, clipped, holders, passed_on
+from blockful_py.unlearning.recipe import epochs_of
 from blockful_py.unlearning.retraining import aggregate_of
 from blockful_py.unlearning.task import UnlearningTask
 from tests.unlearning.conftest import Laboratory
@@ -63,6 +64,19 @@ def test_the_request_takes_the_time_of_one_node(tiny: Laboratory) -> None:
     assert cost.critical_path == longest + 8 * 32
 
 
+def test_a_share_of_the_epochs_is_what_an_increment_trains(tiny: Laboratory) -> None:
+    cost = CleanIncrements(share=0.4, heal_steps=0).unlearn(tiny.task).cost
+    assert cost.passes == sum(len(tiny.task.retained(name)) * 2 for name in "bcd")  # of 5 epochs
+    shorter = {
+        name: replace(model, training=replace(model.training, epochs=2))
+        for name, model in tiny.task.models.items()
+    }
+    in_two = clean_increments(replace(tiny.task, models=shorter), "bcd")
+    shared = clean_increments(tiny.task, "bcd", share=0.4)
+    assert all(np.array_equal(shared[name], in_two[name]) for name in "bcd")
+    assert epochs_of(tiny.task.models["b"], 0.01) == 1
+
+
 def test_a_silent_head_says_nothing_of_the_class(tiny: Laboratory) -> None:
     weights = CleanIncrements(head="silent", heal_steps=0).unlearn(tiny.task).weights["d"]
     assert torch.all(weights["head.weight"][3] == 0)
@@ -80,6 +94,9 @@ def test_all_ancestors_must_be_there(tiny: Laboratory) -> None:
     [
         ({"own": 1.5}, "own and passed must be from 0 to 1"),
         ({"passed": float("nan")}, "own and passed must be from 0 to 1"),
+        ({"share": 0.0}, "share must be above 0 and at most 1"),
+        ({"share": 1.01}, "share must be above 0 and at most 1"),
+        ({"share": float("nan")}, "share must be above 0 and at most 1"),
         ({"clip": 0.0}, "clip must be positive"),
         ({"heal_steps": -1}, "heal_steps must be at least 0"),
         ({"head": "off"}, "head must be kept or silent"),
