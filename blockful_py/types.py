@@ -29,6 +29,19 @@ class Paradigm(StrEnum):
     SEQUENTIAL = "sequential"
 
 
+class Checked(StrEnum):
+    """What members of the committee do about new weights before they sign for them."""
+
+    RECOMPUTED = "recomputed"
+    """They compute every weight themselves, bit for bit."""
+
+    MEASURED = "measured"
+    """They measure the accuracies on the forgotten and on the rest again, on public test data."""
+
+    ATTESTED = "attested"
+    """They measure the accuracy on the rest alone; that the data was left out, the owners say."""
+
+
 class Codec(IntEnum):
     """Multicodec of a CID's block."""
 

@@ -25,8 +25,10 @@ class FreshReviewer:
         keyring: Keyring,
         laboratory: Laboratory,
         motions: AgreedMotions,
+        attested: bool,
     ) -> None:
         self._motions = motions
+        self._attested = attested
         self._contracts = contracts
         self._store = store
         self._keyring = keyring
@@ -60,4 +62,5 @@ class FreshReviewer:
             self._laboratory,
             self.counter,
             self._motions,
+            self._attested,
         )

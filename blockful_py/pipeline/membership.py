@@ -85,7 +85,8 @@ class World(Closing):
         laboratory = Laboratory.of(self.run.settings)
         agreements = Agreements((self._folder.path if self._folder else self.run.path) / AGREED)
         motions = AgreedMotions(self.contracts, agreements)
-        return FreshReviewer(self.contracts, self.live_store, self.keyring, laboratory, motions)
+        attested = self.run.settings.committee.attested
+        return FreshReviewer(self.contracts, self.live_store, self.keyring, laboratory, motions, attested)
 
     @cached_property
     def keyring(self) -> Keyring:

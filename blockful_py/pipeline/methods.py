@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from blockful_py.errors import SettingsError, UnlearningError
-from blockful_py.pipeline.model_node import canonical_json, parse_sample
+from blockful_py.pipeline.model_node import Request, canonical_json, parse_sample
 from blockful_py.pipeline.settings import UnlearningSettings
 from blockful_py.shallow import parse_json
-from blockful_py.types import Paradigm
+from blockful_py.types import Checked, Paradigm
 from blockful_py.unlearning.forget import Forget, Level
 from blockful_py.unlearning.method import Method, Review
 from blockful_py.unlearning.registry import create_method
@@ -46,18 +46,35 @@ def forget_asked(
     return Forget.of_classes(classes) if classes else None
 
 
-def require_review(method: Method, forget: Forget, paradigm: Paradigm) -> None:
-    """Raises UnlearningError when members cannot check what a method does, and so would refuse it."""
+def checked_by_members(request: Request) -> Checked:
+    """What members did about the results of a request before they signed.
+
+    Raises SettingsError for a method that is not installed here.
+    """
+    return _checked(parse_method(request.method), request.forget, Paradigm(request.paradigm))
+
+
+def _checked(method: Method, forget: Forget, paradigm: Paradigm) -> Checked:
+    if method.review is Review.RECOMPUTED and paradigm is Paradigm.PARALLEL:
+        return Checked.RECOMPUTED
+    return Checked.MEASURED if forget.level is Level.CLASS else Checked.ATTESTED
+
+
+def require_review(method: Method, forget: Forget, paradigm: Paradigm, attested: bool) -> None:
+    """Raises UnlearningError when members would refuse what a method makes.
+
+    `attested`: they also sign what only the owners attest.
+    """
     if method.review is Review.NONE:
         raise UnlearningError(
             f"method {method.name!r} is a control for audits: no member signs what it makes; "
             "choose another method, e.g. clean_increments."
         )
-    recomputed = method.review is Review.RECOMPUTED and paradigm is Paradigm.PARALLEL
-    if forget.level is not Level.CLASS and not recomputed:
+    if not attested and _checked(method, forget, paradigm) is Checked.ATTESTED:
         raise UnlearningError(
             f"no public data shows whether a model has forgotten {forget}, so members sign only what they "
-            f"recompute, and {method.name!r} ({paradigm}) they cannot: choose gradient_ascent (parallel)."
+            f"recompute, and {method.name!r} ({paradigm}) they cannot: choose gradient_ascent (parallel), or "
+            "a committee that takes the owners' word (committee.attested=true)."
         )
 
 

@@ -18,7 +18,8 @@ from blockful_py.pipeline.confusions import confusions
 from blockful_py.pipeline.context import Contracts
 from blockful_py.pipeline.erasure import Erasure
 from blockful_py.pipeline.execution import ARCHIVE, LIVE, Executed, gas_of
-from blockful_py.pipeline.methods import named_method
+from blockful_py.pipeline.methods import checked_by_members, named_method
+from blockful_py.pipeline.model_node import Request
 from blockful_py.pipeline.progress import Stopwatch
 from blockful_py.pipeline.settings import Settings
 from blockful_py.pipeline.statement_parts import Privacy
@@ -69,7 +70,6 @@ def build_report(
     watch: Stopwatch,
 ) -> schema.Report:
     """The report of a run with one or both paradigms."""
-    methods = {paradigm: named_method(each.unlearned.request.method) for paradigm, each in branches.items()}
     request = next(iter(branches.values())).unlearned.request
     depth = published.catalogue.graph.depth(tuple(start.name for start in request.starts))
     return schema.Report(
@@ -83,10 +83,7 @@ def build_report(
             starts=tuple(start.name for start in request.starts),
         ),
         method=sections.ByParadigm[sections.Method](
-            **{
-                paradigm.value: sections.Method(name=name, settings=chosen)
-                for paradigm, (name, chosen) in methods.items()
-            }
+            **{paradigm.value: _method(each.unlearned.request) for paradigm, each in branches.items()}
         ),
         versions=versions(contracts.live.node),
         certificates={
@@ -194,6 +191,11 @@ def _outcome(name: str, branch: Branch) -> sections.Outcome | None:
         version=node.redaction.version,
         cid=node.redaction.weights,
     )
+
+
+def _method(request: Request) -> sections.Method:
+    name, settings = named_method(request.method)
+    return sections.Method(name=name, settings=settings, checked=checked_by_members(request))
 
 
 def _accuracies(measured: ModelAccuracy, quality: Quality) -> dict[str, Any]:

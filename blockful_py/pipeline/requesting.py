@@ -68,7 +68,7 @@ def method_of(bench: Workbench, request: Request) -> Method:
     chosen, paradigm = parse_method(request.method), Paradigm(request.paradigm)
     require_paradigm(chosen, paradigm)
     require_classes(request.forget.classes, range(bench.laboratory.dataset.class_count), "the data")
-    require_review(chosen, request.forget, paradigm)
+    require_review(chosen, request.forget, paradigm, bench.run.settings.committee.attested)
     return chosen
 
 

@@ -72,8 +72,11 @@ class ContentReviewer:
         laboratory: Laboratory,
         counter: Counter,
         motions: Motions,
+        attested: bool = False,
     ) -> None:
+        """`attested`: signs what only owners attest, too."""
         self._motions = motions
+        self._attested = attested
         self._live = live
         self._catalogue = catalogue
         self._archive = archive
@@ -150,7 +153,7 @@ class ContentReviewer:
         try:
             method = parse_method(request.method)
             require_paradigm(method, Paradigm(request.paradigm))
-            require_review(method, request.forget, Paradigm(request.paradigm))
+            require_review(method, request.forget, Paradigm(request.paradigm), self._attested)
         except BlockfulError as error:
             raise RefusedError(str(error)) from None
         return method

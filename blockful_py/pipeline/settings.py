@@ -171,6 +171,8 @@ class CommitteeSettings(Section):
     started with `blockful committee serve`, at the URLs in `members`; the appointed ones hand over to them)
     or "elected" (of the processes at `members`, those that the chain elects).
     size, threshold, unanimous: of the committee; the threshold is the quorum unless set.
+    attested: members sign what only the models' owners attest, too: that clients and single samples were
+    forgotten by methods that no member can recompute (docs/unlearning.md).
     review_seconds, round_seconds: how long a service may take to review a proposal, and for all else.
     stall_seconds: how long members wait for a certified proposal to get on before they finish it themselves.
     takeover_seconds: how long they leave a request alone that nobody leads any more, before they lead it.
@@ -185,6 +187,7 @@ class CommitteeSettings(Section):
     size: int = Field(4, ge=1, le=256)
     threshold: int | None = Field(None, ge=1)
     unanimous: bool = False
+    attested: bool = False
     election: ElectionSettings = ElectionSettings()
 
     @property

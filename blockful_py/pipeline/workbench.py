@@ -148,6 +148,7 @@ class Workbench:
             self.laboratory,
             counter,
             OwnMotions(self.contracts),
+            settings.committee.attested,
         )
         if settings.committee.roster != "appointed":
             coordinator = self.services().coordinator(counter)

@@ -52,6 +52,7 @@ class CertificatePage:
         asked: what was to be forgotten.
         requesters: name of a start, its position, and the account that signed the request.
         identifiers: what whoever checks must compare, by name.
+        checked: what members did about the new weights before they signed; None where it cannot be said.
         audit: the issuer's audit in a few words; None without one.
     """
 
@@ -59,6 +60,7 @@ class CertificatePage:
     asked: str
     method: str
     paradigm: str
+    checked: str | None
     requested: str
     decided: str
     requesters: Sequence[tuple[str, str, str]]

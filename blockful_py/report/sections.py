@@ -8,7 +8,7 @@ from typing import Annotated, Generic, Protocol, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
 
-from blockful_py.types import Paradigm
+from blockful_py.types import Checked, Paradigm
 
 Percent = Annotated[float, Field(ge=0, le=100), AfterValidator(lambda value: round(value, 4) + 0.0)]
 Seconds = Annotated[float, Field(ge=0), AfterValidator(lambda value: round(value, 3) + 0.0)]
@@ -52,8 +52,11 @@ class Forget(Part):
 
 
 class Method(Part):
+    """`checked`: what members did about its results before they signed; unknown in older reports."""
+
     name: str
     settings: dict[str, JsonValue] = {}
+    checked: Checked | None = None
 
 
 class Accuracies(Part):

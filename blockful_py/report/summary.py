@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from blockful_py.report.schema import ModelEntry, Report
 from blockful_py.report.sections import Forget
-from blockful_py.types import Paradigm
+from blockful_py.types import Checked, Paradigm
 
 SITUATIONS = {
     "few_hold": "only the starting users hold it",
@@ -17,6 +17,13 @@ SITUATIONS = {
     "label_non_iid": "users lack classes",
     "dirichlet": "classes shared out unevenly",
     "shards": "most users have few classes",
+}
+
+
+CHECKED = {
+    Checked.RECOMPUTED: "each member computed every weight itself",
+    Checked.MEASURED: "members measured AD_f and AD_r again; the rest the owners attest",
+    Checked.ATTESTED: "owners attest it; members measured AD_r alone",
 }
 
 
@@ -75,6 +82,12 @@ def privacy(report: Report) -> str | None:
     return f"{bounds} a training, in {len(spent)} of {len(report.models)} models"
 
 
+def checked(report: Report, paradigm: Paradigm) -> str | None:
+    """What members did before they signed, in words; None where the report does not say."""
+    method = report.method.of(paradigm)
+    return None if method is None or method.checked is None else CHECKED[method.checked]
+
+
 def verdict(report: Report) -> str:
     checked, failed = report.verification.checked, len(report.verification.failed)
     if not checked:
@@ -111,6 +124,12 @@ def limits(report: Report) -> list[str]:
             f"The parallel paradigm left {alone} affected {'model' if alone == 1 else 'models'} as before, "
             "because the update is below epsilon."
         )
+    lines += [
+        f"{paradigm.capitalize()} ({method.name}): the models' owners attest that they left out "
+        f"{_forgotten(report.forget)}. No public data shows it; members measured AD_r alone."
+        for paradigm, method in report.method.each()
+        if method.checked is Checked.ATTESTED
+    ]
     return lines + [_remaining(report, paradigm) for paradigm, _ in report.operations.each()]
 
 

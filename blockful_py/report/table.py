@@ -96,6 +96,10 @@ def summary_table(report: Report) -> Table:
         table.add_row("privacy", privacy)
     for paradigm, erased in report.erasure.each():
         table.add_row("erased", f"{paradigm.value}: {erased.said}")
+    for paradigm, _ in report.operations.each():
+        said = summary.checked(report, paradigm)
+        if said is not None:
+            table.add_row("checked", f"{paradigm.value}: {said}")
     failed = report.verification.failed
     table.add_row("verified", Text(summary.verdict(report), "bold red" if failed else "green"))
     for failure in failed[:5]:

@@ -50,7 +50,7 @@ class Review(StrEnum):
 
     REMEASURED = "remeasured"
     """It measures AD_f and AD_r again on public test data.  At the levels client and sample no public
-    data shows whether a model has forgotten, so there the results are refused."""
+    data shows whether a model has forgotten, so there the results are only attested by the owners."""
 
     NONE = "none"
     """It refuses."""

@@ -57,7 +57,7 @@ def retrain_wave(
 
 
 def passes_of(task: UnlearningTask, name: str, share: float = 1.0) -> int:
-    """Sample passes of a model's retraining, in that share of its epochs; none where its owner keeps nothing."""
+    """Sample passes of a model's retraining, in a share of its epochs; none where its owner keeps nothing."""
     return epochs_of(task.models[name], share) * len(task.retained(name))
 
 

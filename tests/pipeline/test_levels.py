@@ -9,16 +9,19 @@ from pathlib import Path
 import pytest
 
 from blockful_py.engine.jobs import JobState
-from blockful_py.errors import FormatError, UnlearningError
+from blockful_py.errors import FormatError, QuorumError, UnlearningError
 from blockful_py.learning.weights import Weights, equal
 from blockful_py.pipeline.claims import measure_all
 from blockful_py.pipeline.federation import Federation
-from blockful_py.pipeline.methods import forget_asked
+from blockful_py.pipeline.methods import checked_by_members, forget_asked
 from blockful_py.pipeline.nodes import Nodes
 from blockful_py.pipeline.progress import Silent
 from blockful_py.pipeline.single import unlearn_once
-from blockful_py.types import Paradigm
+from blockful_py.report.summary import checked, limits
+from blockful_py.types import Checked, Paradigm
 from blockful_py.unlearning.forget import Forget
+from blockful_py.unlearning.retrain import Retrain
+from blockful_py.unlearning.task import UnlearningTask
 from tests.federations import AFFECTED, put_back, readable, small, trained
 
 
@@ -108,3 +111,51 @@ def test_accuracies_are_on_what_the_request_names(federation: Federation) -> Non
     train = federation.laboratory.users[2].train
     right = rows["s"].train.ad_f * len(train)
     assert right == pytest.approx(round(right))
+
+
+@pytest.fixture(scope="module")
+def trusting(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Federation:
+    """Its members sign what owners attest."""
+    return trained(small(committee={"attested": True}), tmp_path_factory.mktemp("attested") / "run", chains)
+
+
+def test_members_that_take_the_owners_word_sign_a_retraining(trusting: Federation, tmp_path: Path) -> None:
+    before = trusting.models()
+    clients = Forget.of_clients([3])
+    report = unlearn_once(trusting, ["s"], clients, Paradigm.SEQUENTIAL, None, Silent())
+    assert not report.verification.failed
+    after = trusting.models()
+    assert equal(after["s"].weights, before["a"].weights)
+    laboratory = trusting.laboratory
+    beside = Retrain().unlearn(
+        UnlearningTask.of(laboratory.federation, before.values(), laboratory.users, ["s"], clients)
+    )
+    assert all(equal(after[name].weights, beside.weights[name]) for name in ("s", "x", "y"))
+    method = report.method.sequential
+    assert method is not None
+    assert method.checked is Checked.ATTESTED
+    assert checked(report, Paradigm.SEQUENTIAL) == "owners attest it; members measured AD_r alone"
+    assert any("attest that they left out client 3" in line for line in limits(report))
+    (certificate,) = trusting.run.certificates.glob("*.html")
+    assert "owners attest it; members measured AD_r alone" in certificate.read_text()
+
+
+def test_members_say_what_they_checked(federation: Federation) -> None:
+    def said(method: str, forget: Forget, paradigm: Paradigm = Paradigm.PARALLEL) -> Checked:
+        asked = federation.draft_request(["s"], Forget.of_classes([3]), paradigm, method).request
+        names = {"classes": forget.classes, "clients": forget.clients}
+        return checked_by_members(asked.model_copy(update=names))
+
+    assert said("gradient_ascent", Forget.of_clients([3])) is Checked.RECOMPUTED
+    assert said("gradient_ascent", Forget.of_classes([3])) is Checked.RECOMPUTED
+    assert said("clean_increments", Forget.of_classes([3])) is Checked.MEASURED
+    assert said("retrain", Forget.of_clients([3]), Paradigm.SEQUENTIAL) is Checked.ATTESTED
+
+
+def test_members_refuse_what_is_only_attested_whatever_is_proposed(
+    federation: Federation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("blockful_py.pipeline.requesting.require_review", lambda *_: None)
+    with pytest.raises(QuorumError, match="no public data shows whether a model has forgotten client 3"):
+        federation.unlearn(["s"], forget=Forget.of_clients([3]), paradigm="sequential")
+    assert all(placed.version == 0 for placed in federation.catalogue().models.values())

@@ -6,10 +6,14 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from blockful_py.committee.erasure import erasure_digest
+from blockful_py.errors import SettingsError
 from blockful_py.pipeline.certificates.checking import CheckedStatement
 from blockful_py.pipeline.certificates.document import ErasureCertificate
+from blockful_py.pipeline.methods import checked_by_members
+from blockful_py.pipeline.model_node import Request
 from blockful_py.pipeline.proofs.fields import of_octets, position
 from blockful_py.report.certificate import CertificatePage, Line, Vote
+from blockful_py.report.summary import CHECKED
 from blockful_py.shallow import parse_json
 from blockful_py.unlearning.audit.outcome import AuditOutcome
 
@@ -68,6 +72,7 @@ def page_of(certificate: ErasureCertificate, checked: CheckedStatement, file: st
         asked=str(request.forget),
         method=request.method,
         paradigm=str(request.paradigm),
+        checked=_checked(request),
         requested=_time(request.created),
         decided=_time(statement.decided),
         requesters=[
@@ -103,6 +108,13 @@ def _told(certificate: ErasureCertificate, outcome: AuditOutcome | None) -> str 
         f"An audit is attached, measured by the issuer {certificate.attachment.issuer} and not by the "
         f"committee: {outcome.verdict()}."
     )
+
+
+def _checked(request: Request) -> str | None:
+    try:
+        return CHECKED[checked_by_members(request)]
+    except SettingsError:  # a method that is not installed here
+        return None
 
 
 def _verdict(forgotten: bool | None) -> str | None:
