@@ -105,17 +105,17 @@ def _read(plan: Plan, cell: Cell, name: str) -> results.Result | None:
 def _rows(plan: Plan, cell: Cell) -> list[str]:
     """References and those methods that can forget at this level."""
     references = [name for name in REFERENCES if name != HEAD_MASK or cell.level is Level.CLASS]
-    able = [variant.name for variant in plan.variants if cell.level in _method(variant, cell).levels]
+    able = [variant.name for variant in plan.variants if cell.level in variant.levels]
     return [*references, *able]
 
 
 def left_out(plan: Plan) -> tuple[str, ...]:
-    """A line for each level of the plan that some of its methods cannot forget at."""
+    """A line for each level of the plan that some of its methods cannot forget at, or are not tuned for."""
     lines = []
     for level in plan.levels:
-        unable = [one.name for one in plan.variants if level not in create_method(one.method).levels]
+        unable = [variant.name for variant in plan.variants if level not in variant.levels]
         if unable:
-            lines.append(f"Level {level}: {', '.join(unable)} cannot forget at it, and have no row.")
+            lines.append(f"Level {level} has no row of {', '.join(unable)}: not made for it.")
     return tuple(lines)
 
 

@@ -9,7 +9,8 @@ from typing import Any
 
 from blockful_py.errors import SettingsError
 from blockful_py.unlearning.audit.references import REFERENCES
-from blockful_py.unlearning.registry import METHODS
+from blockful_py.unlearning.forget import Level
+from blockful_py.unlearning.registry import METHODS, create_method
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,7 @@ class Variant:
         by_data: settings for a data set, on top of `settings`.
         stored: increments were stored when the models were published.
         clean_references: these were trained from the references' clean models.
+        only: levels that the settings are for; None: all that the method can forget at.
     """
 
     name: str
@@ -29,6 +31,13 @@ class Variant:
     by_data: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     stored: bool = False
     clean_references: bool = False
+    only: frozenset[Level] | None = None
+
+    @property
+    def levels(self) -> frozenset[Level]:
+        """Levels at which it has a row."""
+        able = create_method(self.method).levels
+        return able if self.only is None else able & self.only
 
     def settings_for(self, data: str) -> dict[str, Any]:
         return {**self.settings, **self.by_data.get(data, {})}
@@ -39,6 +48,12 @@ class Variant:
 
 
 SPECIAL: tuple[Variant, ...] = (
+    Variant(
+        "clean_increments_short",
+        "clean_increments",
+        {"share": 0.7, "heal_steps": 4, "heal_batch": 16},
+        only=frozenset({Level.SAMPLE}),
+    ),
     Variant(
         "clean_increments_stored",
         "clean_increments",
@@ -52,7 +67,8 @@ SPECIAL: tuple[Variant, ...] = (
 """Variants beside a method's own defaults; one named as its method takes the place of the defaults.
 
 With stored increments a request only heals; on digits, where a training is short, more briefly, so that it
-costs less than a tenth of retraining (docs/unlearning.md has the tuning)."""
+costs less than a tenth of retraining.  For samples, whose increments nobody can store, shorter ones bring the
+longest path below a tenth (docs/unlearning.md has the tuning)."""
 
 
 def variants(names: Iterable[str] = ()) -> tuple[Variant, ...]:

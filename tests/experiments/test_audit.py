@@ -91,8 +91,8 @@ def test_methods_that_cannot_forget_at_a_level_are_named(
     said: list[str] = []
     assert run(many, said.append) == ()
     assert said == [
-        "Level client: ppnr, scrub cannot forget at it, and have no row.",
-        "Level sample: ppnr cannot forget at it, and have no row.",
+        "Level client has no row of ppnr, scrub: not made for it.",
+        "Level sample has no row of ppnr: not made for it.",
     ]
     assert said[1] in write_report(many, found).markdown
 
@@ -160,7 +160,9 @@ def test_methods_are_chosen_by_name() -> None:
     assert {"retrain", "gradient_ascent"} <= {variant.name for variant in variants()}
     assert [variant.name for variant in variants(["retrain"])] == ["retrain"]
     assert [variant.name for variant in variants(["fiun"])] == ["fiun", "fiun_all"]
-    made, stored = variants(["clean_increments"])
+    made, short, stored = variants(["clean_increments"])
+    assert made.levels == stored.levels == frozenset(Level)
+    assert short.levels == {Level.SAMPLE}
     assert made.settings_for("digits") == {}
     assert stored.settings_for("digits") == {"heal_steps": 4, "heal_batch": 16}
     assert stored.settings_for("shapes") == {}
