@@ -33,7 +33,7 @@ class Checked(StrEnum):
     """What members of the committee do about new weights before they sign for them."""
 
     RECOMPUTED = "recomputed"
-    """They compute every weight themselves, bit for bit."""
+    """They compute every weight themselves, bit for bit, from what the owners of the starts announce."""
 
     MEASURED = "measured"
     """They measure the accuracies on the forgotten and on the rest again, on public test data."""

@@ -21,9 +21,9 @@ SITUATIONS = {
 
 
 CHECKED = {
-    Checked.RECOMPUTED: "each member computed every weight itself",
-    Checked.MEASURED: "members measured AD_f and AD_r again; the rest the owners attest",
-    Checked.ATTESTED: "owners attest it; members measured AD_r alone",
+    Checked.RECOMPUTED: "each member computed the weights itself, from what the starts' owners announced",
+    Checked.MEASURED: "members measured AD_f and AD_r again, on public data",
+    Checked.ATTESTED: "the owners attest it; members measured AD_r alone",
 }
 
 

@@ -134,10 +134,10 @@ def test_members_that_take_the_owners_word_sign_a_retraining(trusting: Federatio
     method = report.method.sequential
     assert method is not None
     assert method.checked is Checked.ATTESTED
-    assert checked(report, Paradigm.SEQUENTIAL) == "owners attest it; members measured AD_r alone"
+    assert checked(report, Paradigm.SEQUENTIAL) == "the owners attest it; members measured AD_r alone"
     assert any("attest that they left out client 3" in line for line in limits(report))
     (certificate,) = trusting.run.certificates.glob("*.html")
-    assert "owners attest it; members measured AD_r alone" in certificate.read_text()
+    assert "the owners attest it; members measured AD_r alone" in certificate.read_text()
 
 
 def test_members_say_what_they_checked(federation: Federation) -> None:
