@@ -136,6 +136,8 @@ def test_members_that_take_the_owners_word_sign_a_retraining(trusting: Federatio
     assert method.checked is Checked.ATTESTED
     assert checked(report, Paradigm.SEQUENTIAL) == "the owners attest it; members measured AD_r alone"
     assert any("attest that they left out client 3" in line for line in limits(report))
+    page = (trusting.run.path / "report.html").read_text()
+    assert "Before they signed, sequential: the owners attest it; members measured AD_r alone." in page
     (certificate,) = trusting.run.certificates.glob("*.html")
     assert "the owners attest it; members measured AD_r alone" in certificate.read_text()
 
