@@ -51,7 +51,7 @@ SPECIAL: tuple[Variant, ...] = (
     Variant(
         "clean_increments_short",
         "clean_increments",
-        {"share": 0.7, "heal_steps": 4, "heal_batch": 16},
+        by_data={"digits": {"share": 0.7, "heal_steps": 4, "heal_batch": 16}, "shapes": {"share": 0.8}},
         only=frozenset({Level.SAMPLE}),
     ),
     Variant(
