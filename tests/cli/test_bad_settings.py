@@ -70,6 +70,14 @@ def test_settings_are_refused_before_anything_is_made(folder: Path, command: str
     assert sorted(path.name for path in folder.iterdir()) == before
 
 
+def test_rounds_that_the_scenario_has_not_are_refused_before_anything_is_made(folder: Path) -> None:
+    before = sorted(path.name for path in folder.iterdir())
+    outcome = blockful(folder, "train", "small.toml", "--rounds", "2")
+    assert "1 round; it has 7 models and 2 rounds" in outcome.error
+    assert outcome.status == 2
+    assert sorted(path.name for path in folder.iterdir()) == before
+
+
 def test_an_error_with_json_is_one_document(folder: Path) -> None:
     outcome = blockful(folder, "demo", "small.toml", "--json", "--set", "learning.epochs=0")
     assert outcome.status == 2

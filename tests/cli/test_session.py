@@ -107,6 +107,7 @@ def test_a_session(session: Session) -> None:
     assert (len(erased["destroyed"]), erased["silent"]) == (4, {})
     assert "were destroyed at 4 member(s)" in erased["said"]
 
+    _trained_again(session)
     _certificates(session, unlearned["certificates"]["parallel"])
     verified = session.run("verify", *RUN, "--json")
     assert verified.document == verdict(0)
@@ -145,6 +146,18 @@ def test_a_session(session: Session) -> None:
 
     _proofs(session)
     _a_truncated_model(session)
+
+
+def _trained_again(session: Session) -> None:
+    """Nothing is left to train; who opted out of what is said, and rounds that the graph has not are refused."""
+    again = session.run("train", *RUN, "--json")
+    assert again.document["models"].keys() == GRAPH.keys()
+    assert again.document["opted_out"] == {"3": ["class 3"], "4": ["class 3"]}
+    more = session.run("train", *RUN, "--rounds", "2")
+    assert "it has 7 models and 2 rounds" in more.error
+    assert more.status == 2
+    jobs = session.run("jobs", *RUN, "--json").document["jobs"]
+    assert {job["state"] for job in jobs} <= {"done", "aborted", "failed"}
 
 
 def _resumed(session: Session) -> dict[str, Any]:
