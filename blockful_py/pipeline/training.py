@@ -69,12 +69,8 @@ def train_and_publish(
     placed = {name: node.position for name, node in catalogue.models.items()}
     published = load_models(catalogue, catalogue.models, store)
     storing = Storing(laboratory, catalogue, store)
-    missing = [
-        spec
-        for wave in without_users(plan(settings.scenario), left, published)
-        for spec in wave
-        if spec.name not in published
-    ]
+    waves_to_come = without_users(plan(settings.scenario), left, published)
+    missing = {spec.name for wave in waves_to_come for spec in wave} - published.keys()
     waves = train_federation(settings, laboratory.users, tuple(published.values()), left)
     executed: list[Executed] = []
     with progress.stage("train and publish", len(missing)) as advance:

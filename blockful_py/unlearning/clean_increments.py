@@ -131,12 +131,9 @@ class CleanIncrements:
         found = stored_increments(task, names)
         made = clean_increments(task, [name for name in names if name not in found], self.share)
         for name in names:
-            if name in found:
-                with meter.preparation() as work:
-                    work.trained(passes_of(task, name))
-            else:
-                with meter.job(name) as work:
-                    work.trained(passes_of(task, name, self.share))
+            stored = name in found
+            with meter.preparation() if stored else meter.job(name) as work:
+                work.trained(passes_of(task, name, 1.0 if stored else self.share))
         all_of_them = {name: found[name] if name in found else made[name] for name in names}
         if self.clip is not None and all_of_them:
             all_of_them = clipped(all_of_them, self.clip)
