@@ -149,7 +149,7 @@ def test_a_session(session: Session) -> None:
 
 
 def _trained_again(session: Session) -> None:
-    """Nothing is left to train; who opted out of what is said, and rounds that the graph has not are refused."""
+    """Nothing is left to train; who opted out of what is said; rounds that the graph has not are refused."""
     again = session.run("train", *RUN, "--json")
     assert again.document["models"].keys() == GRAPH.keys()
     assert again.document["opted_out"] == {"3": ["class 3"], "4": ["class 3"]}
