@@ -27,6 +27,12 @@ CHECKED = {
 }
 
 
+def is_of_classes(report: Report) -> bool:
+    """Whether AD_f is to fall to 0.  Where clients or samples are forgotten it is measured on held-out
+    samples of their classes, which models go on knowing from others."""
+    return bool(report.forget.classes)
+
+
 def concerned(report: Report) -> list[ModelEntry]:
     """Starts and affected models by depth, then in the order of publication."""
     return sorted((m for m in report.models if m.affected or m.start), key=lambda m: m.depth or 0)
@@ -106,7 +112,11 @@ def limits(report: Report) -> list[str]:
     """What this run does not show, in plain words."""
     lines = [
         "A low AD_f says that a model no longer predicts the class. It does not prove that nothing of the "
-        "data is left in the weights: masking one output would lower AD_f too.",
+        "data is left in the weights: masking one output would lower AD_f too."
+        if is_of_classes(report)
+        else "AD_f is the accuracy on held-out samples of the classes that were among what was forgotten. It "
+        "is not to be 0, as models go on knowing these classes from others, and does not say whether they "
+        "have forgotten.",
         "Seconds depend on this machine; gas, counts and accuracies do not.",
         "Local development chains stand in for two BFT networks, and the committee's members "
         "run on one machine.",
@@ -143,9 +153,10 @@ def _remaining(report: Report, paradigm: Paradigm) -> str:
         key=lambda m: getattr(m.after(paradigm), "ad_f", 0.0),
     )
     left = getattr(worst.after(paradigm), "ad_f", 0.0)
+    least = "the least forgotten model is" if is_of_classes(report) else "it is highest on"
     return (
         f"{paradigm.capitalize()} ({method}): mean AD_f went from {before:.1f} % to {after:.1f} %; "
-        f"the least forgotten model is {worst.name}, at {left:.1f} %."
+        f"{least} {worst.name}, at {left:.1f} %."
     )
 
 

@@ -58,7 +58,7 @@ def model_table(report: Report) -> Table:
         table.add_column(f"{figure}\nbefore → par. → seq.", no_wrap=True)
     table.add_column("version", justify="right", no_wrap=True)
     for model in summary.concerned(report):
-        table.add_row(*_row(model))
+        table.add_row(*_row(model, summary.is_of_classes(report)))
     table.add_section()
     table.add_row("mean", "", "", _mean_row(report, "ad_f"), _mean_row(report, "ad_r"), "", style="bold")
     return table
@@ -107,7 +107,7 @@ def summary_table(report: Report) -> Table:
     return table
 
 
-def _row(model: ModelEntry) -> list[Text]:
+def _row(model: ModelEntry, of_classes: bool) -> list[Text]:
     role = role_of(model)
     after = [model.after(paradigm) for paradigm in Paradigm]
     versions = [str(outcome.version) if outcome else "-" for outcome in after]
@@ -115,7 +115,7 @@ def _row(model: ModelEntry) -> list[Text]:
         Text(model.name, "bold" if model.start else ""),
         Text("" if model.depth is None else str(model.depth)),
         Text("below ε" if role is Role.BELOW_EPSILON else role.value, ROLE_STYLES[role]),
-        _passage(model.before.ad_f, *(o.ad_f if o else None for o in after), forgetting=True),
+        _passage(model.before.ad_f, *(o.ad_f if o else None for o in after), forgetting=of_classes),
         _passage(model.before.ad_r, *(o.ad_r if o else None for o in after)),
         Text(" / ".join(versions)),
     ]
@@ -123,7 +123,8 @@ def _row(model: ModelEntry) -> list[Text]:
 
 def _mean_row(report: Report, figure: str) -> Text:
     after = (summary.mean_after(report, figure, paradigm) for paradigm in Paradigm)
-    return _passage(summary.mean_before(report, figure), *after, forgetting=figure == "ad_f")
+    forgetting = figure == "ad_f" and summary.is_of_classes(report)
+    return _passage(summary.mean_before(report, figure), *after, forgetting=forgetting)
 
 
 def _passage(before: float | None, *after: float | None, forgetting: bool = False) -> Text:
@@ -142,8 +143,13 @@ def _percent(value: float | None, forgetting: bool = False) -> Text:
 
 def _caption(report: Report) -> str:
     untouched = sum(role_of(model) is Role.UNTOUCHED for model in report.models)
+    meant = (
+        "accuracy on what was to be forgotten, lower is better"
+        if summary.is_of_classes(report)
+        else "accuracy on samples like those forgotten, which models know from others too"
+    )
     return (
-        "AD_f: accuracy on what was to be forgotten, lower is better. AD_r: on the rest, higher is better. "
+        f"AD_f: {meant}. AD_r: on the rest, higher is better. "
         "Held-out data: before, after parallel, after sequential unlearning; versions likewise. "
         f"{untouched} of {len(report.models)} models do not descend from a start and are as before."
     )

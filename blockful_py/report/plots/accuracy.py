@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 
 from blockful_py.report.plots.canvas import Theme, clear_frame, figure, png
 from blockful_py.report.schema import ModelEntry, Report
+from blockful_py.report.summary import is_of_classes
 from blockful_py.types import Paradigm
 
 MODEL, NARROW_MODEL = 0.62, 0.4  # inches a model, with at most and with more than MANY_MODELS
@@ -29,7 +30,9 @@ def draw_accuracy(report: Report, theme: Theme) -> bytes:
         _panel(above, models, "ad_f", step, theme)
         _panel(below, models, "ad_r", step, theme)
         above.set_title(
-            "AD_f: accuracy on the forgotten classes, held-out data (%), lower forgets more",
+            "AD_f: accuracy on the forgotten classes, held-out data (%), lower forgets more"
+            if is_of_classes(report)
+            else "AD_f: accuracy on samples like those forgotten, held-out data (%)",
             loc="left",
             fontsize=9.5,
             color=theme.ink,
