@@ -21,6 +21,7 @@ import torch
 from blockful_py.experiments.audit import THREADS
 from blockful_py.experiments.machine import describe
 from blockful_py.experiments.protocol import SITUATIONS, Cell, Laboratory, prepare
+from blockful_py.forget import Level
 from blockful_py.learning.data import Samples
 from blockful_py.learning.datasets.shapes import draw
 from blockful_py.learning.device import use_threads
@@ -32,7 +33,6 @@ from blockful_py.unlearning.audit.network import Floats, observe
 from blockful_py.unlearning.audit.references import GOLD, GOLD2, HEAD_MASK, ORIGINAL
 from blockful_py.unlearning.audit.samples import audit_samples
 from blockful_py.unlearning.clean_increments import CleanIncrements
-from blockful_py.unlearning.forget import Level
 
 DRAWN = 1500
 PAIRS = ("forget set, audit's held-out", "forget set, drawn", "drawn, audit's held-out")

@@ -36,7 +36,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from blockful_py.committee.coordinator import Coordinator
 from blockful_py.committee.service.remote import RemoteMember
 from blockful_py.pipeline.federation import Federation
-from blockful_py.pipeline.nodes import Nodes, Place
+from blockful_py.pipeline.run.nodes import Nodes, Place
 from blockful_py.pipeline.settings import ChainSettings, Settings
 from tests.committee.service.processes import members
 

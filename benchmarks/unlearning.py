@@ -18,6 +18,7 @@ from typing import Any
 
 import torch
 
+from blockful_py.forget import Forget
 from blockful_py.learning.datasets import load_dataset
 from blockful_py.learning.federation import FederationSettings, train_federation
 from blockful_py.learning.models import Architecture
@@ -25,7 +26,6 @@ from blockful_py.learning.partitions import Division, partition
 from blockful_py.learning.scenario import ScenarioSettings
 from blockful_py.learning.training import TrainingSettings
 from blockful_py.unlearning.clean_increments import CleanIncrements
-from blockful_py.unlearning.forget import Forget
 from blockful_py.unlearning.gradient_ascent import GradientAscent
 from blockful_py.unlearning.method import Method, Outcome
 from blockful_py.unlearning.retrain import Retrain

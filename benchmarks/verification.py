@@ -29,8 +29,8 @@ from time import process_time
 from blockful_py.committee.protocols import LiveLedger, Store
 from blockful_py.crypto import chameleon, curve, merkle, payload
 from blockful_py.crypto.randomness import SeededRng
-from blockful_py.pipeline.checks import check_opening
-from blockful_py.pipeline.model_node import (
+from blockful_py.record.checks import check_opening
+from blockful_py.record.model_node import (
     Claimed,
     ModelNode,
     Redaction,
@@ -41,7 +41,7 @@ from blockful_py.pipeline.model_node import (
     parse_node,
     sign_statement,
 )
-from blockful_py.pipeline.verification import Verifier
+from blockful_py.record.verify import Verifier
 from blockful_py.storage.cid import cid_string
 from blockful_py.storage.store import ContentStore
 from blockful_py.storage.unixfs import file_uri

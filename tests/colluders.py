@@ -7,21 +7,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from blockful_py.chain.settlement import ARCHIVE, LIVE, Contract, send_missing, unrecorded
 from blockful_py.committee.certified import CertifiedRedaction
 from blockful_py.committee.coordinator import Coordinator
+from blockful_py.committee.drafting import Proposer, Replacement
 from blockful_py.committee.member import Member
 from blockful_py.committee.memory import Memory, VolatileMemory
 from blockful_py.committee.proposals import PublicationProposal, RedactionDraft
 from blockful_py.committee.protocols import Reviewer
 from blockful_py.crypto import eip712
 from blockful_py.crypto.threshold.keys import KeyShare
-from blockful_py.pipeline.context import key_shares
-from blockful_py.pipeline.execution import ARCHIVE, LIVE, Contract, send_missing, unrecorded
 from blockful_py.pipeline.federation import Federation
-from blockful_py.pipeline.identities import Identities
-from blockful_py.pipeline.model_node import ModelNode
-from blockful_py.pipeline.proposing import Proposer, Replacement
-from blockful_py.pipeline.redaction import redaction_settlement
+from blockful_py.pipeline.jobs.redaction import redaction_settlement
+from blockful_py.pipeline.run.contracts import key_shares
+from blockful_py.pipeline.run.identities import Identities
+from blockful_py.record.model_node import ModelNode
 from blockful_py.types import Position
 
 

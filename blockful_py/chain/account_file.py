@@ -9,11 +9,11 @@ from typing import Any
 
 from eth_account import Account
 
+from blockful_py.bounded_json import parse_json
 from blockful_py.crypto import curve
 from blockful_py.crypto.randomness import system_rng
 from blockful_py.crypto.secret_file import read_own, write_new
 from blockful_py.errors import KeystoreError
-from blockful_py.shallow import parse_json
 from blockful_py.types import Rng
 
 MAX_SIZE = 1 << 16

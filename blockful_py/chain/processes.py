@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO
 
 from blockful_py.chain.node import Node, connect
-from blockful_py.closing import Closing
+from blockful_py.closable import Closing
 from blockful_py.errors import NodeError
 
 HOST = "127.0.0.1"

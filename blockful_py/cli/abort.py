@@ -28,8 +28,8 @@ def register(app: typer.Typer) -> None:
         What a training has published stays.
         """
         from blockful_py.pipeline.federation import Federation
-        from blockful_py.pipeline.resuming import unfinished_job
-        from blockful_py.pipeline.run import RunDirectory
+        from blockful_py.pipeline.resume import unfinished_job
+        from blockful_py.pipeline.run.directory import RunDirectory
 
         out = Output(as_json)
         unfinished_job(RunDirectory.open(run), job)

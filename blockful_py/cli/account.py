@@ -14,7 +14,7 @@ from blockful_py.cli.options import AsJson, PassphraseFile, example
 from blockful_py.cli.passphrase import passphrase_from
 
 if TYPE_CHECKING:
-    from blockful_py.pipeline.accounts import AccountFolder
+    from blockful_py.pipeline.run.accounts import AccountFolder
 
 Folder = Annotated[
     Path, typer.Option("--folder", metavar="DIR", help="Folder of keystores (setting federation.accounts).")
@@ -44,7 +44,7 @@ def register(app: typer.Typer) -> None:
         """
         from blockful_py.chain.account_file import create as create_account
         from blockful_py.errors import KeystoreError
-        from blockful_py.pipeline.accounts import AccountFolder
+        from blockful_py.pipeline.run.accounts import AccountFolder
 
         out, accounts = Output(as_json), AccountFolder(folder)
         missing = [user for user in range(1, users + 1) if not accounts.path(user).exists()]
@@ -62,7 +62,7 @@ def register(app: typer.Typer) -> None:
     @group.command("list", epilog=example("blockful account list --folder accounts --json"))
     def list_(folder: Folder = FOLDER, as_json: AsJson = False) -> None:
         """Show the addresses of all users who have an account."""
-        from blockful_py.pipeline.accounts import AccountFolder
+        from blockful_py.pipeline.run.accounts import AccountFolder
 
         accounts = AccountFolder(folder)
         _show(Output(as_json), accounts, accounts.users())

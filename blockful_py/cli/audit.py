@@ -17,7 +17,7 @@ from blockful_py.cli.options import LATEST, AsJson, PassphraseFile, Run, example
 from blockful_py.cli.passphrase import passphrase_from
 
 if TYPE_CHECKING:
-    from blockful_py.pipeline.auditing import Timeline
+    from blockful_py.record.audit import Timeline
 
 
 def register(app: typer.Typer) -> None:
@@ -50,12 +50,12 @@ def register(app: typer.Typer) -> None:
         checked as they are stored, sealed; with --auditor also opened.
         """
         from blockful_py.errors import UnknownModelError
+        from blockful_py.keys.reader_keys import ReaderKeys
+        from blockful_py.pipeline.decryptors import AuditorOpens
         from blockful_py.pipeline.federation import Federation
-        from blockful_py.pipeline.opening import AuditorOpens
-        from blockful_py.pipeline.reader_keys import ReaderKeys
-        from blockful_py.pipeline.reading import Reading
-        from blockful_py.pipeline.remembering import recall
-        from blockful_py.pipeline.remembering import remember as write
+        from blockful_py.pipeline.reader import Reading
+        from blockful_py.record.archive_memory import recall
+        from blockful_py.record.archive_memory import remember as write
 
         out = Output(as_json)
         keys = None if auditor is None else ReaderKeys.load(auditor, passphrase_from(passphrase_file))

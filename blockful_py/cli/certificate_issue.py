@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from blockful_py.bounded_json import parse_json
 from blockful_py.cli.console import Output
 from blockful_py.cli.options import LATEST, AsJson, Run, example
 from blockful_py.errors import FormatError, RunError
-from blockful_py.shallow import parse_json
 
 if TYPE_CHECKING:
-    from blockful_py.unlearning.audit.outcome import AuditOutcome
+    from blockful_py.verdicts.outcome import AuditOutcome
 
 
 def register(group: typer.Typer) -> None:
@@ -35,9 +35,9 @@ def register(group: typer.Typer) -> None:
         `blockful unlearn` does so at its end; this repeats it where too few members answered then, or with an
         audit. Ends with status 6 when too few members sign.
         """
-        from blockful_py.pipeline.certificates.issuing import latest_request
-        from blockful_py.pipeline.certificates.keeping import keep
         from blockful_py.pipeline.federation import Federation
+        from blockful_py.pipeline.jobs.certificate import latest_request
+        from blockful_py.pipeline.reports.certificate_files import keep
 
         out = Output(as_json)
         outcome = _outcome(audit) if audit is not None else None
@@ -56,7 +56,7 @@ def register(group: typer.Typer) -> None:
 
 
 def _outcome(path: Path) -> AuditOutcome:
-    from blockful_py.unlearning.audit.outcome import AuditOutcome
+    from blockful_py.verdicts.outcome import AuditOutcome
 
     try:
         return AuditOutcome.from_json(parse_json(path.read_text(encoding="utf-8")))

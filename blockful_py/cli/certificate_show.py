@@ -28,11 +28,11 @@ def register(group: typer.Typer) -> None:
 
         Whether it is true of any chain, `blockful certificate verify` tells.
         """
-        from blockful_py.pipeline.certificates.checking import check_certificate
-        from blockful_py.pipeline.certificates.document import parse_certificate
-        from blockful_py.pipeline.certificates.keeping import write_page
-        from blockful_py.pipeline.certificates.page import page_of
-        from blockful_py.pipeline.proofs.fields import read_document
+        from blockful_py.pipeline.reports.certificate_files import write_page
+        from blockful_py.pipeline.reports.certificate_page import page_of
+        from blockful_py.record.certificates.checking import check_certificate
+        from blockful_py.record.certificates.document import parse_certificate
+        from blockful_py.record.proofs.fields import read_document
 
         out = Output(as_json)
         certificate = parse_certificate(read_document(file, "certificate"))

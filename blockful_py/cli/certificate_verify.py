@@ -37,11 +37,11 @@ def register(group: typer.Typer) -> None:
         archive. With --run they are read from the chains, which must also have executed the decisions. Ends
         with status 3 and the first failing check, 5 when the file is no certificate.
         """
-        from blockful_py.pipeline.certificates.document import parse_certificate
-        from blockful_py.pipeline.certificates.verifying import verify_certificate
-        from blockful_py.pipeline.proofs.anchors import Anchors
-        from blockful_py.pipeline.proofs.fields import read_document
         from blockful_py.pipeline.proving import opened_chains
+        from blockful_py.record.certificates.document import parse_certificate
+        from blockful_py.record.certificates.verifying import verify_certificate
+        from blockful_py.record.proofs.anchors import Anchors
+        from blockful_py.record.proofs.fields import read_document
 
         out = Output(as_json)
         anchors = Anchors(

@@ -33,7 +33,7 @@ def register(group: typer.Typer) -> None:
         """
         from blockful_py.committee.service.agreements import AGREED, Agreements
         from blockful_py.committee.service.folder import keys_in
-        from blockful_py.pipeline.motions import read_motion
+        from blockful_py.pipeline.coordination.motions import read_motion
 
         out, found = Output(as_json), read_motion(motion)
         keys_in(folder, passphrase_from(passphrase_file))

@@ -32,11 +32,11 @@ def register(group: typer.Typer) -> None:
 
         The member's account pays.  Who has asked to leave stays after all.
         """
+        from blockful_py.chain.ether import format_ether, parse_ether
         from blockful_py.committee.service.folder import keys_in
-        from blockful_py.pipeline.candidacy import Candidate, fund
-        from blockful_py.pipeline.ether import format_ether, parse_ether
-        from blockful_py.pipeline.membership import World, signer_of
-        from blockful_py.pipeline.nodes import Nodes
+        from blockful_py.member.candidacy import Candidate, fund
+        from blockful_py.member.office import World, signer_of
+        from blockful_py.pipeline.run.nodes import Nodes
 
         out = Output(as_json)
         wei, place = parse_ether(stake), urls(live_url, archive_url)

@@ -28,10 +28,10 @@ def register(group: typer.Typer) -> None:
 
         Who serves keeps its stake in until another committee is in force.
         """
+        from blockful_py.chain.ether import format_ether
         from blockful_py.committee.service.folder import keys_in
-        from blockful_py.pipeline.candidacy import Candidate
-        from blockful_py.pipeline.ether import format_ether
-        from blockful_py.pipeline.membership import World, signer_of
+        from blockful_py.member.candidacy import Candidate
+        from blockful_py.member.office import World, signer_of
 
         out = Output(as_json)
         place, keys = urls(live_url, archive_url), keys_in(folder, passphrase_from(passphrase_file))

@@ -50,23 +50,23 @@ def register(group: typer.Typer) -> None:
         A member that has joined an elected committee takes part in its elections by itself.  The first
         line on standard output says where.
         """
-        from blockful_py.committee.notebook import NOTES, Notebook
-        from blockful_py.committee.service.clerk import Clerk
-        from blockful_py.committee.service.desk import Desk
+        from blockful_py.committee.outbox_store import NOTES, Notebook
+        from blockful_py.committee.service.dkg_participant import Keysmith
         from blockful_py.committee.service.duties import Duties
         from blockful_py.committee.service.folder import MemberFolder
-        from blockful_py.committee.service.keysmith import Keysmith
+        from blockful_py.committee.service.outbox import Clerk
+        from blockful_py.committee.service.request_handler import Desk
         from blockful_py.committee.service.server import Server
-        from blockful_py.pipeline.alarming import AlarmDuty
-        from blockful_py.pipeline.candidacy import ElectionDuty
-        from blockful_py.pipeline.custody import CustodyDuty
-        from blockful_py.pipeline.errand import Errands
-        from blockful_py.pipeline.finishing import FinishingDuty
-        from blockful_py.pipeline.leading import LeadingDuty
-        from blockful_py.pipeline.membership import MemberOffice
-        from blockful_py.pipeline.preparing import NonceDuty
-        from blockful_py.pipeline.punishing import PunishingDuty
-        from blockful_py.pipeline.tidying import TidyingDuty
+        from blockful_py.member.alarms import AlarmDuty
+        from blockful_py.member.candidacy import ElectionDuty
+        from blockful_py.member.custody import CustodyDuty
+        from blockful_py.member.finishing import FinishingDuty
+        from blockful_py.member.leader_process import Errands
+        from blockful_py.member.nonces import NonceDuty
+        from blockful_py.member.office import MemberOffice
+        from blockful_py.member.pruning import TidyingDuty
+        from blockful_py.member.slashing import PunishingDuty
+        from blockful_py.member.takeover import LeadingDuty
 
         place = urls(live_url, archive_url)
         member = MemberFolder.open(folder, passphrase_from(passphrase_file))

@@ -14,7 +14,7 @@ from blockful_py.cli.options import LATEST, AsJson, Run, example
 
 if TYPE_CHECKING:
     from blockful_py.chain.sortition import ElectionState
-    from blockful_py.pipeline.standing import MemberStanding
+    from blockful_py.pipeline.coordination.status import MemberStanding
 
 
 def register(group: typer.Typer) -> None:
@@ -24,8 +24,8 @@ def register(group: typer.Typer) -> None:
 
         Status 6 when fewer than a quorum are ready.
         """
+        from blockful_py.pipeline.coordination.status import standing_of
         from blockful_py.pipeline.federation import Federation
-        from blockful_py.pipeline.standing import standing_of
 
         out = Output(as_json)
         with Federation.open(run) as federation:
@@ -75,7 +75,7 @@ def _election(election: ElectionState | None) -> dict[str, Any] | None:
 
 
 def _member(member: MemberStanding) -> dict[str, Any]:
-    from blockful_py.pipeline.ether import format_ether
+    from blockful_py.chain.ether import format_ether
 
     document: dict[str, Any] = {
         "url": member.url,
@@ -107,7 +107,7 @@ def _phase(election: ElectionState) -> str:
 
 
 def _state(member: MemberStanding) -> str:
-    from blockful_py.pipeline.ether import format_ether
+    from blockful_py.chain.ether import format_ether
 
     if member.problem is not None:
         return member.problem

@@ -37,8 +37,8 @@ def register(app: typer.Typer) -> None:
     ) -> None:
         """Score models as they stand on the held-out data: accuracy by class, confusion, calibration."""
         from blockful_py.errors import RunError
-        from blockful_py.pipeline import evaluating
         from blockful_py.pipeline.federation import Federation
+        from blockful_py.pipeline.reports import evaluating
 
         out = Output(as_json)
         with Federation.open(run) as federation:

@@ -73,7 +73,7 @@ def register(group: typer.Typer) -> None:
         from blockful_py.experiments.seeds import parse_seeds
         from blockful_py.experiments.variants import variants
         from blockful_py.experiments.writing import write_report
-        from blockful_py.unlearning.forget import Level
+        from blockful_py.forget import Level
 
         out = Output(as_json)
         plan = Plan(

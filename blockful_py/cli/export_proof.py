@@ -42,9 +42,9 @@ def register(app: typer.Typer) -> None:
         else than from the document.
         """
         from blockful_py.pipeline.federation import Federation
-        from blockful_py.pipeline.proofs.checking import check_record
-        from blockful_py.pipeline.proofs.writing import write_document
         from blockful_py.pipeline.proving import prove
+        from blockful_py.record.proofs.checking import check_record
+        from blockful_py.record.proofs.writing import write_document
 
         out = Output(as_json)
         below = digest(checkpoint, "--checkpoint")

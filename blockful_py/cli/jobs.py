@@ -27,8 +27,8 @@ def register(app: typer.Typer) -> None:
 
         An open job is finished with `blockful resume` or given up with `blockful abort`.
         """
-        from blockful_py.pipeline.resuming import jobs_of
-        from blockful_py.pipeline.run import RunDirectory
+        from blockful_py.pipeline.resume import jobs_of
+        from blockful_py.pipeline.run.directory import RunDirectory
 
         out = Output(as_json)
         found = jobs_of(RunDirectory.open(run))

@@ -12,8 +12,8 @@ import typer
 from blockful_py.errors import SettingsError
 
 if TYPE_CHECKING:
-    from blockful_py.pipeline.membership import Urls
-    from blockful_py.pipeline.model_node import PlacedNode
+    from blockful_py.member.office import Urls
+    from blockful_py.record.model_node import PlacedNode
 
 SettingsFile = Annotated[
     Path | None,
@@ -68,7 +68,7 @@ def spent(placed: PlacedNode) -> dict[str, float] | None:
 
 def urls(live: str | None, archive: str | None) -> Urls | None:
     """Raises SettingsError for one URL without the other."""
-    from blockful_py.pipeline.membership import Urls
+    from blockful_py.member.office import Urls
 
     if (live is None) != (archive is None):
         raise SettingsError("give --live-url and --archive-url, or neither.")

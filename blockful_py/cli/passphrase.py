@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from blockful_py.errors import SettingsError
-from blockful_py.pipeline.environment import PASSPHRASE
+from blockful_py.pipeline.run.environment import PASSPHRASE
 
 
 def passphrase_from(

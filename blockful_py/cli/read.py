@@ -37,10 +37,10 @@ def register(app: typer.Typer) -> None:
         With --version: read that version from the archive, as an auditor.
         """
         from blockful_py.errors import SettingsError
+        from blockful_py.keys.data_key import write_data_key
+        from blockful_py.keys.reader_keys import ReaderKeys
         from blockful_py.learning.weights import to_bytes
-        from blockful_py.pipeline.data_key import write_data_key
-        from blockful_py.pipeline.reader_keys import ReaderKeys
-        from blockful_py.pipeline.reading import Reading
+        from blockful_py.pipeline.reader import Reading
 
         out = Output(as_json)
         for path in (output, data_key):

@@ -26,7 +26,7 @@ def register(app: typer.Typer) -> None:
     def keygen(key_file: KeyFile, passphrase_file: PassphraseFile = None, as_json: AsJson = False) -> None:
         """Make the secrets of a new reader, or of an auditor, in a file under a passphrase."""
         from blockful_py.crypto import curve
-        from blockful_py.pipeline.reader_keys import ReaderKeys
+        from blockful_py.keys.reader_keys import ReaderKeys
 
         out = Output(as_json)
         keys = ReaderKeys.generate()
@@ -40,8 +40,8 @@ def register(app: typer.Typer) -> None:
         key_file: KeyFile, run: Run = LATEST, passphrase_file: PassphraseFile = None, as_json: AsJson = False
     ) -> None:
         """Register a reader on the live chain, or replace its encryption key; its account pays."""
-        from blockful_py.pipeline.reader_keys import ReaderKeys
-        from blockful_py.pipeline.reading import Reading
+        from blockful_py.keys.reader_keys import ReaderKeys
+        from blockful_py.pipeline.reader import Reading
 
         out = Output(as_json)
         keys = ReaderKeys.load(key_file, passphrase_from(passphrase_file))
@@ -55,8 +55,8 @@ def register(app: typer.Typer) -> None:
         key_file: KeyFile, run: Run = LATEST, passphrase_file: PassphraseFile = None, as_json: AsJson = False
     ) -> None:
         """Remove a reader from the live chain; when it registers again it has joined anew."""
-        from blockful_py.pipeline.reader_keys import ReaderKeys
-        from blockful_py.pipeline.reading import Reading
+        from blockful_py.keys.reader_keys import ReaderKeys
+        from blockful_py.pipeline.reader import Reading
 
         out = Output(as_json)
         keys = ReaderKeys.load(key_file, passphrase_from(passphrase_file))

@@ -15,7 +15,7 @@ from blockful_py.cli.unlearn import Classes, Clients, MethodName, ParadigmOption
 from blockful_py.types import Paradigm
 
 if TYPE_CHECKING:
-    from blockful_py.pipeline.request_file import RequestFile
+    from blockful_py.record.request_file import RequestFile
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="The request.")]
 
@@ -44,7 +44,7 @@ def register(app: typer.Typer) -> None:
         """Write a request that nobody signed yet, with the typed data that a wallet shows."""
         from blockful_py.errors import FormatError
         from blockful_py.pipeline.federation import Federation
-        from blockful_py.pipeline.methods import forget_asked
+        from blockful_py.pipeline.review.methods import forget_asked
 
         if file.exists():
             raise FormatError(f"{file} exists already: choose another file.")
@@ -63,7 +63,7 @@ def register(app: typer.Typer) -> None:
         """Add the signature of an owner whose keystore is here.  Takes no chain."""
         from blockful_py.chain.account_file import secret_in
         from blockful_py.crypto import signature
-        from blockful_py.pipeline.request_file import RequestFile
+        from blockful_py.record.request_file import RequestFile
 
         found = RequestFile.read(file)
         secret = secret_in(keystore, passphrase_from(passphrase_file))
@@ -77,7 +77,7 @@ def register(app: typer.Typer) -> None:
     ) -> None:
         """Add a signature that a wallet made of the file's `typed_data` (eth_signTypedData_v4)."""
         from blockful_py.errors import InvalidSignatureError
-        from blockful_py.pipeline.request_file import RequestFile
+        from blockful_py.record.request_file import RequestFile
 
         found = RequestFile.read(file)
         try:
@@ -89,7 +89,7 @@ def register(app: typer.Typer) -> None:
     @group.command(epilog=example("blockful request show request.json"))
     def show(file: File, as_json: AsJson = False) -> None:
         """Say what a request asks, and who did not sign it yet."""
-        from blockful_py.pipeline.request_file import RequestFile
+        from blockful_py.record.request_file import RequestFile
 
         _show(Output(as_json), file, RequestFile.read(file))
 

@@ -28,10 +28,10 @@ def register(app: typer.Typer) -> None:
         After unlearning, the report is written as `blockful unlearn` does.
         """
         from blockful_py.pipeline.federation import Federation
-        from blockful_py.pipeline.pending import request_of
-        from blockful_py.pipeline.resuming import jobs_of, resume, unfinished_job
-        from blockful_py.pipeline.run import RunDirectory
-        from blockful_py.pipeline.single import unlearn_once
+        from blockful_py.pipeline.reports.single import unlearn_once
+        from blockful_py.pipeline.resume import jobs_of, resume, unfinished_job
+        from blockful_py.pipeline.run.directory import RunDirectory
+        from blockful_py.pipeline.run.lease import request_of
         from blockful_py.report.table import print_report
         from blockful_py.types import Paradigm
 

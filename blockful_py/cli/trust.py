@@ -14,7 +14,7 @@ import typer
 from blockful_py.errors import SettingsError
 
 if TYPE_CHECKING:
-    from blockful_py.pipeline.proofs.proof import Sources
+    from blockful_py.record.proofs.proof import Sources
 
 BlockHashes = Annotated[
     list[str] | None,

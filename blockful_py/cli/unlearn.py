@@ -52,9 +52,9 @@ def register(app: typer.Typer) -> None:
         """
         from blockful_py.errors import SettingsError
         from blockful_py.pipeline.federation import Federation
-        from blockful_py.pipeline.methods import forget_asked
-        from blockful_py.pipeline.request_file import RequestFile
-        from blockful_py.pipeline.single import unlearn_once
+        from blockful_py.pipeline.reports.single import unlearn_once
+        from blockful_py.pipeline.review.methods import forget_asked
+        from blockful_py.record.request_file import RequestFile
         from blockful_py.report.table import print_report
 
         out = Output(as_json, quiet)

@@ -22,7 +22,7 @@ from blockful_py.cli.trust import (
 )
 
 if TYPE_CHECKING:
-    from blockful_py.pipeline.proofs.proof import ProofOutcome
+    from blockful_py.record.proofs.proof import ProofOutcome
 
 
 def register(app: typer.Typer) -> None:
@@ -62,11 +62,11 @@ def register(app: typer.Typer) -> None:
         nothing. With --data-key they are opened, or, given in the clear, sealed once more and compared.
         """
         from blockful_py.errors import SettingsError
-        from blockful_py.pipeline.data_key import read_data_key
-        from blockful_py.pipeline.proofs.anchors import Anchors
-        from blockful_py.pipeline.proofs.fields import read_document
-        from blockful_py.pipeline.proofs.proof import parse_proof
-        from blockful_py.pipeline.proofs.proof import verify_proof as verify
+        from blockful_py.keys.data_key import read_data_key
+        from blockful_py.record.proofs.anchors import Anchors
+        from blockful_py.record.proofs.fields import read_document
+        from blockful_py.record.proofs.proof import parse_proof
+        from blockful_py.record.proofs.proof import verify_proof as verify
 
         out = Output(as_json)
         if data_key is not None and weights is None:

@@ -16,8 +16,8 @@ from enum import IntEnum
 from functools import cache
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
+from blockful_py.bounded_json import parse_json
 from blockful_py.errors import MessageError
-from blockful_py.shallow import parse_json
 
 Value = TypeVar("Value")
 

@@ -16,7 +16,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from threading import Lock
 
-from blockful_py.closing import Closing
+from blockful_py.closable import Closing
 from blockful_py.committee.memory import Ballot, used
 from blockful_py.errors import MemoryLostError
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from blockful_py.closing import Closing
+from blockful_py.closable import Closing
 from blockful_py.engine.jobs import Act, Job, JobState, Kind, Plan, Step, StepState
 from blockful_py.engine.journal_file import connect, create, require_no_older, unwritten
 from blockful_py.errors import RunError

@@ -15,6 +15,7 @@ from blockful_py.experiments import results
 from blockful_py.experiments.machine import describe
 from blockful_py.experiments.protocol import TUNING_SEEDS, Cell, Laboratory, Scale, prepare
 from blockful_py.experiments.variants import Variant
+from blockful_py.forget import Level
 from blockful_py.learning.device import use_threads
 from blockful_py.learning.weights import Weights
 from blockful_py.unlearning.audit import bench as benches
@@ -22,7 +23,6 @@ from blockful_py.unlearning.audit.auditing import samples_digest
 from blockful_py.unlearning.audit.references import GOLD, HEAD_MASK, ORIGINAL, REFERENCES
 from blockful_py.unlearning.audit.samples import audit_samples
 from blockful_py.unlearning.cost import Cost
-from blockful_py.unlearning.forget import Level
 from blockful_py.unlearning.registry import create_method
 from blockful_py.unlearning.task import UnlearningTask
 

@@ -11,6 +11,7 @@ from types import MappingProxyType
 import numpy as np
 
 from blockful_py.errors import SettingsError
+from blockful_py.forget import Forget, Level
 from blockful_py.learning.data import Dataset, UserData
 from blockful_py.learning.datasets import load_dataset
 from blockful_py.learning.device import resolve_device
@@ -20,7 +21,6 @@ from blockful_py.learning.partitions import Division, partition
 from blockful_py.learning.scenario import ScenarioSettings
 from blockful_py.learning.training import TrainingSettings
 from blockful_py.unlearning.audit.samples import SHOWN, first_of_each
-from blockful_py.unlearning.forget import Forget, Level
 from blockful_py.unlearning.stored_increments import store_clean_models, store_increments
 from blockful_py.unlearning.task import UnlearningTask
 

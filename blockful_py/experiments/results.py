@@ -10,13 +10,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from blockful_py.bounded_json import parse_json
 from blockful_py.errors import FormatError, RunError
 from blockful_py.experiments.protocol import Cell, Scale
-from blockful_py.shallow import parse_json
-from blockful_py.unlearning.audit.figures import Row
-from blockful_py.unlearning.audit.outcome import row_from_json, row_to_json
+from blockful_py.forget import Level
 from blockful_py.unlearning.cost import Cost
-from blockful_py.unlearning.forget import Level
+from blockful_py.verdicts.figures import Row
+from blockful_py.verdicts.outcome import row_from_json, row_to_json
 
 FORMAT = "blockful-experiment-audit/1"
 

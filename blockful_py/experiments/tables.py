@@ -17,6 +17,7 @@ from blockful_py.experiments.audit import THREADS
 from blockful_py.experiments.machine import describe
 from blockful_py.experiments.paper import MODELS, Setting, paper_rows, setting_of
 from blockful_py.experiments.protocol import HOLDERS, Laboratory, Scale
+from blockful_py.forget import Forget
 from blockful_py.learning.data import pooled
 from blockful_py.learning.datasets import load_dataset
 from blockful_py.learning.device import resolve_device, use_threads
@@ -27,7 +28,6 @@ from blockful_py.learning.training import TrainingSettings
 from blockful_py.learning.weights import Weights
 from blockful_py.unlearning.audit import audit_accuracy
 from blockful_py.unlearning.audit.samples import SHOWN, first_of_each
-from blockful_py.unlearning.forget import Forget
 from blockful_py.unlearning.registry import create_method
 from blockful_py.unlearning.task import UnlearningTask
 

@@ -9,9 +9,9 @@ from dataclasses import asdict
 from typing import Any
 
 from blockful_py.experiments.summary import MethodSummary, Summary
-from blockful_py.unlearning.audit.outcome import DIGITS
-from blockful_py.unlearning.audit.verdict import Criterion
-from blockful_py.unlearning.forget import Level
+from blockful_py.forget import Level
+from blockful_py.verdicts.outcome import DIGITS
+from blockful_py.verdicts.verdict import Criterion
 
 Scenario = tuple[str, str, Level]
 """Data set, situation, level."""

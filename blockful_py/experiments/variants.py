@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from blockful_py.errors import SettingsError
+from blockful_py.forget import Level
 from blockful_py.unlearning.audit.references import REFERENCES
-from blockful_py.unlearning.forget import Level
 from blockful_py.unlearning.registry import METHODS, create_method
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from blockful_py.committee.motions import Matter
 from blockful_py.errors import ContractError, QuorumError
-from blockful_py.pipeline.motions import OpenMotions, carry_out
-from blockful_py.pipeline.operations import Counter
-from blockful_py.pipeline.workbench import Workbench
+from blockful_py.pipeline.coordination.motions import OpenMotions, carry_out
+from blockful_py.pipeline.jobs.context import Workbench
+from blockful_py.pipeline.run.operations import Counter
 from blockful_py.types import Point
 
 

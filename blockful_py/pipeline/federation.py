@@ -16,35 +16,35 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
+from blockful_py.chain.settlement import Executed
 from blockful_py.engine.jobs import Kind
 from blockful_py.errors import SettingsError, UnlearningError
+from blockful_py.forget import Forget
 from blockful_py.graph.inheritance import InheritanceGraph
+from blockful_py.keys.erasure import Erasure, Replaced, ReplacedVersion, erase, expire
 from blockful_py.learning.federation import TrainedModel
+from blockful_py.member.alarms import RaisedAlarm, raised_alarms
 from blockful_py.pipeline.administration import Administration
-from blockful_py.pipeline.alarming import RaisedAlarm, raised_alarms
-from blockful_py.pipeline.auditing import Audit, audit_archive
-from blockful_py.pipeline.catalogue import Catalogue
-from blockful_py.pipeline.certificates.document import ErasureCertificate
-from blockful_py.pipeline.certificates.issuing import issue
-from blockful_py.pipeline.docket import Docket
-from blockful_py.pipeline.erasure import Erasure, Replaced, ReplacedVersion, erase, expire
-from blockful_py.pipeline.execution import Executed
-from blockful_py.pipeline.history import opted_out
-from blockful_py.pipeline.model_node import Request
-from blockful_py.pipeline.open_run import OpenRun
-from blockful_py.pipeline.opening import Opener
-from blockful_py.pipeline.operations import Counter
-from blockful_py.pipeline.pending import KINDS, request_of, require_same, rounds_of, training_text
-from blockful_py.pipeline.progress import Progress, Silent
-from blockful_py.pipeline.publishing import Publisher
-from blockful_py.pipeline.request_file import RequestFile
-from blockful_py.pipeline.requesting import draft_request, method_of, sign_request
-from blockful_py.pipeline.training import load_models, train_and_publish
-from blockful_py.pipeline.unlearning import Unlearned, Unlearner
-from blockful_py.pipeline.verification import Verification, Verifier
+from blockful_py.pipeline.base import OpenRun
+from blockful_py.pipeline.decryptors import Opener
+from blockful_py.pipeline.jobs.certificate import issue
+from blockful_py.pipeline.jobs.history import opted_out
+from blockful_py.pipeline.jobs.lifecycle import Docket
+from blockful_py.pipeline.jobs.publishing import Publisher
+from blockful_py.pipeline.jobs.requesting import draft_request, method_of, sign_request
+from blockful_py.pipeline.jobs.training import load_models, train_and_publish
+from blockful_py.pipeline.jobs.unlearning import Unlearned, Unlearner
+from blockful_py.pipeline.run.lease import KINDS, request_of, require_same, rounds_of, training_text
+from blockful_py.pipeline.run.operations import Counter
+from blockful_py.pipeline.run.progress import Progress, Silent
+from blockful_py.record.audit import Audit, audit_archive
+from blockful_py.record.catalogue import Catalogue
+from blockful_py.record.certificates.document import ErasureCertificate
+from blockful_py.record.model_node import Request
+from blockful_py.record.request_file import RequestFile
+from blockful_py.record.verify import Verification, Verifier
 from blockful_py.types import Paradigm, StoredArchiveRecord
-from blockful_py.unlearning.audit.outcome import AuditOutcome
-from blockful_py.unlearning.forget import Forget
+from blockful_py.verdicts.outcome import AuditOutcome
 
 SECONDS_A_DAY = 86_400
 

@@ -10,15 +10,15 @@ from pathlib import Path
 from blockful_py.chain.live_chain import LiveChainContract
 from blockful_py.chain.node import connect
 from blockful_py.chain.quorum import AppointedCommitteeContract
-from blockful_py.pipeline.certificates.verifying import Chains
-from blockful_py.pipeline.context import Contracts, open_contracts
 from blockful_py.pipeline.federation import Federation
-from blockful_py.pipeline.nodes import Nodes
-from blockful_py.pipeline.proofs.anchors import Anchors
-from blockful_py.pipeline.proofs.exporting import export_history, export_record
-from blockful_py.pipeline.proofs.proof import Proof, Sources, verify_proof
-from blockful_py.pipeline.run import RunDirectory
-from blockful_py.pipeline.verification import Verifier
+from blockful_py.pipeline.run.contracts import Contracts, open_contracts
+from blockful_py.pipeline.run.directory import RunDirectory
+from blockful_py.pipeline.run.nodes import Nodes
+from blockful_py.record.certificates.verifying import Chains
+from blockful_py.record.proofs.anchors import Anchors
+from blockful_py.record.proofs.exporting import export_history, export_record
+from blockful_py.record.proofs.proof import Proof, Sources, verify_proof
+from blockful_py.record.verify import Verifier
 
 
 def prove(

@@ -9,8 +9,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from blockful_py.bounded_json import require_shallow
 from blockful_py.errors import SettingsError
-from blockful_py.shallow import require_shallow
 
 
 def read_document(path: Path) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from itertools import islice
 from typing import Any
 
+from blockful_py.bounded_json import parse_json
 from blockful_py.errors import (
     BlockNotFoundError,
     FormatError,
@@ -21,7 +22,6 @@ from blockful_py.errors import (
     StorageError,
     StoreUnreachableError,
 )
-from blockful_py.shallow import parse_json
 from blockful_py.storage.cid import cid_string, parse_cid
 from blockful_py.storage.unixfs import MAX_BLOCK_SIZE
 from blockful_py.types import Codec, Uri

@@ -12,12 +12,12 @@ from typing import ClassVar
 from torch.nn import functional
 
 from blockful_py.errors import SettingsError
+from blockful_py.forget import Level
 from blockful_py.learning.streams import generator
 from blockful_py.learning.weights import Weights
 from blockful_py.types import Paradigm
 from blockful_py.unlearning.cost import Meter, Work
 from blockful_py.unlearning.descent import Descent, batches_of, weights_of
-from blockful_py.unlearning.forget import Level
 from blockful_py.unlearning.head import neutralised
 from blockful_py.unlearning.increments import (
     Change,

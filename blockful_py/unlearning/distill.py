@@ -15,13 +15,13 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from blockful_py.errors import SettingsError
+from blockful_py.forget import Level
 from blockful_py.learning.data import Samples
 from blockful_py.learning.streams import generator
 from blockful_py.learning.weights import Weights
 from blockful_py.types import Paradigm
 from blockful_py.unlearning.cost import Meter, Work
 from blockful_py.unlearning.descent import Descent, Loss, epochs_of, weights_of
-from blockful_py.unlearning.forget import Level
 from blockful_py.unlearning.method import Need, Outcome, Review, Step, outcome_of, require_level
 from blockful_py.unlearning.retraining import aggregate_of
 from blockful_py.unlearning.task import UnlearningTask

@@ -12,11 +12,11 @@ from typing import ClassVar
 import torch
 
 from blockful_py.errors import SettingsError
+from blockful_py.forget import Level
 from blockful_py.learning.weights import Weights
 from blockful_py.types import Paradigm
 from blockful_py.unlearning.cost import Meter
 from blockful_py.unlearning.fisher import Fisher, dampened, fisher, merged, require_dampening
-from blockful_py.unlearning.forget import Level
 from blockful_py.unlearning.head import output_layer
 from blockful_py.unlearning.lending import lent
 from blockful_py.unlearning.method import Need, Outcome, Review, Step, outcome_of, require_level, steps_of

@@ -13,13 +13,13 @@ import numpy as np
 from torch.nn import functional
 
 from blockful_py.errors import SettingsError, UnlearningError
+from blockful_py.forget import Level
 from blockful_py.graph import PathWeights, depth_bound, path_weights, single_reference_models
 from blockful_py.learning.streams import generator
 from blockful_py.learning.weights import Vector, Weights
 from blockful_py.types import Paradigm
 from blockful_py.unlearning.cost import Meter, Work
 from blockful_py.unlearning.descent import Descent, batches_of, weights_of
-from blockful_py.unlearning.forget import Level
 from blockful_py.unlearning.method import Need, Outcome, Review, Step, require_level, steps_of
 from blockful_py.unlearning.propagation import delta, moved, passed_change, propagate
 from blockful_py.unlearning.retraining import retrain_model

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockful_py.errors import LearningError, UnlearningError
+from blockful_py.forget import Forget
 from blockful_py.learning.weights import Weights, flatten, require_same_form
-from blockful_py.unlearning.forget import Forget
 from blockful_py.unlearning.retraining import aggregate_of, retrain_wave
 from blockful_py.unlearning.stored_increments import CLEAN, StoredIncrement, base_of
 from blockful_py.unlearning.task import UnlearningTask

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from blockful_py.errors import SettingsError, UnlearningError
+from blockful_py.forget import Level
 from blockful_py.learning.data import Samples, pooled
 from blockful_py.learning.streams import generator
 from blockful_py.learning.weights import Weights
@@ -21,7 +22,6 @@ from blockful_py.types import Paradigm
 from blockful_py.unlearning.cost import Meter, Work
 from blockful_py.unlearning.descent import Descent, weights_of
 from blockful_py.unlearning.distill import softened
-from blockful_py.unlearning.forget import Level
 from blockful_py.unlearning.gradient_ascent import GradientAscent
 from blockful_py.unlearning.head import neutralised
 from blockful_py.unlearning.method import Need, Outcome, Review, Step, outcome_of, require_level, steps_of

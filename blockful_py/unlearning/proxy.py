@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from blockful_py.errors import UnlearningError
+from blockful_py.forget import Forget
 from blockful_py.learning.data import Samples, UserData
-from blockful_py.unlearning.forget import Forget
 
 
 def balanced_proxy(pool: Samples, forget: Forget, per_class: int) -> Samples:

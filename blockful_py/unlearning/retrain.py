@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import ClassVar
 
+from blockful_py.forget import Level
 from blockful_py.learning.weights import Weights
 from blockful_py.types import Paradigm
 from blockful_py.unlearning.cost import Meter
-from blockful_py.unlearning.forget import Level
 from blockful_py.unlearning.method import Need, Outcome, Review, Step, outcome_of
 from blockful_py.unlearning.retraining import retrain_model
 from blockful_py.unlearning.task import UnlearningTask

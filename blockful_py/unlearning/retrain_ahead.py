@@ -9,10 +9,10 @@ from time import perf_counter
 from typing import ClassVar
 
 from blockful_py.errors import UnlearningError
+from blockful_py.forget import Level
 from blockful_py.learning.weights import Weights
 from blockful_py.types import Paradigm
 from blockful_py.unlearning.cost import Meter
-from blockful_py.unlearning.forget import Level
 from blockful_py.unlearning.increments import fits
 from blockful_py.unlearning.method import (
     IncrementsUsed,

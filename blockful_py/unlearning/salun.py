@@ -12,13 +12,13 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from blockful_py.errors import SettingsError
+from blockful_py.forget import Level
 from blockful_py.learning.data import Samples, pooled
 from blockful_py.learning.streams import generator
 from blockful_py.learning.weights import Weights
 from blockful_py.types import Paradigm
 from blockful_py.unlearning.cost import Work
 from blockful_py.unlearning.descent import Descent, epochs_of, weights_of
-from blockful_py.unlearning.forget import Level
 from blockful_py.unlearning.lending import lent
 from blockful_py.unlearning.method import Need, Outcome, Review, Step, steps_of, unlearn_apart
 from blockful_py.unlearning.task import UnlearningTask

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import ClassVar
 
+from blockful_py.forget import Level
 from blockful_py.learning.weights import Weights
 from blockful_py.types import Paradigm
 from blockful_py.unlearning.cost import Meter
 from blockful_py.unlearning.fisher import dampened, fisher, require_dampening
 from blockful_py.unlearning.fiun import parameters
-from blockful_py.unlearning.forget import Level
 from blockful_py.unlearning.lending import lent
 from blockful_py.unlearning.method import Need, Outcome, Review, Step, outcome_of, require_level, steps_of
 from blockful_py.unlearning.task import UnlearningTask

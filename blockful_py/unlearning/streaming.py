@@ -9,9 +9,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from blockful_py.bounded_json import parse_json
 from blockful_py.errors import FormatError, LearningError
 from blockful_py.learning.weights import VARIANCE_FLOOR, Vector
-from blockful_py.shallow import parse_json
 from blockful_py.unlearning.propagation import BLOCK, Scratch, pass_block
 
 LONGEST_HEADER = 100_000_000

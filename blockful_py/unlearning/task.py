@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from itertools import chain
 
 from blockful_py.errors import LearningError, UnlearningError
+from blockful_py.forget import Forget, Level
 from blockful_py.graph import InheritanceGraph
 from blockful_py.learning.data import Samples, UserData, pooled
 from blockful_py.learning.federation import FederationSettings, TrainedModel, initial_weights
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.partitions import require_classes
 from blockful_py.learning.weights import Weights, require_finite, require_same_form
-from blockful_py.unlearning.forget import Forget, Level
 from blockful_py.unlearning.proxy import require_clean_proxy
 from blockful_py.unlearning.stored_increments import StoredIncrement
 

@@ -12,12 +12,12 @@ import pytest
 from blockful_py.committee import wire
 from blockful_py.committee.motions import Matter
 from blockful_py.committee.service.agreements import AGREED, Agreements
-from blockful_py.committee.service.line import identify
+from blockful_py.committee.service.member_client import identify
 from blockful_py.crypto.randomness import system_rng
 from blockful_py.errors import MessageError
+from blockful_py.pipeline.coordination.motions import OpenMotions
 from blockful_py.pipeline.federation import Federation
-from blockful_py.pipeline.motions import OpenMotions
-from blockful_py.pipeline.nodes import Nodes
+from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.pipeline.settings import Settings
 from tests.cli.commands import begin, blockful, end
 from tests.federations import small

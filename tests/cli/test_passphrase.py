@@ -9,7 +9,7 @@ import pytest
 
 from blockful_py.cli.passphrase import passphrase_from
 from blockful_py.errors import SettingsError
-from blockful_py.pipeline.environment import PASSPHRASE
+from blockful_py.pipeline.run.environment import PASSPHRASE
 
 
 def answers(*given: str) -> Callable[[str], str]:

@@ -10,8 +10,8 @@ from eth_account import Account
 
 from blockful_py.chain.account_file import secret_in
 from blockful_py.crypto import eip712
-from blockful_py.pipeline.model_node import Request, Start
-from blockful_py.pipeline.request_file import RequestFile
+from blockful_py.record.model_node import Request, Start
+from blockful_py.record.request_file import RequestFile
 from tests.cli.commands import blockful
 
 WORDS = "five words are better yet"

@@ -15,8 +15,8 @@ import pytest
 from blockful_py.chain.node import Node, connect
 from blockful_py.chain.persistent import DevnetState, status
 from blockful_py.engine.jobs import JobState
-from blockful_py.pipeline.resuming import jobs_of
-from blockful_py.pipeline.run import RunDirectory
+from blockful_py.pipeline.resume import jobs_of
+from blockful_py.pipeline.run.directory import RunDirectory
 from tests.cli.commands import Outcome, begin, blockful, end, nodes_of
 from tests.federations import AFFECTED, GRAPH, TOML, UNTOUCHED
 

@@ -11,13 +11,13 @@ import pytest
 from blockful_py.committee.proposals import RedactionDraft, Target
 from blockful_py.errors import QuorumError, RefusedError
 from blockful_py.learning.weights import Weights
-from blockful_py.pipeline.catalogue import ArchiveReader, CatalogueReader
-from blockful_py.pipeline.claims import measure
+from blockful_py.pipeline.coordination.motions import OwnMotions
 from blockful_py.pipeline.federation import Federation
-from blockful_py.pipeline.model_node import ModelNode, Request
-from blockful_py.pipeline.motions import OwnMotions
-from blockful_py.pipeline.operations import Counter
-from blockful_py.pipeline.reviewing import ContentReviewer
+from blockful_py.pipeline.review.claims import measure
+from blockful_py.pipeline.review.content import ContentReviewer
+from blockful_py.pipeline.run.operations import Counter
+from blockful_py.record.catalogue import ArchiveReader, CatalogueReader
+from blockful_py.record.model_node import ModelNode, Request
 from blockful_py.storage.cid import cid_string
 from blockful_py.types import Position
 from tests.colluders import Roster

@@ -15,7 +15,7 @@ from blockful_py.crypto import chameleon
 from blockful_py.crypto.threshold.messages import NonceCommitments, SignatureShares
 from blockful_py.errors import QuorumError, RefusedError
 from blockful_py.pipeline.federation import Federation
-from blockful_py.pipeline.nodes import Nodes
+from blockful_py.pipeline.run.nodes import Nodes
 from tests.colluders import Blind, Roster
 from tests.federations import put_back, small, trained, transactions
 

@@ -11,8 +11,8 @@ import pytest
 
 from blockful_py.committee.certificates import Cast
 from blockful_py.committee.memory import Ballot
-from blockful_py.committee.notebook import Notebook
-from blockful_py.committee.service.clerk import ALARM, EVIDENCE, MAX_ALARMS, TOPICS, VOTE, Clerk
+from blockful_py.committee.outbox_store import Notebook
+from blockful_py.committee.service.outbox import ALARM, EVIDENCE, MAX_ALARMS, TOPICS, VOTE, Clerk
 from blockful_py.crypto import curve, eip712, signature
 from blockful_py.errors import RefusedError
 from tests.committee.remember import BALLOT

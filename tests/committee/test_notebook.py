@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from blockful_py.committee.notebook import Note, Notebook
+from blockful_py.committee.outbox_store import Note, Notebook
 from blockful_py.errors import MemoryLostError
 from tests.committee.remember import BALLOT
 

@@ -12,9 +12,9 @@ from blockful_py.committee.proposals import ArchiveChunk, Target
 from blockful_py.crypto.keccak import keccak, words
 from blockful_py.engine.jobs import JobState
 from blockful_py.errors import QuorumError, RefusedError
-from blockful_py.pipeline.model_node import Claimed, Redaction, Start
-from blockful_py.pipeline.nodes import Nodes
-from blockful_py.pipeline.resuming import jobs_of
+from blockful_py.pipeline.resume import jobs_of
+from blockful_py.pipeline.run.nodes import Nodes
+from blockful_py.record.model_node import Claimed, Redaction, Start
 from blockful_py.types import ArchiveReason
 from tests.colluders import Roster
 from tests.committee.plan import Plan, spoiled

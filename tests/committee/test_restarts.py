@@ -14,7 +14,7 @@ from blockful_py.committee.member import Member
 from blockful_py.committee.memory import Memory, VolatileMemory
 from blockful_py.committee.proposals import RedactionDraft
 from blockful_py.errors import MemoryLostError, NonceReuseError, RefusedError
-from blockful_py.pipeline.nodes import Nodes
+from blockful_py.pipeline.run.nodes import Nodes
 from tests.colluders import Blind, Roster
 from tests.federations import small, trained
 

@@ -16,7 +16,7 @@ from blockful_py.experiments.protocol import Scale
 from blockful_py.experiments.summary import summarise
 from blockful_py.experiments.variants import variants
 from blockful_py.experiments.writing import write_report
-from blockful_py.unlearning.forget import Level
+from blockful_py.forget import Level
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,8 @@ import pytest
 
 from blockful_py.errors import SettingsError
 from blockful_py.experiments.protocol import Cell, Scale, prepare
+from blockful_py.forget import Level
 from blockful_py.learning.weights import equal
-from blockful_py.unlearning.forget import Level
 
 CELL = Cell("digits", "few_hold", Level.CLASS, 5, Scale.SMALL)
 

@@ -12,10 +12,10 @@ from pathlib import Path
 
 from blockful_py.chain.archive_registry import ArchiveRegistryContract
 from blockful_py.chain.live_chain import LiveChainContract
-from blockful_py.pipeline.context import Followers, open_contracts
 from blockful_py.pipeline.federation import Federation
-from blockful_py.pipeline.nodes import Nodes
-from blockful_py.pipeline.run import RunDirectory
+from blockful_py.pipeline.run.contracts import Followers, open_contracts
+from blockful_py.pipeline.run.directory import RunDirectory
+from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.storage.store import ContentStore
 from blockful_py.types import Receipt, Uri
 

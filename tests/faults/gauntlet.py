@@ -13,8 +13,8 @@ from signal import SIGKILL
 from blockful_py.engine.jobs import Act, Job, JobState, Kind, Step
 from blockful_py.engine.journal import Entry, Journal
 from blockful_py.pipeline.federation import Federation
-from blockful_py.pipeline.nodes import Nodes, Place
-from blockful_py.pipeline.resuming import resume
+from blockful_py.pipeline.resume import resume
+from blockful_py.pipeline.run.nodes import Nodes, Place
 from tests.faults.fuse import die
 from tests.forks import FORKS
 

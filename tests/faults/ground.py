@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from blockful_py.pipeline.federation import Federation
-from blockful_py.pipeline.nodes import Nodes
+from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.pipeline.settings import Settings
 from blockful_py.types import Paradigm
 from tests.faults.states import State

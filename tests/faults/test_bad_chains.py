@@ -14,7 +14,7 @@ from blockful_py.engine.jobs import Act, Step
 from blockful_py.engine.journal import Entry, Journal
 from blockful_py.errors import NodeError
 from blockful_py.pipeline.federation import Federation
-from blockful_py.pipeline.nodes import Nodes
+from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.types import Paradigm
 from tests.devnets import drop_waiting, not_mining
 from tests.faults.ground import Ground

@@ -11,8 +11,8 @@ import pytest
 from blockful_py.engine.jobs import JobState, Kind
 from blockful_py.errors import RunError
 from blockful_py.pipeline.federation import Federation
-from blockful_py.pipeline.nodes import Nodes
-from blockful_py.pipeline.resuming import jobs_of
+from blockful_py.pipeline.resume import jobs_of
+from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.types import Paradigm
 from tests.faults.fuse import PowerCut, fused
 from tests.faults.ground import Ground

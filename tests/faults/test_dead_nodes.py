@@ -11,8 +11,8 @@ import pytest
 
 from blockful_py.errors import NodeError
 from blockful_py.pipeline.federation import Federation
-from blockful_py.pipeline.nodes import Nodes
-from blockful_py.pipeline.run import RunDirectory
+from blockful_py.pipeline.run.directory import RunDirectory
+from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.types import Receipt
 from tests.cli.commands import nodes_of
 from tests.faults.fuse import FusedLive, fused

@@ -17,8 +17,8 @@ import pytest
 from blockful_py.engine.jobs import Act, Job, JobState, Kind
 from blockful_py.errors import RunError
 from blockful_py.pipeline.federation import Federation
-from blockful_py.pipeline.nodes import Nodes
-from blockful_py.pipeline.resuming import jobs_of, resume
+from blockful_py.pipeline.resume import jobs_of, resume
+from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.types import Paradigm
 from tests.faults.gauntlet import CLOSED, Moment, When, Work, killed_at, moments
 from tests.faults.states import State, assert_archived_before_replaced

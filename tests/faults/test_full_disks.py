@@ -15,8 +15,8 @@ from blockful_py.engine.jobs import JobState, Kind
 from blockful_py.engine.journal import Journal
 from blockful_py.errors import BlockfulError
 from blockful_py.pipeline.federation import Federation
-from blockful_py.pipeline.nodes import Nodes, Place
-from blockful_py.pipeline.resuming import jobs_of
+from blockful_py.pipeline.resume import jobs_of
+from blockful_py.pipeline.run.nodes import Nodes, Place
 from tests.faults.states import State
 from tests.federations import put_back, small, trained
 from tests.forks import FORKS

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from blockful_py.pipeline.federation import Federation
-from blockful_py.pipeline.nodes import Nodes
+from blockful_py.pipeline.run.nodes import Nodes
 from tests.faults.fuse import PowerCut, fused
 from tests.federations import GRAPH, put_back, small
 

@@ -9,7 +9,7 @@ import pytest
 
 from blockful_py.errors import StorageError
 from blockful_py.pipeline.federation import Federation
-from blockful_py.pipeline.nodes import Nodes
+from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.storage.ipfs import IpfsStore
 from tests.federations import AFFECTED, small, trained
 from tests.ipfs.conftest import SECONDS

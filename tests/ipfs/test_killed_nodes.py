@@ -16,11 +16,11 @@ import pytest
 
 from blockful_py.engine.jobs import Act, JobState
 from blockful_py.errors import StoreUnreachableError
-from blockful_py.pipeline.catalogue import all_transactions
 from blockful_py.pipeline.federation import Federation
-from blockful_py.pipeline.nodes import Nodes
-from blockful_py.pipeline.resuming import jobs_of, resume
-from blockful_py.pipeline.run import RunDirectory
+from blockful_py.pipeline.resume import jobs_of, resume
+from blockful_py.pipeline.run.directory import RunDirectory
+from blockful_py.pipeline.run.nodes import Nodes
+from blockful_py.record.catalogue import all_transactions
 from tests.faults.states import State, assert_archived_before_replaced
 from tests.federations import put_back, small
 from tests.ipfs.conftest import running

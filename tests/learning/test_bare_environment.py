@@ -38,7 +38,7 @@ from blockful_py.learning.models import Architecture
 from blockful_py.learning.partitions import Division, partition
 from blockful_py.learning.scenario import ScenarioSettings
 from blockful_py.learning.training import TrainingSettings
-from blockful_py.unlearning.forget import Forget
+from blockful_py.forget import Forget
 from blockful_py.unlearning.registry import create_method
 from blockful_py.unlearning.task import UnlearningTask
 

@@ -17,7 +17,7 @@ import pytest
 
 from blockful_py.learning import plugins
 from blockful_py.learning.federation import train_federation
-from blockful_py.pipeline.laboratory import Laboratory
+from blockful_py.learning.training_setup import Laboratory
 from blockful_py.pipeline.settings import Settings
 from tests.cli.commands import blockful
 

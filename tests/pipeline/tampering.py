@@ -10,7 +10,7 @@ from pathlib import Path
 from blockful_py.crypto import chameleon, merkle, payload
 from blockful_py.crypto.randomness import SeededRng
 from blockful_py.pipeline.federation import Federation
-from blockful_py.pipeline.model_node import ModelNode, sign_statement
+from blockful_py.record.model_node import ModelNode, sign_statement
 from blockful_py.storage.cid import cid_string
 from blockful_py.types import Position, Uri
 from tests.colluders import Roster

@@ -10,18 +10,18 @@ from pathlib import Path
 
 import pytest
 
-from blockful_py.committee.service.questions import Wanted
+from blockful_py.committee.service.messages import Wanted
 from blockful_py.crypto import envelope
 from blockful_py.crypto.passphrase import Cost
 from blockful_py.crypto.randomness import SeededRng
 from blockful_py.errors import ContractError, EnvelopeError, KeystoreError, RefusedError
+from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.learning.weights import equal
 from blockful_py.pipeline.administration import Administration
+from blockful_py.pipeline.decryptors import LeaderOpens, ReaderOpens
 from blockful_py.pipeline.federation import Federation
-from blockful_py.pipeline.nodes import Nodes
-from blockful_py.pipeline.opening import LeaderOpens, ReaderOpens
-from blockful_py.pipeline.reader_keys import ReaderKeys
-from blockful_py.pipeline.reading import Reading
+from blockful_py.pipeline.reader import Reading
+from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.types import Position
 from tests.federations import GRAPH, put_back, readable, small
 

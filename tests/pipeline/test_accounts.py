@@ -20,12 +20,12 @@ from blockful_py.errors import (
     SettingsError,
     UnknownModelError,
 )
-from blockful_py.pipeline.accounts import AccountFolder
-from blockful_py.pipeline.environment import PASSPHRASE
+from blockful_py.forget import Forget
 from blockful_py.pipeline.federation import Federation
-from blockful_py.pipeline.nodes import Nodes
-from blockful_py.pipeline.request_file import RequestFile
-from blockful_py.unlearning.forget import Forget
+from blockful_py.pipeline.run.accounts import AccountFolder
+from blockful_py.pipeline.run.environment import PASSPHRASE
+from blockful_py.pipeline.run.nodes import Nodes
+from blockful_py.record.request_file import RequestFile
 from tests.federations import AFFECTED, GRAPH, STARTS, small
 
 WORDS = "five words are better yet"

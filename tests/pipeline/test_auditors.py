@@ -13,13 +13,13 @@ import pytest
 
 from blockful_py.crypto.randomness import SeededRng
 from blockful_py.errors import EnvelopeError, FormatError, RefusedError, RunError, SettingsError
+from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.learning.federation import TrainedModel
 from blockful_py.learning.weights import equal
+from blockful_py.pipeline.decryptors import AuditorOpens
 from blockful_py.pipeline.federation import Federation
-from blockful_py.pipeline.nodes import Nodes
-from blockful_py.pipeline.opening import AuditorOpens
-from blockful_py.pipeline.reader_keys import ReaderKeys
-from blockful_py.pipeline.reading import Reading
+from blockful_py.pipeline.reader import Reading
+from blockful_py.pipeline.run.nodes import Nodes
 from tests.federations import AFFECTED, GRAPH, put_back, small
 
 FIRST, SECOND, USER = (ReaderKeys.generate(SeededRng(name)) for name in (b"first", b"second", b"user"))

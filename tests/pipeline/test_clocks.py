@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from blockful_py.pipeline.federation import Federation
-from blockful_py.pipeline.nodes import Nodes
+from blockful_py.pipeline.run.nodes import Nodes
 from tests.federations import small
 
 

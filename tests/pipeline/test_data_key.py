@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from blockful_py.errors import SettingsError
-from blockful_py.pipeline.data_key import read_data_key, write_data_key
+from blockful_py.keys.data_key import read_data_key, write_data_key
 
 
 def test_a_data_key_rests_in_a_file_of_this_user_only(tmp_path: Path) -> None:

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from blockful_py.chain.ether import format_ether, parse_ether
 from blockful_py.chain.sortition import Parameters
 from blockful_py.errors import SettingsError
-from blockful_py.pipeline.context import rules_of
-from blockful_py.pipeline.ether import format_ether, parse_ether
+from blockful_py.pipeline.run.contracts import rules_of
 from blockful_py.pipeline.settings import Settings
 from tests.federations import small
 

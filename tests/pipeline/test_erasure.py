@@ -15,16 +15,16 @@ from blockful_py.crypto.randomness import SeededRng
 from blockful_py.engine.jobs import JobState
 from blockful_py.engine.journal import Journal
 from blockful_py.errors import BlockfulError, FormatError, KeyDestroyedError, QuorumError
+from blockful_py.keys.reader_keys import ReaderKeys
+from blockful_py.keys.sealing import opened
 from blockful_py.learning.federation import TrainedModel
 from blockful_py.learning.weights import equal, from_bytes
 from blockful_py.pipeline.federation import Federation
-from blockful_py.pipeline.identities import Identities
-from blockful_py.pipeline.model_node import PlacedNode
-from blockful_py.pipeline.nodes import Nodes
-from blockful_py.pipeline.pending import request_under_way
-from blockful_py.pipeline.reader_keys import ReaderKeys
-from blockful_py.pipeline.reviewing import ContentReviewer
-from blockful_py.pipeline.sealing import opened
+from blockful_py.pipeline.review.content import ContentReviewer
+from blockful_py.pipeline.run.identities import Identities
+from blockful_py.pipeline.run.lease import request_under_way
+from blockful_py.pipeline.run.nodes import Nodes
+from blockful_py.record.model_node import PlacedNode
 from blockful_py.storage.store import ContentStore
 from blockful_py.types import Uri
 from tests.faults.fuse import PowerCut

@@ -10,15 +10,15 @@ import pytest
 
 from blockful_py.engine.jobs import Job, JobState, Kind
 from blockful_py.errors import RunError, SettingsError
+from blockful_py.forget import Forget
 from blockful_py.learning.federation import TrainedModel, train_federation
 from blockful_py.learning.weights import equal
 from blockful_py.pipeline.federation import Federation
-from blockful_py.pipeline.history import earlier_forgets
-from blockful_py.pipeline.nodes import Nodes
-from blockful_py.pipeline.pending import rounds_of, training_text
-from blockful_py.pipeline.publishing import Publisher
-from blockful_py.pipeline.resuming import resume
-from blockful_py.unlearning.forget import Forget
+from blockful_py.pipeline.jobs.history import earlier_forgets
+from blockful_py.pipeline.jobs.publishing import Publisher
+from blockful_py.pipeline.resume import resume
+from blockful_py.pipeline.run.lease import rounds_of, training_text
+from blockful_py.pipeline.run.nodes import Nodes
 from tests.federations import small, trained
 
 ORGANIC = {"scenario": "organic", "users": 4, "graph": None}

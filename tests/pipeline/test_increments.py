@@ -9,16 +9,16 @@ import pytest
 
 from blockful_py.committee.vault import Vault
 from blockful_py.errors import KeyDestroyedError, QuorumError, SettingsError
+from blockful_py.keys.sealing import opened
+from blockful_py.learning.training_setup import Laboratory
 from blockful_py.learning.weights import Weights, equal
-from blockful_py.pipeline import publishing
 from blockful_py.pipeline.federation import Federation
-from blockful_py.pipeline.identities import Identities
-from blockful_py.pipeline.increments import SealedIncrements
-from blockful_py.pipeline.laboratory import Laboratory
-from blockful_py.pipeline.nodes import Nodes
-from blockful_py.pipeline.reporting import passes_section
-from blockful_py.pipeline.sealing import opened
-from blockful_py.pipeline.statement_parts import Increment
+from blockful_py.pipeline.jobs import publishing
+from blockful_py.pipeline.jobs.increments import SealedIncrements
+from blockful_py.pipeline.reports.reporting import passes_section
+from blockful_py.pipeline.run.identities import Identities
+from blockful_py.pipeline.run.nodes import Nodes
+from blockful_py.record.statement_parts import Increment
 from blockful_py.storage.cid import cid_string, parse_cid
 from blockful_py.types import Uri
 from tests.faults.fuse import PowerCut

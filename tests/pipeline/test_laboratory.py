@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from blockful_py.errors import LearningError, SettingsError
-from blockful_py.pipeline.laboratory import Laboratory
+from blockful_py.learning.training_setup import Laboratory
 from blockful_py.pipeline.settings import Settings
 from tests.federations import small
 from tests.learning import files

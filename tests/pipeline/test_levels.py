@@ -10,16 +10,16 @@ import pytest
 
 from blockful_py.engine.jobs import JobState
 from blockful_py.errors import FormatError, QuorumError, UnlearningError
+from blockful_py.forget import Forget
 from blockful_py.learning.weights import Weights, equal
-from blockful_py.pipeline.claims import measure_all
 from blockful_py.pipeline.federation import Federation
-from blockful_py.pipeline.methods import checked_by_members, forget_asked
-from blockful_py.pipeline.nodes import Nodes
-from blockful_py.pipeline.progress import Silent
-from blockful_py.pipeline.single import unlearn_once
+from blockful_py.pipeline.reports.single import unlearn_once
+from blockful_py.pipeline.review.claims import measure_all
+from blockful_py.pipeline.review.methods import checked_by_members, forget_asked
+from blockful_py.pipeline.run.nodes import Nodes
+from blockful_py.pipeline.run.progress import Silent
 from blockful_py.report.summary import checked, limits
 from blockful_py.types import Checked, Paradigm
-from blockful_py.unlearning.forget import Forget
 from blockful_py.unlearning.retrain import Retrain
 from blockful_py.unlearning.task import UnlearningTask
 from tests.federations import AFFECTED, put_back, readable, small, trained
@@ -159,7 +159,7 @@ def test_members_say_what_they_checked(federation: Federation) -> None:
 def test_members_refuse_what_is_only_attested_whatever_is_proposed(
     federation: Federation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("blockful_py.pipeline.requesting.require_review", lambda *_: None)
+    monkeypatch.setattr("blockful_py.pipeline.jobs.requesting.require_review", lambda *_: None)
     with pytest.raises(QuorumError, match="no public data shows whether a model has forgotten client 3"):
         federation.unlearn(["s"], forget=Forget.of_clients([3]), paradigm="sequential")
     assert all(placed.version == 0 for placed in federation.catalogue().models.values())

@@ -12,9 +12,9 @@ from blockful_py.costs import Operations
 from blockful_py.learning.federation import TrainedModel
 from blockful_py.learning.weights import equal
 from blockful_py.pipeline.federation import Federation
-from blockful_py.pipeline.model_node import PlacedNode
-from blockful_py.pipeline.nodes import Nodes
-from blockful_py.pipeline.unlearning import Unlearned
+from blockful_py.pipeline.jobs.unlearning import Unlearned
+from blockful_py.pipeline.run.nodes import Nodes
+from blockful_py.record.model_node import PlacedNode
 from blockful_py.storage.store import ContentStore
 from blockful_py.types import ArchiveReason, ModelTransaction, Paradigm
 from tests.federations import AFFECTED, BLOCKS, GRAPH, STARTS, UNTOUCHED, small, trained, transactions

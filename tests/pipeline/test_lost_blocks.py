@@ -8,11 +8,11 @@ from collections.abc import Iterator
 import pytest
 
 from blockful_py.errors import QuorumError
-from blockful_py.pipeline import redaction
 from blockful_py.pipeline.federation import Federation
-from blockful_py.pipeline.model_node import Claimed
-from blockful_py.pipeline.nodes import Nodes
-from blockful_py.pipeline.run import RunDirectory
+from blockful_py.pipeline.jobs import redaction
+from blockful_py.pipeline.run.directory import RunDirectory
+from blockful_py.pipeline.run.nodes import Nodes
+from blockful_py.record.model_node import Claimed
 from tests.federations import small, trained, transactions
 from tests.pipeline.slots import HEIGHT, Slots
 

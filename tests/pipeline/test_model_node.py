@@ -8,7 +8,7 @@ import pytest
 
 from blockful_py.crypto import curve
 from blockful_py.errors import FormatError
-from blockful_py.pipeline.model_node import (
+from blockful_py.record.model_node import (
     Privacy,
     Reference,
     Request,

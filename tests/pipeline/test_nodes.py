@@ -11,7 +11,7 @@ import pytest
 from blockful_py.chain.devnet import Devnet, NodeOptions, start_together
 from blockful_py.errors import DeploymentError, NodeError, RunError, SettingsError
 from blockful_py.pipeline.federation import Federation
-from blockful_py.pipeline.nodes import Nodes
+from blockful_py.pipeline.run.nodes import Nodes
 from tests.federations import AFFECTED, GRAPH, UNTOUCHED, small, versions
 
 

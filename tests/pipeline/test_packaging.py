@@ -3,9 +3,9 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from blockful_py.pipeline.clock import LogicalClock
-from blockful_py.pipeline.packaging import MAX_BLOCK_MODELS, Packager, transaction_bytes
-from blockful_py.pipeline.proposing import NewModel
+from blockful_py.committee.drafting import NewModel
+from blockful_py.committee.packaging import MAX_BLOCK_MODELS, Packager, transaction_bytes
+from blockful_py.pipeline.run.clock import LogicalClock
 from blockful_py.types import Codec, Position, Uri
 
 

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import pytest
 
+from blockful_py.forget import Forget
 from blockful_py.learning.weights import Weights, equal
 from blockful_py.pipeline.federation import Federation
-from blockful_py.pipeline.history import earlier_forgets
-from blockful_py.pipeline.nodes import Nodes
+from blockful_py.pipeline.jobs.history import earlier_forgets
+from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.unlearning.clean_increments import CleanIncrements
-from blockful_py.unlearning.forget import Forget
 from blockful_py.unlearning.task import UnlearningTask
 from tests.federations import AFFECTED, STARTS, UNTOUCHED, small, trained
 

@@ -11,14 +11,14 @@ import torch
 from blockful_py.learning.data import Samples, UserData
 from blockful_py.learning.privacy import PrivacySettings, spent
 from blockful_py.learning.training import TrainingSettings
-from blockful_py.pipeline.methods import method_text
-from blockful_py.pipeline.model_node import Request, Start, Statement
-from blockful_py.pipeline.statements import (
+from blockful_py.pipeline.jobs.statements import (
     recorded_privacy,
     recorded_training,
     retrained_privacy,
     training_of,
 )
+from blockful_py.pipeline.review.methods import method_text
+from blockful_py.record.model_node import Request, Start, Statement
 
 PHI = TrainingSettings(epochs=2, batch=8, privacy=PrivacySettings(noise=1.0))
 OWNER = UserData(

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from blockful_py.pipeline.nodes import Nodes
+from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.types import Position
 from tests.federations import put_back, small, trained
 from tests.pipeline import slots

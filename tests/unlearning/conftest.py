@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import pytest
 import torch
 
+from blockful_py.forget import Forget
 from blockful_py.graph import InheritanceGraph
 from blockful_py.learning.data import Dataset
 from blockful_py.learning.datasets import load_dataset
@@ -14,7 +15,6 @@ from blockful_py.learning.models import Architecture
 from blockful_py.learning.partitions import Division, partition
 from blockful_py.learning.scenario import ScenarioSettings
 from blockful_py.learning.training import TrainingSettings
-from blockful_py.unlearning.forget import Forget
 from blockful_py.unlearning.task import UnlearningTask
 
 FORGET = (3,)

@@ -8,10 +8,10 @@ import pytest
 import torch
 
 from blockful_py.errors import SettingsError, UnlearningError
+from blockful_py.forget import Forget
 from blockful_py.graph import path_weights
 from blockful_py.learning.weights import equal, flatten
 from blockful_py.unlearning.clean_increments import CleanIncrements
-from blockful_py.unlearning.forget import Forget
 from blockful_py.unlearning.increments import clean_increments, clipped, holders, passed_on
 from blockful_py.unlearning.recipe import epochs_of
 from blockful_py.unlearning.retraining import aggregate_of

@@ -14,12 +14,12 @@ import torch
 from torch import Tensor
 
 from blockful_py.errors import UnlearningError
+from blockful_py.forget import Forget, Level
 from blockful_py.learning import together
 from blockful_py.learning.models.cnn import Cnn
 from blockful_py.learning.weights import Weights, equal, require_finite
 from blockful_py.types import Paradigm
 from blockful_py.unlearning.audit import audit_accuracy
-from blockful_py.unlearning.forget import Forget, Level
 from blockful_py.unlearning.method import Need, Outcome, Review
 from blockful_py.unlearning.registry import METHODS, create_method
 from tests.unlearning.conftest import Laboratory

@@ -7,11 +7,11 @@ import pytest
 import torch
 
 from blockful_py.errors import UnlearningError
+from blockful_py.forget import Forget, Level
 from blockful_py.learning.data import Samples, pooled
 from blockful_py.learning.federation import FederationSettings
 from blockful_py.learning.scenario import ScenarioSettings
 from blockful_py.learning.training import TrainingSettings
-from blockful_py.unlearning.forget import Forget, Level
 from blockful_py.unlearning.proxy import balanced_proxy
 from blockful_py.unlearning.retraining import retrain_model
 from blockful_py.unlearning.task import UnlearningTask

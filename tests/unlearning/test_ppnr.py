@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from blockful_py.errors import SettingsError, UnlearningError
-from blockful_py.unlearning.forget import Forget
+from blockful_py.forget import Forget
 from blockful_py.unlearning.head import output_layer
 from blockful_py.unlearning.ppnr import Ppnr
 from blockful_py.unlearning.projection import direction_beyond, penultimate_layer, without_direction

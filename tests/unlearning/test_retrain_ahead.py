@@ -8,12 +8,12 @@ from dataclasses import replace
 import pytest
 
 from blockful_py.errors import LearningError, UnlearningError
+from blockful_py.forget import Forget
 from blockful_py.learning.federation import FederationSettings
 from blockful_py.learning.privacy import PrivacySettings
 from blockful_py.learning.training import TrainingSettings
 from blockful_py.learning.weights import Weights, equal
 from blockful_py.unlearning.clean_increments import CleanIncrements
-from blockful_py.unlearning.forget import Forget
 from blockful_py.unlearning.method import IncrementsUsed, Outcome
 from blockful_py.unlearning.retrain_ahead import RetrainAhead
 from blockful_py.unlearning.retraining import passes_of, retrain_wave

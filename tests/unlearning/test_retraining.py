@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
+from blockful_py.forget import Forget
 from blockful_py.learning.weights import equal, flatten
-from blockful_py.unlearning.forget import Forget
 from blockful_py.unlearning.retraining import aggregate_of, passes_of, retrain_model, retrain_wave
 from tests.unlearning.conftest import Laboratory
 

@@ -9,12 +9,12 @@ import pytest
 import torch
 
 from blockful_py.errors import LearningError
+from blockful_py.forget import Forget
 from blockful_py.learning.federation import FederationSettings
 from blockful_py.learning.privacy import PrivacySettings
 from blockful_py.learning.training import TrainingSettings
 from blockful_py.learning.weights import equal
 from blockful_py.unlearning.clean_increments import CleanIncrements
-from blockful_py.unlearning.forget import Forget
 from blockful_py.unlearning.stored_increments import StoredIncrement, store_increments
 from blockful_py.unlearning.task import UnlearningTask
 from tests.unlearning.conftest import Laboratory

@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from blockful_py.errors import UnknownClassError, UnknownModelError, UnlearningError
+from blockful_py.forget import Forget
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.streams import generator
-from blockful_py.unlearning.forget import Forget
 from tests.unlearning.conftest import Laboratory
 
 DESCENDANTS = {"r6", "r8", "r9", "r10", "r11", "r12", "r14"}

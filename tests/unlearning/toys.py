@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import torch
 
+from blockful_py.forget import Forget
 from blockful_py.learning.data import Dataset
 from blockful_py.learning.datasets import load_dataset
 from blockful_py.learning.federation import FederationSettings, train_federation
@@ -17,7 +18,6 @@ from blockful_py.learning.models import Architecture
 from blockful_py.learning.partitions import Division, partition
 from blockful_py.learning.scenario import ScenarioSettings
 from blockful_py.learning.training import TrainingSettings
-from blockful_py.unlearning.forget import Forget
 from blockful_py.unlearning.proxy import balanced_proxy
 from blockful_py.unlearning.task import UnlearningTask
 from tests.unlearning.conftest import Laboratory

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Protocol, Self
 
-from blockful_py.closing import Closing
+from blockful_py.closable import Closing
 from blockful_py.errors import BlockfulError
 
 Report = Callable[[str, str], None]

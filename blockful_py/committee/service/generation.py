@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from blockful_py.committee import codec, wire
-from blockful_py.committee.service.questions import (
+from blockful_py.committee.service.messages import (
     Answers,
     Ask,
     Box,

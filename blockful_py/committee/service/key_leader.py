@@ -11,8 +11,8 @@ from typing import Any
 from blockful_py.committee import codec, wire
 from blockful_py.committee.polling import Refusal, at_once
 from blockful_py.committee.service.generation import Charter
-from blockful_py.committee.service.line import Line
-from blockful_py.committee.service.questions import Ask, Nothing, Relayed
+from blockful_py.committee.service.member_client import Line
+from blockful_py.committee.service.messages import Ask, Nothing, Relayed
 from blockful_py.crypto.threshold.keys import CommitteeKey
 from blockful_py.errors import CheaterError, QuorumError
 

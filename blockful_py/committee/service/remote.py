@@ -11,8 +11,8 @@ from blockful_py.committee.certificates import Cast
 from blockful_py.committee.certified import Certified, CertifiedPublication
 from blockful_py.committee.motions import Motion
 from blockful_py.committee.proposals import PublicationProposal, RedactionChunk, RedactionDraft
-from blockful_py.committee.service.line import Line
-from blockful_py.committee.service.questions import (
+from blockful_py.committee.service.member_client import Line
+from blockful_py.committee.service.messages import (
     Approved,
     Ask,
     Ballots,

@@ -14,7 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socket import socket
 from typing import Any, Self
 
-from blockful_py.closing import Closing
+from blockful_py.closable import Closing
 from blockful_py.committee.wire import MAX_MESSAGE
 from blockful_py.errors import MessageError, SettingsError, UnreachableError
 

@@ -4,8 +4,8 @@
 from blockful_py.unlearning.audit.accuracy import ForgetRetain, ModelAccuracy, audit_accuracy
 from blockful_py.unlearning.audit.auditing import audit
 from blockful_py.unlearning.audit.bench import Bench, prepare
-from blockful_py.unlearning.audit.outcome import AuditOutcome
 from blockful_py.unlearning.audit.samples import AuditSamples, audit_samples
+from blockful_py.verdicts.outcome import AuditOutcome
 
 __all__ = [
     "AuditOutcome",

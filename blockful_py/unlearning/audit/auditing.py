@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from blockful_py.learning.data import Samples
 from blockful_py.learning.weights import Weights
 from blockful_py.unlearning.audit.bench import Bench
-from blockful_py.unlearning.audit.figures import Row
-from blockful_py.unlearning.audit.outcome import AuditOutcome, row_from_json, row_to_json
 from blockful_py.unlearning.audit.samples import AuditSamples
+from blockful_py.verdicts.figures import Row
+from blockful_py.verdicts.outcome import AuditOutcome, row_from_json, row_to_json
 
 
 def audit(

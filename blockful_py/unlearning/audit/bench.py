@@ -15,7 +15,6 @@ from blockful_py.learning.weights import Weights, require_finite, to_bytes
 from blockful_py.unlearning.audit import relearn
 from blockful_py.unlearning.audit.distance import jensen_shannon, weight_distance
 from blockful_py.unlearning.audit.exposure import auc
-from blockful_py.unlearning.audit.figures import ModelFigures, Row
 from blockful_py.unlearning.audit.membership import membership_rate
 from blockful_py.unlearning.audit.network import Floats, observe
 from blockful_py.unlearning.audit.probe import probe_recall
@@ -33,6 +32,7 @@ from blockful_py.unlearning.audit.samples import AuditSamples
 from blockful_py.unlearning.cost import Cost, Meter
 from blockful_py.unlearning.head import neutralised
 from blockful_py.unlearning.task import UnlearningTask
+from blockful_py.verdicts.figures import ModelFigures, Row
 
 
 @dataclass(frozen=True, eq=False)

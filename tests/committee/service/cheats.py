@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import blockful_py.cli.main
-import blockful_py.pipeline.membership  # noqa: F401
+import blockful_py.member.office  # noqa: F401
 from blockful_py.committee.member import Member
 from blockful_py.committee.proposals import RedactionDraft
 from blockful_py.committee.service.generation import Generation
-from blockful_py.committee.service.questions import Dealt
+from blockful_py.committee.service.messages import Dealt
 from blockful_py.committee.wire import Message
 from blockful_py.crypto import eip712, merkle, signature
 from blockful_py.crypto.threshold.messages import NonceCommitments, SignatureShares

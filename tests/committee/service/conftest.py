@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from blockful_py.forget import Forget
 from blockful_py.pipeline.federation import Federation
-from blockful_py.pipeline.nodes import Nodes
-from blockful_py.unlearning.forget import Forget
+from blockful_py.pipeline.run.nodes import Nodes
 from tests.committee.service.processes import MemberProcess, members
 from tests.federations import GRAPH, STARTS, small, trained
 

@@ -11,14 +11,12 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from blockful_py.committee import wire
-from blockful_py.committee.notebook import Notebook
-from blockful_py.committee.service.clerk import Clerk
-from blockful_py.committee.service.desk import Desk, Seat
+from blockful_py.committee.outbox_store import Notebook
+from blockful_py.committee.service.dkg_participant import Keysmith
 from blockful_py.committee.service.generation import Charter, Origin
 from blockful_py.committee.service.key_leader import Generated, generate_among
-from blockful_py.committee.service.keysmith import Keysmith
-from blockful_py.committee.service.line import Deadlines, Line
-from blockful_py.committee.service.questions import (
+from blockful_py.committee.service.member_client import Deadlines, Line
+from blockful_py.committee.service.messages import (
     Answers,
     Ask,
     Complaints,
@@ -27,6 +25,8 @@ from blockful_py.committee.service.questions import (
     Nothing,
     Opened,
 )
+from blockful_py.committee.service.outbox import Clerk
+from blockful_py.committee.service.request_handler import Desk, Seat
 from blockful_py.committee.service.server import Server
 from blockful_py.committee.succession import Outgoing
 from blockful_py.crypto import curve, eip712

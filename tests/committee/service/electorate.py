@@ -13,12 +13,12 @@ from blockful_py.chain.committee import CommitteeContract
 from blockful_py.chain.sender import Sender
 from blockful_py.chain.sortition import ElectionState, Phase
 from blockful_py.committee.service.folder import keys_in
-from blockful_py.pipeline.candidacy import Candidate, fund
-from blockful_py.pipeline.clock import tick
+from blockful_py.member.candidacy import Candidate, fund
+from blockful_py.member.office import signer_of
+from blockful_py.pipeline.coordination.rotation import Rotated
 from blockful_py.pipeline.federation import Federation
-from blockful_py.pipeline.membership import signer_of
-from blockful_py.pipeline.nodes import Nodes, Place
-from blockful_py.pipeline.rotation import Rotated
+from blockful_py.pipeline.run.clock import tick
+from blockful_py.pipeline.run.nodes import Nodes, Place
 from tests.committee.service.processes import WORDS, MemberProcess, members
 from tests.federations import small
 

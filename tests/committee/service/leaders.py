@@ -10,9 +10,9 @@ from pathlib import Path
 from signal import SIGKILL
 
 from blockful_py.engine.journal import Journal
-from blockful_py.pipeline.nodes import Nodes, Place
-from blockful_py.pipeline.run import RunDirectory
-from blockful_py.pipeline.settling import logged
+from blockful_py.pipeline.jobs.journaled_sends import logged
+from blockful_py.pipeline.run.directory import RunDirectory
+from blockful_py.pipeline.run.nodes import Nodes, Place
 from tests.forks import FORKS
 
 SECONDS = 120.0

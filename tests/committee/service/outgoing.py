@@ -14,7 +14,7 @@ from blockful_py.crypto.threshold.keys import KeyShare
 from blockful_py.crypto.threshold.local import collide_together
 from blockful_py.crypto.threshold.messages import Task
 from blockful_py.crypto.threshold.signing import Signer
-from blockful_py.pipeline.context import Contracts
+from blockful_py.pipeline.run.contracts import Contracts
 from blockful_py.types import Action, Certificate, Codec, HeaderUpdate, Position, Update, Uri
 from tests.committee.service.processes import WORDS, MemberProcess
 

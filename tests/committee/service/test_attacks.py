@@ -12,20 +12,20 @@ from blockful_py.committee import codec, wire
 from blockful_py.committee.proposals import RedactionDraft
 from blockful_py.committee.service.client import post
 from blockful_py.committee.service.folder import MemberFolder
-from blockful_py.committee.service.line import Deadlines, Line
-from blockful_py.committee.service.questions import Ask, Begin, Refused
+from blockful_py.committee.service.member_client import Deadlines, Line
+from blockful_py.committee.service.messages import Ask, Begin, Refused
 from blockful_py.committee.service.remote import RemoteMember, SignedCommitments
 from blockful_py.committee.succession import Succession
 from blockful_py.crypto import curve
 from blockful_py.crypto.randomness import SeededRng
 from blockful_py.crypto.threshold.messages import NonceCommitments
 from blockful_py.errors import CheaterError, CommitteeError, MessageError, QuorumError, RefusedError
-from blockful_py.pipeline.certificates.verifying import Chains, verify_certificate
 from blockful_py.pipeline.federation import Federation
-from blockful_py.pipeline.identities import Identities
-from blockful_py.pipeline.model_node import Request, parse_node
-from blockful_py.pipeline.operations import Counter
-from blockful_py.pipeline.proofs.anchors import Anchors
+from blockful_py.pipeline.run.identities import Identities
+from blockful_py.pipeline.run.operations import Counter
+from blockful_py.record.certificates.verifying import Chains, verify_certificate
+from blockful_py.record.model_node import Request, parse_node
+from blockful_py.record.proofs.anchors import Anchors
 from blockful_py.types import Roster
 from tests.committee.service.conftest import Crew, row_of_each_start
 from tests.committee.service.processes import WORDS

@@ -10,9 +10,9 @@ import pytest
 
 from blockful_py.committee import codec, wire
 from blockful_py.committee.keystore import MemberKeys
-from blockful_py.committee.service.custodian import delivery_context
 from blockful_py.committee.service.folder import VAULT, keys_in
-from blockful_py.committee.service.questions import (
+from blockful_py.committee.service.key_custody import delivery_context
+from blockful_py.committee.service.messages import (
     Ask,
     Borrow,
     DeliveredKey,
@@ -25,11 +25,11 @@ from blockful_py.committee.vault import Vault
 from blockful_py.crypto import curve, envelope
 from blockful_py.crypto.randomness import SeededRng
 from blockful_py.errors import EnvelopeError, MessageError, RefusedError
+from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.learning.weights import equal
-from blockful_py.pipeline.reader_keys import ReaderKeys
-from blockful_py.pipeline.reading import Reading
-from blockful_py.pipeline.service_keepers import NO_SUBJECT, ServiceKeepers
-from blockful_py.pipeline.services import Found
+from blockful_py.pipeline.coordination.remote_committee import Found
+from blockful_py.pipeline.coordination.remote_keyring import NO_SUBJECT, ServiceKeepers
+from blockful_py.pipeline.reader import Reading
 from blockful_py.types import Uri
 from tests.committee.service.conftest import Crew, row_of_each_start
 from tests.committee.service.leaders import until
@@ -167,7 +167,7 @@ def test_a_key_that_is_kept_already_changes_nothing(crew: Crew, desk: Desk) -> N
 
 
 def test_no_secret_travels_or_rests_in_the_clear(crew: Crew, monkeypatch: pytest.MonkeyPatch) -> None:
-    from blockful_py.committee.service import line
+    from blockful_py.committee.service import member_client as line
 
     sent: list[bytes] = []
     real = line.post

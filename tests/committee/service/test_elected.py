@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from blockful_py.chain.deployments import deploy_archive, deployments_path, load
-from blockful_py.committee.notebook import NOTES, Notebook
-from blockful_py.committee.service.clerk import TOPICS
+from blockful_py.committee.outbox_store import NOTES, Notebook
+from blockful_py.committee.service.outbox import TOPICS
 from blockful_py.errors import ContractError, DeploymentError, QuorumError, RunError
-from blockful_py.pipeline import rotation
-from blockful_py.pipeline.context import open_contracts
-from blockful_py.pipeline.nodes import Nodes
+from blockful_py.pipeline.coordination import rotation
+from blockful_py.pipeline.run.contracts import open_contracts
+from blockful_py.pipeline.run.nodes import Nodes
 from tests.committee.service.electorate import Electorate, electorate
 from tests.committee.service.leaders import until
 from tests.committee.service.outgoing import Bench

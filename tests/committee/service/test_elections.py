@@ -17,13 +17,13 @@ import pytest
 from blockful_py.chain.signer import DEV_MNEMONIC, Signer
 from blockful_py.chain.sortition import ElectionState, Parameters, Phase
 from blockful_py.committee.service.generation import Charter
-from blockful_py.committee.service.questions import Ask
+from blockful_py.committee.service.messages import Ask
 from blockful_py.errors import RefusedError, RunError
+from blockful_py.pipeline.coordination.remote_committee import Found, Services
+from blockful_py.pipeline.coordination.rotation import Rotated
+from blockful_py.pipeline.coordination.status import standing_of
 from blockful_py.pipeline.federation import Federation
-from blockful_py.pipeline.nodes import Nodes
-from blockful_py.pipeline.rotation import Rotated
-from blockful_py.pipeline.services import Found, Services
-from blockful_py.pipeline.standing import standing_of
+from blockful_py.pipeline.run.nodes import Nodes
 from tests.committee.service.electorate import ETHER, Electorate, electorate
 from tests.committee.service.leaders import until
 from tests.committee.service.processes import MemberProcess

@@ -13,8 +13,8 @@ import pytest
 from blockful_py.committee import codec, wire
 from blockful_py.committee.service.generation import Charter, Generation
 from blockful_py.committee.service.key_leader import Generated, generate_among, settle
-from blockful_py.committee.service.line import Line, identify
-from blockful_py.committee.service.questions import (
+from blockful_py.committee.service.member_client import Line, identify
+from blockful_py.committee.service.messages import (
     Ask,
     Complaints,
     Holding,

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from blockful_py.errors import QuorumError
-from blockful_py.pipeline.nodes import Nodes
+from blockful_py.pipeline.run.nodes import Nodes
 from tests.committee.service.conftest import Crew
 from tests.committee.service.processes import members
 from tests.committee.service.test_faults import forgets, seat

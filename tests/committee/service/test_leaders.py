@@ -12,15 +12,15 @@ from typing import Any
 import pytest
 
 from blockful_py.chain.contract import Contract
-from blockful_py.committee.notebook import NOTES, Notebook
-from blockful_py.committee.service.clerk import Clerk
+from blockful_py.committee.outbox_store import NOTES, Notebook
 from blockful_py.committee.service.folder import MemberFolder, keys_in
+from blockful_py.committee.service.outbox import Clerk
 from blockful_py.errors import ChainError
+from blockful_py.member.finishing import FinishingDuty, rank
+from blockful_py.member.office import MemberOffice, Urls
 from blockful_py.pipeline.federation import Federation
-from blockful_py.pipeline.finishing import FinishingDuty, rank
-from blockful_py.pipeline.membership import MemberOffice, Urls
-from blockful_py.pipeline.nodes import Nodes
-from blockful_py.pipeline.pending import request_under_way
+from blockful_py.pipeline.run.lease import request_under_way
+from blockful_py.pipeline.run.nodes import Nodes
 from tests.committee.service.leaders import lead_until, unsettled, until
 from tests.committee.service.processes import WORDS, MemberProcess, members
 from tests.devnets import set_balance

@@ -11,10 +11,10 @@ from blockful_py.committee.motions import Matter, Motion
 from blockful_py.committee.service.agreements import AGREED, Agreements
 from blockful_py.crypto.randomness import SeededRng
 from blockful_py.errors import ContractError, QuorumError, RefusedError, SettingsError
+from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.learning.weights import equal
-from blockful_py.pipeline.motions import OpenMotions, read_motion
-from blockful_py.pipeline.reader_keys import ReaderKeys
-from blockful_py.pipeline.reading import Reading
+from blockful_py.pipeline.coordination.motions import OpenMotions, read_motion
+from blockful_py.pipeline.reader import Reading
 from tests.committee.service.conftest import Crew
 
 READER, AUDITOR, OTHER = (ReaderKeys.generate(SeededRng(name)) for name in (b"barred", b"auditor", b"other"))

@@ -7,9 +7,9 @@ from contextlib import closing
 from pathlib import Path
 
 from blockful_py.committee.service.folder import MemberFolder
-from blockful_py.pipeline.membership import MemberOffice, Urls
-from blockful_py.pipeline.nodes import Nodes
-from blockful_py.pipeline.preparing import NonceDuty
+from blockful_py.member.nonces import NonceDuty
+from blockful_py.member.office import MemberOffice, Urls
+from blockful_py.pipeline.run.nodes import Nodes
 from tests.committee.service.conftest import Crew
 from tests.committee.service.processes import WORDS
 

@@ -12,11 +12,11 @@ import pytest
 from blockful_py.committee.service.remote import RemoteMember
 from blockful_py.errors import QuorumError
 from blockful_py.learning.weights import Weights
-from blockful_py.pipeline.catalogue import Catalogue
-from blockful_py.pipeline.model_node import Request
-from blockful_py.pipeline.nodes import Nodes
-from blockful_py.pipeline.operations import Counter
-from blockful_py.pipeline.redaction import Redactor, Replaced
+from blockful_py.pipeline.jobs.redaction import Redactor, Replaced
+from blockful_py.pipeline.run.nodes import Nodes
+from blockful_py.pipeline.run.operations import Counter
+from blockful_py.record.catalogue import Catalogue
+from blockful_py.record.model_node import Request
 from tests.cli.commands import blockful
 from tests.committee.service.electorate import ETHER, Electorate, electorate
 from tests.committee.service.leaders import until

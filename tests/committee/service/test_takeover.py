@@ -18,11 +18,11 @@ from blockful_py.committee.service.folder import keys_in
 from blockful_py.engine.jobs import Kind
 from blockful_py.engine.journal import Journal
 from blockful_py.errors import ContractError, RunError
+from blockful_py.member.office import signer_of
 from blockful_py.pipeline.federation import Federation
-from blockful_py.pipeline.membership import signer_of
-from blockful_py.pipeline.nodes import Nodes, Place
-from blockful_py.pipeline.pending import Lead, request_under_way
-from blockful_py.pipeline.resuming import take_up
+from blockful_py.pipeline.resume import take_up
+from blockful_py.pipeline.run.lease import Lead, request_under_way
+from blockful_py.pipeline.run.nodes import Nodes, Place
 from blockful_py.pipeline.settings import ChainSettings
 from tests.committee.service.conftest import Crew
 from tests.committee.service.leaders import request_and_die, unsettled, until

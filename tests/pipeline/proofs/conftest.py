@@ -10,13 +10,13 @@ from dataclasses import dataclass
 import pytest
 
 from blockful_py.pipeline.federation import Federation
-from blockful_py.pipeline.nodes import Nodes
-from blockful_py.pipeline.proofs.anchors import Anchors
-from blockful_py.pipeline.proofs.checking import check_record
-from blockful_py.pipeline.proofs.fields import octets
-from blockful_py.pipeline.proofs.proof import Proof
+from blockful_py.pipeline.jobs.unlearning import Unlearned
 from blockful_py.pipeline.proving import prove
-from blockful_py.pipeline.unlearning import Unlearned
+from blockful_py.pipeline.run.nodes import Nodes
+from blockful_py.record.proofs.anchors import Anchors
+from blockful_py.record.proofs.checking import check_record
+from blockful_py.record.proofs.fields import octets
+from blockful_py.record.proofs.proof import Proof
 from tests.federations import put_back, readable, small, trained
 
 

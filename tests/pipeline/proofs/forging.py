@@ -7,10 +7,10 @@ import json
 
 from blockful_py.crypto import chameleon, curve, merkle, payload
 from blockful_py.crypto.randomness import SeededRng
-from blockful_py.pipeline.model_node import sign_statement
-from blockful_py.pipeline.proofs.fields import of_octets
-from blockful_py.pipeline.proofs.proof import Proof
-from blockful_py.pipeline.proofs.record import BlockHeader, GroupKey, LiveRecord, Model, Transaction
+from blockful_py.record.model_node import sign_statement
+from blockful_py.record.proofs.fields import of_octets
+from blockful_py.record.proofs.proof import Proof
+from blockful_py.record.proofs.record import BlockHeader, GroupKey, LiveRecord, Model, Transaction
 from blockful_py.storage.unixfs import file_uri
 from blockful_py.types import Header, ModelTransaction, Point, Position
 from tests.pipeline.proofs.conftest import Scene

@@ -14,21 +14,21 @@ from hypothesis import strategies as st
 from blockful_py.chain.leaves import roster_id
 from blockful_py.committee.vault import Vault
 from blockful_py.errors import FormatError, QuorumError, RunError, VerificationError
-from blockful_py.pipeline.certificates.checking import check_certificate
-from blockful_py.pipeline.certificates.document import (
+from blockful_py.pipeline.jobs.certificate import latest_request
+from blockful_py.pipeline.run.identities import Identities
+from blockful_py.pipeline.run.operations import Counter
+from blockful_py.record.certificates.checking import check_certificate
+from blockful_py.record.certificates.document import (
     ErasureCertificate,
     Statement,
     parse_certificate,
     parse_statement,
 )
-from blockful_py.pipeline.certificates.issuing import latest_request
-from blockful_py.pipeline.certificates.verifying import Chains, verify_certificate
-from blockful_py.pipeline.identities import Identities
-from blockful_py.pipeline.operations import Counter
-from blockful_py.pipeline.proofs.anchors import Anchors
+from blockful_py.record.certificates.verifying import Chains, verify_certificate
+from blockful_py.record.proofs.anchors import Anchors
 from blockful_py.storage.cid import parse_cid
-from blockful_py.unlearning.audit.figures import Row
-from blockful_py.unlearning.audit.outcome import AuditOutcome
+from blockful_py.verdicts.figures import Row
+from blockful_py.verdicts.outcome import AuditOutcome
 from tests.federations import AFFECTED, GRAPH, STARTS
 from tests.pipeline.proofs.conftest import Scene
 from tests.pipeline.proofs.mutations import leaves, one_change_each, replaced, spelt

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from blockful_py.crypto.envelope import open_sealed
 from blockful_py.errors import FormatError, RunError, UnknownModelError, VerificationError
-from blockful_py.pipeline.proofs.anchors import Anchors
-from blockful_py.pipeline.proofs.fields import MAX_BYTES
-from blockful_py.pipeline.proofs.proof import Proof, parse_proof, verify_proof
 from blockful_py.pipeline.proving import prove, sources_of
+from blockful_py.record.proofs.anchors import Anchors
+from blockful_py.record.proofs.fields import MAX_BYTES
+from blockful_py.record.proofs.proof import Proof, parse_proof, verify_proof
 from tests.pipeline.proofs.conftest import Scene
 from tests.pipeline.proofs.forging import block_hash_of, forge
 from tests.pipeline.proofs.mutations import leaves, one_change_each, replaced, spelt

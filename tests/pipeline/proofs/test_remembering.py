@@ -10,7 +10,7 @@ import pytest
 from blockful_py.chain.node import hexadecimal
 from blockful_py.crypto.keccak import keccak, words
 from blockful_py.errors import FormatError, RunError
-from blockful_py.pipeline.remembering import recall, remember
+from blockful_py.record.archive_memory import recall, remember
 from tests.devnets import set_slot
 from tests.federations import GRAPH, put_back
 from tests.pipeline.proofs.conftest import Scene

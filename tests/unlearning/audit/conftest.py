@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import pytest
 import torch
 
+from blockful_py.forget import Forget
 from blockful_py.learning.data import Dataset
 from blockful_py.learning.datasets import load_dataset
 from blockful_py.learning.federation import FederationSettings, train_federation
@@ -16,9 +17,8 @@ from blockful_py.learning.partitions import Division, partition
 from blockful_py.learning.scenario import ScenarioSettings
 from blockful_py.learning.training import TrainingSettings
 from blockful_py.unlearning.audit import Bench, audit_samples, prepare
-from blockful_py.unlearning.audit.figures import Row
-from blockful_py.unlearning.forget import Forget
 from blockful_py.unlearning.task import UnlearningTask
+from blockful_py.verdicts.figures import Row
 
 FORGET = 3
 GRAPH: Mapping[str, tuple[str, ...]] = {

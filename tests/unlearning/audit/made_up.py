@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from blockful_py.unlearning.audit.figures import ModelFigures, Row
 from blockful_py.unlearning.audit.network import Floats
+from blockful_py.verdicts.figures import ModelFigures, Row
 
 WEIGHTS = "0" * 64
 

@@ -9,15 +9,15 @@ import pytest
 import torch
 
 from blockful_py.errors import LearningError, UnlearningError
+from blockful_py.forget import Forget
 from blockful_py.learning.data import Dataset, Samples
 from blockful_py.learning.weights import Weights
 from blockful_py.unlearning.audit import AuditOutcome, Bench, audit, audit_samples, prepare
-from blockful_py.unlearning.audit.figures import Row
 from blockful_py.unlearning.audit.references import retrained_graph
 from blockful_py.unlearning.audit.samples import first_of_each
-from blockful_py.unlearning.forget import Forget
 from blockful_py.unlearning.head import neutralised
 from blockful_py.unlearning.task import UnlearningTask
+from blockful_py.verdicts.figures import Row
 from tests.unlearning.audit.conftest import request_to
 
 

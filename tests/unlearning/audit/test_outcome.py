@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from blockful_py.errors import FormatError
-from blockful_py.unlearning.audit.outcome import AuditOutcome
+from blockful_py.verdicts.outcome import AuditOutcome
 from tests.unlearning.audit.made_up import row
 
 OUTCOME = AuditOutcome(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from blockful_py.unlearning.audit.statistics import mean, ratio, resample, worse_tail
+from blockful_py.verdicts.statistics import mean, ratio, resample, worse_tail
 
 VALUES = st.lists(st.floats(0.1, 100), min_size=1, max_size=12)
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from blockful_py.errors import UnlearningError
-from blockful_py.unlearning.audit.figures import Row
-from blockful_py.unlearning.audit.verdict import Placed, Verdict, judge, judge_model, place
+from blockful_py.verdicts.figures import Row
+from blockful_py.verdicts.verdict import Placed, Verdict, judge, judge_model, place
 from tests.unlearning.audit.made_up import row
 
 GOLD = row("gold")

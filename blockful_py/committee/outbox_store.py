@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a member means to do, on disk until it is done: certified proposals to finish, alarms to raise, ...
+
+Unlike the memory (`durable`), a notebook that is lost endangers nobody: the member then leaves to others
+what it would have done.  So the file is made when it is missing.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+
+from blockful_py.closable import Closing
+from blockful_py.committee.memory import Ballot
+from blockful_py.errors import MemoryLostError
+
+NOTES = "notes.sqlite"
+"""Its name in a member's folder."""
+APPLICATION = 0x426C464E
+"""SQLite's `application_id` of these files: "BlFN"."""
+SCHEMA = f"""
+BEGIN;
+PRAGMA application_id = {APPLICATION};
+PRAGMA user_version = 1;
+CREATE TABLE note (
+    topic TEXT NOT NULL,
+    chain_id INTEGER NOT NULL,
+    committee BLOB NOT NULL,
+    epoch INTEGER NOT NULL,
+    proposal BLOB NOT NULL,
+    number INTEGER NOT NULL,
+    body BLOB NOT NULL,
+    PRIMARY KEY (topic, chain_id, committee, epoch, proposal, number)
+) WITHOUT ROWID;
+COMMIT;
+"""
+READ_ONE = (
+    "SELECT body FROM note WHERE topic = ? AND chain_id = ? AND committee = ? AND epoch = ? AND proposal = ? "
+    "AND number = ?"
+)
+READ_TOPIC = "SELECT chain_id, committee, epoch, proposal, number, body FROM note WHERE topic = ?"
+STRIKE = (
+    "DELETE FROM note WHERE topic = ? AND chain_id = ? AND committee = ? AND epoch = ? AND proposal = ? "
+    "AND number = ?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """`number`: of the member that it is about, 1-based; 0 for none."""
+
+    ballot: Ballot
+    number: int
+    body: bytes
+
+
+class Notebook(Closing):
+    """One note a topic, ballot and number; several threads may use it."""
+
+    def __init__(self, path: Path) -> None:
+        """Raises MemoryLostError when the file cannot be used."""
+        self._path = path
+        self._turn = threading.Lock()
+        try:
+            path.touch(mode=0o600)
+            self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+            self._prepare()
+        except (OSError, sqlite3.Error) as error:
+            raise MemoryLostError(f"the notebook {path} cannot be used ({error}): move it away.") from None
+
+    def write(self, topic: str, ballot: Ballot, body: bytes, number: int = 0) -> bytes:
+        """Notes `body`, durably.  Returns the note that stands: the first until it is struck out."""
+        row = (topic, *_key(ballot), number)
+        with self._turn:
+            self._execute("INSERT OR IGNORE INTO note VALUES (?, ?, ?, ?, ?, ?, ?)", *row, body)
+            return bytes(self._execute(READ_ONE, *row).fetchone()[0])
+
+    def read(self, topic: str) -> tuple[Note, ...]:
+        """All notes of a topic."""
+        with self._turn:
+            rows = self._execute(READ_TOPIC, topic).fetchall()
+        return tuple(
+            Note(Ballot(row[0], bytes(row[1]), row[2], bytes(row[3])), row[4], bytes(row[5])) for row in rows
+        )
+
+    def strike(self, topic: str, ballot: Ballot, number: int = 0) -> None:
+        """Removes a note, if it stands."""
+        with self._turn:
+            self._execute(STRIKE, topic, *_key(ballot), number)
+
+    def close(self) -> None:
+        with self._turn:
+            self._connection.close()
+
+    def _prepare(self) -> None:
+        found = self._connection.execute("PRAGMA application_id").fetchone()[0]
+        fresh = not self._connection.execute("SELECT name FROM sqlite_master").fetchall()
+        if found != (0 if fresh else APPLICATION):
+            raise OSError("it is no notebook")
+        self._connection.execute("PRAGMA journal_mode = WAL")
+        self._connection.execute("PRAGMA synchronous = FULL")
+        if fresh:
+            self._connection.executescript(SCHEMA)
+
+    def _execute(self, statement: str, *values: str | int | bytes) -> sqlite3.Cursor:
+        try:
+            return self._connection.execute(statement, values)
+        except sqlite3.Error as error:
+            raise MemoryLostError(f"the notebook {self._path} cannot be used ({error}).") from None
+
+
+def _key(ballot: Ballot) -> tuple[int, bytes, int, bytes]:
+    return ballot.chain_id, ballot.committee, ballot.epoch, ballot.proposal

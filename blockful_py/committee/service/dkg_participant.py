@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The key generations that a member takes part in, and the shares that come of them."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from blockful_py.committee import codec, wire
+from blockful_py.committee.service.generation import Charter, Generation, Origin
+from blockful_py.committee.service.messages import Ask, Holding, Nothing, Relayed
+from blockful_py.crypto import curve, eip712
+from blockful_py.crypto.randomness import system_rng
+from blockful_py.crypto.threshold.keys import CommitteeKey, KeyShare
+from blockful_py.errors import MessageError, RefusedError
+from blockful_py.types import Rng
+
+MAX_OPEN = 4
+"""Generations under way at the same time; the oldest gives way."""
+
+
+class ShareKeeper(Protocol):
+    """Where shares rest."""
+
+    def keep(self, share: KeyShare, origin: Origin) -> None:
+        """On disk, and there to stay, when it returns."""
+
+    def origin(self, key_id: bytes) -> Origin | None:
+        """Of a key that it keeps a share of."""
+
+    def settle(self, key_id: bytes) -> None:
+        """A quorum holds shares of this key. Raises RefusedError when another was settled on before."""
+
+
+class Admission(Protocol):
+    """Says which keys a member helps to generate."""
+
+    def domain(self) -> eip712.Domain: ...
+
+    def admit(self, charter: Charter) -> None: ...
+
+
+class Keysmith:
+    """A member's generations by their subject."""
+
+    def __init__(self, secret: int, shares: ShareKeeper, rng: Rng = system_rng) -> None:
+        self._address = curve.address(curve.multiply_base(secret))
+        self._shares = shares
+        self._rng = rng
+        self._open: dict[bytes, Generation] = {}
+
+    def members(self, message: wire.Message) -> tuple[bytes, ...]:
+        """Those who may lead the generation that a message is about."""
+        if message.kind == Ask.KEY_COMMIT.kind:
+            return codec.decode(Charter, message.body).members
+        generation = self._open.get(message.subject)
+        return generation.charter.members if generation else ()
+
+    def answer(self, ask: Ask, message: wire.Message, admission: Admission) -> Any:
+        """Raises RefusedError, MessageError, or what the generation finds wrong."""
+        if ask is Ask.KEY_HELD:
+            return Holding(self._admitted(message.subject, admission).charter.digest())
+        if ask is Ask.KEY_SETTLE:
+            return self._settle(message, admission)
+        if ask is Ask.KEY_COMMIT:
+            return self._begin(message, admission).open()
+        generation = self._open.get(message.subject)
+        if generation is None or generation.leader != message.sender:
+            raise RefusedError("this key generation is not under way here, or another leads it; begin anew")
+        if ask is not Ask.KEY_FINISH:
+            return generation.step(ask, message)
+        share, key = generation.finish(message)
+        self._shares.keep(share, Origin(generation.charter, key))
+        del self._open[message.subject]
+        return key
+
+    def key(self, key_id: bytes) -> CommitteeKey:
+        """The public half of a key that this member has a share of. Raises RefusedError for another."""
+        origin = self._shares.origin(key_id)
+        if origin is None:
+            raise RefusedError(f"this member has no share of the group key 0x{key_id.hex()}")
+        return origin.key
+
+    def _admitted(self, key_id: bytes, admission: Admission) -> Origin:
+        origin = self._shares.origin(key_id)
+        if origin is None:
+            raise RefusedError(f"this member has no share of the group key 0x{key_id.hex()}")
+        admission.admit(origin.charter)
+        return origin
+
+    def _settle(self, message: wire.Message, admission: Admission) -> Nothing:
+        """A quorum has said, in answers that the leader relays, that it holds shares of the key."""
+        charter = self._admitted(message.subject, admission).charter
+        holding, holders = Holding(charter.digest()), set()
+        for text in codec.decode(Relayed, message.body).envelopes:
+            relayed = wire.receive(admission.domain(), text.encode())
+            sender = relayed.message.sender
+            wire.require_relayed(relayed, message, sender, Ask.KEY_HELD.round)
+            if charter.index(sender) and codec.decode(Holding, relayed.message.body) == holding:
+                holders.add(sender)
+        if 3 * len(holders) < 2 * len(charter.members):
+            raise RefusedError(
+                f"{len(holders)} of {len(charter.members)} members are shown to hold shares of this key, "
+                "a quorum is needed"
+            )
+        self._shares.settle(message.subject)
+        return Nothing()
+
+    def _begin(self, message: wire.Message, admission: Admission) -> Generation:
+        charter = codec.decode(Charter, message.body)
+        if (message.epoch, message.subject) != (charter.epoch, charter.digest()):
+            raise MessageError("a message is about another key generation than its envelope says.")
+        if message.subject in self._open:
+            raise RefusedError("this key generation has begun; take another salt")
+        admission.admit(charter)
+        generation = Generation(charter, self._address, message.sender, admission.domain(), self._rng)
+        while len(self._open) >= MAX_OPEN:
+            self._open.pop(next(iter(self._open)))
+        self._open[message.subject] = generation
+        return generation

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A member as keeper of data keys: takes them, lends them to its peers, destroys them when it is time.
+
+Keys travel wrapped: to the member's own encryption key when they are delivered, to a key that the asking
+peer made for the question when they are lent.  Nothing about a key is logged, and a refusal names none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Protocol
+
+from blockful_py.committee import codec, wire
+from blockful_py.committee.service.messages import Ask, Borrow, Delivery, Lent, Nothing, Versions
+from blockful_py.committee.vault import Vault
+from blockful_py.crypto import curve, eip712, envelope
+from blockful_py.crypto.chameleon import tag
+from blockful_py.crypto.keccak import keccak, words
+from blockful_py.errors import MessageError, RefusedError
+from blockful_py.types import Point, Uri
+
+DST_ENCRYPTION = tag("encryption-secret")
+DST_DELIVERY = tag("delivery")
+MAX_KEYS = 10_000
+"""Of one delivery."""
+
+
+class Records(Protocol):
+    """What the chains and the store say about versions."""
+
+    def require_opens(self, uri: Uri, key: bytes) -> None:
+        """Raises RefusedError unless the key is that of the sealed file in the live store."""
+
+    def replaced(self, uris: Collection[Uri]) -> frozenset[Uri]:
+        """Those of `uris` that were replaced on the live chain: archived as superseded, standing nowhere."""
+
+
+class Custodian:
+    """Answers what concerns the vault."""
+
+    ASKS = frozenset({Ask.KEEP_KEYS, Ask.LEND_KEY, Ask.DESTROY_KEYS})
+
+    def __init__(self, vault: Vault, secret: int) -> None:
+        """`secret`: of the member's encryption key."""
+        self._vault = vault
+        self._secret = secret
+
+    def answer(
+        self, ask: Ask, message: wire.Message, domain: eip712.Domain, records: Records
+    ) -> Nothing | Lent | Versions:
+        """Raises RefusedError, CryptoError or MessageError."""
+        if ask is Ask.KEEP_KEYS:
+            return self._keep(codec.decode(Delivery, message.body), domain, records)
+        if ask is Ask.LEND_KEY:
+            return self._lend(codec.decode(Borrow, message.body), domain)
+        return self._destroy(codec.decode(Versions, message.body), records)
+
+    def _keep(self, delivery: Delivery, domain: eip712.Domain, records: Records) -> Nothing:
+        if len(delivery.keys) > MAX_KEYS:
+            raise MessageError(f"{len(delivery.keys)} keys are delivered at once, {MAX_KEYS} are allowed.")
+        keys = {}
+        for each in delivery.keys:
+            context = delivery_context(domain, each.version)
+            key = envelope.unwrap(each.wrapped, self._secret, context)
+            records.require_opens(each.version, key)
+            keys[each.version.digest] = key
+        self._vault.put(keys)
+        return Nothing()
+
+    def _lend(self, borrow: Borrow, domain: eip712.Domain) -> Lent:
+        key = self._vault.get(borrow.version.digest)
+        return Lent(envelope.wrap(key, borrow.reply_to, delivery_context(domain, borrow.version)))
+
+    def _destroy(self, versions: Versions, records: Records) -> Versions:
+        """Which of them this member has no key of any more."""
+        asked = frozenset(versions.versions)
+        replaced = records.replaced(asked)
+        if asked != replaced:
+            raise RefusedError(
+                f"{len(asked - replaced)} of {len(asked)} versions, whose keys are to be destroyed, were not "
+                "replaced"
+            )
+        self._vault.destroy([uri.digest for uri in asked])
+        return versions
+
+
+def delivery_context(domain: eip712.Domain, version: Uri) -> bytes:
+    """What a key between members is wrapped for: chain, committee and version."""
+    return words(DST_DELIVERY, domain.chain_id, domain.contract, version.digest, int(version.codec))
+
+
+def encryption_secret(voting_secret: int) -> int:
+    """Of the key that data keys are delivered to; it follows from the voting secret.
+
+    Another one than the voting key, so that neither's uses endanger the other's.
+    """
+    return int.from_bytes(keccak(words(DST_ENCRYPTION, voting_secret)), "big") % curve.N or 1
+
+
+def encryption_key(voting_secret: int) -> Point:
+    return curve.multiply_base(encryption_secret(voting_secret))

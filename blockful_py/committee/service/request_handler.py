@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where a member's messages arrive: who may ask, what is asked, what is answered.
+
+A question counts when its sender signed it for this chain, committee, epoch, subject, round and member,
+and is a member of the epoch's committee, of the committee to come, or a leader that this member serves.
+Who this member is, anybody may ask; for the key of a model, any reader that the chain knows.
+Whatever goes wrong ends in a signed refusal or, where nobody is known to have asked, in MessageError.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from blockful_py.committee import codec, wire
+from blockful_py.committee.certified import Certified, CertifiedPublication, CertifiedRedaction
+from blockful_py.committee.member import Member
+from blockful_py.committee.motions import Motion
+from blockful_py.committee.proposals import PublicationProposal, RedactionDraft
+from blockful_py.committee.service.dkg_participant import Keysmith
+from blockful_py.committee.service.generation import Charter
+from blockful_py.committee.service.key_custody import Custodian
+from blockful_py.committee.service.member_client import NOBODY
+from blockful_py.committee.service.messages import (
+    Approved,
+    Ask,
+    Ballots,
+    Begin,
+    Decide,
+    Erased,
+    Identity,
+    Nothing,
+    Refused,
+    Share,
+    Vote,
+)
+from blockful_py.committee.service.outbox import Clerk, cast_in
+from blockful_py.committee.succession import Outgoing, Succession
+from blockful_py.crypto import eip712
+from blockful_py.crypto.keccak import keccak
+from blockful_py.crypto.threshold.messages import NonceCommitments
+from blockful_py.errors import BlockfulError, CheaterError, MessageError, RefusedError, RefutedError
+
+REASON_LENGTH = 2000
+"""Characters of a refusal's reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """A member's place in the current committee.
+
+    Attributes:
+        roster: voting addresses by index.
+        quorum: votes needed.
+        downloads: models fetched so far to review proposals.
+    """
+
+    member: Member
+    roster: tuple[bytes, ...]
+    quorum: int
+    downloads: Callable[[], int]
+
+
+class Office(Protocol):
+    """What a member's process knows of the world; raises BlockfulError where the world is not ready."""
+
+    def domain(self) -> eip712.Domain:
+        """Of messages."""
+
+    def leaders(self) -> frozenset[bytes]:
+        """Addresses that may lead beside the members."""
+
+    def identity(self) -> Identity: ...
+
+    def seat(self, epoch: int) -> Seat:
+        """Raises RefusedError when `epoch` is not the current one or this member has no share of it."""
+
+    def outgoing(self, epoch: int) -> Outgoing:
+        """Raises RefusedError when this member has no seat in `epoch`."""
+
+    def roster(self, epoch: int) -> tuple[bytes, ...]:
+        """Voting addresses of an epoch that has begun; empty for others."""
+
+    def custody(self, ask: Ask, message: wire.Message) -> Any:
+        """Answers what concerns data keys (`Custodian`), of peers, leaders and readers."""
+
+    def admit(self, charter: Charter) -> None:
+        """Raises RefusedError for a key that this member must not take part in generating."""
+
+
+class Desk:
+    """Answers one question at a time; who this member is, at any time."""
+
+    def __init__(self, secret: int, office: Office, keysmith: Keysmith, clerk: Clerk) -> None:
+        self._secret = secret
+        self._office = office
+        self._keysmith = keysmith
+        self._clerk = clerk
+        self._turn = threading.Lock()
+        self._asks = {(ask.kind, ask.round): ask for ask in Ask}
+
+    def handle(self, data: bytes) -> bytes:
+        """The signed answer to a message. Raises MessageError when the message does not count."""
+        try:
+            domain = self._office.domain()
+        except BlockfulError as error:
+            raise MessageError(f"this member is not ready: {error}") from None
+        pen = wire.Pen(self._secret, domain)
+        question = wire.receive(domain, data)
+        message = question.message
+        ask = self._asks.get((message.kind, message.round))
+        if ask is None:
+            raise MessageError(f"nobody is asked {message.kind[:40]!r} in round {message.round}.")
+        if message.recipient != (NOBODY if ask is Ask.IDENTIFY else pen.address):
+            raise MessageError("the message is for another member.")
+        if ask not in (Ask.IDENTIFY, Ask.READ_KEY):
+            self._require_leader(ask, message)
+        try:
+            body = self._answered(ask, message)
+        except Exception as error:  # whatever a message brings about, the member goes on
+            return pen.answer(question, wire.REFUSED, codec.encode(_refused(error))).envelope
+        return pen.answer(question, wire.ANSWERED, codec.encode(body)).envelope
+
+    def _answered(self, ask: Ask, message: wire.Message) -> Any:
+        if ask is Ask.IDENTIFY:
+            codec.decode(Nothing, message.body)
+            return self._office.identity()
+        if ask is Ask.TELL_KEY:
+            return self._keysmith.key(message.subject)
+        if ask in Custodian.ASKS or ask is Ask.READ_KEY:
+            return self._office.custody(ask, message)
+        with self._turn:
+            if ask.kind.startswith("keygen-"):
+                return self._keysmith.answer(ask, message, self._office)
+            if ask is Ask.SUCCESSION:
+                return self._succession(message)
+            return self._decision(ask, message)
+
+    def _require_leader(self, ask: Ask, message: wire.Message) -> None:
+        try:
+            allowed = {*self._office.leaders(), *self._office.roster(message.epoch)}
+            if ask.kind.startswith("keygen-"):
+                allowed |= {*self._keysmith.members(message), *self._office.roster(message.epoch - 1)}
+        except BlockfulError as error:
+            raise MessageError(f"this member cannot tell who may ask it: {error}") from None
+        if message.sender not in allowed:
+            raise MessageError(
+                f"0x{message.sender.hex()} is neither a member of this committee nor a leader it serves."
+            )
+
+    def _succession(self, message: wire.Message) -> Vote:
+        succession = codec.decode(Succession, message.body)
+        _require_subject(message, succession.epoch, succession.proposal())
+        return Vote(self._office.outgoing(message.epoch).vote_succession(succession))
+
+    def _decision(self, ask: Ask, message: wire.Message) -> Any:
+        seat = self._office.seat(message.epoch)
+        steps: Mapping[Ask, Callable[[Seat, wire.Message], Any]] = {
+            Ask.PUBLICATION: self._publication,
+            Ask.APPROVE: self._approve,
+            Ask.COMMIT: self._commit,
+            Ask.SIGN: self._sign,
+            Ask.REDACTION: self._redaction,
+            Ask.FINISH_PUBLICATION: self._finish_publication,
+            Ask.FINISH_REDACTION: self._finish_redaction,
+            Ask.WITNESS: self._witness,
+            Ask.ERASURE: self._erasure,
+            Ask.MOTION: self._motion,
+        }
+        try:
+            return steps[ask](seat, message)
+        except RefutedError as error:
+            self._clerk.refuse(seat.member.ballot(message.epoch, message.subject), str(error))
+            raise
+
+    def _publication(self, seat: Seat, message: wire.Message) -> Vote:
+        proposal = codec.decode(PublicationProposal, message.body)
+        _require_subject(message, proposal.epoch, proposal.proposal)
+        return Vote(seat.member.vote_publication(proposal))
+
+    def _approve(self, seat: Seat, message: wire.Message) -> Approved:
+        draft = codec.decode(RedactionDraft, message.body)
+        _require_subject(message, draft.epoch, draft.proposal)
+        before = seat.downloads()
+        seat.member.approve(draft)
+        return Approved(seat.downloads() - before)
+
+    def _commit(self, seat: Seat, message: wire.Message) -> NonceCommitments:
+        begin = codec.decode(Begin, message.body)
+        _require_subject(message, begin.draft.epoch, begin.draft.proposal)
+        return seat.member.commit(begin.draft, begin.session)
+
+    def _sign(self, seat: Seat, message: wire.Message) -> Any:
+        share = codec.decode(Share, message.body)
+        _require_subject(message, share.draft.epoch, share.draft.proposal)
+        commitments = [self._relayed(seat, message, text) for text in share.commitments]
+        return seat.member.sign(share.draft, commitments)
+
+    def _redaction(self, seat: Seat, message: wire.Message) -> Vote:
+        decide = codec.decode(Decide, message.body)
+        _require_subject(message, decide.draft.epoch, decide.draft.proposal)
+        return Vote(seat.member.vote_redaction(decide.draft, decide.chunks))
+
+    def _erasure(self, seat: Seat, message: wire.Message) -> Vote:
+        erased = codec.decode(Erased, message.body)
+        _require_subject(message, message.epoch, keccak(erased.statement))
+        return Vote(seat.member.vote_erasure(message.epoch, erased.statement))
+
+    def _motion(self, seat: Seat, message: wire.Message) -> Vote:
+        motion = codec.decode(Motion, message.body)
+        _require_subject(message, motion.epoch, motion.proposal)
+        return Vote(seat.member.vote_motion(motion))
+
+    def _finish_publication(self, seat: Seat, message: wire.Message) -> Nothing:
+        return self._keep(seat, message, codec.decode(CertifiedPublication, message.body))
+
+    def _finish_redaction(self, seat: Seat, message: wire.Message) -> Nothing:
+        return self._keep(seat, message, codec.decode(CertifiedRedaction, message.body))
+
+    def _keep(self, seat: Seat, message: wire.Message, certified: Certified) -> Nothing:
+        _require_subject(message, *certified.subject)
+        seat.member.check_certified(certified, seat.roster, seat.quorum)
+        ballot = seat.member.ballot(*certified.subject)
+        self._clerk.witness(ballot, cast_in(certified, seat.roster), seat.roster, seat.member.domain)
+        self._clerk.keep(ballot, certified)
+        return Nothing()
+
+    def _witness(self, seat: Seat, message: wire.Message) -> Nothing:
+        ballots = codec.decode(Ballots, message.body)
+        ballot = seat.member.ballot(message.epoch, message.subject)
+        self._clerk.witness(ballot, ballots.cast, seat.roster, seat.member.domain)
+        return Nothing()
+
+    def _relayed(self, seat: Seat, asking: wire.Message, text: str) -> NonceCommitments:
+        """Nonces as their signer signed them for this leader, epoch, proposal and round."""
+        relayed = wire.receive(self._office.domain(), text.encode())
+        given = codec.decode(NonceCommitments, relayed.message.body)
+        if not 1 <= given.signer <= len(seat.roster):
+            raise MessageError(f"there is no member {given.signer}.")
+        wire.require_relayed(relayed, asking, seat.roster[given.signer - 1], Ask.COMMIT.round)
+        return given
+
+
+def _require_subject(message: wire.Message, epoch: int, subject: bytes) -> None:
+    if (message.epoch, message.subject) != (epoch, subject):
+        raise MessageError("a message is about another epoch or proposal than its envelope says.")
+
+
+def _refused(error: Exception) -> Refused:
+    members = error.members if isinstance(error, CheaterError) else ()
+    if isinstance(error, CheaterError):
+        return Refused(type(error).__name__, error.what[:REASON_LENGTH], members)
+    if isinstance(error, BlockfulError):
+        return Refused(type(error).__name__, str(error)[:REASON_LENGTH], members)
+    return Refused(RefusedError.__name__, f"the message cannot be used ({type(error).__name__})", members)

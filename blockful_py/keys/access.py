@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who may read which model: what a member checks before it hands out a data key.
+
+The live chain decides: its registry says who is a reader and since which height, its transactions say
+which version stands.  Nothing that a reader says about itself counts.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from blockful_py.chain.reader_registry import Reader
+from blockful_py.committee.protocols import LiveLedger, Store
+from blockful_py.committee.service.messages import Wanted
+from blockful_py.crypto import envelope
+from blockful_py.crypto.chameleon import tag
+from blockful_py.crypto.keccak import words
+from blockful_py.errors import ContractError, RefusedError
+from blockful_py.keys.sealing import Keyring
+from blockful_py.pipeline.settings import AccessSettings
+from blockful_py.record.model_node import parse_node
+from blockful_py.types import ModelTransaction, Point, Position, Uri
+
+DST_READER = tag("reader")
+
+
+class Readers(Protocol):
+    """The registry, as a member reads it."""
+
+    def reader(self, account: bytes) -> Reader: ...
+
+
+class Access:
+    """The rule, and the chain that it is applied to."""
+
+    def __init__(
+        self,
+        live: LiveLedger,
+        readers: Readers,
+        store: Store,
+        settings: AccessSettings,
+    ) -> None:
+        self._live = live
+        self._readers = readers
+        self._store = store
+        self._settings = settings
+
+    def wrapped(self, account: bytes, wanted: Wanted, keyring: Keyring) -> bytes:
+        """The version's data key, wrapped to the reader's registered key.
+
+        Raises RefusedError, with the reason, unless the account may read it; KeyDestroyedError where the
+        keyring has no key of it.
+        """
+        reader = self._admitted(account, wanted.position)
+        weights = self._standing(wanted)
+        context = self.context(account, wanted)
+        return envelope.wrap(keyring.find(weights), reader, context)
+
+    def context(self, account: bytes, wanted: Wanted) -> bytes:
+        """What a key for a reader is wrapped for: chain, contract, position, version and reader."""
+        place = (self._live.chain_id, self._live.address, wanted.position.packed, wanted.version)
+        return words(DST_READER, *place, account)
+
+    def _admitted(self, account: bytes, position: Position) -> Point:
+        """The reader's encryption key."""
+        reader, name = self._readers.reader(account), "0x" + account.hex()
+        if reader.barred:
+            raise RefusedError(f"{name} has been barred by the committee: it may read nothing.")
+        if reader.key is None:
+            raise RefusedError(
+                f"{name} is not a registered reader: register with `blockful reader register` first."
+            )
+        if self._settings.joined_by == "publication" and reader.joined > position.height:
+            raise RefusedError(
+                f"{name} joined before block {reader.joined}, the model at {position} was published in block "
+                f"{position.height}: who joined later may not read it (access.joined_by)."
+            )
+        return reader.key
+
+    def _standing(self, wanted: Wanted) -> Uri:
+        """The sealed file of the version that stands."""
+        try:
+            transaction: ModelTransaction = self._live.transaction(wanted.position)
+        except ContractError:
+            raise RefusedError(f"there is no model at {wanted.position}.") from None
+        if transaction.version != wanted.version:
+            raise RefusedError(
+                f"version {wanted.version} of the model at {wanted.position} does not stand; version "
+                f"{transaction.version} does. Keys of replaced versions are destroyed."
+            )
+        if not transaction.settled:
+            raise RefusedError(f"the model at {wanted.position} is being replaced: ask again.")
+        return parse_node(self._store.read(transaction.uri)).weights

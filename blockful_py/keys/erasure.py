@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Erasing replaced versions: whose data keys are to be destroyed, and what was done (docs/erasure.md).
+
+A version is replaced once the archive has it as superseded and the live chain points to another one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from contextlib import suppress
+from dataclasses import dataclass
+
+from blockful_py.committee.protocols import Store
+from blockful_py.errors import KeyDestroyedError
+from blockful_py.keys.auditor_keys import AuditorKeys
+from blockful_py.keys.sealing import Destruction, Keepers
+from blockful_py.record.catalogue import ArchiveReader, Catalogue, CatalogueReader
+from blockful_py.record.model_node import parse_node
+from blockful_py.storage.interface import FileStore
+from blockful_py.types import ArchiveReason, Position, Uri
+
+
+@dataclass(frozen=True, slots=True)
+class ReplacedVersion:
+    """A version that no longer stands.
+
+    Attributes:
+        weights: URI of its sealed file.
+        increments: URIs of the sealed increments that were stored with it.
+        since: when the archive recorded that it was to be replaced, in seconds.
+    """
+
+    name: str
+    position: Position
+    version: int
+    weights: Uri
+    since: int
+    increments: tuple[Uri, ...] = ()
+
+    @property
+    def sealed(self) -> tuple[Uri, ...]:
+        """All sealed files of the version."""
+        return (self.weights, *self.increments)
+
+
+@dataclass(frozen=True, slots=True)
+class Erasure:
+    """Which versions were erased, and what their keepers did.
+
+    Attributes:
+        left: sealed files of them that the live store still has.
+        auditors: accounts that have keys of some of them.
+        retention_days: how long auditors keep those; None without end.
+    """
+
+    versions: tuple[ReplacedVersion, ...]
+    destruction: Destruction
+    left: tuple[Uri, ...] = ()
+    auditors: tuple[bytes, ...] = ()
+    retention_days: float | None = None
+
+    def account(self) -> str:
+        """What was done, for people, and no more than that."""
+        if not self.versions:
+            return "No version was replaced, so no key was destroyed."
+        done, silent = self.destruction.destroyed, self.destruction.silent
+        text = (
+            f"The data keys of {len(self.versions)} replaced version(s){self._increments()} were destroyed "
+            f"at {len(done)} member(s) of the committee, and their blocks deleted from this run's live "
+            "store. Copies of those blocks elsewhere may exist, and are unreadable without the keys."
+        )
+        if self.left:
+            text += f" The live store still has {len(self.left)} of the sealed files: delete them by hand."
+        if silent:
+            listed = ", ".join("0x" + address.hex() for address in silent)
+            text += f" Not done yet at {listed}: not reached; they destroy the keys when they are back."
+        return f"{text} {self._archive()}"
+
+    def _archive(self) -> str:
+        if not self.auditors:
+            return "No auditor has a key of them, so nobody can read the archive's copies."
+        kept = "without end" if self.retention_days is None else f"for {self.retention_days:g} days"
+        return f"{len(self.auditors)} auditor(s) can read copies in the archive, {kept}."
+
+    def _increments(self) -> str:
+        count = sum(len(version.increments) for version in self.versions)
+        return f" and of {count} increment(s) stored with them" if count else ""
+
+
+class Replaced:
+    """Finds the versions that were replaced."""
+
+    def __init__(self, catalogue: CatalogueReader, archive: ArchiveReader, archive_store: Store) -> None:
+        self._catalogue = catalogue
+        self._archive = archive
+        self._store = archive_store
+
+    def standing(self) -> frozenset[Uri]:
+        """Sealed files that the live chain's models point to."""
+        return _sealed(self._catalogue.read())
+
+    def of(self, names: Collection[str]) -> tuple[ReplacedVersion, ...]:
+        """Replaced versions of the models named, oldest first.
+
+        Raises StorageError when the archive's store lacks a node of them.
+        """
+        catalogue = self._catalogue.read()
+        places = {catalogue[name].position: catalogue[name] for name in names}
+        standing = _sealed(catalogue)
+        found = []
+        for stored in self._archive.read():
+            record = stored.record
+            placed = places.get(record.position)
+            if placed is None or record.reason is not ArchiveReason.SUPERSEDED:
+                continue
+            weights, *increments = parse_node(self._store.read(record.uri)).sealed
+            if record.version < placed.version and weights not in standing:
+                place = (placed.node.name, record.position, record.version)
+                left = tuple(uri for uri in increments if uri not in standing)
+                found.append(ReplacedVersion(*place, weights, stored.timestamp, left))
+        return tuple(found)
+
+    def all(self) -> tuple[ReplacedVersion, ...]:
+        """Replaced versions of every model."""
+        return self.of(tuple(self._catalogue.read().models))
+
+
+def _sealed(catalogue: Catalogue) -> frozenset[Uri]:
+    """Files that the models of a catalogue point to."""
+    return frozenset(uri for placed in catalogue.models.values() for uri in placed.node.sealed)
+
+
+def expire(replaced: Replaced, auditors: AuditorKeys, before: int) -> tuple[ReplacedVersion, ...]:
+    """Destroys the auditors' keys of versions that were replaced before a time (seconds); returns those.
+
+    After that nobody can read them any more.
+    """
+    old = [version for version in replaced.all() if version.since < before]
+    gone = set(auditors.destroy_all([version.weights for version in old]))
+    return tuple(version for version in old if version.weights in gone)
+
+
+def erase(
+    replaced: Replaced,
+    names: Collection[str],
+    keepers: Keepers,
+    auditors: AuditorKeys,
+    store: FileStore,
+    retention_days: float | None = None,
+) -> Erasure:
+    """Has every keeper destroy the keys of the replaced versions of the models named.
+
+    Before, the keys are wrapped once more, to the auditors of now; not those of increments, which no auditor
+    ever has.  After a crash, erasing again completes it.  `store`: the live one, which has deleted their
+    blocks before.
+    """
+    versions = replaced.of(names)
+    if not versions:
+        return Erasure((), Destruction())
+    sealed = [uri for version in versions for uri in version.sealed]
+    keys = {}
+    for version in versions:
+        with suppress(KeyDestroyedError):
+            keys[version.weights] = keepers.find(version.weights)
+    auditors.wrap(keys)
+    return Erasure(
+        versions,
+        keepers.destroy(sealed),
+        tuple(uri for uri in sealed if store.has(uri)),
+        tuple(sorted({account for uri in sealed for account in auditors.holders(uri)})),
+        retention_days,
+    )

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Weights as they are stored: each version sealed under a data key of its own (docs/threat-model.md).
+
+The model node stays in the clear and names the sealed file, so that everybody verifies and only who has
+the data key reads.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from blockful_py.committee.protocols import Store
+from blockful_py.crypto import envelope
+from blockful_py.crypto.randomness import system_rng
+from blockful_py.errors import CryptoError, FormatError
+from blockful_py.learning.weights import Weights, from_bytes, to_bytes
+from blockful_py.pipeline.run.identities import Identities
+from blockful_py.storage.cid import cid_string
+from blockful_py.storage.unixfs import file_uri
+from blockful_py.types import Uri
+
+NewKey = Callable[[bytes], bytes]
+"""A data key for a content, which is sealed under no other key and whose key seals nothing else."""
+
+
+class Keyring(Protocol):
+    """Where data keys are asked for: one member's vault, or all members."""
+
+    def find(self, uri: Uri) -> bytes:
+        """The data key of a sealed file.  Raises KeyDestroyedError when nobody has it."""
+
+    def holds(self, uri: Uri) -> bool:
+        """Whether it keeps the key itself; nobody else is asked."""
+
+
+class Keepers(Keyring, Protocol):
+    """The members that keep data keys."""
+
+    def deliver(self, keys: Mapping[Uri, bytes]) -> None:
+        """Gives data keys to every member.  Raises QuorumError when too few take them."""
+
+    def withdraw(self, uris: Collection[Uri]) -> None:
+        """Takes back the keys of versions that were not published."""
+
+    def destroy(self, uris: Collection[Uri]) -> Destruction:
+        """Has every member destroy the keys of versions that were replaced."""
+
+
+@dataclass(frozen=True, slots=True)
+class Destruction:
+    """What members did with the keys that they were told to destroy.
+
+    Attributes:
+        destroyed: members (voting addresses) that have none of the keys any more.
+        silent: those that could not be asked, and why; they destroy the keys when they are back.
+    """
+
+    destroyed: tuple[bytes, ...] = ()
+    silent: Mapping[bytes, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class SealedFile:
+    """Weights ready to be stored."""
+
+    uri: Uri
+    data: bytes
+    key: bytes = field(repr=False)
+
+
+def derived_keys(identities: Identities) -> NewKey:
+    """For development chains of our own: from the seed and the content, so that a seed repeats its bits.
+
+    Without the content the key does not follow from the seed.
+    """
+    return lambda content: identities.rng("data key", hashlib.sha256(content).digest())(envelope.KEY_BYTES)
+
+
+def random_keys(content: bytes) -> bytes:
+    return system_rng(envelope.KEY_BYTES)
+
+
+def seal_weights(weights: Weights, new_key: NewKey) -> SealedFile:
+    plain = to_bytes(weights)
+    return _sealed(plain, new_key(plain))
+
+
+def is_sealed(uri: Uri, weights: Weights, key: bytes) -> bool:
+    """Whether `uri` is that of `weights` sealed under `key`; nothing has to be fetched to see that."""
+    return _sealed(to_bytes(weights), key).uri == uri
+
+
+class SealedWeights:
+    """Reads weights of a store with the keys of a keyring."""
+
+    def __init__(self, store: Store, keyring: Keyring) -> None:
+        self._store = store
+        self.keyring = keyring
+
+    def read(self, uri: Uri) -> Weights:
+        """The weights in a sealed file.
+
+        Raises KeyDestroyedError without its key, StorageError where it cannot be read.
+        """
+        return opened(self.keyring.find(uri), self._store.read(uri), uri)
+
+
+def opened(key: bytes, data: bytes, uri: Uri) -> Weights:
+    """Weights of the bytes of a sealed file.  Raises FormatError or LearningError."""
+    try:
+        plain = b"".join(envelope.open_sealed(key, (data,)))
+    except CryptoError as error:
+        raise FormatError(f"the weights {cid_string(uri)} do not open: {error}") from None
+    return from_bytes(plain)
+
+
+def require_key(key: bytes, pieces: Iterable[bytes], uri: Uri) -> None:
+    """Raises FormatError unless the file is sealed under the key; only its beginning is looked at."""
+    try:
+        next(envelope.open_sealed(key, pieces))
+    except CryptoError as error:
+        raise FormatError(f"the weights {cid_string(uri)} do not open: {error}") from None
+
+
+def _sealed(plain: bytes, key: bytes) -> SealedFile:
+    data = b"".join(envelope.seal(key, io.BytesIO(plain)))
+    return SealedFile(file_uri(data), data, key)

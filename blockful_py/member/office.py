@@ -1,0 +1,298 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a member's process makes of the world: its own nodes, its own look at the store, its own checks."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from blockful_py.chain.committee import CommitteeContract
+from blockful_py.chain.signer import Signer
+from blockful_py.chain.sortition import Phase
+from blockful_py.closable import Closing
+from blockful_py.committee import codec, wire
+from blockful_py.committee.keystore import MemberKeys
+from blockful_py.committee.member import Member
+from blockful_py.committee.service.agreements import AGREED, Agreements
+from blockful_py.committee.service.folder import MemberFolder
+from blockful_py.committee.service.generation import Charter
+from blockful_py.committee.service.key_custody import Custodian, encryption_key, encryption_secret
+from blockful_py.committee.service.messages import Ask, Identity, Lent, Wanted
+from blockful_py.committee.service.request_handler import Seat
+from blockful_py.committee.succession import Outgoing
+from blockful_py.crypto import curve, eip712
+from blockful_py.crypto.randomness import system_rng
+from blockful_py.errors import BlockfulError, RefusedError, SettingsError
+from blockful_py.keys.access import Access
+from blockful_py.keys.appointed_keyring import NO_KEYS, VaultKeyring
+from blockful_py.keys.erasure import Replaced
+from blockful_py.keys.sealing import Keyring, require_key
+from blockful_py.learning.training_setup import Laboratory
+from blockful_py.pipeline.coordination.motions import AgreedMotions
+from blockful_py.pipeline.coordination.remote_committee import Services
+from blockful_py.pipeline.coordination.remote_keyring import PeerKeyring, ServiceKeepers
+from blockful_py.pipeline.review.fresh import FreshReviewer
+from blockful_py.pipeline.run.contracts import open_contracts
+from blockful_py.pipeline.run.directory import RunDirectory
+from blockful_py.pipeline.run.identities import Identities, address_of
+from blockful_py.pipeline.run.nodes import Nodes, Place
+from blockful_py.pipeline.run.stores import archive_store, live_store
+from blockful_py.pipeline.settings import quorum_of
+from blockful_py.record.catalogue import ArchiveReader, CatalogueReader
+from blockful_py.storage.interface import FileStore
+from blockful_py.types import Uri
+
+
+@dataclass(frozen=True, slots=True)
+class Urls:
+    """Where a member reaches the two chains, when not where the run says."""
+
+    live: str
+    archive: str
+
+
+class World(Closing):
+    """A run as one member sees it; what the member sends, its own account pays."""
+
+    def __init__(
+        self, directory: Path, urls: Urls | None, account: Signer, folder: MemberFolder | None = None
+    ) -> None:
+        """`folder` of who reviews.
+
+        Raises RunError, NodeError or DeploymentError while there is nothing to see.
+        """
+        self.run = RunDirectory.open(directory)
+        self.made = _made(directory)
+        self._folder = folder
+        self.place = _place_for(self.run.place, urls)
+        self._nodes = Nodes(self.place, account)
+        try:
+            self.contracts = open_contracts(self._nodes, self.run.deployments)
+        except BaseException:
+            self._nodes.close()
+            raise
+        committee = self.contracts.committee
+        self.messages = wire.domain(committee.chain_id, committee.address)
+        self.votes = eip712.Domain(committee.chain_id, committee.address)
+
+    @cached_property
+    def reviewer(self) -> FreshReviewer:
+        laboratory = Laboratory.of(self.run.settings)
+        agreements = Agreements((self._folder.path if self._folder else self.run.path) / AGREED)
+        motions = AgreedMotions(self.contracts, agreements)
+        attested = self.run.settings.committee.attested
+        return FreshReviewer(self.contracts, self.live_store, self.keyring, laboratory, motions, attested)
+
+    @cached_property
+    def keyring(self) -> Keyring:
+        """The member's own vault, and its peers' for what it lacks."""
+        folder = self._folder
+        if folder is None:
+            return NO_KEYS
+        services = Services(
+            self.run.settings.committee, self.contracts, folder.voting_secret, self.run.group_keys
+        )
+        peers = ServiceKeepers(self.contracts, services)
+        return PeerKeyring(folder.vault, peers, self.live_store)
+
+    @cached_property
+    def live_store(self) -> FileStore:
+        return live_store(self.run)
+
+    @cached_property
+    def versions(self) -> Replaced:
+        """What was replaced, by this member's own look at chains and stores."""
+        return Replaced(
+            CatalogueReader(self.contracts.live, self.live_store),
+            ArchiveReader(self.contracts.archive),
+            archive_store(self.run),
+        )
+
+    @cached_property
+    def access(self) -> Access:
+        return Access(self.contracts.live, self.contracts.readers, self.live_store, self.run.settings.access)
+
+    def require_opens(self, uri: Uri, key: bytes) -> None:
+        try:
+            require_key(key, self.live_store.stream(uri), uri)
+        except BlockfulError as error:
+            raise RefusedError(f"a key that is no key: {error}") from None
+
+    def replaced(self, uris: Collection[Uri]) -> frozenset[Uri]:
+        return frozenset(uris) & {uri for version in self.versions.all() for uri in version.sealed}
+
+    def leader(self) -> bytes:
+        """The pipeline's key for leading."""
+        chain_ids = (self._nodes.live.chain_id, self._nodes.archive.chain_id)
+        return address_of(Identities(self.run.settings.seed, chain_ids).leader())
+
+    def close(self) -> None:
+        self._nodes.close()
+
+
+class MemberOffice:
+    """One member's view; opens the run when it is first asked, as the run may come after the member."""
+
+    def __init__(
+        self, directory: Path, folder: MemberFolder, urls: Urls | None, leaders: frozenset[bytes]
+    ) -> None:
+        self._directory = directory
+        self._folder = folder
+        self._urls = urls
+        self._leaders = leaders
+        self._custodian = Custodian(folder.vault, encryption_secret(folder.voting_secret))
+        self._opening = threading.Lock()
+        self._seating = threading.Lock()
+        self._opened: World | None = None
+        self._rosters: dict[int, tuple[bytes, ...]] = {}
+        self._seat: tuple[int, Seat] | None = None
+
+    def domain(self) -> eip712.Domain:
+        return self.world().messages
+
+    def leaders(self) -> frozenset[bytes]:
+        return self._leaders | {self.world().leader()}
+
+    def identity(self) -> Identity:
+        return Identity(self._folder.key_ids(), encryption_key(self._folder.voting_secret))
+
+    def roster(self, epoch: int) -> tuple[bytes, ...]:
+        committee = self.world().contracts.committee
+        if epoch not in self._rosters and 0 < epoch <= committee.current_epoch():
+            self._rosters[epoch] = committee.roster(epoch)[0].members
+        return self._rosters.get(epoch, ())
+
+    def seat(self, epoch: int) -> Seat:
+        current = self.world().contracts.committee.current_epoch()
+        if epoch != current:
+            raise RefusedError(f"epoch {epoch} is not the current one, which is {current}")
+        return self._seat_in(epoch)
+
+    def current_seat(self) -> Seat:
+        """In the epoch that the chain is in. Raises RefusedError when the member has none."""
+        return self._seat_in(self.world().contracts.committee.current_epoch())
+
+    def _seat_in(self, epoch: int) -> Seat:
+        with self._seating:
+            if self._seat is None or self._seat[0] != epoch:
+                self._seat = (epoch, self._take_seat(epoch))
+            return self._seat[1]
+
+    def outgoing(self, epoch: int) -> Outgoing:
+        world = self.world()
+        contracts, secret = world.contracts, self._folder.voting_secret
+        index = self._index(epoch)
+        return Outgoing(secret, index, world.votes, contracts.committee, contracts.mirror)
+
+    def custody(self, ask: Ask, message: wire.Message) -> Any:
+        world = self.world()
+        if ask is Ask.READ_KEY:
+            wanted = codec.decode(Wanted, message.body)
+            return Lent(world.access.wrapped(message.sender, wanted, VaultKeyring(self._folder.vault)))
+        return self._custodian.answer(ask, message, world.messages, world)
+
+    def admit(self, charter: Charter) -> None:
+        committee = self.world().contracts.committee
+        expected = (committee.chain_id, committee.address, committee.current_epoch() + 1)
+        if (charter.chain_id, charter.committee, charter.epoch) != expected:
+            raise RefusedError(
+                f"a key for epoch {charter.epoch} is asked for; this committee's next epoch is {expected[2]}"
+            )
+        if isinstance(committee, CommitteeContract):
+            _require_elected(charter, committee)
+        if 3 * charter.threshold <= len(charter.members):
+            raise RefusedError(
+                f"a threshold of {charter.threshold} among {len(charter.members)} members would let the "
+                "third of them that may be faulty use the key alone"
+            )
+
+    def close(self) -> None:
+        if self._opened is not None:
+            self._opened.close()
+
+    def world(self) -> World:
+        """The run as it stands. Raises RunError, NodeError or DeploymentError while there is none."""
+        with self._opening:
+            if self._opened is not None and self._opened.made != _made(self._directory):
+                self._opened.close()
+                self._opened, self._seat, self._rosters = None, None, {}
+            if self._opened is None:
+                account = signer_of(self._folder.keys)
+                self._opened = World(self._directory, self._urls, account, self._folder)
+            return self._opened
+
+    def _index(self, epoch: int) -> int:
+        address = curve.address(curve.multiply_base(self._folder.voting_secret))
+        if address not in self.roster(epoch):
+            raise RefusedError(f"this member has no seat in epoch {epoch}")
+        return self.roster(epoch).index(address) + 1
+
+    def _take_seat(self, epoch: int) -> Seat:
+        world = self.world()
+        contracts, index = world.contracts, self._index(epoch)
+        share = self._folder.share(contracts.committee.key_id(epoch))
+        if share is None or share.index != index:
+            raise RefusedError(f"this member has no share of the group key of epoch {epoch}")
+        member = Member(
+            self._folder.voting_secret,
+            share,
+            contracts.live,
+            contracts.archive,
+            world.votes,
+            world.reviewer,
+            system_rng,
+            self._folder.memory,
+        )
+        _, quorum = contracts.committee.roster(epoch)
+        return Seat(member, self.roster(epoch), quorum, world.reviewer.downloads)
+
+
+def signer_of(keys: MemberKeys) -> Signer:
+    """The member's account on the chains."""
+    return Signer(keys.account_secret.to_bytes(32, "big"))
+
+
+def _require_elected(charter: Charter, committee: CommitteeContract) -> None:
+    """Raises RefusedError unless the key is for those whom the chain elected, in this attempt."""
+    election = committee.election()
+    asked = (charter.epoch, charter.draw, charter.attempt)
+    if election.phase is not Phase.CONFIRM or asked != (election.epoch, election.draw, election.attempt):
+        raise RefusedError(
+            f"a key is asked for in epoch {charter.epoch}, draw {charter.draw}, attempt {charter.attempt}; "
+            f"the election is at epoch {election.epoch}, draw {election.draw}, attempt {election.attempt}, "
+            f"{election.phase.name.lower()}"
+        )
+    if charter.members != committee.elected():
+        raise RefusedError("a key is asked for other members than the chain elected, or in another order")
+    quorum = quorum_of(len(charter.members))
+    if charter.threshold > quorum or len(charter.dealers) < quorum:
+        raise RefusedError(
+            f"a key with threshold {charter.threshold} among {len(charter.dealers)} of "
+            f"{len(charter.members)} members is asked for; at most, and at least, the quorum of {quorum} is"
+        )
+
+
+def _made(directory: Path) -> tuple[tuple[str, int, int], ...]:
+    """Which run is in the directory, and its contracts: others may have taken their place."""
+    found = []
+    for path in (directory / "run.json", *sorted((directory / "deployments").glob("*.json"))):
+        with suppress(OSError):
+            status = path.stat()
+            found.append((path.name, status.st_ino, status.st_mtime_ns))
+    return tuple(found)
+
+
+def _place_for(place: Place, urls: Urls | None) -> Place:
+    if urls is not None:
+        return replace(place, live_url=urls.live, archive_url=urls.archive, databases=None)
+    if place.own:
+        raise SettingsError(
+            "the run keeps chains of its own, which another process cannot open: give the URLs of the two "
+            "nodes, or make the run on the devnets of `blockful devnet up`."
+        )
+    return place

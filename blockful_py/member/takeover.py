@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Leads the request of a leader that is gone: nothing of it is certified yet, so it is made again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from blockful_py.committee.service.folder import MemberFolder
+from blockful_py.crypto.keccak import keccak
+from blockful_py.errors import RunError
+from blockful_py.member.finishing import rank
+from blockful_py.member.leader_process import Errand, Errands
+from blockful_py.member.office import MemberOffice, World
+from blockful_py.pipeline.run.lease import Lead, request_under_way
+
+
+class LeadingDuty:
+    """Watches the run for a signed request that nobody leads, and leads it under the member's own key.
+
+    A leader holds a lock that ends with its process.  Members wait for the take-over time of the run's
+    settings, one after the other, each its rank longer.  A process of its own does it, which ends with
+    `errands`.
+    """
+
+    name = "lead"
+
+    def __init__(
+        self,
+        office: MemberOffice,
+        folder: MemberFolder,
+        errands: Errands,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._office = office
+        self._folder = folder
+        self._errands = errands
+        self._now = now
+        self._orphan: tuple[bytes, float] | None = None
+
+    def step(self) -> None:
+        """Raises what leading raises; a request that the committee refused is pending no longer."""
+        try:
+            world = self._office.world()
+        except RunError:
+            return  # the run may come after the member
+        orphan = _orphan(world)
+        if orphan is None:
+            self._orphan = None
+            return
+        roster = self._office.roster(world.contracts.committee.current_epoch())
+        if self._folder.address not in roster:
+            return
+        if self._orphan is None or self._orphan[0] != orphan:
+            self._orphan = (orphan, self._now())
+        turn = 1 + rank(orphan, roster.index(self._folder.address) + 1, len(roster))
+        if self._now() - self._orphan[1] >= turn * world.run.settings.committee.takeover_seconds:
+            self._orphan = None
+            keys = self._folder.keys
+            self._errands.send(
+                Errand(world.run.path, world.place, keys.account_secret, self._folder.voting_secret)
+            )
+
+
+def _orphan(world: World) -> bytes | None:
+    """Digest of a pending request that nobody leads."""
+    request = request_under_way(world.run.journal)
+    if request is None or not Lead.is_free(world.run.path):
+        return None
+    return keccak(request.model_dump_json().encode())

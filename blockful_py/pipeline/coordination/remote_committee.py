@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The committee whose members are processes of their own: finds them, leads them, renews them."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter as Counted
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import median_low
+
+from blockful_py.chain.sortition import ElectionState
+from blockful_py.committee import codec, wire
+from blockful_py.committee.coordinator import Coordinator
+from blockful_py.committee.polling import Refusal, at_once
+from blockful_py.committee.service.generation import Charter
+from blockful_py.committee.service.key_leader import Generated, generate_among, settle
+from blockful_py.committee.service.member_client import Deadlines, Line, identify
+from blockful_py.committee.service.messages import Ask, Identity, Nothing
+from blockful_py.committee.service.remote import AbsentMember, RemoteMember, Tally
+from blockful_py.committee.succession import Succession, SuccessionVoter, certify_succession
+from blockful_py.crypto import eip712
+from blockful_py.crypto.randomness import system_rng
+from blockful_py.crypto.threshold.keys import CommitteeKey
+from blockful_py.errors import BlockfulError, ContractError, QuorumError, RunError, UnreachableError
+from blockful_py.pipeline.coordination.group_keys import GroupKeys
+from blockful_py.pipeline.run.contracts import Contracts
+from blockful_py.pipeline.run.operations import Counter
+from blockful_py.pipeline.settings import CommitteeSettings, quorum_of
+from blockful_py.types import Roster
+
+CharterFor = Callable[[tuple[bytes, ...]], Charter]
+
+FIND_SECONDS = 5.0
+"""For a member to say who it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Who answers at a URL."""
+
+    line: Line
+    identity: Identity
+
+
+@dataclass(frozen=True, slots=True)
+class _Url:
+    index: int
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    index: int
+    line: Line
+
+
+class TransferTally:
+    """Counts what members fetched for a proposal once, however many fetched it: the median of their words."""
+
+    def __init__(self, counter: Counter) -> None:
+        self._counter = counter
+        self._told: dict[bytes, dict[int, int]] = {}
+        self._turn = threading.Lock()
+
+    def __call__(self, proposal: bytes, member: int, downloads: int) -> None:
+        with self._turn:
+            told = self._told.setdefault(proposal, {})
+            before = median_low(told.values()) if told else 0
+            told[member] = downloads
+            self._counter.downloaded(median_low(told.values()) - before)
+
+
+class Services:
+    """The members at the URLs of the settings.
+
+    `keys`: folder where the public halves of generated keys are kept, one file each.
+    """
+
+    def __init__(self, settings: CommitteeSettings, contracts: Contracts, secret: int, keys: Path) -> None:
+        committee = contracts.committee
+        self._settings = settings
+        self._contracts = contracts
+        self._keys = GroupKeys(keys)
+        self._domain = eip712.Domain(committee.chain_id, committee.address)
+        self._pen = wire.Pen(secret, wire.domain(committee.chain_id, committee.address))
+        self._deadlines = Deadlines(settings.review_seconds, settings.round_seconds)
+
+    def find(self, needed: int | None = None) -> dict[str, Found | BlockfulError]:
+        """Who answers at each URL, or why nobody does; waits for all, or little longer than for `needed`."""
+        places = [_Url(index, url) for index, url in enumerate(self._settings.members)]
+        seconds = min(FIND_SECONDS, self._deadlines.round)
+        enough = len(places) if needed is None else needed
+        answers = at_once(places, lambda place: identify(place.url, self._pen, seconds), enough)
+        found: dict[str, Found | BlockfulError] = {}
+        for place in places:
+            answer = answers[place.index]
+            if isinstance(answer, Refusal):
+                found[place.url] = answer.reason
+            else:
+                address, identity = answer
+                found[place.url] = Found(Line(place.url, address, self._pen, self._deadlines), identity)
+        return found
+
+    def coordinator(self, counter: Counter) -> Coordinator:
+        """Leads the members of the current epoch; those that do not answer count as absent."""
+        contracts = self._contracts
+        epoch = contracts.committee.current_epoch()
+        roster, quorum = contracts.committee.roster(epoch)
+        key = self.key(contracts.committee.key_id(epoch))
+        members = self._voters(roster.members, quorum, TransferTally(counter))
+        live, archive = contracts.live, contracts.archive
+        salt = system_rng(16)
+        return Coordinator(members, key, quorum, self._domain, live, archive, at_once, salt, members)
+
+    def generate(self) -> Generated:
+        """A key for the epoch to come, among all members that work. Raises QuorumError when too few do."""
+        committee = self._contracts.committee
+        epoch = committee.current_epoch() + 1
+
+        def charter_for(members: tuple[bytes, ...]) -> Charter:
+            threshold = self._threshold(len(members))
+            dealers, salt = tuple(range(1, len(members) + 1)), system_rng(32)
+            place = (committee.chain_id, committee.address, epoch)
+            return Charter(*place, 0, 0, members, dealers, threshold, salt)
+
+        found = self.find()
+        lines = [each.line for each in found.values() if isinstance(each, Found)]
+        return self._generated(lines, charter_for, quorum_of(len(found)), len(found), _reasons(found))
+
+    def generate_elected(self, election: ElectionState, members: tuple[bytes, ...]) -> Generated:
+        """A key for the elected; those that fail keep their seats and have no share of it.
+
+        Raises QuorumError when fewer than a quorum of them work.
+        """
+        committee, quorum = self._contracts.committee, quorum_of(len(members))
+        threshold = min(self._settings.shares, quorum)
+
+        def charter_for(left: tuple[bytes, ...]) -> Charter:
+            dealers = tuple(index for index, each in enumerate(members, start=1) if each in left)
+            place = (committee.chain_id, committee.address, election.epoch, election.draw, election.attempt)
+            return Charter(*place, members, dealers, threshold, system_rng(32))
+
+        found = self.find()
+        lines = _of(found, members)
+        generated = self._generated(lines, charter_for, quorum, len(members), _reasons(found))
+        there = {line.address for line in lines}
+        silent = [f"0x{each.hex()}: answers at none of the URLs" for each in members if each not in there]
+        return replace(generated, excluded=(*generated.excluded, *silent))
+
+    def settle(self, election: ElectionState, members: tuple[bytes, ...]) -> bool:
+        """Has the elected confirm on chain a key that a quorum of them holds shares of; False without one."""
+        found, quorum = self.find(), quorum_of(len(members))
+        identities = [
+            each.identity
+            for each in found.values()
+            if isinstance(each, Found) and each.line.address in members
+        ]
+        held = Counted(key_id for identity in identities for key_id in identity.key_ids)
+        common = [key_id for key_id, times in held.items() if times >= quorum]
+        lines = _of(found, members)
+        return any(settle(lines, election.epoch, key_id, quorum) >= quorum for key_id in common)
+
+    def _generated(
+        self, lines: list[Line], charter_for: CharterFor, minimum: int, size: int, reasons: str
+    ) -> Generated:
+        if len(lines) < minimum:
+            raise QuorumError(
+                f"{len(lines)} of {size} members answer, {minimum} are needed to generate a key; "
+                f"nothing was changed. {reasons}"
+            )
+        generated = generate_among(lines, charter_for, minimum)
+        self._keys.keep(generated.key)
+        return generated
+
+    def appoint(self, generated: Generated) -> None:
+        """Starts the next epoch on the home chain with the members that generated its key."""
+        charter, key = generated.charter, generated.key
+        self._contracts.appointed.appoint(
+            Roster(charter.members, charter.threshold, self._settings.unanimous, key.group_key)
+        )
+
+    def follow(self, founders: Sequence[SuccessionVoter], founding_key: bytes) -> None:
+        """Brings the mirror to the home chain's epoch, each step certified by the epoch before.
+
+        `founders` vote where the outgoing key is theirs, `founding_key`.
+        """
+        committee, mirror = self._contracts.committee, self._contracts.mirror
+        for epoch in range(mirror.current_epoch(), committee.current_epoch()):
+            outgoing, quorum = committee.roster(epoch)
+            following, _ = committee.roster(epoch + 1)
+            succession = Succession(epoch, following)
+            voters = founders
+            if committee.key_id(epoch) != founding_key:
+                voters = self._voters(outgoing.members, quorum, _uncounted)
+            action = certify_succession(succession, voters, quorum, self._domain, mirror, at_once)
+            try:
+                mirror.advance(epoch + 1, following, action)
+            except ContractError:
+                if mirror.current_epoch() <= epoch:  # else another leader was quicker
+                    raise
+
+    def key(self, key_id: bytes) -> CommitteeKey:
+        """The public half of a group key: the run's own file, else what the members say.
+
+        Raises RunError when neither knows it.
+        """
+        return self._keys.find(key_id) or self._told(key_id)
+
+    def _told(self, key_id: bytes) -> CommitteeKey:
+        """What more than may be faulty of the current members say alike: an honest one is among them."""
+        committee = self._contracts.committee
+        epoch = committee.current_epoch()
+        members = committee.roster(epoch)[0].members
+        places = [_Place(number, line) for number, line in enumerate(_of(self.find(), members), start=1)]
+        enough = (len(members) - 1) // 3 + 1
+        answers = at_once(
+            places, lambda place: place.line.ask(Ask.TELL_KEY, epoch, key_id, Nothing()), len(places)
+        )
+        told = Counted(each.message.body for each in answers.values() if not isinstance(each, Refusal))
+        for body, times in told.items():
+            key = codec.decode(CommitteeKey, body)
+            if times >= enough and key.key_id == key_id:
+                self._keys.keep(key)
+                return key
+        raise RunError(
+            f"this run did not see the group key 0x{key_id.hex()} generated, and fewer than {enough} members "
+            "of its epoch say what it is: start them, or generate a new key."
+        )
+
+    def _voters(
+        self, addresses: Sequence[bytes], quorum: int, tally: Tally
+    ) -> list[RemoteMember | AbsentMember]:
+        found = self.find(quorum)
+        lines = {each.line.address: each.line for each in found.values() if isinstance(each, Found)}
+        silent = _reasons(found)
+        voters: list[RemoteMember | AbsentMember] = []
+        for index, address in enumerate(addresses, start=1):
+            if address in lines:
+                voters.append(RemoteMember(index, lines[address], tally))
+            else:
+                reason = f"answers at none of the URLs in committee.members ({silent or 'all are others'})"
+                voters.append(AbsentMember(index, address, UnreachableError(reason)))
+        return voters
+
+    def _threshold(self, size: int) -> int:
+        quorum = size if self._settings.unanimous else quorum_of(size)
+        return min(self._settings.threshold or quorum, size)
+
+
+def _of(found: Mapping[str, Found | BlockfulError], members: Sequence[bytes]) -> list[Line]:
+    """Ways to those of `members` that answer."""
+    return [each.line for each in found.values() if isinstance(each, Found) and each.line.address in members]
+
+
+def _reasons(found: Mapping[str, Found | BlockfulError]) -> str:
+    """Why others do not answer."""
+    return "; ".join(str(each) for each in found.values() if not isinstance(each, Found))
+
+
+def _uncounted(proposal: bytes, member: int, downloads: int) -> None:
+    """Successions fetch no models."""

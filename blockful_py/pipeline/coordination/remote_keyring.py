@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Members of other processes as keepers of data keys, as their leader or a peer asks them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TypeVar
+
+from blockful_py.committee import codec, wire
+from blockful_py.committee.polling import Refusal, at_once
+from blockful_py.committee.service.key_custody import delivery_context
+from blockful_py.committee.service.member_client import Line
+from blockful_py.committee.service.messages import (
+    Ask,
+    Borrow,
+    DeliveredKey,
+    Delivery,
+    Lent,
+    Nothing,
+    Versions,
+)
+from blockful_py.committee.vault import Vault
+from blockful_py.crypto import curve, envelope
+from blockful_py.crypto.randomness import system_rng
+from blockful_py.errors import KeyDestroyedError, QuorumError
+from blockful_py.keys.appointed_keyring import no_key
+from blockful_py.keys.sealing import Destruction, Keyring, require_key
+from blockful_py.pipeline.coordination.remote_committee import Found, Services
+from blockful_py.pipeline.run.contracts import Contracts
+from blockful_py.storage.interface import FileStore
+from blockful_py.types import Point, Uri
+
+Answer = TypeVar("Answer")
+NO_SUBJECT = bytes(32)
+
+
+@dataclass(frozen=True, slots=True)
+class _Seat:
+    """A member of the current epoch that answers."""
+
+    epoch: int
+    index: int
+    line: Line
+    encryption_key: Point
+
+
+class PeerKeyring:
+    """A member's vault; what it lacks it borrows from the other members, and keeps."""
+
+    def __init__(self, vault: Vault, peers: Keyring, store: FileStore) -> None:
+        self._vault = vault
+        self._peers = peers
+        self._store = store
+
+    def find(self, uri: Uri) -> bytes:
+        """Raises KeyDestroyedError when nobody has the key, FormatError when what is lent is no key of it."""
+        with suppress(KeyDestroyedError):
+            return self._vault.get(uri.digest)
+        key = self._peers.find(uri)
+        require_key(key, self._store.stream(uri), uri)
+        self._vault.put({uri.digest: key})
+        return key
+
+    def holds(self, uri: Uri) -> bool:
+        return uri.digest in self._vault.versions()
+
+
+class ServiceKeepers:
+    """The members of the current epoch; each question goes to all of them at once."""
+
+    def __init__(self, contracts: Contracts, services: Services) -> None:
+        committee = contracts.committee
+        self._committee = committee
+        self._services = services
+        self._domain = wire.domain(committee.chain_id, committee.address)
+        self._known: tuple[int, tuple[_Seat, ...]] = (-1, ())
+        self._absent: tuple[str, ...] = ()
+
+    def find(self, uri: Uri) -> bytes:
+        """The key as any member lends it; raises KeyDestroyedError, with their reasons, when none does."""
+        secret = curve.random_scalar(system_rng)
+        borrow = Borrow(uri, curve.multiply_base(secret))
+
+        def lend(seat: _Seat) -> bytes:
+            answer = seat.line.ask(Ask.LEND_KEY, seat.epoch, NO_SUBJECT, borrow)
+            wrapped = codec.decode(Lent, answer.message.body).wrapped
+            return envelope.unwrap(wrapped, secret, delivery_context(self._domain, uri))
+
+        answers = self._ask_all(lend, 1)
+        reasons = set()
+        for answer in answers.values():
+            if not isinstance(answer, Refusal):
+                return answer
+            reasons.add(str(answer.reason))
+        raise KeyDestroyedError(f"{no_key(uri)} ({'; '.join(sorted(reasons)) or 'no member answers'})")
+
+    def holds(self, uri: Uri) -> bool:
+        """Who leads keeps none."""
+        return False
+
+    def deliver(self, keys: Mapping[Uri, bytes]) -> None:
+        """Raises QuorumError unless a quorum has them; the others get them from their peers."""
+
+        def keep(seat: _Seat) -> None:
+            wrapped = tuple(
+                DeliveredKey(
+                    uri, envelope.wrap(key, seat.encryption_key, delivery_context(self._domain, uri))
+                )
+                for uri, key in keys.items()
+            )
+            answer = seat.line.ask(Ask.KEEP_KEYS, seat.epoch, NO_SUBJECT, Delivery(wrapped))
+            codec.decode(Nothing, answer.message.body)
+
+        roster, quorum = self._committee.roster(self._epoch())
+        answers = self._ask_all(keep, quorum)
+        taken = sum(not isinstance(answer, Refusal) for answer in answers.values())
+        if taken < quorum:
+            reasons = [str(each.reason) for each in answers.values() if isinstance(each, Refusal)]
+            raise QuorumError(
+                f"{taken} of {len(roster.members)} members took the models' keys, {quorum} are needed; "
+                f"nothing was changed. {'; '.join([*reasons, *self._absent])}"
+            )
+
+    def withdraw(self, uris: Collection[Uri]) -> None:
+        """Members are asked to destroy what was replaced and nothing else: a leader could lie."""
+
+    def destroy(self, uris: Collection[Uri]) -> Destruction:
+        versions = Versions(tuple(sorted(set(uris), key=lambda uri: uri.digest)))
+
+        def destroyed(seat: _Seat) -> Versions:
+            answer = seat.line.ask(Ask.DESTROY_KEYS, seat.epoch, NO_SUBJECT, versions)
+            return codec.decode(Versions, answer.message.body)
+
+        roster, quorum = self._committee.roster(self._epoch())
+        answers = self._ask_all(destroyed, quorum)
+        done, silent = [], {}
+        for index, address in enumerate(roster.members, start=1):
+            answer = answers.get(index)
+            if isinstance(answer, Versions) and answer == versions:
+                done.append(address)
+            else:
+                silent[address] = str(answer.reason) if isinstance(answer, Refusal) else "does not answer"
+        return Destruction(tuple(done), silent)
+
+    def _ask_all(self, question: Callable[[_Seat], Answer], needed: int) -> dict[int, Answer | Refusal]:
+        """By index in the roster; looks for the members again when too few of those known answer."""
+        answers = at_once(self._seats(), question, needed)
+        if sum(not isinstance(answer, Refusal) for answer in answers.values()) >= needed:
+            return answers
+        self._known = (-1, ())
+        return at_once(self._seats(), question, needed)
+
+    def _seats(self) -> tuple[_Seat, ...]:
+        epoch = self._epoch()
+        if self._known[0] != epoch:
+            roster, quorum = self._committee.roster(epoch)
+            answers = self._services.find(quorum).values()
+            found = [each for each in answers if isinstance(each, Found)]
+            seats = tuple(
+                _Seat(
+                    epoch,
+                    roster.members.index(each.line.address) + 1,
+                    each.line,
+                    each.identity.encryption_key,
+                )
+                for each in found
+                if each.line.address in roster.members
+            )
+            self._known = (epoch, seats)
+            self._absent = tuple(str(each) for each in answers if not isinstance(each, Found))
+        return self._known[1]
+
+    def _epoch(self) -> int:
+        return self._committee.current_epoch()

@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Leads an election to its end: phases, key generation, the chain that follows.
+
+Every step looks at the chain and does what is missing, so whoever calls takes up what another left.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import platform
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from blockful_py.chain import deployments
+from blockful_py.chain.committee import CommitteeContract
+from blockful_py.chain.sortition import ElectionState, Phase
+from blockful_py.closable import Closing
+from blockful_py.errors import ContractError, QuorumError, RunError
+from blockful_py.pipeline.coordination.remote_committee import Services
+from blockful_py.pipeline.run.clock import tick
+from blockful_py.pipeline.run.contracts import Contracts, open_contracts
+from blockful_py.pipeline.run.directory import RunDirectory
+from blockful_py.pipeline.run.nodes import Nodes
+
+Pause = Callable[[ElectionState], None]
+"""Waits a little before the election is looked at again."""
+
+Tell = Callable[[str], None]
+"""Hears of each phase."""
+
+NOT_YET = {"TooEarly", "TooLate", "WrongPhase"}
+"""Refusals of a step that somebody else made, or that cannot be made yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rotated:
+    """An epoch that is in force; `excluded` says whom its key was generated without, and why."""
+
+    epoch: int
+    members: tuple[bytes, ...]
+    threshold: int
+    key_id: bytes
+    excluded: tuple[str, ...]
+
+
+class Goal(Closing):
+    """The epoch that a rotation is to bring, in a file, so that one that was interrupted goes on.
+
+    One process at a time has it; the lock beside the file ends with the process, whatever ends it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Raises RunError, which says who leads, while another rotation is led in this run directory."""
+        self._path = path
+        lock = path.with_suffix(".lock")
+        self._held = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(self._held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            leader = os.read(self._held, 100).decode(errors="replace").strip()
+            os.close(self._held)
+            raise RunError(
+                f"a rotation is being led in {path.parent} by {leader or 'another process'}: wait until it "
+                "is done. If it ends before, rotate again to take it up."
+            ) from None
+        os.ftruncate(self._held, 0)
+        os.write(self._held, f"process {os.getpid()} on {platform.node()}\n".encode())
+
+    def begin(self, epoch: int) -> int:
+        """The goal that stands, or `epoch` as the goal from here on."""
+        try:
+            return int(json.loads(self._path.read_text())["epoch"])
+        except FileNotFoundError:
+            temporary = self._path.with_suffix(".tmp")
+            temporary.write_text(json.dumps({"epoch": epoch}) + "\n")
+            temporary.replace(self._path)
+            return epoch
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise RunError(f"{self._path} cannot be read ({error!r}): move it away.") from None
+
+    def reached(self) -> None:
+        self._path.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        if self._held >= 0:
+            os.close(self._held)
+            self._held = -1
+
+
+class Rotation:
+    """Brings the epoch `goal` into force on the home chain."""
+
+    def __init__(self, committee: CommitteeContract, services: Services, goal: int) -> None:
+        self._committee = committee
+        self._services = services
+        self._goal = goal
+        self._opened = False
+        self._since = committee.node.block_number()
+        self._tried: tuple[int, int] | None = None
+        self._excluded: tuple[str, ...] = ()
+
+    def run(self, pause: Pause, tell: Tell) -> Rotated:
+        """Steps until the epoch is in force; `tell` hears of each phase.
+
+        Raises:
+            ContractError: an election cannot be opened yet (TooEarly).
+            QuorumError: the election was void, or too few of the elected work.
+        """
+        told = None
+        while self._committee.current_epoch() < self._goal:
+            tick(self._committee.node)
+            election = self.step()
+            stage = (election.draw, election.phase, election.attempt)
+            if stage != told:
+                tell(_described(election))
+            told = stage
+            if self._committee.current_epoch() < self._goal:
+                pause(election)
+        roster, _ = self._committee.roster(self._goal)
+        key_id = self._committee.key_id(self._goal)
+        return Rotated(self._goal, roster.members, roster.threshold, key_id, self._excluded)
+
+    def step(self) -> ElectionState:
+        """Does what can be done at once; returns the election as it stands then."""
+        election = self._committee.election()
+        if election.phase is Phase.IDLE:
+            self._open()
+        elif not self._proceeded() and election.phase is Phase.CONFIRM:
+            self._confirm(election)
+        return self._committee.election()
+
+    def _open(self) -> None:
+        if self._committee.current_epoch() >= self._goal:
+            return
+        if self._opened:
+            self._opened = False
+            raise QuorumError(
+                f"the election was void: {self._why_void()}. Repeat when more members take part."
+            )
+        try:
+            self._committee.open_election()
+        except ContractError as error:
+            if error.name != "WrongPhase":
+                raise _explained(error) from None
+        self._opened = True
+
+    def _proceeded(self) -> bool:
+        """Ends the phase when it is over."""
+        self._opened = True
+        try:
+            self._committee.proceed()
+        except ContractError as error:
+            if error.name not in NOT_YET:
+                raise
+            return False
+        return True
+
+    def _confirm(self, election: ElectionState) -> None:
+        """Generates a key, unless a quorum holds one of this attempt already, and has it confirmed."""
+        members = self._committee.elected()
+        if self._services.settle(election, members) or self._moved_on(election):
+            return
+        attempt = (election.draw, election.attempt)
+        if self._tried == attempt:
+            return
+        try:
+            generated = self._services.generate_elected(election, members)
+        except QuorumError:
+            if self._moved_on(election):
+                return
+            raise
+        self._tried, self._excluded = attempt, generated.excluded
+        self._services.settle(election, members)
+
+    def _moved_on(self, election: ElectionState) -> bool:
+        """Whether members that had settled confirmed meanwhile, or the attempt is over."""
+        latest = self._committee.election()
+        return (latest.phase, latest.draw, latest.attempt) != (
+            election.phase,
+            election.draw,
+            election.attempt,
+        )
+
+    def _why_void(self) -> str:
+        events = self._committee.events("ElectionVoid", self._since)
+        return str(events[-1].arguments["reason"]) if events else "the chain does not say why"
+
+
+def rotate(
+    run: RunDirectory, nodes: Nodes, contracts: Contracts, services: Services, pause: Pause, tell: Tell
+) -> tuple[Rotated, Contracts]:
+    """One rotation, from where another was left; the archive side begins with the first or follows.
+
+    Raises as `Goal` and `Rotation.run`; QuorumError when the outgoing committee does not certify its
+    successor.
+    """
+    committee = contracts.elected
+    with Goal(run.path / "rotation.json") as goal:
+        epoch = committee.current_epoch()
+        unfinished = epoch > 0 and contracts.followers is None
+        rotation = Rotation(committee, services, goal.begin(epoch if unfinished else epoch + 1))
+        rotated = rotation.run(pause, tell)
+        if contracts.followers is None:
+            contracts = found_followers(nodes, contracts, run.deployments)
+        else:
+            services.follow((), b"")
+        goal.reached()
+    return rotated, contracts
+
+
+def found_followers(nodes: Nodes, contracts: Contracts, directory: Path) -> Contracts:
+    """Deploys QuorumMirror, beginning with the epoch in force, and ArchiveRegistry.
+
+    Nobody has to trust who does this: `open_contracts` compares the mirror's rosters with the home chain's.
+    """
+    committee = contracts.committee
+    epoch = committee.current_epoch()
+    roster, _ = committee.roster(epoch)
+    made = deployments.deploy_archive(
+        nodes.archive_sender, committee.chain_id, committee.address, roster, epoch
+    )
+    if nodes.one_chain:
+        path = deployments.deployments_path(directory, nodes.live.chain_id)
+        made = deployments.load(path, nodes.live).merged(made)
+    made.write(directory)
+    return open_contracts(nodes, directory)
+
+
+def a_second(election: ElectionState) -> None:
+    """A Pause."""
+    time.sleep(1.0)
+
+
+def unheard(phase: str) -> None:
+    """A Tell."""
+
+
+def _described(election: ElectionState) -> str:
+    until = datetime.fromtimestamp(election.deadline, UTC).strftime("%H:%M:%S UTC")
+    name = election.phase.name.lower()
+    if election.phase is Phase.IDLE:
+        return f"epoch {election.epoch} is in force"
+    attempt = f", attempt {election.attempt}" if election.phase is Phase.CONFIRM else ""
+    return f"epoch {election.epoch}, draw {election.draw}: {name}{attempt}, until {until}"
+
+
+def _explained(error: ContractError) -> Exception:
+    if error.name != "TooEarly":
+        return error
+    at = datetime.fromtimestamp(error.arguments["at"], UTC).isoformat(" ")
+    return QuorumError(f"the epoch in force has not had its least length: the next election opens at {at}.")

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a committee stands: its epoch, its election, and each member that answers or does not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from blockful_py.chain.committee import CommitteeContract
+from blockful_py.chain.sortition import ElectionState, Phase
+from blockful_py.errors import BlockfulError
+from blockful_py.pipeline.coordination.remote_committee import Found
+from blockful_py.pipeline.run.contracts import Contracts
+
+
+@dataclass(frozen=True, slots=True)
+class Candidacy:
+    """What the chain knows of a member that has joined; `stake` in wei, `trust` in parts per million."""
+
+    account: bytes
+    stake: int
+    trust: int
+    leaving: bool
+    slashed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MemberStanding:
+    """A URL and who answers there.
+
+    ready: it has a seat in the epoch and a share of its key.  elected: in the election under way.
+    """
+
+    url: str
+    address: bytes | None
+    ready: bool
+    elected: bool
+    candidacy: Candidacy | None
+    problem: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """`archive_epoch` is None before the first, `election` where nobody is elected."""
+
+    epoch: int
+    archive_epoch: int | None
+    quorum: int
+    election: ElectionState | None
+    members: tuple[MemberStanding, ...]
+
+    @property
+    def ready(self) -> int:
+        return sum(member.ready for member in self.members)
+
+
+def standing_of(contracts: Contracts, found: Mapping[str, Found | BlockfulError]) -> Standing:
+    """What the chains and the members say.  Raises NodeError."""
+    committee = contracts.committee
+    epoch = committee.current_epoch()
+    roster, quorum = committee.roster(epoch)
+    key_id = committee.key_id(epoch)
+    book = committee if isinstance(committee, CommitteeContract) else None
+    election = book.election() if book is not None else None
+    elected = book.elected() if book is not None and election and election.phase is Phase.CONFIRM else ()
+    members = []
+    for url, each in found.items():
+        if not isinstance(each, Found):
+            members.append(MemberStanding(url, None, False, False, None, str(each)))
+            continue
+        address = each.line.address
+        ready = address in roster.members and key_id in each.identity.key_ids
+        candidacy = _candidacy(book, address) if book is not None else None
+        members.append(MemberStanding(url, address, ready, address in elected, candidacy, None))
+    follows = contracts.mirror.current_epoch() if contracts.followers is not None else None
+    return Standing(epoch, follows, quorum, election, tuple(members))
+
+
+def _candidacy(committee: CommitteeContract, voter: bytes) -> Candidacy | None:
+    account = committee.registrant_of(voter)
+    if not any(account):
+        return None
+    state = committee.candidate(account)
+    leaving = bool(state.unbonding_since)
+    return Candidacy(account, state.stake, committee.trust(account), leaving, state.slashed)

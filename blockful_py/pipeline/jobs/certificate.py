@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Makes erasure certificates from what stands on the chains, so that they can be made at any time after."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from blockful_py.committee.protocols import Store
+from blockful_py.errors import RunError
+from blockful_py.pipeline.jobs.context import Workbench
+from blockful_py.pipeline.run.contracts import Contracts
+from blockful_py.pipeline.run.operations import Counter
+from blockful_py.record.catalogue import Catalogue
+from blockful_py.record.certificates.attachment import attach
+from blockful_py.record.certificates.checking import check_certificate, replaced
+from blockful_py.record.certificates.decisions import (
+    ArchiveChunk,
+    Decision,
+    LiveChunk,
+    LiveHeader,
+    LiveUpdate,
+    Members,
+    Votes,
+    votes_of,
+)
+from blockful_py.record.certificates.document import (
+    FORMAT,
+    WORDS,
+    Bytes,
+    Committee,
+    Endorsed,
+    ErasureCertificate,
+    Replaced,
+    Statement,
+)
+from blockful_py.record.model_node import PlacedNode, Request
+from blockful_py.record.proofs.exporting import export_history, export_record
+from blockful_py.record.proofs.fields import of_number, of_octets
+from blockful_py.record.proofs.record import Archived
+from blockful_py.storage.cid import cid_string, parse_cid
+from blockful_py.types import Action, ArchiveCall, ArchiveReason, RedactCall, StoredArchiveRecord
+from blockful_py.verdicts.outcome import AuditOutcome
+
+
+def issue(bench: Workbench, request: Request, audit: AuditOutcome | None = None) -> ErasureCertificate:
+    """The certificate of a request that was carried out, signed by a quorum of the current epoch.
+
+    Raises RunError when no model stands that was replaced for it, QuorumError when too few members sign.
+    """
+    statement = state(bench, request)
+    epoch = bench.contracts.committee.current_epoch()
+    endorsement = bench.panel(Counter()).coordinator.endorse_erasure(epoch, statement.to_bytes())
+    certificate = ErasureCertificate(
+        statement=statement,
+        endorsed=Endorsed(
+            epoch=epoch,
+            votes=Votes(
+                voters=tuple(endorsement.votes),
+                signatures=tuple(map(of_octets, endorsement.votes.values())),
+            ),
+        ),
+        attachment=None if audit is None else attach(statement, audit, bench.leader),
+    )
+    check_certificate(certificate)
+    return certificate
+
+
+def latest_request(catalogue: Catalogue) -> Request:
+    """The newest request that a model on the chain was replaced for.  Raises RunError when there is none."""
+    requests = [each.node.redaction.request for each in catalogue.models.values() if each.node.redaction]
+    if not requests:
+        raise RunError("no model of this run was replaced: unlearn something first.")
+    return max(requests, key=lambda request: request.created)
+
+
+def state(bench: Workbench, request: Request) -> Statement:
+    """What is to be signed.  Raises RunError when no model stands that was replaced for the request."""
+    contracts, catalogue = bench.contracts, bench.catalogue.read()
+    changed = {
+        name: placed
+        for name, placed in catalogue.models.items()
+        if placed.node.redaction is not None and placed.node.redaction.request == request
+    }
+    if not changed:
+        raise RunError("no model stands that was replaced for this request: there is nothing to certify.")
+    starts = tuple(start.name for start in request.starts)
+    affected = {*starts, *catalogue.graph.descendants(starts)}
+    history = export_history(contracts.archive)
+    records = [each.stored(index) for index, each in enumerate(history.records)]
+    entries = [_entry(bench.archive_store, placed, records) for placed in changed.values()]
+    decisions = _decisions(contracts, entries)
+    models = catalogue.models.values()
+    standing = {cid_string(uri) for each in models for uri in (each.uri, *each.node.sealed)}
+    sealed = {cid_string(uri) for each in entries for uri in each.old.sealed} - standing
+    gone = ({each.old_node for each in entries} - standing) | sealed
+    deleted = [cid for cid in sorted(gone) if not bench.live_store.has(parse_cid(cid))]
+    positions = [placed.position for placed in changed.values()]
+    return Statement(
+        format=FORMAT,
+        request=request,
+        committee=_committee(contracts, decisions),
+        record=export_record(contracts.live, contracts.committee, bench.live_store, positions),
+        archive=history,
+        replaced=tuple(entries),
+        left_alone=tuple(sorted(affected - changed.keys())),
+        decisions=decisions,
+        erasure=Bytes(deleted=tuple(deleted), words=WORDS, keys_destroyed=tuple(sorted(sealed))),
+        decided=max(chunk.timestamp for each in decisions for chunk in each.archive),
+    )
+
+
+def _entry(store: Store, placed: PlacedNode, records: Sequence[StoredArchiveRecord]) -> Replaced:
+    for stored in records:
+        record = stored.record
+        if (record.position, record.version, record.reason) == (
+            placed.position,
+            placed.version - 1,
+            ArchiveReason.SUPERSEDED,
+        ):
+            return replaced(store.read(record.uri).decode(), placed.node, placed.uri, stored)
+    raise RunError(f"version {placed.version - 1} of {placed.node.name} is not in the archive: audit it.")
+
+
+def _committee(contracts: Contracts, decisions: Sequence[Decision]) -> Committee:
+    committee = contracts.committee
+    epochs = {each.epoch for each in decisions} | {committee.current_epoch()}
+    return Committee(
+        chain_id=committee.chain_id,
+        contract=of_octets(committee.address),
+        rosters=tuple(Members.of(epoch, committee.roster(epoch)[0]) for epoch in sorted(epochs)),
+    )
+
+
+def _decisions(contracts: Contracts, entries: Sequence[Replaced]) -> tuple[Decision, ...]:
+    """The decisions that the entries come from, as their transactions are on both chains, oldest first."""
+    wanted = {(each.position, each.version_after) for each in entries}
+    hashes = [
+        each.transaction_hash
+        for each in contracts.live.redactions()
+        if (str(each.position), each.version) in wanted
+    ]
+    live: dict[bytes, list[RedactCall]] = {}
+    for hashed in dict.fromkeys(hashes):
+        call = contracts.live.executed(hashed)
+        live.setdefault(call.action.certificate.proposal, []).append(call)
+    archive: dict[bytes, list[ArchiveCall]] = {}
+    for each in contracts.archive.executed({entry.record for entry in entries}):
+        archive.setdefault(each.action.certificate.proposal, []).append(each)
+    return tuple(_decision(calls, archive.get(proposal, [])) for proposal, calls in live.items())
+
+
+def _decision(live: Sequence[RedactCall], archive: Sequence[ArchiveCall]) -> Decision:
+    certificate = live[0].action.certificate
+    return Decision(
+        epoch=certificate.epoch,
+        proposal=of_octets(certificate.proposal),
+        content_hash=of_octets(certificate.content_hash),
+        votes=votes_of(certificate),
+        archive=tuple(
+            ArchiveChunk(
+                first=call.first,
+                expected_head=of_octets(call.expected_head),
+                timestamp=call.timestamp,
+                records=tuple(
+                    Archived.of(StoredArchiveRecord(call.first + i, each, call.timestamp))
+                    for i, each in enumerate(call.records)
+                ),
+                path=_path(call.action),
+            )
+            for call in archive
+        ),
+        live=tuple(
+            LiveChunk(
+                updates=tuple(map(LiveUpdate.of, call.updates)),
+                headers=tuple(
+                    LiveHeader(
+                        height=each.height,
+                        version=each.version,
+                        px=of_number(each.opening.px),
+                        s=of_number(each.opening.s),
+                    )
+                    for each in call.header_updates
+                ),
+                path=_path(call.action),
+            )
+            for call in live
+        ),
+    )
+
+
+def _path(action: Action) -> tuple[str, ...]:
+    return tuple(map(of_octets, action.path))

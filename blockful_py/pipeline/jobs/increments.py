@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stored increments: sealed into the live store when models are published, read back for a request.
+
+Each has a data key of its own, which the members keep with that of its model's version, and destroy with
+it; the archive gets neither the file nor the key (docs/erasure.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from blockful_py.errors import BlockfulError
+from blockful_py.forget import Forget
+from blockful_py.keys.sealing import Keepers, SealedFile, SealedWeights
+from blockful_py.learning.federation import TrainedModel
+from blockful_py.learning.training_setup import Laboratory
+from blockful_py.learning.weights import Weights
+from blockful_py.pipeline.jobs.context import Workbench
+from blockful_py.record.catalogue import Catalogue
+from blockful_py.record.statement_parts import Increment
+from blockful_py.storage.cid import cid_string, parse_cid
+from blockful_py.unlearning.stored_increments import (
+    StoredIncrement,
+    store_clean_models,
+    store_increments,
+)
+
+Stored = Mapping[int, Mapping[str, StoredIncrement]]
+"""Increments by class, then by model."""
+
+
+@dataclass(frozen=True, slots=True)
+class SealedIncrements:
+    """Increments ready to be stored, and what statements say of them, by model."""
+
+    files: tuple[SealedFile, ...]
+    statements: Mapping[str, tuple[Increment, ...]]
+
+    def deliver(self, keepers: Keepers) -> None:
+        """Gives their keys to the members."""
+        if self.files:
+            keepers.deliver({file.uri: file.key for file in self.files})
+
+
+def seal_increments(bench: Workbench, stored: Stored) -> SealedIncrements:
+    """Seals increments; nothing is stored."""
+    files: list[SealedFile] = []
+    said: dict[str, tuple[Increment, ...]] = {}
+    for label, by_model in stored.items():
+        for name, increment in by_model.items():
+            file = bench.seal(increment.weights)
+            files.append(file)
+            one = Increment(label=label, weights=cid_string(file.uri), base=increment.base.hex())
+            said[name] = (*said.get(name, ()), one)
+    return SealedIncrements(tuple(files), said)
+
+
+class Storing:
+    """Makes what owners store with each wave of models."""
+
+    def __init__(self, laboratory: Laboratory, catalogue: Catalogue, store: SealedWeights) -> None:
+        """What stands on the chain is gone on from; a clean model that cannot be read is passed over."""
+        self._laboratory = laboratory
+        self._clean: dict[int, dict[str, Weights]] = {}
+        if laboratory.clean_references:
+            for label in laboratory.increments:
+                standing = StandingIncrements(catalogue, Forget.of_classes([label]), store)
+                found = {name: standing.get(name) for name in standing}
+                self._clean[label] = {name: each.weights for name, each in found.items() if each is not None}
+
+    def with_wave(
+        self, wave: Sequence[TrainedModel], published: Mapping[str, TrainedModel]
+    ) -> dict[int, dict[str, StoredIncrement]]:
+        """Increments of a wave, by class, then by model.  Raises LearningError as `store_increments`."""
+        settings, users = self._laboratory.federation, self._laboratory.users
+        classes = self._laboratory.increments
+        if not self._laboratory.clean_references:
+            return store_increments(settings, wave, users, classes, published)
+        stored = store_clean_models(settings, wave, users, classes, published, self._clean)
+        for label, by_model in stored.items():
+            self._clean[label].update((name, each.weights) for name, each in by_model.items())
+        return stored
+
+
+class StandingIncrements(Mapping[str, StoredIncrement]):
+    """Increments of what a request forgets, by model, as the standing versions name them.
+
+    Each is read, and compared with its CID, when it is asked for.  One that cannot be used counts as not
+    stored, so that the request makes it; `unusable` says why.
+    """
+
+    def __init__(self, catalogue: Catalogue, forget: Forget, store: SealedWeights) -> None:
+        self._store = store
+        self._said = {
+            name: increment
+            for name, placed in catalogue.models.items()
+            for increment in placed.node.increments
+            if forget == Forget.of_classes([increment.label])
+        }
+        self._read: dict[str, StoredIncrement] = {}
+        self.unusable: dict[str, str] = {}
+
+    def __getitem__(self, name: str) -> StoredIncrement:
+        if name not in self._read:
+            said = self._said[name]
+            try:
+                weights = self._store.read(parse_cid(said.weights))
+            except BlockfulError as error:
+                self.unusable[name] = str(error)
+                raise KeyError(name) from None
+            self._read[name] = StoredIncrement(said.label, weights, bytes.fromhex(said.base))
+        return self._read[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._said)
+
+    def __len__(self) -> int:
+        return len(self._said)

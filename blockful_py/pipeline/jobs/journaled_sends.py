@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Certified proposals by way of the journal: planned in it before the first transaction is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from blockful_py.chain.settlement import (
+    ARCHIVE,
+    LIVE,
+    Call,
+    Contract,
+    Executed,
+    Sent,
+    Settlement,
+    Sides,
+    is_untouched,
+    is_whole,
+    send_missing,
+)
+from blockful_py.engine.jobs import Act, Job, Plan, Step, StepState
+from blockful_py.engine.journal import Journal
+from blockful_py.errors import ContractError, NodeError, RunError
+from blockful_py.pipeline.run.progress import Stopwatch
+from blockful_py.types import Receipt
+
+
+@dataclass(frozen=True, slots=True)
+class Logged:
+    """A settlement as the journal has it.
+
+    Attributes:
+        certify: the step that certified it.
+        tell: the step that gives it to the members, where they outlive this process.
+        sends: its transactions, by chain and chunk.
+    """
+
+    settlement: Settlement
+    certify: Step
+    tell: Step | None
+    sends: Mapping[tuple[str, int], Step]
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        return (self.certify, *((self.tell,) if self.tell else ()), *self.sends.values())
+
+    @property
+    def is_sent(self) -> bool:
+        return all(step.state is StepState.DONE for step in self.sends.values())
+
+    @property
+    def may_be_out(self) -> bool:
+        """Whether a transaction may have been sent, by this process or by members that have it."""
+        rest = self.steps[1:]
+        return any(step.state in {StepState.BEGUN, StepState.DONE} for step in rest)
+
+
+def logged(job: Job) -> tuple[Logged, ...]:
+    """What was certified in a job and not withdrawn, in order."""
+    certified = [
+        step for step in job.valid if step.act is Act.CERTIFY and step.state is StepState.DONE and step.body
+    ]
+    return tuple(_logged(job, step) for step in certified)
+
+
+class Settler:
+    """Certifies and settles decisions of the run's open job."""
+
+    def __init__(self, journal: Journal, archive: Contract, live: Contract, stopwatch: Stopwatch) -> None:
+        self._journal = journal
+        self._stopwatch = stopwatch
+        self._sides: Sides = {ARCHIVE: archive, LIVE: live}
+
+    def certify(self, decision: int, subject: str, keepers: int, decide: Callable[[], Settlement]) -> Logged:
+        """Has `decide` get a certificate, and plans what comes of it in the same commit.
+
+        `keepers`: members that are to be given the certificate.
+        """
+        (step,) = self._journal.plan([Plan(Act.CERTIFY, subject)], decision)
+        with self._journal.taking(step) as entry:
+            settlement = decide()
+            entry.body = {
+                "proposal": settlement.proposal.hex(),
+                "forget": list(settlement.forget),
+                "note": settlement.note,
+            }
+            entry.plans = list(_plans(settlement, subject, keepers))
+        job = self._journal.standing()
+        found = [each for each in logged(job) if each.certify.number == step.number] if job else []
+        if not found:
+            raise RunError("the journal lost a step that was just written: see that nobody else changes it.")
+        return found[0]
+
+    def send(self, given: Logged, announce: Callable[[], object]) -> tuple[Executed, ...]:
+        """Tells the members, then sends what the contracts have not executed.
+
+        When a contract refuses the first call and nothing has changed, its steps are dropped.
+        """
+        if given.tell is not None:
+            with self._journal.taking(given.tell):
+                announce()
+        sent: list[Executed] = []
+        try:
+            sent.extend(self._missing(given))
+        except ContractError:
+            if is_untouched(given.settlement, self._sides):
+                self._journal.drop(given.steps)
+            raise
+        return tuple(sent)
+
+    def finish(self, job: Job) -> tuple[str, ...]:
+        """Sends what a crash, or a chain that went back, left undone; what was done, for people.
+
+        What can no longer run, as its epoch has ended or the chains have moved on, is given up: its steps
+        are dropped, and whoever goes on with the job has it decided again.
+        """
+        said = []
+        for given in logged(job):
+            if given.is_sent and is_whole(given.settlement, self._sides):
+                continue
+            try:
+                for _ in self._missing(given):
+                    pass
+                said.append(given.settlement.note)
+            except ContractError as error:
+                self._journal.drop(given.steps)
+                said.append(f"{given.settlement.note}: given up, as it can no longer run ({error})")
+        return tuple(said)
+
+    def confirm(self, job: Job) -> None:
+        """Raises NodeError when a chain no longer holds what was sent."""
+        lost = [each.settlement.note for each in logged(job) if not is_whole(each.settlement, self._sides)]
+        if lost:
+            raise NodeError(
+                f"a chain no longer holds what it held ({'; '.join(lost)}): it was reorganised. Nothing was "
+                "deleted or destroyed; run `blockful resume`."
+            )
+
+    def _missing(self, given: Logged) -> Iterator[Executed]:
+        """Sends what is missing; the record of what others sent is completed."""
+
+        taken: set[Call] = set()
+
+        @contextmanager
+        def around(call: Call) -> Iterator[Sent]:
+            taken.add(call)
+            with (
+                self._stopwatch(call.chain),
+                self._journal.taking(given.sends[call.chain, call.chunk]) as entry,
+            ):
+
+                def sent(receipt: Receipt | None) -> None:
+                    entry.transaction = (
+                        receipt.transaction_hash if receipt else self._found(given.settlement, call)
+                    )
+
+                yield sent
+
+        yield from send_missing(given.settlement, self._sides, around)
+        for call in given.settlement.calls:
+            step = given.sends[call.chain, call.chunk]
+            if call not in taken and step.state is not StepState.DONE:
+                with self._journal.taking(step) as entry:
+                    entry.transaction = self._found(given.settlement, call)
+
+    def _found(self, settlement: Settlement, call: Call) -> bytes | None:
+        return self._sides[call.chain].executed_in(settlement.proposal, call.chunk)
+
+
+def _plans(settlement: Settlement, subject: str, keepers: int) -> Iterator[Plan]:
+    proposal = settlement.proposal.hex()
+    if keepers:
+        yield Plan(Act.TELL, f"{subject}, {keepers} members", {"proposal": proposal})
+    chunks = {chain: sum(call.chain == chain for call in settlement.calls) for chain in (ARCHIVE, LIVE)}
+    for call in settlement.calls:
+        yield Plan(
+            Act.SEND,
+            f"{subject}, {call.chain} {call.chunk + 1} of {chunks[call.chain]}",
+            {"proposal": proposal, "chain": call.chain, "chunk": call.chunk, "data": call.data.hex()},
+        )
+
+
+def _logged(job: Job, certify: Step) -> Logged:
+    body: Mapping[str, Any] = certify.body
+    mine = [
+        step
+        for step in job.valid
+        if step.decision == certify.decision and step.body.get("proposal") == body["proposal"]
+    ]
+    sends = {(s.body["chain"], s.body["chunk"]): s for s in mine if s.act is Act.SEND}
+    calls = tuple(Call(chain, chunk, bytes.fromhex(s.body["data"])) for (chain, chunk), s in sends.items())
+    settlement = Settlement(bytes.fromhex(body["proposal"]), calls, tuple(body["forget"]), body["note"])
+    return Logged(settlement, certify, next((s for s in mine if s.act is Act.TELL), None), sends)

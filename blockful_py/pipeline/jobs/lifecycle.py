@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The jobs of a run: one is opened, taken up after a crash, concluded, or given up (docs/jobs.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import TypeVar
+
+from blockful_py.engine.jobs import Act, Job, JobState, Kind, Plan, Step, StepState
+from blockful_py.engine.journal import unfinished
+from blockful_py.errors import (
+    BlockfulError,
+    CommitteeError,
+    ContractError,
+    GraphError,
+    LearningError,
+    RunError,
+    StorageError,
+    StoreUnreachableError,
+    UnlearningError,
+)
+from blockful_py.pipeline.jobs.context import Workbench
+from blockful_py.pipeline.jobs.journaled_sends import logged
+from blockful_py.pipeline.jobs.unstore import standing, withdraw
+from blockful_py.pipeline.run.progress import Stopwatch
+from blockful_py.storage.cid import parse_cid
+
+REFUSALS = (UnlearningError, LearningError, GraphError, CommitteeError, StorageError, ContractError)
+"""Errors that end a job where nothing of it is half-done: to repeat it would meet them again."""
+
+Answer = TypeVar("Answer")
+
+
+class Docket:
+    """The jobs in one run's journal.  Whoever changes them holds the lead."""
+
+    def __init__(self, bench: Workbench) -> None:
+        self._bench = bench
+        self._journal = bench.journal
+
+    @contextmanager
+    def job(self, kind: Kind, request: str, begun: Callable[[], bool]) -> Iterator[None]:
+        """Opens a job, or goes on with the open one of this kind; closes it when the block succeeds.
+
+        `begun`: whether the chains show something of it, asked when it is refused.  A job that is refused
+        with nothing half-done has failed; one that stops otherwise, as when a node is gone, stays open.
+
+        Raises RunError when a job of another kind is open.
+        """
+        job = self._journal.standing()
+        if job is None:
+            self._journal.begin(kind, request)
+        elif job.kind is not kind:
+            raise unfinished(job)
+        else:
+            self.withdraw()
+        try:
+            yield
+        except StoreUnreachableError:
+            raise
+        except REFUSALS as error:
+            with suppress(BlockfulError):  # what cannot be looked at or taken back leaves the job open
+                self._fail(error, begun)
+            raise
+        self._journal.close_job(JobState.DONE)
+
+    def settle(self) -> tuple[str, ...]:
+        """Finishes what was certified and not wholly sent; says what that was."""
+        job = self._journal.standing()
+        if job is None:
+            return ()
+        return self._bench.settler(Stopwatch()).finish(job)
+
+    def withdraw(self) -> None:
+        """Takes back what the open job stored and no model points to; drops the steps that led there."""
+        job = self._open()
+        stored = {cid for step in job.steps if step.act is Act.STORE for cid in step.body.get("cids", ())}
+        if stored:
+            withdraw(self._bench, sorted(stored - standing(self._bench.catalogue.read())))
+        self._journal.drop([step for step in job.valid if step.decision and step.state is not StepState.DONE])
+
+    def confirm(self) -> None:
+        """Asks both chains for all that was sent.  Raises NodeError when one no longer holds it."""
+        with self._journal.taking(self._own(Act.CONFIRM, "both chains")):
+            self._bench.settler(Stopwatch()).confirm(self._open())
+
+    def forget(self) -> None:
+        """Deletes what the job replaced, and no model points to, from the live store."""
+        replaced = {cid for step in self._open().steps for cid in step.body.get("forget", ())}
+        gone = sorted(replaced - standing(self._bench.catalogue.read()))
+        with self._journal.taking(self._own(Act.DELETE, f"{len(gone)} replaced files")):
+            for cid in gone:
+                self._bench.live_store.delete(parse_cid(cid))
+
+    def erase(self, destroy: Callable[[], Answer]) -> Answer:
+        """Has the members destroy keys."""
+        with self._journal.taking(self._own(Act.ERASE, "keys of replaced versions")):
+            return destroy()
+
+    def abort(self) -> Job:
+        """Gives the open job up and takes back what it stored.
+
+        What a training has published stays: each of its blocks is whole by itself.
+
+        Raises RunError when there is none, or when something of it may be on a chain.
+        """
+        job = self._journal.standing()
+        if job is None:
+            raise RunError("no job is unfinished: there is nothing to give up.")
+        out = [given.settlement.note for given in logged(job) if given.may_be_out]
+        if job.kind in {Kind.TRAIN, Kind.ADOPT}:
+            out = [given.settlement.note for given in logged(job) if given.may_be_out and not given.is_sent]
+        if out:
+            raise RunError(
+                f"job {job.number} ({job.kind}) cannot be given up: transactions of it may be on the chains "
+                f"already ({'; '.join(out)}), and what is on them stays. Finish it with `blockful resume`."
+            )
+        self._journal.drop([step for given in logged(job) if not given.is_sent for step in given.steps])
+        self.withdraw()
+        self._journal.close_job(JobState.ABORTED, "given up before anything was sent")
+        return next(each for each in self._journal.jobs() if each.number == job.number)
+
+    def _fail(self, error: BlockfulError, begun: Callable[[], bool]) -> None:
+        """Ends a job that was refused, unless it is half-done and can go on."""
+        hopeless = isinstance(error, UnlearningError) and self._is_erasing()
+        if hopeless or (not self._is_half_done() and not begun()):
+            self.withdraw()
+            self._journal.close_job(JobState.FAILED, str(error))
+
+    def _is_half_done(self) -> bool:
+        return any(given.may_be_out and not given.is_sent for given in logged(self._open()))
+
+    def _is_erasing(self) -> bool:
+        """Whether keys may be destroyed: what is left undone then cannot be done in this job."""
+        return any(s.act is Act.ERASE and s.state is not StepState.PLANNED for s in self._open().steps)
+
+    def _own(self, act: Act, subject: str) -> Step:
+        """The job's own step of this kind, planned where it is not yet."""
+        known = next((step for step in self._open().valid if step.act is act and not step.decision), None)
+        return known or self._journal.plan([Plan(act, subject)], 0)[0]
+
+    def _open(self) -> Job:
+        job = self._journal.standing()
+        if job is None:
+            raise RunError("no job is open: begin one before its steps.")
+        return job

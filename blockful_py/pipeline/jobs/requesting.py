@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Makes unlearning requests: what is asked, how, and the signatures of the starts' owners."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from blockful_py.errors import UnlearningError
+from blockful_py.forget import Forget
+from blockful_py.learning.partitions import require_classes
+from blockful_py.pipeline.jobs.context import Workbench
+from blockful_py.pipeline.review.methods import (
+    forget_of,
+    method_settings,
+    method_text,
+    parse_method,
+    require_paradigm,
+    require_review,
+)
+from blockful_py.record.catalogue import Catalogue
+from blockful_py.record.model_node import Request, Start
+from blockful_py.types import Paradigm
+from blockful_py.unlearning.method import Method
+
+
+def draft_request(
+    bench: Workbench,
+    catalogue: Catalogue,
+    starts: Sequence[str] | None,
+    forget: Forget | None,
+    paradigm: Paradigm,
+    method: str | None,
+    standing: Request | None = None,
+) -> Request:
+    """A request that nobody signed yet; what is None is taken from the settings.
+
+    `standing`: the request under way, whose time it takes.
+
+    Raises:
+        UnknownModelError: a start is not on the chain.
+        SettingsError: the method is unknown or does not work in the paradigm.
+        UnknownClassError: the data has no such class.
+        UnlearningError: there is no start, or members could not check the method's results.
+    """
+    settings = bench.run.settings.unlearning
+    name = method or (settings.parallel if paradigm is Paradigm.PARALLEL else settings.sequential)
+    if standing is not None:
+        bench.clock.wait_until(standing.created)
+    wanted = tuple(settings.starts if starts is None else starts)
+    forgotten = forget or forget_of(settings)
+    if not wanted:
+        raise UnlearningError("a request needs a start: name at least one.")
+    request = Request(
+        starts=tuple(Start(name=start, position=str(catalogue[start].position)) for start in wanted),
+        classes=forgotten.classes,
+        clients=forgotten.clients,
+        samples=tuple(f"{user}:{row}" for user, row in forgotten.samples),
+        paradigm=paradigm.value,
+        method=method_text(name, method_settings(name, settings)),
+        created=bench.clock.now() if standing is None else standing.created,
+    )
+    method_of(bench, request)
+    return request
+
+
+def method_of(bench: Workbench, request: Request) -> Method:
+    """The method that a request names.  Raises as `draft_request` where it cannot be carried out."""
+    chosen, paradigm = parse_method(request.method), Paradigm(request.paradigm)
+    require_paradigm(chosen, paradigm)
+    require_classes(request.forget.classes, range(bench.laboratory.dataset.class_count), "the data")
+    require_review(chosen, request.forget, paradigm, bench.run.settings.committee.attested)
+    return chosen
+
+
+def sign_request(bench: Workbench, catalogue: Catalogue, request: Request) -> Request:
+    """The request with the signatures of the owners of its starts.
+
+    Raises KeystoreError or SettingsError where the account of an owner is not at hand.
+    """
+    secrets = [bench.accounts.secret(catalogue[start.name].node.statement.user) for start in request.starts]
+    live = bench.contracts.live
+    return request.signed(secrets, live.chain_id, live.address)

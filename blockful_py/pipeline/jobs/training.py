@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Trains a federation and publishes each wave before the next is trained."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from blockful_py.chain.settlement import Executed
+from blockful_py.forget import Forget
+from blockful_py.keys.sealing import SealedWeights
+from blockful_py.learning.candidates import Reference
+from blockful_py.learning.curve_file import keep_curves
+from blockful_py.learning.federation import TrainedModel, train_federation
+from blockful_py.learning.scenario import plan, without_users
+from blockful_py.learning.training_setup import Laboratory
+from blockful_py.pipeline.jobs.increments import Storing
+from blockful_py.pipeline.jobs.publishing import Publisher
+from blockful_py.pipeline.jobs.statements import spent_of, training_of
+from blockful_py.pipeline.run.progress import Progress, Stopwatch
+from blockful_py.record.catalogue import Catalogue
+from blockful_py.record.model_node import PlacedNode
+
+
+def load_model(placed: PlacedNode, store: SealedWeights) -> TrainedModel:
+    """The model of a node as it stands: its current weights, verified against their CID.
+
+    Raises StorageError when the weights cannot be read, KeyDestroyedError without their key, FormatError
+    for an unusable node.
+    """
+    statement = placed.node.statement
+    return TrainedModel(
+        name=statement.name,
+        user=statement.user,
+        round=statement.round,
+        references=tuple(Reference(r.name, r.accuracy or 0.0) for r in statement.references),
+        weights=store.read(placed.node.weights),
+        accuracy=statement.accuracy,
+        training=training_of(statement),
+        privacy=spent_of(statement),
+    )
+
+
+def load_models(catalogue: Catalogue, names: Iterable[str], store: SealedWeights) -> dict[str, TrainedModel]:
+    """Models by name; see `load_model`."""
+    return {name: load_model(catalogue[name], store) for name in names}
+
+
+def train_and_publish(
+    laboratory: Laboratory,
+    opted_out: Mapping[int, tuple[Forget, ...]],
+    publisher: Publisher,
+    catalogue: Catalogue,
+    store: SealedWeights,
+    curves: Path,
+    stopwatch: Stopwatch,
+    progress: Progress,
+) -> tuple[Executed, ...]:
+    """Goes on where the chain is: what stands there is taken as it is, the rest is trained.
+
+    Nothing is trained on what users `opted_out` of; those who keep nothing publish no more.
+
+    How the trainings went is kept in the file `curves`; increments that the laboratory asks for are made and
+    stored with each wave.
+    """
+    laboratory = laboratory.without(opted_out)
+    settings = laboratory.federation
+    left = {user.index for user in laboratory.users if user.index in opted_out and not len(user.train)}
+    placed = {name: node.position for name, node in catalogue.models.items()}
+    published = load_models(catalogue, catalogue.models, store)
+    storing = Storing(laboratory, catalogue, store)
+    waves_to_come = without_users(plan(settings.scenario), left, published)
+    missing = {spec.name for wave in waves_to_come for spec in wave} - published.keys()
+    waves = train_federation(settings, laboratory.users, tuple(published.values()), left)
+    executed: list[Executed] = []
+    with progress.stage("train and publish", len(missing)) as advance:
+        while True:
+            with stopwatch("train"):
+                wave = next(waves, None)
+            if wave is None:
+                return tuple(executed)
+            keep_curves(curves, wave)
+            with stopwatch("train"):
+                stored = storing.with_wave(wave, published)
+            published.update((model.name, model) for model in wave)
+            with stopwatch("publish"):
+                positions, transactions = publisher.publish(wave, placed, stored)
+            placed.update(positions)
+            executed += transactions
+            advance(len(wave))

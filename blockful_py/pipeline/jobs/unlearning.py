@@ -1,0 +1,294 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Carries an unlearning request through the graph, in either paradigm.
+
+Parallel (Algorithm 1): all new weights at once, one certificate for all models.
+Sequential (Algorithm 2): model by model in topological order, a certificate each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import chain
+
+import numpy as np
+
+from blockful_py.chain.settlement import Executed
+from blockful_py.costs import Operations, expected_parallel, expected_sequential, mean_references
+from blockful_py.errors import KeyDestroyedError, UnlearningError, VerificationError
+from blockful_py.keys.erasure import Erasure
+from blockful_py.keys.sealing import SealedWeights
+from blockful_py.learning.federation import TrainedModel, initial_weights
+from blockful_py.learning.weights import Weights, equal
+from blockful_py.pipeline.jobs.context import Workbench
+from blockful_py.pipeline.jobs.history import earlier_forgets
+from blockful_py.pipeline.jobs.increments import StandingIncrements
+from blockful_py.pipeline.jobs.redaction import Redactor
+from blockful_py.pipeline.jobs.training import load_model, load_models
+from blockful_py.pipeline.run.operations import Counter
+from blockful_py.pipeline.run.progress import Progress, Stopwatch
+from blockful_py.record.catalogue import Catalogue
+from blockful_py.record.model_node import ModelNode, PlacedNode, Request
+from blockful_py.types import Paradigm
+from blockful_py.unlearning.cost import Cost
+from blockful_py.unlearning.method import IncrementsUsed, Method, Need, Step
+from blockful_py.unlearning.propagation import delta
+from blockful_py.unlearning.proxy import balanced_proxy
+from blockful_py.unlearning.task import UnlearningTask
+
+PROXY_SAMPLES = 10
+"""Of each retained class, for the methods that need a proxy set."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unlearned:
+    """What a request did.
+
+    Attributes:
+        affected: starts and descendants, in topological order.
+        nodes: new node of every model that was replaced, also before a crash.
+        before: weights of the affected models before the request, as far as they can still be read.
+        skipped: norm of the update of each model left alone because it was under epsilon.
+        counted, formula: operations as counted, and by the paper's formula.
+        depth_bound, depth_observed: theorem 1, in edges.
+        delta_norm: longest change of a start (L2), where changes are passed.
+        executed: transactions, in order.
+        seconds: wall time by stage.
+        cost: sample passes of the request.
+        increments: where its clean increments came from; `unusable` says why one that a standing version
+            names was made again, by model.
+        erasure: what was done with the replaced versions' keys; None before that.
+    """
+
+    paradigm: Paradigm
+    request: Request
+    affected: tuple[str, ...]
+    nodes: Mapping[str, ModelNode]
+    before: Mapping[str, Weights]
+    skipped: Mapping[str, float]
+    counted: Operations
+    formula: Operations
+    depth_bound: int | None
+    depth_observed: int
+    delta_norm: float | None
+    executed: tuple[Executed, ...]
+    seconds: Mapping[str, float]
+    cost: Cost | None = None
+    increments: IncrementsUsed | None = None
+    unusable: Mapping[str, str] = field(default_factory=dict)
+    erasure: Erasure | None = None
+
+
+class Unlearner:
+    """Runs one request against one federation."""
+
+    def __init__(self, bench: Workbench, progress: Progress) -> None:
+        self._bench = bench
+        self._progress = progress
+        self._counter = Counter()
+        self._stopwatch = Stopwatch()
+        self._erased: set[str] = set()
+        self._stored: StandingIncrements | None = None
+        panel = bench.panel(self._counter)
+        self._reviewer = panel.reviewer
+        self._redactor = Redactor(bench, panel, self._counter, self._stopwatch)
+
+    def run(self, catalogue: Catalogue, request: Request, method: Method) -> Unlearned:
+        """Unlearns what is not unlearned yet of this request.
+
+        Raises:
+            UnlearningError, UnknownClassError, UnknownModelError: the request cannot be carried out.
+            QuorumError: the committee refused; nothing, or only earlier models, was changed.
+        """
+        task = self._task(catalogue, request, method)
+        if request.paradigm == Paradigm.PARALLEL:
+            return self._parallel(catalogue, request, method, task)
+        return self._sequential(catalogue, request, method, task)
+
+    def _task(self, catalogue: Catalogue, request: Request, method: Method) -> UnlearningTask:
+        starts = tuple(start.name for start in request.starts)
+        graph = catalogue.graph
+        affected = {*starts, *graph.descendants(starts)}
+        wanted = affected | set(chain.from_iterable(map(graph.references, affected)))
+        if Need.HOLDERS_DATA in method.needs:
+            wanted |= set(graph.ancestors(affected))
+        proxy = None
+        if Need.PROXY_DATA in method.needs:
+            proxy = balanced_proxy(self._bench.laboratory.dataset.proxy, request.forget, PROXY_SAMPLES)
+        if Need.HOLDERS_DATA in method.needs:
+            self._stored = StandingIncrements(catalogue, request.forget, self._bench.weights)
+        return UnlearningTask(
+            graph=graph,
+            models={name: self._before(catalogue[name], request) for name in wanted},
+            users={user.index: user for user in self._bench.laboratory.users},
+            architecture=self._bench.laboratory.architecture,
+            initial=initial_weights(self._bench.laboratory.federation),
+            starts=starts,
+            forget=request.forget,
+            seed=self._bench.laboratory.federation.seed,
+            proxy=proxy,
+            earlier=earlier_forgets(self._bench, [catalogue[name] for name in wanted], request),
+            stored=self._stored or {},
+        )
+
+    def _before(self, placed: PlacedNode, request: Request) -> TrainedModel:
+        """A model as it was before this request; from the archive where the request has replaced it.
+
+        Where that version is erased already, which is a request's last step, the model as it stands.
+        """
+        model = load_model(placed, self._bench.weights)
+        redaction = placed.node.redaction
+        if redaction is None or redaction.request != request:
+            return model
+        older = self._redactor.archived(placed.position, placed.version - 1)
+        archived = SealedWeights(self._bench.archive_store, self._bench.keepers)
+        try:
+            return replace(model, weights=archived.read(older.weights))
+        except KeyDestroyedError:
+            self._erased.add(model.name)
+            return model
+
+    def _parallel(
+        self, catalogue: Catalogue, request: Request, method: Method, task: UnlearningTask
+    ) -> Unlearned:
+        with self._progress.stage(f"unlearn {len(task.affected())} models together", None):
+            with self._stopwatch("unlearn"):
+                outcome = method.unlearn(task)
+            self._reviewer.announced = {name: outcome.weights[name] for name in task.starts}
+            open_ends = self._open(catalogue, outcome.weights, request)
+            resigned = self._resigned(method, task)
+            replaced = self._redactor.replace(catalogue, open_ends, request, resigned) if open_ends else None
+        heights = {catalogue[name].position.height for name in open_ends}
+        return Unlearned(
+            paradigm=Paradigm.PARALLEL,
+            request=request,
+            affected=task.affected(),
+            nodes=_done(catalogue, request) | (replaced.nodes if replaced else {}),
+            before=self._readable(task),
+            skipped=outcome.skipped,
+            counted=self._counter.total,
+            formula=expected_parallel(len(open_ends), len(heights)) if open_ends else Operations(),
+            depth_bound=outcome.depth_bound,
+            depth_observed=outcome.depth_observed,
+            delta_norm=_longest_change(task, outcome.weights) if outcome.path_weights else None,
+            executed=tuple(replaced.executed) if replaced else (),
+            seconds=dict(self._stopwatch.seconds),
+            cost=outcome.cost,
+            increments=outcome.increments,
+            unusable=dict(self._stored.unusable) if self._stored else {},
+        )
+
+    def _sequential(
+        self, catalogue: Catalogue, request: Request, method: Method, task: UnlearningTask
+    ) -> Unlearned:
+        nodes: dict[str, ModelNode] = {}
+        earlier = _done(catalogue, request)
+        executed: list[Executed] = []
+        fresh: dict[str, Weights] = {}
+        cost: Cost | None = None
+        increments: IncrementsUsed | None = None
+        resigned = self._resigned(method, task)
+        with self._progress.stage("unlearn model by model", len(task.affected())) as advance:
+            for step in self._steps(catalogue, method, task, fresh):
+                name, weights, cost, increments = step.name, step.weights, step.cost, step.increments
+                fresh[name] = weights
+                self._reviewer.announced[name] = weights
+                if self._open(catalogue, {name: weights}, request):
+                    replaced = self._redactor.replace(catalogue, {name: weights}, request, resigned)
+                    nodes.update(replaced.nodes)
+                    executed += replaced.executed
+                    catalogue = self._redactor.catalogue()
+                advance(1)
+        updated = [name for name in task.affected() if name in nodes]
+        formula = (
+            expected_sequential(len(updated), mean_references(catalogue.references(), updated))
+            if updated
+            else Operations()
+        )
+        depths = task.graph.depth(task.starts)
+        return Unlearned(
+            paradigm=Paradigm.SEQUENTIAL,
+            request=request,
+            affected=task.affected(),
+            nodes=earlier | nodes,
+            before=self._readable(task),
+            skipped={},
+            counted=self._counter.total,
+            formula=formula,
+            depth_bound=None,
+            depth_observed=max((depths[name].longest for name in fresh), default=0),
+            delta_norm=None,
+            executed=tuple(executed),
+            seconds=dict(self._stopwatch.seconds),
+            cost=cost,
+            increments=increments,
+            unusable=dict(self._stored.unusable) if self._stored else {},
+        )
+
+    def _steps(
+        self,
+        catalogue: Catalogue,
+        method: Method,
+        task: UnlearningTask,
+        fresh: Mapping[str, Weights],
+    ) -> Iterator[Step]:
+        """The method's steps; before each but the first, its owner fetches the references."""
+        steps = method.steps(task)
+        for number, name in enumerate(task.affected()):
+            if number and Need.DESCENDANT_DATA in method.needs:
+                with self._stopwatch("store"):
+                    self._fetch_references(task, name, fresh)
+            with self._stopwatch("unlearn"):
+                step = next(steps, None)
+            if step is None:
+                return
+            yield step
+
+    def _fetch_references(self, task: UnlearningTask, name: str, fresh: Mapping[str, Weights]) -> None:
+        """Downloads a model's references as the live chain has them, and compares them with what the
+        method aggregates."""
+        catalogue = self._redactor.catalogue()
+        fetched = load_models(catalogue, task.graph.references(name), self._bench.weights)
+        for reference, model in fetched.items():
+            self._counter.downloaded()
+            expected = fresh.get(reference, task.models[reference].weights)
+            if not equal(model.weights, expected):
+                raise VerificationError(
+                    "content", f"model {reference}", "the live chain has other weights than were computed"
+                )
+
+    def _open(self, catalogue: Catalogue, new: Mapping[str, Weights], request: Request) -> dict[str, Weights]:
+        """Those that this request has not replaced yet."""
+        left = {
+            name: weights
+            for name, weights in new.items()
+            if (redaction := catalogue[name].node.redaction) is None or redaction.request != request
+        }
+        if left and self._erased:
+            raise UnlearningError(
+                f"{', '.join(left)} cannot be unlearned any more in this request: what "
+                f"{', '.join(self._erased)} was before it is erased. The job has failed: make "
+                "another request."
+            )
+        return left
+
+    def _readable(self, task: UnlearningTask) -> dict[str, Weights]:
+        return {name: task.models[name].weights for name in task.affected() if name not in self._erased}
+
+    @staticmethod
+    def _resigned(method: Method, task: UnlearningTask) -> frozenset[str]:
+        return frozenset(task.affected() if Need.DESCENDANT_DATA in method.needs else task.starts)
+
+
+def _done(catalogue: Catalogue, request: Request) -> dict[str, ModelNode]:
+    """Nodes that this request has put on the chain already."""
+    nodes = {name: placed.node for name, placed in catalogue.models.items()}
+    return {
+        name: node for name, node in nodes.items() if node.redaction and node.redaction.request == request
+    }
+
+
+def _longest_change(task: UnlearningTask, new: Mapping[str, Weights]) -> float:
+    """Largest |w'_s - w_s| (L2) over the starts."""
+    changes = (delta(task.models[name].weights, new[name]) for name in task.starts)
+    return max(float(np.sqrt(np.square(change, dtype=np.float64).sum())) for change in changes)

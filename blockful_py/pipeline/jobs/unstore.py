@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Takes back what was stored for a decision that will not be carried out."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from contextlib import suppress
+
+from blockful_py.errors import BlockfulError
+from blockful_py.pipeline.jobs.context import Workbench
+from blockful_py.record.catalogue import Catalogue
+from blockful_py.storage.cid import cid_string, parse_cid
+from blockful_py.storage.interface import FileStore
+from blockful_py.types import Uri
+
+
+def absent(store: FileStore, uris: Iterable[Uri]) -> list[str]:
+    """CIDs of those files that a store does not have, in order."""
+    return [cid_string(uri) for uri in dict.fromkeys(uris) if not store.has(uri)]
+
+
+def standing(catalogue: Catalogue) -> frozenset[str]:
+    """CIDs of the nodes, weights and increments that models point to."""
+    placed = catalogue.models.values()
+    return frozenset(cid_string(uri) for each in placed for uri in (each.uri, *each.node.sealed))
+
+
+def withdraw(bench: Workbench, cids: Collection[str]) -> None:
+    """Deletes files from the live store and takes back their keys, where members can be reached."""
+    if not cids:
+        return
+    uris = [parse_cid(cid) for cid in cids]
+    for uri in uris:
+        bench.live_store.delete(uri)
+    with suppress(BlockfulError):
+        bench.keepers.withdraw(uris)
+        bench.auditors.destroy_all(uris)

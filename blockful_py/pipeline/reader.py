@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A reader at a federation: registers, asks for keys, reads models."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from blockful_py.chain.calls import Call
+from blockful_py.chain.reader_registry import Reader, ReaderRegistryContract
+from blockful_py.chain.sender import Sender
+from blockful_py.chain.signer import Signer
+from blockful_py.closable import Closing
+from blockful_py.committee import codec
+from blockful_py.committee.polling import Refusal, at_once
+from blockful_py.committee.service.member_client import Line
+from blockful_py.committee.service.messages import Ask, Lent, Wanted
+from blockful_py.crypto import envelope
+from blockful_py.errors import KeyDestroyedError, RefusedError, RunError
+from blockful_py.keys.access import Access
+from blockful_py.keys.appointed_keyring import AppointedKeepers
+from blockful_py.keys.auditor_keys import AuditorKeys
+from blockful_py.keys.reader_keys import ReaderKeys
+from blockful_py.keys.sealing import opened
+from blockful_py.learning.weights import Weights
+from blockful_py.pipeline.coordination.remote_committee import Found
+from blockful_py.pipeline.jobs.context import services_of
+from blockful_py.pipeline.run.contracts import key_shares, open_contracts
+from blockful_py.pipeline.run.directory import RunDirectory
+from blockful_py.pipeline.run.identities import DEVELOPMENT_CHAINS, Identities
+from blockful_py.pipeline.run.nodes import Nodes
+from blockful_py.pipeline.run.stores import archive_store, live_store
+from blockful_py.record.catalogue import Catalogue
+from blockful_py.record.model_node import parse_node
+from blockful_py.types import Position, Uri
+
+POCKET_MONEY = 10**17
+"""Wei that a development chain's first account gives a reader that has nothing to pay gas with."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Member:
+    index: int
+    line: Line
+
+
+class Reading(Closing):
+    """A run as one reader sees it.  What the reader sends, its own account pays."""
+
+    def __init__(self, directory: Path, keys: ReaderKeys, nodes: Nodes | None = None) -> None:
+        """With `nodes`, those are used and not stopped.
+
+        Raises RunError, NodeError or DeploymentError when the run cannot be opened.
+        """
+        self._keys = keys
+        self.run = RunDirectory.open(directory)
+        with ExitStack() as stack:
+            self._nodes = nodes or stack.enter_context(Nodes(self.run.place))
+            self._contracts = open_contracts(self._nodes, self.run.deployments)
+            self._closing = stack.pop_all()
+        self._store = live_store(self.run)
+        live, readers = self._contracts.live, self._contracts.readers
+        self._access = Access(live, readers, self._store, self.run.settings.access)
+        sender = Sender(live.node, Signer(keys.account_secret.to_bytes(32, "big")))
+        self._registry = ReaderRegistryContract(live.node, readers.address, sender)
+
+    def standing(self) -> Reader:
+        """What the registry has of this reader."""
+        return self._registry.reader(self._keys.account)
+
+    def register(self) -> Reader:
+        """Registers the reader, or replaces its key.
+
+        Raises ContractError ReaderIsBarred, and NodeError when its account cannot pay.
+        """
+        self._provide()
+        self._registry.register(self._keys.encryption_key)
+        return self.standing()
+
+    def leave(self) -> None:
+        """Raises ContractError NotRegistered."""
+        self._provide()
+        self._registry.leave()
+
+    def read(self, name: str) -> Weights:
+        """The weights of a model as it stands.
+
+        Raises UnknownModelError, RefusedError with the members' reason, KeyDestroyedError when none of
+        them has the key, StorageError when the weights are not in the store.
+        """
+        placed = Catalogue.read(self._contracts.live, self._store)[name]
+        return self.open(placed.position, placed.version, placed.node.weights)
+
+    def open(self, position: Position, version: int, weights: Uri) -> Weights:
+        """The weights in a sealed file, those of a version that stands; raises as `read`."""
+        return opened(self.key(Wanted(position, version)), self._store.read(weights), weights)
+
+    def read_archived(self, name: str, version: int) -> Weights:
+        """A version from the archive, for an auditor.
+
+        Raises UnknownModelError, RunError for a version that was never archived, RefusedError for who is no
+        auditor of it, StorageError when the archive's store lacks it.
+        """
+        return self.open_archived(self._archived(name, version))
+
+    def open_archived(self, weights: Uri) -> Weights:
+        """The weights in a sealed file of the archive; raises as `read_archived`."""
+        return opened(self._auditors_key(weights), archive_store(self.run).read(weights), weights)
+
+    def data_key(self, name: str, version: int | None = None) -> bytes:
+        """The data key of a model as it stands, or of a version in the archive; raises as reading it does."""
+        if version is not None:
+            return self._auditors_key(self._archived(name, version))
+        placed = Catalogue.read(self._contracts.live, self._store)[name]
+        return self.key(Wanted(placed.position, placed.version))
+
+    def key(self, wanted: Wanted) -> bytes:
+        """The data key of a version that stands; raises as `read`."""
+        context = self._access.context(self._keys.account, wanted)
+        appointed = self.run.settings.committee.roster == "appointed"
+        wrapped = self._in_process(wanted) if appointed else self._asked(wanted)
+        return envelope.unwrap(wrapped, self._keys.encryption_secret, context)
+
+    def _archived(self, name: str, version: int) -> Uri:
+        """The sealed weights of a version in the archive."""
+        archive = self._contracts.archive
+        placed = Catalogue.read(self._contracts.live, self._store)[name]
+        for stored in archive.records(0, archive.length()):
+            record = stored.record
+            if (record.position, record.version) == (placed.position, version):
+                return parse_node(archive_store(self.run).read(record.uri)).weights
+        raise RunError(f"version {version} of {name} is not in the archive.")
+
+    def _auditors_key(self, weights: Uri) -> bytes:
+        auditors = AuditorKeys(self.run.auditors, self._contracts.archive)
+        return auditors.unwrap(weights, self._keys.account, self._keys.encryption_secret)
+
+    def close(self) -> None:
+        self._closing.close()
+
+    def _in_process(self, wanted: Wanted) -> bytes:
+        settings = self.run.settings
+        identities = Identities(settings.seed, (self._nodes.live.chain_id, self._nodes.archive.chain_id))
+        members = [share.index for share in key_shares(settings, identities)]
+        keepers = AppointedKeepers(self.run.vaults, {index: identities.voter(index) for index in members})
+        return self._access.wrapped(self._keys.account, wanted, keepers)
+
+    def _asked(self, wanted: Wanted) -> bytes:
+        """As the first member answers that does not refuse."""
+        epoch = self._contracts.committee.current_epoch()
+        roster = self._contracts.committee.roster(epoch)[0].members
+        services = services_of(self.run, self._contracts, self._keys.account_secret)
+        lines = [each.line for each in services.find(1).values() if isinstance(each, Found)]
+        members = [_Member(number, line) for number, line in enumerate(lines) if line.address in roster]
+
+        def ask(member: _Member) -> bytes:
+            answer = member.line.ask(Ask.READ_KEY, epoch, bytes(32), wanted)
+            return codec.decode(Lent, answer.message.body).wrapped
+
+        reasons = set()
+        for answer in at_once(members, ask, 1).values():
+            if not isinstance(answer, Refusal):
+                return answer
+            reasons.add(str(answer.reason))
+        if not reasons:
+            raise KeyDestroyedError("no member of the committee answers: nobody can give the key. Ask later.")
+        raise RefusedError("; ".join(sorted(reasons)))
+
+    def _provide(self) -> None:
+        """On development chains, gives an account with nothing what gas costs."""
+        node = self._contracts.live.node
+        if node.chain_id not in DEVELOPMENT_CHAINS or node.balance(self._keys.account):
+            return
+        call = Call(self._registry.interface, self._keys.account, b"", value=POCKET_MONEY)
+        self._nodes.live_sender.send(call)

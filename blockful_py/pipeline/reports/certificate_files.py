@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Keeps certificates in the run's folder, the document and its page side by side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from blockful_py.pipeline.reports.certificate_page import page_of
+from blockful_py.record.certificates.checking import check_certificate
+from blockful_py.record.certificates.document import ErasureCertificate
+from blockful_py.record.proofs.writing import write_document
+from blockful_py.report.certificate import render_certificate
+
+
+def keep(certificate: ErasureCertificate, folder: Path) -> Path:
+    """Writes `erasure-<time of the request>.json` and `.html`; returns the document's path.
+
+    Raises RunError when they cannot be written.
+    """
+    path = folder / f"erasure-{certificate.statement.request.created}.json"
+    folder.mkdir(parents=True, exist_ok=True)
+    write_document(path, certificate.to_bytes())
+    write_page(certificate, path.with_suffix(".html"), path.name)
+    return path
+
+
+def write_page(certificate: ErasureCertificate, path: Path, document: str) -> None:
+    """The page, after a check that the certificate's parts bear each other out.
+
+    Raises VerificationError for one whose parts do not, RunError when the file cannot be written.
+    """
+    page = page_of(certificate, check_certificate(certificate), document)
+    write_document(path, render_certificate(page).encode())

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the page of a certificate says."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from blockful_py.bounded_json import parse_json
+from blockful_py.committee.erasure import erasure_digest
+from blockful_py.errors import SettingsError
+from blockful_py.pipeline.review.methods import checked_by_members
+from blockful_py.record.certificates.checking import CheckedStatement
+from blockful_py.record.certificates.document import ErasureCertificate
+from blockful_py.record.model_node import Request
+from blockful_py.record.proofs.fields import of_octets, position
+from blockful_py.report.certificate import CertificatePage, Line, Vote
+from blockful_py.report.summary import CHECKED
+from blockful_py.verdicts.outcome import AuditOutcome
+
+
+def page_of(certificate: ErasureCertificate, checked: CheckedStatement, file: str) -> CertificatePage:
+    """`checked`: the certificate's statement, which was checked; `file`: name of the document."""
+    statement, record = certificate.statement, checked.record
+    request = statement.request
+    outcome = _audit(certificate)
+    verdicts = {each.model: each.forgotten for each in outcome.models()} if outcome else {}
+    starts = {start.name for start in request.starts}
+    rosters = {each.epoch: each for each in statement.committee.rosters}
+    lines = [
+        Line(
+            each.name,
+            each.position,
+            each.name in starts,
+            each.version_before,
+            each.version_after,
+            each.old_weights,
+            each.new_weights,
+            each.record,
+            of_octets(checked.heads[each.record + 1]),
+            each.claims.ad_f,
+            each.claims.ad_r,
+            _verdict(verdicts.get(each.name)),
+        )
+        for each in statement.replaced
+    ]
+    epoch = certificate.endorsed.epoch
+    digest = of_octets(erasure_digest(statement.committee.domain, epoch, statement.to_bytes()))
+    votes = [
+        Vote(
+            f"Replacement of {sum(len(chunk.updates) for chunk in each.live)}",
+            each.epoch,
+            each.votes.voters,
+            len(rosters[each.epoch].members),
+            rosters[each.epoch].quorum,
+            each.content_hash,
+        )
+        for each in statement.decisions
+    ]
+    signed = rosters[epoch]
+    votes.append(
+        Vote(
+            "This certificate",
+            epoch,
+            certificate.endorsed.votes.voters,
+            len(signed.members),
+            signed.quorum,
+            digest,
+        )
+    )
+    return CertificatePage(
+        digest=digest,
+        asked=str(request.forget),
+        method=request.method,
+        paradigm=str(request.paradigm),
+        checked=_checked(request),
+        requested=_time(request.created),
+        decided=_time(statement.decided),
+        requesters=[
+            (start.name, start.position, of_octets(record.transactions[position(start.position)].owner))
+            for start in request.starts
+        ],
+        lines=lines,
+        left_alone=statement.left_alone,
+        votes=votes,
+        deleted=statement.erasure.deleted,
+        words=statement.erasure.words,
+        keys_destroyed=statement.erasure.keys_destroyed,
+        identifiers=[
+            (f"Block {record.last}", of_octets(record.block_hashes[record.last])),
+            *((f"Roster of epoch {each}", of_octets(found)) for each, found in checked.rosters.items()),
+            (f"Archive, {len(statement.archive.records)} records", statement.archive.head),
+        ],
+        audit=_told(certificate, outcome),
+        file=file,
+    )
+
+
+def _audit(certificate: ErasureCertificate) -> AuditOutcome | None:
+    if certificate.attachment is None:
+        return None
+    return AuditOutcome.from_json(parse_json(certificate.attachment.audit))
+
+
+def _told(certificate: ErasureCertificate, outcome: AuditOutcome | None) -> str | None:
+    if outcome is None or certificate.attachment is None:
+        return None
+    return (
+        f"An audit is attached, measured by the issuer {certificate.attachment.issuer} and not by the "
+        f"committee: {outcome.verdict()}."
+    )
+
+
+def _checked(request: Request) -> str | None:
+    try:
+        return CHECKED[checked_by_members(request)]
+    except SettingsError:  # a method that is not installed here
+        return None
+
+
+def _verdict(forgotten: bool | None) -> str | None:
+    return None if forgotten is None else "forgotten" if forgotten else "not forgotten"
+
+
+def _time(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")

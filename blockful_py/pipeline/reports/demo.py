@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The whole loop: train once, publish, then the same request in both paradigms from the same state.
+
+Each paradigm works on contracts and stores of its own (`parallel/` and `sequential/` in the run
+directory), on the same two chains, with the same models: so both start from the same state, and both
+records stand beside each other afterwards.
+"""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+
+from blockful_py.errors import RunError
+from blockful_py.learning.curve_file import kept_curves
+from blockful_py.learning.metrics import qualities
+from blockful_py.learning.training_setup import Laboratory
+from blockful_py.pipeline.federation import Federation
+from blockful_py.pipeline.reports.measure import measured
+from blockful_py.pipeline.reports.reporting import Published, build_report, seconds_section
+from blockful_py.pipeline.review.claims import measure_all
+from blockful_py.pipeline.review.methods import forget_of
+from blockful_py.pipeline.run.nodes import Nodes, Place
+from blockful_py.pipeline.run.progress import Progress, Stopwatch
+from blockful_py.pipeline.settings import Settings
+from blockful_py.report.schema import Report
+from blockful_py.report.writer import point_latest, write_report
+from blockful_py.types import Paradigm
+
+
+def run_demo(settings: Settings, directory: Path, progress: Progress) -> Report:
+    """Runs everything and writes report.json, report.html and the plots into `directory`.
+
+    When it does not come to its end, the directory is removed: nothing half-done is left.
+
+    Raises:
+        RunError: the directory exists.
+        BlockfulError: what any stage raises.
+    """
+    if directory.exists():
+        raise RunError(f"{directory} exists: choose another folder, or remove it.")
+    try:
+        report = _run(settings, directory, progress)
+        write_report(report, directory)
+    except BaseException:
+        shutil.rmtree(directory, ignore_errors=True)
+        raise
+    point_latest(directory.parent, directory)
+    return report
+
+
+def _run(settings: Settings, directory: Path, progress: Progress) -> Report:
+    watch = Stopwatch()
+    with watch("total"):
+        Laboratory.of(settings)
+        with ExitStack() as stack:
+            with watch("setup"), progress.stage("start two chains, deploy the contracts", None):
+                nodes = stack.enter_context(Nodes(Place.of(settings.chain, directory / "chains")))
+                federations = {
+                    paradigm: Federation.create(settings, directory / paradigm, nodes=nodes, stopwatch=watch)
+                    for paradigm in Paradigm
+                }
+            first, second = (federations[paradigm] for paradigm in Paradigm)
+            executed = first.train(progress)
+            models = first.models()
+            weights = {name: model.weights for name, model in models.items()}
+            catalogue = first.catalogue()
+            with progress.stage("publish the same models once more, for the second paradigm", None):
+                second.adopt(models)
+            laboratory = first.laboratory
+            published = Published(
+                catalogue,
+                measure_all(laboratory, weights, forget_of(settings.unlearning)),
+                qualities(laboratory.architecture, weights, laboratory.dataset.test),
+                executed,
+                first.verify(progress=progress),
+                kept_curves(first.run.curves),
+            )
+            branches = {
+                paradigm: measured(
+                    federation, federation.unlearn(paradigm=paradigm, progress=progress), progress
+                )
+                for paradigm, federation in federations.items()
+            }
+            branches = {
+                paradigm: replace(
+                    branch, certificate=branch.certificate and f"{paradigm}/{branch.certificate}"
+                )
+                for paradigm, branch in branches.items()
+            }
+            report = build_report(settings, first.contracts, published, branches, watch)
+    return report.model_copy(update={"seconds": seconds_section(branches, watch)})

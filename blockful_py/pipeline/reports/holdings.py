@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who holds what, before anything is trained."""
+
+from __future__ import annotations
+
+from blockful_py.learning.training_setup import Laboratory
+from blockful_py.pipeline.settings import Settings
+from blockful_py.report.plots.holdings import Holdings
+
+
+def holdings(settings: Settings) -> Holdings:
+    """Training samples by user and class, as the settings share them out.
+
+    Raises SettingsError or LearningError where the settings do not fit the data.
+    """
+    laboratory = Laboratory.of(settings)
+    dataset = laboratory.dataset
+    labels = range(dataset.class_count)
+    return Holdings(
+        counts=[user.train.y.bincount(minlength=dataset.class_count).tolist() for user in laboratory.users],
+        title=f"Training samples of {dataset.name!r}, {settings.federation.situation}, seed {settings.seed}",
+        forget=tuple(label for label in settings.unlearning.classes if label in labels),
+        holders=laboratory.federation.scenario.starting_users,
+    )

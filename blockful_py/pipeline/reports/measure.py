@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What came of a request: accuracies afterwards, and whether the record still holds."""
+
+from __future__ import annotations
+
+from blockful_py.errors import CommitteeError
+from blockful_py.learning.metrics import qualities
+from blockful_py.pipeline.federation import Federation
+from blockful_py.pipeline.jobs.unlearning import Unlearned
+from blockful_py.pipeline.reports.certificate_files import keep
+from blockful_py.pipeline.reports.reporting import Branch
+from blockful_py.pipeline.review.claims import measure_all
+from blockful_py.pipeline.run.progress import Progress
+
+
+def measured(federation: Federation, unlearned: Unlearned, progress: Progress) -> Branch:
+    """Measures the models that were replaced, and verifies the whole record."""
+    models = federation.models()
+    weights = {name: models[name].weights for name in unlearned.nodes}
+    laboratory = federation.laboratory
+    after = measure_all(laboratory, weights, unlearned.request.forget)
+    quality = qualities(laboratory.architecture, weights, laboratory.dataset.test)
+    verified = federation.verify(progress=progress)
+    return Branch(unlearned, after, quality, verified, certified(federation, unlearned))
+
+
+def certified(federation: Federation, unlearned: Unlearned) -> str | None:
+    """The certificate of the request, written into the run: its path in there.
+
+    None when too few members signed it.  The models are replaced all the same, and `blockful certificate
+    issue` asks the members again.
+    """
+    try:
+        certificate = federation.certify_erasure(unlearned.request)
+    except CommitteeError:
+        return None
+    return str(keep(certificate, federation.run.certificates).relative_to(federation.run.path))

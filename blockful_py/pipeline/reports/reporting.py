@@ -1,0 +1,294 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Gathers what a run did into a report."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from blockful_py.chain.contract import Contract
+from blockful_py.chain.node import Node
+from blockful_py.chain.settlement import ARCHIVE, LIVE, Executed, gas_of
+from blockful_py.keys.erasure import Erasure
+from blockful_py.learning.curves import Curve
+from blockful_py.learning.metrics import Quality
+from blockful_py.pipeline.jobs.unlearning import Unlearned
+from blockful_py.pipeline.reports.confusions import confusions
+from blockful_py.pipeline.review.methods import checked_by_members, named_method
+from blockful_py.pipeline.run.contracts import Contracts
+from blockful_py.pipeline.run.progress import Stopwatch
+from blockful_py.pipeline.settings import Settings
+from blockful_py.record.catalogue import Catalogue
+from blockful_py.record.model_node import Request
+from blockful_py.record.statement_parts import Privacy
+from blockful_py.record.verify import Verification
+from blockful_py.report import schema, sections
+from blockful_py.report.passes import SamplePasses
+from blockful_py.storage.cid import cid_string
+from blockful_py.types import Paradigm
+from blockful_py.unlearning.audit import ModelAccuracy
+
+PACKAGES = ("blockful", "web3", "torch", "coincurve", "numpy", "safetensors")
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """One paradigm's outcome: what was done, accuracies and other figures afterwards, and whether the record
+    holds.
+
+    `certificate`: path of the erasure certificate from the report; None without one.
+    """
+
+    unlearned: Unlearned
+    after: Mapping[str, ModelAccuracy]
+    quality: Mapping[str, Quality]
+    verification: Verification
+    certificate: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """What stood before any unlearning: the models, their accuracies and other figures, the transactions, the
+    check, and how the trainings went."""
+
+    catalogue: Catalogue
+    before: Mapping[str, ModelAccuracy]
+    quality: Mapping[str, Quality]
+    executed: Sequence[Executed]
+    verification: Verification | None
+    curves: Mapping[str, Curve]
+
+
+def build_report(
+    settings: Settings,
+    contracts: Contracts,
+    published: Published,
+    branches: Mapping[Paradigm, Branch],
+    watch: Stopwatch,
+) -> schema.Report:
+    """The report of a run with one or both paradigms."""
+    request = next(iter(branches.values())).unlearned.request
+    depth = published.catalogue.graph.depth(tuple(start.name for start in request.starts))
+    return schema.Report(
+        seed=settings.seed,
+        scenario=settings.federation.scenario,
+        situation=settings.federation.situation,
+        forget=sections.Forget(
+            classes=request.classes,
+            clients=request.clients,
+            samples=request.samples,
+            starts=tuple(start.name for start in request.starts),
+        ),
+        method=sections.ByParadigm[sections.Method](
+            **{paradigm.value: _method(each.unlearned.request) for paradigm, each in branches.items()}
+        ),
+        versions=versions(contracts.live.node),
+        certificates={
+            paradigm: branch.certificate for paradigm, branch in branches.items() if branch.certificate
+        },
+        settings=settings.model_dump(mode="json"),
+        models=tuple(
+            _model(name, published, branches, {n: d.shortest for n, d in depth.items()})
+            for name in published.catalogue.models
+        ),
+        confusions=confusions(
+            (name for name in published.catalogue.models if name in depth),
+            published.quality,
+            {paradigm.value: branch.quality for paradigm, branch in branches.items()},
+        ),
+        operations=sections.ByParadigm[sections.OperationsCheck](
+            **{
+                paradigm.value: sections.OperationsCheck.of(
+                    branch.unlearned.counted, branch.unlearned.formula
+                )
+                for paradigm, branch in branches.items()
+            }
+        ),
+        gas=sections.GasSection(
+            publication=_gas(published.executed, len(published.catalogue.models)),
+            **{
+                paradigm.value: _gas(branch.unlearned.executed, len(branch.unlearned.nodes))
+                for paradigm, branch in branches.items()
+            },
+        ),
+        depth=_depth(settings, branches),
+        seconds=seconds_section(branches, watch),
+        erasure=sections.ByParadigm[sections.Erasure](
+            **{paradigm.value: _erasure(branch.unlearned.erasure) for paradigm, branch in branches.items()}
+        ),
+        passes=sections.ByParadigm[SamplePasses](
+            **{paradigm.value: passes_section(branch.unlearned) for paradigm, branch in branches.items()}
+        ),
+        verification=sections.VerificationSection.of_runs(
+            published=_verification(published.verification),
+            **{paradigm.value: _verification(branch.verification) for paradigm, branch in branches.items()},
+        ),
+        chains=sections.Chains(
+            live=_chain(contracts.live.node, [contracts.committee, contracts.live]),
+            archive=_chain(contracts.archive.node, [contracts.mirror, contracts.archive]),
+        ),
+    )
+
+
+def versions(node: Node) -> dict[str, str]:
+    """Versions of Python, of the packages that matter for the bits, and of the node."""
+    found = {"python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "not installed"
+    return found | {"node": str(node.rpc.call("web3_clientVersion"))}
+
+
+def _model(
+    name: str,
+    published: Published,
+    branches: Mapping[Paradigm, Branch],
+    depth: Mapping[str, int],
+) -> schema.ModelEntry:
+    placed = published.catalogue.models[name]
+    statement = placed.node.statement
+    after = {paradigm.value: _outcome(name, branch) for paradigm, branch in branches.items()}
+    request = next(iter(branches.values())).unlearned.request
+    return schema.ModelEntry(
+        name=name,
+        user=statement.user,
+        position=placed.position,
+        owner=statement.owner,
+        references=published.catalogue.graph.references(name),
+        depth=depth.get(name),
+        affected=name in depth,
+        start=any(start.name == name for start in request.starts),
+        below_epsilon=any(name in branch.unlearned.skipped for branch in branches.values()),
+        cid=cid_string(placed.node.weights),
+        privacy=_privacy(statement.privacy),
+        learning_curve=_curve(published.curves.get(name)),
+        before=sections.Accuracies(**_accuracies(published.before[name], published.quality[name])),
+        **after,
+    )
+
+
+def _privacy(spent: Privacy | None) -> sections.Privacy | None:
+    return None if spent is None else sections.Privacy(epsilon=spent.epsilon, delta=spent.delta)
+
+
+def _curve(curve: Curve | None) -> sections.LearningCurve | None:
+    if curve is None:
+        return None
+    return sections.LearningCurve(loss=curve.loss, accuracy=tuple(100 * share for share in curve.accuracy))
+
+
+def _outcome(name: str, branch: Branch) -> sections.Outcome | None:
+    node = branch.unlearned.nodes.get(name)
+    if node is None or node.redaction is None:
+        return None
+    return sections.Outcome(
+        **_accuracies(branch.after[name], branch.quality[name]),
+        version=node.redaction.version,
+        cid=node.redaction.weights,
+    )
+
+
+def _method(request: Request) -> sections.Method:
+    name, settings = named_method(request.method)
+    return sections.Method(name=name, settings=settings, checked=checked_by_members(request))
+
+
+def _accuracies(measured: ModelAccuracy, quality: Quality) -> dict[str, Any]:
+    """In percent."""
+    return {
+        "ad_f": 100 * measured.test.ad_f,
+        "ad_r": 100 * measured.test.ad_r,
+        "ad_f_train": 100 * measured.train.ad_f,
+        "ad_r_train": 100 * measured.train.ad_r,
+        "per_class": tuple(None if share is None else 100 * share for share in quality.per_class),
+        "calibration_error": 100 * quality.calibration_error,
+    }
+
+
+def _erasure(erasure: Erasure | None) -> sections.Erasure | None:
+    if erasure is None:
+        return None
+    return sections.Erasure(
+        versions=tuple(
+            sections.ErasedVersion(
+                name=each.name,
+                version=each.version,
+                weights=cid_string(each.weights),
+                increments=tuple(map(cid_string, each.increments)),
+            )
+            for each in erasure.versions
+        ),
+        destroyed=tuple("0x" + member.hex() for member in erasure.destruction.destroyed),
+        silent={"0x" + member.hex(): reason for member, reason in erasure.destruction.silent.items()},
+        auditors=tuple("0x" + account.hex() for account in erasure.auditors),
+        said=erasure.account(),
+    )
+
+
+def passes_section(unlearned: Unlearned) -> SamplePasses | None:
+    cost, used = unlearned.cost, unlearned.increments
+    if cost is None:
+        return None
+    return SamplePasses(
+        request=cost.passes,
+        longest_path=cost.critical_path,
+        prepared=cost.prepared,
+        stored=used.stored if used else (),
+        made=used.made if used else (),
+        unusable=dict(unlearned.unusable),
+    )
+
+
+def _gas(executed: Sequence[Executed], models: int) -> sections.Gas:
+    return sections.Gas.spent(
+        archive=gas_of(executed, ARCHIVE),
+        live=gas_of(executed, LIVE),
+        models=models,
+        transactions=len(executed),
+    )
+
+
+def _depth(settings: Settings, branches: Mapping[Paradigm, Branch]) -> sections.Depth:
+    branch = branches.get(Paradigm.PARALLEL) or branches[Paradigm.SEQUENTIAL]
+    return sections.Depth(
+        bound=branch.unlearned.depth_bound,
+        observed=branch.unlearned.depth_observed,
+        epsilon=settings.unlearning.epsilon,
+        delta_norm=branch.unlearned.delta_norm,
+    )
+
+
+def seconds_section(branches: Mapping[Paradigm, Branch], watch: Stopwatch) -> sections.SecondsSection:
+    spent = watch.seconds
+    return sections.SecondsSection(
+        setup=spent.get("setup", 0.0),
+        train=spent.get("train", 0.0),
+        publish=spent.get("publish", 0.0),
+        verify=spent.get("verify", 0.0),
+        total=spent.get("total", 0.0),
+        **{paradigm.value: dict(branch.unlearned.seconds) for paradigm, branch in branches.items()},
+    )
+
+
+def _verification(outcome: Verification | None) -> sections.Verification | None:
+    if outcome is None:
+        return None
+    return sections.Verification(
+        checked=outcome.checked,
+        failed=tuple(
+            sections.Failure(subject=f.model, check=f.check, detail=f.detail) for f in outcome.failures
+        ),
+    )
+
+
+def _chain(node: Node, contracts: Sequence[Contract]) -> sections.Chain:
+    return sections.Chain(
+        chain_id=node.chain_id,
+        client=str(node.rpc.call("web3_clientVersion")),
+        contracts={contract.NAME: "0x" + contract.address.hex() for contract in contracts},
+    )

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Goes on with the job that a run's journal has open, whatever it was."""
+
+from __future__ import annotations
+
+from blockful_py.engine.jobs import Job, Kind
+from blockful_py.engine.journal import Journal
+from blockful_py.errors import RunError
+from blockful_py.pipeline.federation import Federation
+from blockful_py.pipeline.jobs.unlearning import Unlearned
+from blockful_py.pipeline.run.directory import RunDirectory
+from blockful_py.pipeline.run.lease import request_under_way
+from blockful_py.pipeline.run.progress import Progress
+
+
+def jobs_of(run: RunDirectory) -> tuple[Job, ...]:
+    """All jobs of a run, oldest first; no chain is needed."""
+    with Journal(run.journal) as journal:
+        return journal.jobs()
+
+
+def unfinished_job(run: RunDirectory, number: int | None = None) -> Job:
+    """The open job.  Raises RunError when there is none, or when it is not the one of this number."""
+    jobs = {job.number: job for job in jobs_of(run)}
+    if number is not None and number not in jobs:
+        raise RunError(f"there is no job {number} in {run.path}: see `blockful jobs`.")
+    with Journal(run.journal) as journal:
+        job = journal.standing()
+    if number is not None and (job is None or job.number != number):
+        raise RunError(
+            f"job {number} is {jobs[number].state}, not unfinished: there is nothing to go on with."
+        )
+    if job is None:
+        raise RunError(f"no job is unfinished in {run.path}: there is nothing to go on with.")
+    return job
+
+
+def resume(federation: Federation, progress: Progress | None = None) -> None:
+    """Goes on with the open job to its end.
+
+    Raises RunError when there is none, or when its models come from outside the run; else as
+    `Federation.train` and `Federation.unlearn`.
+    """
+    job = unfinished_job(federation.run)
+    if job.kind is Kind.ADOPT:
+        raise RunError(
+            f"job {job.number} publishes models that were trained elsewhere: call `Federation.adopt` with "
+            "them again, or give it up with `blockful abort`."
+        )
+    if job.kind is Kind.TRAIN:
+        federation.train(progress)
+    else:
+        take_up(federation, progress)
+
+
+def take_up(federation: Federation, progress: Progress | None = None) -> Unlearned | None:
+    """Carries out the request that is under way in a run, if any.  Raises as `Federation.unlearn`."""
+    request = request_under_way(federation.run.journal)
+    if request is None:
+        return None
+    return federation.unlearn(request=request, progress=progress)

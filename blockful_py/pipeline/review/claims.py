@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Accuracies that an update claims, and that a member measures again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from blockful_py.forget import Forget
+from blockful_py.learning.data import pooled
+from blockful_py.learning.evaluation import accuracy
+from blockful_py.learning.training_setup import Laboratory
+from blockful_py.learning.weights import Weights
+from blockful_py.record.model_node import Claimed
+from blockful_py.unlearning.audit import ForgetRetain, ModelAccuracy, audit_accuracy
+
+
+def measure_all(
+    laboratory: Laboratory, models: Mapping[str, Weights], forget: Forget
+) -> dict[str, ModelAccuracy]:
+    """AD_f and AD_r of models on all users' training data and on the held-out test data.
+
+    Held-out data has no samples of clients; there AD_f is on those of the classes that the client had.
+    """
+    architecture, test = laboratory.architecture, laboratory.dataset.test
+    gone = pooled(forget.forgotten(user) for user in laboratory.users)
+    kept = pooled(forget.retained(user) for user in laboratory.users)
+    like = test.only(gone.classes())
+    return {
+        name: ModelAccuracy(
+            train=ForgetRetain(accuracy(architecture, weights, gone), accuracy(architecture, weights, kept)),
+            test=ForgetRetain(
+                accuracy(architecture, weights, like),
+                accuracy(architecture, weights, test.without(forget.classes)),
+            ),
+        )
+        for name, weights in models.items()
+    }
+
+
+def measure(laboratory: Laboratory, weights: Weights, classes: Sequence[int]) -> Claimed:
+    """What one model may claim: its accuracies on the held-out test data alone, which everybody has."""
+    test = laboratory.dataset.test
+    if not classes:
+        return Claimed(ad_f=None, ad_r=accuracy(laboratory.architecture, weights, test))
+    found = audit_accuracy(laboratory.architecture, {"": weights}, test, test, classes)[""].test
+    return Claimed(ad_f=found.ad_f, ad_r=found.ad_r)

@@ -1,0 +1,300 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a committee member checks of a proposal's content before it signs.
+
+Of a publication: every node is signed by its owner, names the references that the block lists, and its
+weights and stored increments are there and usable.
+
+Of a redaction: the request is signed by the owners of its starts; the models are those that descend
+from the starts, no more and (in the parallel paradigm) no fewer; every old version is in the archive;
+the new weights are those that the member computes itself (passing), and the accuracies claimed for
+them are those that it measures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Protocol
+
+from blockful_py.chain.live_chain import LiveChainContract
+from blockful_py.chain.quorum import AppointedCommitteeContract
+from blockful_py.committee.motions import Motion
+from blockful_py.committee.proposals import PublicationProposal, RedactionDraft, Target
+from blockful_py.committee.protocols import Store
+from blockful_py.errors import BlockfulError, InvalidSignatureError, RefusedError, StoreUnreachableError
+from blockful_py.keys.sealing import Keyring, SealedWeights, is_sealed
+from blockful_py.learning.training_setup import Laboratory
+from blockful_py.learning.weights import Weights
+from blockful_py.pipeline.review.claims import measure
+from blockful_py.pipeline.review.erasure import review_erasure
+from blockful_py.pipeline.review.methods import parse_method, require_paradigm, require_review
+from blockful_py.pipeline.run.operations import Counter
+from blockful_py.record.catalogue import ArchiveReader, Catalogue, CatalogueReader
+from blockful_py.record.certificates.verifying import Chains
+from blockful_py.record.model_node import ModelNode, Redaction, Request, parse_node
+from blockful_py.storage.cid import cid_string, parse_cid
+from blockful_py.types import Paradigm, Uri
+from blockful_py.unlearning.method import Method
+from blockful_py.unlearning.recompute import is_recomputable, recompute
+
+
+@dataclass(frozen=True, slots=True)
+class Proposed:
+    """A target with its new node."""
+
+    target: Target
+    node: ModelNode
+    redaction: Redaction
+
+
+class Motions(Protocol):
+    """What this member agrees to beside models."""
+
+    def review(self, motion: Motion) -> bytes:
+        """Leaf of the call that a motion allows.  Raises RefusedError unless it agrees."""
+
+
+class ContentReviewer:
+    """Reviews with the chains, the live store, the member's data keys and public test data.
+
+    `announced` holds the new weights of the starts, which their owners send to the committee with the
+    request (Algorithm 1, line 3); each is checked against the CID in the proposal.
+    """
+
+    def __init__(
+        self,
+        live: LiveChainContract,
+        catalogue: CatalogueReader,
+        archive: ArchiveReader,
+        store: Store,
+        keyring: Keyring,
+        laboratory: Laboratory,
+        counter: Counter,
+        motions: Motions,
+        attested: bool = False,
+    ) -> None:
+        """`attested`: signs what only owners attest, too."""
+        self._motions = motions
+        self._attested = attested
+        self._live = live
+        self._catalogue = catalogue
+        self._archive = archive
+        self._store = store
+        self._laboratory = laboratory
+        self._weights = SealedWeights(store, keyring)
+        self._fetched = Fetched(self._weights, counter)
+        self.announced: dict[str, Weights] = {}
+
+    def review_publication(self, proposal: PublicationProposal) -> None:
+        for publication in proposal.block.publications:
+            node = self._node(publication.uri)
+            with _refusing(f"model {node.name}"):
+                signer = node.signer(self._live.chain_id, self._live.address)
+                for uri in node.sealed:
+                    self._weights.read(uri)
+            _require(signer == publication.owner, f"model {node.name} is not signed by its owner")
+            _require(node.redaction is None, f"model {node.name} is published as a redaction")
+            listed = sorted(reference.place() for reference in node.statement.references)
+            _require(listed == list(publication.references), f"model {node.name} lists other references")
+
+    def review_redaction(self, draft: RedactionDraft) -> None:
+        proposed = [self._proposed(target) for chunk in draft.chunks for target in chunk.targets]
+        request = proposed[0].redaction.request
+        _require(
+            all(each.redaction.request == request for each in proposed),
+            "the models of one proposal come from different requests",
+        )
+        catalogue = self._catalogue.read()
+        self._check_request(request, catalogue)
+        self._check_archived([each.target for each in proposed])
+        names = {each.node.name for each in proposed}
+        starts = tuple(start.name for start in request.starts)
+        affected = {*starts, *catalogue.graph.descendants(starts)}
+        _require(names <= affected, f"{', '.join(sorted(names - affected))} descends from no start")
+        for each in proposed:
+            self._check_statement(each, catalogue)
+        method = self._reviewable(request)
+        if request.paradigm == Paradigm.PARALLEL and is_recomputable(method):
+            self._recompute(method, request, proposed, catalogue)
+            return
+        if request.paradigm == Paradigm.PARALLEL:
+            _require(names == affected, f"{', '.join(sorted(affected - names))} would not be unlearned")
+        for each in proposed:
+            weights = self._fetched.weights(each.node.weights, draft.proposal)
+            self._measure(each, weights, request)
+
+    def review_erasure(self, statement: bytes) -> None:
+        committee = AppointedCommitteeContract(self._live.node, self._live.quorum())
+        chains = Chains(self._live, committee, self._archive.contract)
+        review_erasure(statement, chains, self._catalogue.read(), self._store, self._weights.keyring)
+
+    def review_motion(self, motion: Motion) -> bytes:
+        return self._motions.review(motion)
+
+    def _check_request(self, request: Request, catalogue: Catalogue) -> None:
+        try:
+            signers = request.signers(self._live.chain_id, self._live.address)
+        except InvalidSignatureError as error:
+            raise RefusedError(str(error)) from None
+        for start, signer in zip(request.starts, signers, strict=True):
+            placed = catalogue.models.get(start.name)
+            _require(
+                placed is not None and placed.position == start.place(),
+                f"the request names a start {start.name} at {start.position}, which is not there",
+            )
+            owner = self._live.transaction(start.place()).owner
+            _require(signer == owner, f"the request is not signed by the owner of {start.name}")
+        owners = {catalogue[start.name].node.statement.user for start in request.starts}
+        strangers = sorted(set(request.forget.owners()) - owners)
+        _require(not strangers, f"user {', '.join(map(str, strangers))} owns no start of the request")
+
+    def _reviewable(self, request: Request) -> Method:
+        try:
+            method = parse_method(request.method)
+            require_paradigm(method, Paradigm(request.paradigm))
+            require_review(method, request.forget, Paradigm(request.paradigm), self._attested)
+        except BlockfulError as error:
+            raise RefusedError(str(error)) from None
+        return method
+
+    def _check_archived(self, targets: Sequence[Target]) -> None:
+        """Version 0, at publication; that the draft itself archives what it replaces, the member checks."""
+        archived = {(r.record.position, r.record.version, r.record.uri) for r in self._archive.read()}
+        for target in targets:
+            _require(
+                target.version > 1 or (target.position, 0, target.old_uri) in archived,
+                f"version 0 of the model at {target.position} is not in the archive",
+            )
+
+    def _check_statement(self, proposed: Proposed, catalogue: Catalogue) -> None:
+        node, target = proposed.node, proposed.target
+        signer = node.signer(self._live.chain_id, self._live.address)
+        _require(signer == target.owner, f"model {node.name} is not signed by its owner")
+        standing = catalogue[node.name].node.statement
+        places = sorted(reference.place() for reference in node.statement.references)
+        kept = sorted(reference.place() for reference in standing.references)
+        _require(places == kept, f"model {node.name} lists other references")
+        _require(
+            catalogue[node.name].position == target.position and proposed.redaction.version == target.version,
+            f"model {node.name} is proposed for another place or version",
+        )
+
+    def _recompute(
+        self, method: Method, request: Request, proposed: Sequence[Proposed], catalogue: Catalogue
+    ) -> None:
+        """Every new weight, bit for bit, from the old ones and what the starts' owners announced."""
+        starts = tuple(start.name for start in request.starts)
+        announced = self._announcements(starts, proposed)
+        missing = [name for name in starts if name not in announced]
+        _require(not missing, f"the new weights of {', '.join(missing)} were not announced")
+        digest = request.digest(self._live.chain_id, self._live.address)
+        standing = StandingWeights(catalogue, self._fetched, digest)
+        expected = recompute(method, catalogue.graph, starts, standing, announced)
+        given = {each.node.name: each for each in proposed}
+        left_out = sorted(expected.keys() - given.keys())
+        _require(not left_out, f"{', '.join(left_out)} would not be unlearned")
+        too_small = sorted(given.keys() - expected.keys())
+        _require(not too_small, f"the update of {', '.join(too_small)} is under epsilon")
+        for name, each in given.items():
+            _require(
+                self._is_sealed(each, expected[name]),
+                f"the new weights of {name} are not what {method.name} gives",
+            )
+            self._measure(each, expected[name], request)
+
+    def _is_sealed(self, proposed: Proposed, weights: Weights) -> bool:
+        uri = parse_cid(proposed.redaction.weights)
+        with _refusing(f"the new weights of {proposed.node.name}"):
+            return is_sealed(uri, weights, self._weights.keyring.find(uri))
+
+    def _announcements(self, starts: Sequence[str], proposed: Sequence[Proposed]) -> Mapping[str, Weights]:
+        """The starts' new weights, as far as their owners announced them."""
+        return self.announced
+
+    def _measure(self, proposed: Proposed, weights: Weights, request: Request) -> None:
+        claimed = proposed.redaction.claims
+        measured = measure(self._laboratory, weights, request.classes)
+        _require(
+            claimed == measured,
+            f"model {proposed.node.name} claims {claimed}, held-out data give {measured}",
+        )
+
+    def _proposed(self, target: Target) -> Proposed:
+        node = self._node(target.uri)
+        if node.redaction is None:
+            raise RefusedError(f"model {node.name} carries no request")
+        return Proposed(target, node, node.redaction)
+
+    def _node(self, uri: Uri) -> ModelNode:
+        with _refusing("a model node cannot be read"):
+            return parse_node(self._store.read(uri))
+
+
+class StoreReviewer(ContentReviewer):
+    """Finds what the starts' owners announce in the live store, where the proposed nodes say.
+
+    Announcements are sent to the committee, so reading them is no transfer (`Counter`).
+    """
+
+    def _announcements(self, starts: Sequence[str], proposed: Sequence[Proposed]) -> Mapping[str, Weights]:
+        found = {}
+        for each in proposed:
+            if each.node.name in starts:
+                with _refusing(f"the new weights of {each.node.name}"):
+                    found[each.node.name] = self._weights.read(each.node.weights)
+        return found
+
+
+class Fetched:
+    """Weights that members fetched for a purpose; what one has fetched, the others read beside it."""
+
+    def __init__(self, store: SealedWeights, counter: Counter) -> None:
+        self._store = store
+        self._counter = counter
+        self._weights: dict[tuple[Uri, bytes], Weights] = {}
+
+    def weights(self, uri: Uri, purpose: bytes) -> Weights:
+        """Raises RefusedError when they cannot be read or used."""
+        if (uri, purpose) not in self._weights:
+            with _refusing(f"weights {cid_string(uri)}"):
+                self._weights[uri, purpose] = self._store.read(uri)
+            self._counter.downloaded()
+        return self._weights[uri, purpose]
+
+
+class StandingWeights(Mapping[str, Weights]):
+    """Weights of the models as they stand; fetched when they are looked at."""
+
+    def __init__(self, catalogue: Catalogue, fetched: Fetched, purpose: bytes) -> None:
+        self._catalogue = catalogue
+        self._fetched = fetched
+        self._purpose = purpose
+
+    def __getitem__(self, name: str) -> Weights:
+        return self._fetched.weights(self._catalogue[name].node.weights, self._purpose)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._catalogue.models
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._catalogue.models)
+
+    def __len__(self) -> int:
+        return len(self._catalogue.models)
+
+
+@contextmanager
+def _refusing(what: str) -> Iterator[None]:
+    """Turns what is wrong with a proposal into a refusal; a store that is gone is no fault of a proposal."""
+    try:
+        yield
+    except StoreUnreachableError:
+        raise
+    except BlockfulError as error:
+        raise RefusedError(f"{what}: {error}") from None
+
+
+def _require(holds: bool, reason: str) -> None:
+    if not holds:
+        raise RefusedError(reason)

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a member checks of a statement before it signs: everything, on its own view of chains and store."""
+
+from __future__ import annotations
+
+from blockful_py.committee.protocols import Store
+from blockful_py.errors import ContractError, RefusedError, StorageError, VerificationError
+from blockful_py.keys.sealing import Keyring
+from blockful_py.record.catalogue import Catalogue
+from blockful_py.record.certificates.checking import CheckedStatement, check_statement
+from blockful_py.record.certificates.document import parse_statement
+from blockful_py.record.certificates.verifying import Chains, check_on_chains
+from blockful_py.record.proofs.anchors import (
+    anchors_in_archive,
+    anchors_of_blocks,
+    check_anchors,
+    check_archive_anchor,
+)
+from blockful_py.storage.cid import parse_cid
+
+
+def review_erasure(data: bytes, chains: Chains, catalogue: Catalogue, store: Store, keyring: Keyring) -> None:
+    """Raises RefusedError with the first thing that is not as the statement says.
+
+    Beside what anybody checks of a certificate: the models stand as it says, they and those left alone are
+    all that descend from the starts, the live store has none of what is said to be deleted, and this member
+    has no key that is said to be destroyed.
+    """
+    try:
+        checked = check_statement(parse_statement(data))
+        superseded = check_on_chains(checked, chains)
+        anchors = anchors_of_blocks(checked.record, chains.live, chains.committee)
+        anchors |= anchors_in_archive(checked.statement.archive, checked.heads, chains.archive)
+        check_anchors(checked.record, anchors)
+        check_archive_anchor(checked.heads, anchors)
+    except (VerificationError, StorageError, ContractError) as error:
+        raise RefusedError(str(error)) from None
+    _require(not superseded, f"{', '.join(sorted(superseded))} was replaced again since")
+    _check_affected(checked, catalogue)
+    _check_deleted(checked, store)
+    _check_keys(checked, keyring)
+
+
+def _check_affected(checked: CheckedStatement, catalogue: Catalogue) -> None:
+    statement = checked.statement
+    starts = tuple(start.name for start in statement.request.starts)
+    for start in statement.request.starts:
+        placed = catalogue.models.get(start.name)
+        _require(
+            placed is not None and placed.position == start.place(),
+            f"there is no start {start.name} at {start.position}",
+        )
+    affected = {*starts, *catalogue.graph.descendants(starts)}
+    replaced = {each.name for each in statement.replaced}
+    expected = tuple(sorted(affected - replaced))
+    _require(replaced <= affected, f"{', '.join(sorted(replaced - affected))} descends from no start")
+    _require(
+        statement.left_alone == expected,
+        f"left alone are {', '.join(expected) or 'none'}, not {', '.join(statement.left_alone) or 'none'}",
+    )
+
+
+def _check_deleted(checked: CheckedStatement, store: Store) -> None:
+    there = [cid for cid in checked.statement.erasure.deleted if store.has(parse_cid(cid))]
+    _require(not there, f"the live store still has {', '.join(there)}")
+
+
+def _check_keys(checked: CheckedStatement, keyring: Keyring) -> None:
+    kept = [cid for cid in checked.statement.erasure.keys_destroyed if keyring.holds(parse_cid(cid))]
+    _require(
+        not kept,
+        f"this member still has the keys of {', '.join(kept)}: ask again when the request is finished",
+    )
+
+
+def _require(holds: bool, reason: str) -> None:
+    if not holds:
+        raise RefusedError(reason)

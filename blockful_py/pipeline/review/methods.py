@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Unlearning methods as requests name them: the name, a space, and their settings as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from blockful_py.bounded_json import parse_json
+from blockful_py.errors import SettingsError, UnlearningError
+from blockful_py.forget import Forget, Level
+from blockful_py.pipeline.settings import UnlearningSettings
+from blockful_py.record.model_node import Request, canonical_json, parse_sample
+from blockful_py.types import Checked, Paradigm
+from blockful_py.unlearning.method import Method, Review
+from blockful_py.unlearning.registry import create_method
+
+
+def method_settings(name: str, settings: UnlearningSettings) -> dict[str, Any]:
+    """Those of the settings that a method has; `options` come on top of alpha and epsilon."""
+    common = {"alpha": settings.alpha, "epsilon": settings.epsilon} if name == "gradient_ascent" else {}
+    return {**common, **settings.options.get(name, {})}
+
+
+def forget_of(settings: UnlearningSettings) -> Forget:
+    """What the settings ask to forget.  Raises UnlearningError, FormatError."""
+    if settings.clients and settings.samples:
+        raise UnlearningError("unlearning.clients and unlearning.samples are two requests: leave one out.")
+    if settings.clients:
+        return Forget.of_clients(settings.clients)
+    if settings.samples:
+        return Forget.of_samples(parse_sample(text) for text in settings.samples)
+    return Forget.of_classes(settings.classes)
+
+
+def forget_asked(
+    classes: Sequence[int] | None, clients: Sequence[int] | None, samples: Sequence[str] | None
+) -> Forget | None:
+    """What options ask to forget, None where they name nothing.  Raises UnlearningError, FormatError."""
+    if sum(map(bool, (classes, clients, samples))) > 1:
+        raise UnlearningError("a request forgets classes, clients or samples: name one kind alone.")
+    if clients:
+        return Forget.of_clients(clients)
+    if samples:
+        return Forget.of_samples(parse_sample(text) for text in samples)
+    return Forget.of_classes(classes) if classes else None
+
+
+def checked_by_members(request: Request) -> Checked:
+    """What members did about the results of a request before they signed.
+
+    Raises SettingsError for a method that is not installed here.
+    """
+    return _checked(parse_method(request.method), request.forget, Paradigm(request.paradigm))
+
+
+def _checked(method: Method, forget: Forget, paradigm: Paradigm) -> Checked:
+    if method.review is Review.RECOMPUTED and paradigm is Paradigm.PARALLEL:
+        return Checked.RECOMPUTED
+    return Checked.MEASURED if forget.level is Level.CLASS else Checked.ATTESTED
+
+
+def require_review(method: Method, forget: Forget, paradigm: Paradigm, attested: bool) -> None:
+    """Raises UnlearningError when members would refuse what a method makes.
+
+    `attested`: they also sign what only the owners attest.
+    """
+    if method.review is Review.NONE:
+        raise UnlearningError(
+            f"method {method.name!r} is a control for audits: no member signs what it makes; "
+            "choose another method, e.g. clean_increments."
+        )
+    if not attested and _checked(method, forget, paradigm) is Checked.ATTESTED:
+        raise UnlearningError(
+            f"no public data shows whether a model has forgotten {forget}, so members sign only what they "
+            f"recompute, and {method.name!r} ({paradigm}) they cannot: choose gradient_ascent (parallel), or "
+            "a committee that takes the owners' word (committee.attested=true)."
+        )
+
+
+def method_text(name: str, settings: dict[str, Any]) -> str:
+    """For example `gradient_ascent {"alpha":1.0,"epsilon":0.0}`."""
+    return f"{name} {canonical_json(settings).decode()}"
+
+
+def named_method(text: str) -> tuple[str, dict[str, Any]]:
+    """Name and settings of the method of a request.  Raises SettingsError when the text is not one."""
+    name, _, document = text.partition(" ")
+    try:
+        settings = parse_json(document or "{}")
+    except ValueError:
+        settings = None
+    if not isinstance(settings, dict):
+        raise SettingsError(f"{text!r} is not a method: its name and its settings as a JSON object.")
+    return name, settings
+
+
+def parse_method(text: str) -> Method:
+    """The method of a request.  Raises SettingsError when the text is not one."""
+    name, settings = named_method(text)
+    return create_method(name, **settings)
+
+
+def require_paradigm(method: Method, paradigm: Paradigm) -> None:
+    """Raises SettingsError when a method's results cannot be written in this paradigm."""
+    if paradigm not in method.paradigms:
+        able = ", ".join(sorted(method.paradigms))
+        raise SettingsError(f"method {method.name!r} works in paradigm {able}, not in {paradigm}.")

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The users' accounts, which own models, sign statements and ask for unlearning."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Protocol
+
+from blockful_py.chain.account_file import address_in, secret_in
+from blockful_py.errors import SettingsError
+from blockful_py.pipeline.run.environment import PASSPHRASE
+from blockful_py.pipeline.run.identities import Identities
+from blockful_py.pipeline.settings import Settings
+
+
+class Accounts(Protocol):
+    """Secrets of users, who are numbered from 1."""
+
+    def secret(self, user: int) -> int: ...
+
+
+class DerivedAccounts:
+    """Those that derive from the seed: on development chains only."""
+
+    def __init__(self, identities: Identities) -> None:
+        self._identities = identities
+
+    def secret(self, user: int) -> int:
+        return self._identities.user(user)
+
+
+class AccountFolder:
+    """Ethereum keystores `user-1.json`, `user-2.json`, ... in a folder, all under one passphrase.
+
+    A file is opened when its user has to sign, and then once.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._opened: dict[int, int] = {}
+
+    def path(self, user: int) -> Path:
+        return self._folder / f"user-{user}.json"
+
+    def users(self) -> tuple[int, ...]:
+        """Those who have an account here."""
+        names = (re.fullmatch(r"user-([1-9]\d{0,4})\.json", path.name) for path in self._folder.glob("*"))
+        return tuple(sorted(int(name[1]) for name in names if name))
+
+    def address(self, user: int) -> bytes:
+        """Address of a user's account, 20 bytes.  Raises KeystoreError."""
+        return address_in(self.path(user))
+
+    def secret(self, user: int) -> int:
+        """Raises KeystoreError, or SettingsError without a passphrase."""
+        if user not in self._opened:
+            words = os.environ.get(PASSPHRASE)
+            if not words:
+                raise SettingsError(
+                    f"the accounts in {self._folder} are under a passphrase: put it into ${PASSPHRASE}."
+                )
+            self._opened[user] = secret_in(self.path(user), words)
+        return self._opened[user]
+
+
+def accounts_of(settings: Settings, identities: Identities) -> Accounts:
+    """Those in the folder that the settings name, or else those that derive from the seed."""
+    folder = settings.federation.accounts
+    return DerivedAccounts(identities) if folder is None else AccountFolder(Path(folder))

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the times in the record come from."""
+
+from __future__ import annotations
+
+import time
+from typing import Protocol
+
+from blockful_py.chain.node import Node
+from blockful_py.chain.turn import turn
+from blockful_py.pipeline.run.identities import DEVELOPMENT_CHAINS
+
+
+class Clock(Protocol):
+    """Seconds since 1970; never goes back."""
+
+    def now(self) -> int: ...
+
+    def wait_until(self, moment: float) -> None: ...
+
+
+class WallClock:
+    """The machine's clock."""
+
+    def now(self) -> int:
+        return int(time.time())
+
+    def wait_until(self, moment: float) -> None:
+        remaining = moment - time.time()
+        if remaining > 0:
+            time.sleep(remaining)
+
+
+class LogicalClock:
+    """Ticks one second at each reading and jumps instead of waiting.
+
+    Two runs with one seed then record the same times, so that every byte of the record, and the
+    gas it costs, repeats.  For development chains only: the times mean nothing.
+    """
+
+    def __init__(self, start: int) -> None:
+        self._now = start
+
+    def now(self) -> int:
+        self._now += 1
+        return self._now
+
+    def wait_until(self, moment: float) -> None:
+        self._now = max(self._now, int(moment))
+
+
+def tick(node: Node) -> None:
+    """Mines an empty block on a development chain, whose clock stands still while nobody sends anything."""
+    if node.chain_id in DEVELOPMENT_CHAINS:
+        with turn(node):
+            node.rpc.call("evm_mine")

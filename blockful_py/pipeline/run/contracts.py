@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every job of a federation works with: contracts, stores, keys, committee."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from blockful_py.chain import deployments
+from blockful_py.chain.archive_registry import ArchiveRegistryContract
+from blockful_py.chain.committee import CommitteeContract
+from blockful_py.chain.live_chain import LiveChainContract
+from blockful_py.chain.quorum import AppointedCommitteeContract, QuorumMirrorContract
+from blockful_py.chain.reader_registry import ReaderRegistryContract
+from blockful_py.chain.sortition import Parameters
+from blockful_py.committee.coordinator import Coordinator
+from blockful_py.committee.member import Member
+from blockful_py.committee.memory import VolatileMemory
+from blockful_py.committee.protocols import Reviewer
+from blockful_py.crypto import curve, eip712
+from blockful_py.crypto.keccak import keccak
+from blockful_py.crypto.threshold.keys import KeyShare
+from blockful_py.crypto.threshold.local import generate_key
+from blockful_py.errors import DeploymentError, RunError, SettingsError
+from blockful_py.pipeline.run.clock import Clock, LogicalClock, WallClock
+from blockful_py.pipeline.run.identities import Identities
+from blockful_py.pipeline.run.nodes import Nodes
+from blockful_py.pipeline.settings import CommitteeSettings, Settings
+from blockful_py.types import Roster
+
+EPOCH_OF_TIME = 1_767_225_600
+"""2026-01-01T00:00:00Z: where the logical clock of a new devnet starts, in seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Followers:
+    """What stands on the archive chain."""
+
+    mirror: QuorumMirrorContract
+    archive: ArchiveRegistryContract
+
+
+@dataclass(frozen=True, slots=True)
+class Contracts:
+    """The contracts of a federation; an elected committee has no followers before its first epoch.
+
+    `mirror` and `archive` raise RunError until then.
+    """
+
+    committee: AppointedCommitteeContract | CommitteeContract
+    live: LiveChainContract
+    readers: ReaderRegistryContract
+    followers: Followers | None
+
+    @property
+    def mirror(self) -> QuorumMirrorContract:
+        return self._followers().mirror
+
+    @property
+    def archive(self) -> ArchiveRegistryContract:
+        return self._followers().archive
+
+    @property
+    def elected(self) -> CommitteeContract:
+        """Raises SettingsError when the committee is not an elected one."""
+        if not isinstance(self.committee, CommitteeContract):
+            raise SettingsError(
+                "this run's committee is not elected: make a run with committee.roster=elected to have "
+                "members join, be elected and leave."
+            )
+        return self.committee
+
+    @property
+    def appointed(self) -> AppointedCommitteeContract:
+        """Raises SettingsError when the committee is elected."""
+        if not isinstance(self.committee, AppointedCommitteeContract):
+            raise SettingsError("this run's committee is elected: have it elected with `committee rotate`.")
+        return self.committee
+
+    def _followers(self) -> Followers:
+        if self.followers is None:
+            raise RunError(
+                "the committee has no epoch yet: let members join with `blockful committee join`, then elect "
+                "the first ones with `blockful committee rotate`."
+            )
+        return self.followers
+
+
+def key_shares(settings: Settings, identities: Identities) -> tuple[KeyShare, ...]:
+    """The appointed members' shares of the group key, from a key generation among them."""
+    committee = settings.committee
+    context = keccak(b"blockful appointed roster" + settings.seed.to_bytes(8, "big"))
+    rngs = [identities.rng("dkg", index) for index in range(1, committee.size + 1)]
+    return generate_key(committee.shares, committee.size, context, rngs)
+
+
+def roster_of(settings: Settings, identities: Identities, shares: tuple[KeyShare, ...]) -> Roster:
+    """The roster of epoch 1: voting addresses by member, and their group key."""
+    secrets = (identities.voter(share.index) for share in shares)
+    members = tuple(curve.address(curve.multiply_base(secret)) for secret in secrets)
+    return Roster(members, settings.committee.shares, settings.committee.unanimous, shares[0].group_key)
+
+
+def deploy(nodes: Nodes, settings: Settings, directory: Path) -> Contracts:
+    """Deploys the contracts and writes the deployments files.
+
+    An elected committee begins without an epoch and without followers: see `founding`.
+    """
+    identities = Identities(settings.seed, (nodes.live.chain_id, nodes.archive.chain_id))
+    if settings.committee.roster == "elected":
+        deployments.deploy_elected(nodes.live_sender, rules_of(settings.committee)).write(directory)
+        return open_contracts(nodes, directory)
+    roster = roster_of(settings, identities, key_shares(settings, identities))
+    live = deployments.deploy_live(nodes.live_sender, roster)
+    committee = live.address("AppointedCommittee")
+    archive = deployments.deploy_archive(nodes.archive_sender, nodes.live.chain_id, committee, roster)
+    if nodes.one_chain:
+        live.merged(archive).write(directory)
+    else:
+        live.write(directory)
+        archive.write(directory)
+    return open_contracts(nodes, directory)
+
+
+def rules_of(committee: CommitteeSettings) -> Parameters:
+    """The contract's rules."""
+    rules = committee.election.model_dump()
+    minimum = rules.pop("minimum")
+    return Parameters(seats=committee.size, minimum=minimum or min(4, committee.size), **rules)
+
+
+def open_contracts(nodes: Nodes, directory: Path) -> Contracts:
+    """Contracts that stand on the chains. Raises DeploymentError when they do not, or do not fit together."""
+    live = deployments.load(deployments.deployments_path(directory, nodes.live.chain_id), nodes.live)
+    chain = LiveChainContract(nodes.live, live.address("LiveChain"), nodes.live_sender)
+    registry = ReaderRegistryContract(nodes.live, live.address("ReaderRegistry"), nodes.live_sender)
+    if "Committee" not in live.contracts:
+        address = live.address("AppointedCommittee")
+        appointed = AppointedCommitteeContract(nodes.live, address, nodes.live_sender)
+        return Contracts(appointed, chain, registry, _followers(nodes, directory))
+    elected = CommitteeContract(nodes.live, live.address("Committee"), nodes.live_sender)
+    contracts = Contracts(elected, chain, registry, None)
+    path = deployments.deployments_path(directory, nodes.archive.chain_id)
+    if path.exists() and "QuorumMirror" in deployments.load(path, nodes.archive).contracts:
+        contracts = replace(contracts, followers=_followers(nodes, directory))
+        _require_faithful(contracts)
+    return contracts
+
+
+def _followers(nodes: Nodes, directory: Path) -> Followers:
+    found = deployments.load(deployments.deployments_path(directory, nodes.archive.chain_id), nodes.archive)
+    return Followers(
+        QuorumMirrorContract(nodes.archive, found.address("QuorumMirror"), nodes.archive_sender),
+        ArchiveRegistryContract(nodes.archive, found.address("ArchiveRegistry"), nodes.archive_sender),
+    )
+
+
+def _require_faithful(contracts: Contracts) -> None:
+    """Nobody has to trust who deployed the followers: the mirror's rosters must be the home chain's.
+
+    Raises DeploymentError.
+    """
+    committee, mirror, archive = contracts.committee, contracts.mirror, contracts.archive
+    epochs = [epoch for epoch in range(1, mirror.current_epoch() + 1) if any(mirror.key_id(epoch))]
+    wrong = [epoch for epoch in epochs if mirror.roster(epoch) != committee.roster(epoch)]
+    if wrong or mirror.domain_separator() != committee.domain_separator():
+        raise DeploymentError(
+            f"the mirror at 0x{mirror.address.hex()} does not follow the committee at "
+            f"0x{committee.address.hex()} (epochs that differ: {wrong or 'none, but another committee'}): "
+            "use the deployments file of the run, and trust no other."
+        )
+    if archive.quorum() != mirror.address:
+        raise DeploymentError(
+            f"the archive at 0x{archive.address.hex()} obeys 0x{archive.quorum().hex()}, not the mirror at "
+            f"0x{mirror.address.hex()}: use the deployments file of the run, and trust no other."
+        )
+
+
+def appointed_committee(
+    settings: Settings,
+    identities: Identities,
+    shares: tuple[KeyShare, ...],
+    contracts: Contracts,
+    reviewer: Reviewer,
+) -> Coordinator:
+    """Member objects, each with its own share and voting key, and who leads them.
+
+    Raises DeploymentError when the chain's current epoch has another key than these members.
+    """
+    epoch = contracts.committee.current_epoch()
+    if contracts.committee.key_id(epoch) != shares[0].public.key_id:
+        raise DeploymentError(
+            f"the committee of epoch {epoch} on the chain has another key than seed {settings.seed} gives: "
+            "use the settings that the contracts were deployed with."
+        )
+    domain = eip712.Domain(contracts.committee.chain_id, contracts.committee.address)
+    members = [
+        Member(
+            identities.voter(share.index),
+            share,
+            contracts.live,
+            contracts.archive,
+            domain,
+            reviewer,
+            identities.rng("nonces", share.index, contracts.live.address),
+            VolatileMemory(),
+        )
+        for share in shares
+    ]
+    return Coordinator(
+        members, shares[0].public, settings.committee.quorum, domain, contracts.live, contracts.archive
+    )
+
+
+def clock_for(nodes: Nodes, contracts: Contracts) -> Clock:
+    """Logical time on our own devnets, so that runs repeat; the machine's time elsewhere."""
+    if not nodes.place.own:
+        return WallClock()
+    height = contracts.live.height()
+    latest = contracts.live.header(height).timestamp if height else EPOCH_OF_TIME
+    length = contracts.archive.length()
+    if length:
+        latest = max(latest, contracts.archive.records(length - 1, 1)[0].timestamp)
+    return LogicalClock(latest)

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run directory: everything that a federation keeps outside the chains.
+
+run.json            settings, and where the chains are; locked by whoever leads a request
+deployments/        addresses of the contracts, one file a chain
+live/ archive/      the two stores
+vaults/             the appointed members' data keys, a folder each
+curves.jsonl        how the training of each model went, a line each
+certificates/       erasure certificates, a document and a page each
+auditors/           data keys wrapped to the archive's auditors, a file for each version
+motions/            what the committee is asked beside models, until it is decided (usually absent)
+keys/               public halves of the group keys that services generated, one file each
+journal.sqlite      jobs and their steps, each on the disk before it is taken
+chains/             databases of our own devnets
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from blockful_py.bounded_json import parse_json
+from blockful_py.errors import RunError
+from blockful_py.pipeline.run.nodes import Place
+from blockful_py.pipeline.settings import Settings
+
+FORMAT = "blockful-run/1"
+
+
+@dataclass(frozen=True, slots=True)
+class RunDirectory:
+    """Paths of a run, its settings and its chains."""
+
+    path: Path
+    settings: Settings
+    place: Place
+
+    @property
+    def deployments(self) -> Path:
+        return self.path / "deployments"
+
+    @property
+    def live_store(self) -> Path:
+        return self.path / "live"
+
+    @property
+    def archive_store(self) -> Path:
+        return self.path / "archive"
+
+    @property
+    def curves(self) -> Path:
+        return self.path / "curves.jsonl"
+
+    @property
+    def certificates(self) -> Path:
+        return self.path / "certificates"
+
+    @property
+    def vaults(self) -> Path:
+        return self.path / "vaults"
+
+    @property
+    def auditors(self) -> Path:
+        return self.path / "auditors"
+
+    @property
+    def motions(self) -> Path:
+        return self.path / "motions"
+
+    @property
+    def group_keys(self) -> Path:
+        return self.path / "keys"
+
+    @property
+    def journal(self) -> Path:
+        return self.path / "journal.sqlite"
+
+    @classmethod
+    def create(cls, path: Path, settings: Settings, place: Place | None = None) -> RunDirectory:
+        """A new run. Raises RunError when there is one already or the folder cannot be made."""
+        run = cls(path, settings, place or Place.of(settings.chain, path / "chains"))
+        if (path / "run.json").exists():
+            raise RunError(f"{path} holds a run already: choose another folder, or go on with that run.")
+        document = {
+            "format": FORMAT,
+            "settings": settings.model_dump(mode="json"),
+            "chains": run.place.to_json(path),
+        }
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            temporary = path / "run.json.tmp"
+            temporary.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+            temporary.replace(path / "run.json")
+        except OSError as error:
+            raise RunError(f"{path} cannot be written: {error.strerror}; choose another folder.") from None
+        return run
+
+    @classmethod
+    def open(cls, path: Path) -> RunDirectory:
+        """An existing run. Raises RunError when it is missing or of another version."""
+        document = _read(path / "run.json")
+        if document.get("format") != FORMAT:
+            raise RunError(f"{path}/run.json is not of format {FORMAT}: train again with this version.")
+        place = Place.from_json(document.get("chains", {}), path)
+        return cls(path, Settings.parse(document.get("settings", {})), place)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        document = parse_json(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        inside = sorted(str(found.parent) for found in path.parent.glob("*/run.json"))
+        advice = f"it holds {' and '.join(inside)}" if inside else "start one with `blockful train`"
+        raise RunError(
+            f"there is no run in {os.fspath(path.parent)}: {advice}; say which with --run."
+        ) from None
+    except (OSError, ValueError) as error:
+        raise RunError(f"{path} cannot be read ({error}); it was left as it is.") from None
+    if not isinstance(document, dict):
+        raise RunError(f"{path} is not a run description; it was left as it is.")
+    return document

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who leads in a run directory, and the request that is under way there."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from blockful_py.closable import Closing
+from blockful_py.engine.jobs import Job, Kind
+from blockful_py.engine.journal import Journal
+from blockful_py.errors import RunError
+from blockful_py.record.model_node import Request
+from blockful_py.types import Paradigm
+
+KINDS = {Paradigm.PARALLEL: Kind.PARALLEL, Paradigm.SEQUENTIAL: Kind.SEQUENTIAL}
+
+
+class Lead(Closing):
+    """A lock on run.json, held by one process at a time; given back when it dies, whatever kills it."""
+
+    def __init__(self, run: Path) -> None:
+        """Raises RunError when somebody else leads in this run directory."""
+        self._held = os.open(run / "run.json", os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            fcntl.flock(self._held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(self._held)
+            raise RunError(f"a job is being led in {run}: wait until it is done.") from None
+
+    @classmethod
+    def is_free(cls, run: Path) -> bool:
+        try:
+            cls(run).close()
+        except RunError:
+            return False
+        return True
+
+    def close(self) -> None:
+        if self._held >= 0:
+            os.close(self._held)
+            self._held = -1
+
+
+def request_under_way(journal: Path) -> Request | None:
+    """The request of the open job in a journal, if that is one.  Raises RunError as the journal does."""
+    with Journal(journal) as reading:
+        job = reading.standing()
+    return None if job is None else request_of(job)
+
+
+def request_of(job: Job) -> Request | None:
+    """What an unlearning job was asked; None for other jobs.  Raises RunError when it cannot be read."""
+    if job.kind not in KINDS.values():
+        return None
+    try:
+        return Request.model_validate_json(job.request)
+    except ValidationError as error:
+        raise RunError(
+            f"the request of job {job.number} is damaged ({error.error_count()} faults): give it up with "
+            "`blockful abort`, or move the journal away."
+        ) from None
+
+
+def training_text(rounds: int | None) -> str:
+    """What a training was asked, for its job; None for as many rounds as in the settings."""
+    return "" if rounds is None else json.dumps({"rounds": rounds})
+
+
+def rounds_of(job: Job | None, rounds: int | None) -> int | None:
+    """The rounds that a training is to reach: those of the open job, else `rounds`.
+
+    Raises RunError when the open training was asked for others, or its record cannot be read.
+    """
+    if job is None or job.kind is not Kind.TRAIN:
+        return rounds
+    try:
+        standing = json.loads(job.request)["rounds"] if job.request else None
+    except (ValueError, KeyError, TypeError):
+        raise RunError(
+            f"job {job.number} does not say how many rounds it trains: give it up with `blockful abort`."
+        ) from None
+    if rounds is not None and rounds != standing:
+        asked = "the rounds of the settings" if standing is None else f"{standing} rounds"
+        raise RunError(
+            f"a training up to {asked} is unfinished: finish it with `blockful resume`, or give it up with "
+            "`blockful abort`, before another one."
+        )
+    return standing
+
+
+def require_same(standing: Request, request: Request) -> None:
+    """Raises RunError unless both ask for the same."""
+    if _asks(standing) != _asks(request):
+        starts = ", ".join(start.name for start in standing.starts)
+        raise RunError(
+            f"a {standing.paradigm} request to forget {standing.forget} from {starts} "
+            f"({standing.method}) is unfinished: finish it with `blockful resume`, or give it up with "
+            "`blockful abort`, before another one."
+        )
+
+
+def _asks(request: Request) -> tuple[object, ...]:
+    return request.starts, request.forget, request.paradigm, request.method

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The two nodes that a federation works on: devnets of our own, or running nodes by URL."""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from blockful_py.chain.devnet import Devnet, NodeOptions, start_together
+from blockful_py.chain.node import Node, connect
+from blockful_py.chain.sender import Sender
+from blockful_py.chain.signer import DEV_MNEMONIC, Signer
+from blockful_py.closable import Closing
+from blockful_py.errors import RunError, SettingsError
+from blockful_py.pipeline.settings import ChainSettings
+
+SENDER_KEY = "BLOCKFUL_SENDER_KEY"
+"""Environment variable with the private key that pays for transactions on nodes given by URL."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the chains are: URLs, or the folder with the databases of our own devnets.
+
+    Attributes:
+        databases: None for URLs.
+    """
+
+    live_chain_id: int
+    archive_chain_id: int
+    live_url: str | None = None
+    archive_url: str | None = None
+    databases: Path | None = None
+
+    @classmethod
+    def of(cls, settings: ChainSettings, databases: Path) -> Place:
+        """Raises SettingsError when only one URL is given."""
+        urls = (settings.live_url, settings.archive_url)
+        if urls == (None, None):
+            return cls(settings.live_chain_id, settings.archive_chain_id, databases=databases)
+        if None in urls:
+            raise SettingsError(
+                "give chain.live_url and chain.archive_url, or neither; they may be the same node."
+            )
+        archive_id = settings.live_chain_id if urls[0] == urls[1] else settings.archive_chain_id
+        return cls(settings.live_chain_id, archive_id, *urls)
+
+    @property
+    def own(self) -> bool:
+        """Whether the nodes are devnets that we start and stop."""
+        return self.databases is not None
+
+    def to_json(self, base: Path) -> dict[str, Any]:
+        """For run.json; the databases as a path relative to `base`."""
+        document: dict[str, Any] = {"live": self.live_chain_id, "archive": self.archive_chain_id}
+        if self.databases is not None:
+            return {**document, "databases": os.path.relpath(self.databases, base)}
+        return {**document, "live_url": self.live_url, "archive_url": self.archive_url}
+
+    @classmethod
+    def from_json(cls, document: dict[str, Any], base: Path) -> Place:
+        try:
+            databases = document.get("databases")
+            return cls(
+                int(document["live"]),
+                int(document["archive"]),
+                document.get("live_url"),
+                document.get("archive_url"),
+                (base / databases).resolve() if databases is not None else None,
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise RunError(f"run.json does not say where the chains are ({error}); train again.") from None
+
+
+class Nodes(Closing):
+    """Both nodes, and an account that pays on each.  Stops what it started when it closes."""
+
+    def __init__(self, place: Place, account: Signer | None = None, devnet: str = "ganache") -> None:
+        """Starts or reaches the nodes.
+
+        `account` pays on nodes given by URL, instead of the one of SENDER_KEY.  `devnet`: the kind of our
+        own nodes; an "anvil" is quick and forgets its chain when it ends.
+
+        Raises NodeError or ToolchainError when a node cannot be started or reached.
+        """
+        self.place = place
+        with ExitStack() as stack:
+            if place.own:
+                live, archive = _devnets(stack, place, devnet)
+                self.live, self.live_sender = live.node, live.sender()
+                self.archive, self.archive_sender = archive.node, archive.sender()
+            else:
+                account = account or _paying_account()
+                self.live = _connected(stack, place.live_url, place.live_chain_id)
+                self.live_sender = Sender(self.live, account)
+                self.archive, self.archive_sender = self.live, self.live_sender
+                if place.live_url != place.archive_url:
+                    self.archive = _connected(stack, place.archive_url, place.archive_chain_id)
+                    self.archive_sender = Sender(self.archive, account)
+            self._stack = stack.pop_all()
+
+    @property
+    def one_chain(self) -> bool:
+        return self.archive is self.live
+
+    def close(self) -> None:
+        self._stack.close()
+
+
+def _devnets(stack: ExitStack, place: Place, kind: str) -> tuple[Devnet, Devnet]:
+    options = []
+    for name, chain_id in (("live", place.live_chain_id), ("archive", place.archive_chain_id)):
+        database = place.databases / name if place.databases is not None and kind == "ganache" else None
+        if database is not None:
+            database.mkdir(parents=True, exist_ok=True)
+        options.append(NodeOptions(chain_id, kind=kind, database=database))
+    live, archive = start_together(*options)
+    stack.enter_context(live)
+    stack.enter_context(archive)
+    return live, archive
+
+
+def _connected(stack: ExitStack, url: str | None, chain_id: int) -> Node:
+    if url is None:
+        raise SettingsError("a URL of a node is missing.")
+    node = connect(url, chain_id)
+    stack.callback(node.close)
+    return node
+
+
+def _paying_account() -> Signer:
+    """The account of SENDER_KEY, or the first one of the public development mnemonic."""
+    key = os.environ.get(SENDER_KEY)
+    return Signer(key) if key else Signer.from_mnemonic(DEV_MNEMONIC, 0)

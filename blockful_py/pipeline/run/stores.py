@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The two stores of a run: folders of its own, or the IPFS nodes that its settings name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from blockful_py.pipeline.run.directory import RunDirectory
+from blockful_py.storage.interface import FileStore
+from blockful_py.storage.ipfs import IpfsStore
+from blockful_py.storage.store import ContentStore
+
+
+def live_store(run: RunDirectory) -> FileStore:
+    """Where the models of the live chain are.  Raises StorageError when it cannot be used."""
+    return _opened(run, run.live_store, run.settings.storage.api)
+
+
+def archive_store(run: RunDirectory) -> FileStore:
+    """Where the archive's models are.  Raises StorageError when it cannot be used."""
+    return _opened(run, run.archive_store, run.settings.storage.archive_api)
+
+
+def _opened(run: RunDirectory, folder: Path, api: str | None) -> FileStore:
+    return ContentStore(folder) if api is None else IpfsStore(api, run.settings.storage.seconds)

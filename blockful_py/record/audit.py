@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an auditor sees: the history of every position, and whether the archive is whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from blockful_py.chain.archive_registry import ArchiveRegistryContract
+from blockful_py.chain.live_chain import LiveChainContract
+from blockful_py.crypto import payload
+from blockful_py.errors import CryptoError, LearningError, StorageError
+from blockful_py.pipeline.decryptors import Opener
+from blockful_py.record.archive_memory import departures
+from blockful_py.record.catalogue import all_transactions
+from blockful_py.record.model_node import parse_node
+from blockful_py.storage.cid import cid_string
+from blockful_py.storage.interface import FileStore
+from blockful_py.types import ModelTransaction, Position, StoredArchiveRecord, Uri
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One archived version of one model.
+
+    Attributes:
+        readable: its bytes, with the weights sealed, are in the archive's store.
+        opened: its weights were opened with their key.
+        defect: why weights whose key is there are none; None where nothing is wrong.
+    """
+
+    index: int
+    position: Position
+    version: int
+    reason: str
+    name: str | None
+    cid: str
+    timestamp: int
+    readable: bool
+    opened: bool = False
+    defect: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """The history of one position, oldest record first.
+
+    Attributes:
+        name: of the model, as far as any of its nodes can be read.
+        standing: version on the live chain; None where it holds no such model.
+    """
+
+    position: Position
+    name: str | None
+    entries: tuple[Entry, ...]
+    standing: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """The archive's records in order, and what is wrong with them (nothing, when it is whole).
+
+    `extends`: the records hash to the head and begin with all that was remembered.
+    """
+
+    entries: tuple[Entry, ...]
+    head: bytes
+    problems: tuple[str, ...]
+    extends: bool
+    timelines: tuple[Timeline, ...]
+
+    @property
+    def passed(self) -> bool:
+        return not self.problems
+
+
+def audit_archive(
+    archive: ArchiveRegistryContract,
+    live: LiveChainContract,
+    store: FileStore,
+    remembered: tuple[StoredArchiveRecord, ...] = (),
+    opener: Opener | None = None,
+) -> Audit:
+    """Walks the hash chain, reads every archived version, and looks for versions that are missing.
+
+    `remembered`: records that the auditor saw before; the archive must begin with them.
+    `opener`: opens the versions that the auditor has keys of.
+    """
+    records = archive.records(0, archive.length())
+    problems = [*_chain_problems(archive, records), *departures(remembered, records)]
+    extends = not problems
+    entries = tuple(_entry(stored, store, opener) for stored in records)
+    problems += [
+        f"record {entry.index}: version {entry.version} of {entry.position} cannot be read"
+        for entry in entries
+        if not entry.readable
+    ]
+    problems += [f"record {entry.index}: {entry.defect}" for entry in entries if entry.defect]
+    standing = {each.position: each for each in all_transactions(live)}
+    problems += _missing(records, standing)
+    problems += _contradictions(records, live)
+    return Audit(entries, archive.head(), tuple(problems), extends, tuple(_timelines(entries, standing)))
+
+
+def _chain_problems(
+    archive: ArchiveRegistryContract, records: Sequence[StoredArchiveRecord]
+) -> Iterator[str]:
+    """Records that are not what the contract logged when it took them, or do not hash to the head."""
+    logged = {each.index: each for each in archive.archived()}
+    for stored in records:
+        if stored.index in logged and logged[stored.index] != stored:
+            yield f"record {stored.index} was altered: it is not what the chain logged when it was archived"
+    for index in sorted(logged.keys() - {stored.index for stored in records}):
+        yield f"record {index} is missing: the chain logged it when it was archived"
+    head = payload.archive_genesis_head(archive.chain_id, archive.address)
+    for stored in records:
+        head = payload.archive_head_step(head, stored.index, stored.record, stored.timestamp)
+    if head != archive.head():
+        yield "the records do not hash to the archive's head: a past record was altered"
+
+
+def _missing(
+    records: Sequence[StoredArchiveRecord], standing: dict[Position, ModelTransaction]
+) -> Iterator[str]:
+    archived = {(stored.record.position, stored.record.version) for stored in records}
+    for position in sorted({position for position, _ in archived} - standing.keys()):
+        yield (
+            f"the model at {position} is archived and not on the live chain: blocks were lost, or its "
+            "publication is unfinished"
+        )
+    for transaction in standing.values():
+        for version in range(max(transaction.version, 1)):
+            if (transaction.position, version) not in archived:
+                yield f"version {version} of {transaction.position} was never archived"
+
+
+def _contradictions(records: Sequence[StoredArchiveRecord], live: LiveChainContract) -> Iterator[str]:
+    """Records of other nodes than the live chain logged for the same version."""
+    logged: dict[tuple[Position, int], Uri] = {
+        (each.position, each.version): each.uri for each in (*live.published(), *live.redactions())
+    }
+    for stored in records:
+        record = stored.record
+        uri = logged.get((record.position, record.version), record.uri)
+        if uri != record.uri:
+            yield (
+                f"record {stored.index}: version {record.version} of {record.position} was "
+                f"{cid_string(uri)} on the live chain, archived is {cid_string(record.uri)}"
+            )
+
+
+def _timelines(entries: Sequence[Entry], standing: dict[Position, ModelTransaction]) -> Iterator[Timeline]:
+    by_position: dict[Position, list[Entry]] = {position: [] for position in standing}
+    for entry in entries:
+        by_position.setdefault(entry.position, []).append(entry)
+    for position in sorted(by_position):
+        own = by_position[position]
+        name = next((entry.name for entry in own if entry.name), None)
+        version = standing[position].version if position in standing else None
+        yield Timeline(position, name, tuple(own), version)
+
+
+def _entry(stored: StoredArchiveRecord, store: FileStore, opener: Opener | None) -> Entry:
+    record = stored.record
+    name: str | None = None
+    opened, defect = False, None
+    try:
+        node = parse_node(store.read(record.uri))
+        name = node.name
+        store.read(node.weights)
+        readable = True
+    except StorageError:
+        readable = False
+    else:
+        try:
+            opened = opener is not None and opener.opens(record.position, record.version, node.weights)
+        except (StorageError, LearningError, CryptoError) as error:
+            defect = str(error)
+    return Entry(
+        stored.index,
+        record.position,
+        record.version,
+        record.reason.name.lower(),
+        name,
+        cid_string(record.uri),
+        stored.timestamp,
+        readable,
+        opened,
+        defect,
+    )

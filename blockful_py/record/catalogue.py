@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The models that stand on the live chain, by name, and the graph that they form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from blockful_py.chain.archive_registry import ArchiveRegistryContract
+from blockful_py.chain.live_chain import LiveChainContract
+from blockful_py.committee.protocols import Store
+from blockful_py.errors import RunError, UnknownModelError
+from blockful_py.graph.inheritance import InheritanceGraph
+from blockful_py.record.model_node import PlacedNode, parse_node
+from blockful_py.types import Header, ModelTransaction, Position, StoredArchiveRecord
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """Models by name in the order of their positions, and their inheritance graph."""
+
+    models: Mapping[str, PlacedNode]
+    graph: InheritanceGraph
+
+    def __getitem__(self, name: str) -> PlacedNode:
+        """Raises UnknownModelError, which lists the known names."""
+        if name not in self.models:
+            raise UnknownModelError(name, tuple(self.models))
+        return self.models[name]
+
+    def references(self) -> dict[str, tuple[str, ...]]:
+        """Names of the references of every model."""
+        return {name: self.graph.references(name) for name in self.models}
+
+    @classmethod
+    def read(cls, live: LiveChainContract, store: Store) -> Catalogue:
+        """Reads every transaction and its node, verified against its CID.
+
+        Raises StorageError when a node cannot be read, RunError when two models share a name.
+        """
+        models: dict[str, PlacedNode] = {}
+        by_position: dict[Position, str] = {}
+        references: dict[str, tuple[str, ...]] = {}
+        for transaction in all_transactions(live):
+            node = parse_node(store.read(transaction.uri))
+            if node.name in models:
+                raise RunError(
+                    f"two models on the chain are named {node.name!r}; this federation is not ours."
+                )
+            by_position[transaction.position] = node.name
+            models[node.name] = PlacedNode(transaction.position, transaction.version, transaction.uri, node)
+            references[node.name] = tuple(by_position[place] for place in transaction.references)
+        return cls(models, InheritanceGraph.from_references(references))
+
+
+class CatalogueReader:
+    """Reads the catalogue, again only when the node has a new block.
+
+    Members of one process that look at the same node share one reader.
+    """
+
+    def __init__(self, live: LiveChainContract, store: Store) -> None:
+        self._live = live
+        self._store = store
+        self._block: str | None = None
+        self._catalogue: Catalogue | None = None
+
+    def read(self) -> Catalogue:
+        """The models as they stand; errors as `Catalogue.read`."""
+        block = self._live.node.latest_block()["hash"]
+        if self._catalogue is None or block != self._block:
+            self._catalogue, self._block = Catalogue.read(self._live, self._store), block
+        return self._catalogue
+
+
+class ArchiveReader:
+    """Reads the archive's records, again only when the node has a new block."""
+
+    def __init__(self, archive: ArchiveRegistryContract) -> None:
+        self._archive = archive
+        self._block: str | None = None
+        self._records: tuple[StoredArchiveRecord, ...] = ()
+
+    @property
+    def contract(self) -> ArchiveRegistryContract:
+        return self._archive
+
+    def read(self) -> tuple[StoredArchiveRecord, ...]:
+        """All records, oldest first."""
+        block = self._archive.node.latest_block()["hash"]
+        if block != self._block:
+            self._records = self._archive.records(0, self._archive.length())
+            self._block = block
+        return self._records
+
+
+def all_headers(live: LiveChainContract) -> tuple[Header, ...]:
+    """Headers from height 1 on."""
+    return live.headers(range(1, live.height() + 1))
+
+
+def all_transactions(live: LiveChainContract) -> tuple[ModelTransaction, ...]:
+    """Every transaction, by position."""
+    positions = [
+        Position(header.height, index) for header in all_headers(live) for index in range(header.tx_count)
+    ]
+    return live.transactions(positions)

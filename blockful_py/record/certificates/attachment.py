@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The audit that an issuer attaches to a certificate, and signs."""
+
+from __future__ import annotations
+
+from blockful_py.bounded_json import parse_json
+from blockful_py.committee.certificates import is_signed
+from blockful_py.crypto import curve, signature
+from blockful_py.errors import BlockfulError, VerificationError
+from blockful_py.record.certificates.document import Attachment, Statement, attachment_digest
+from blockful_py.record.checks import require
+from blockful_py.record.proofs.fields import octets, of_octets
+from blockful_py.verdicts.outcome import AuditOutcome
+
+
+def attach(statement: Statement, outcome: AuditOutcome, secret: int) -> Attachment:
+    """An audit, signed by its issuer."""
+    audit = outcome.canonical().decode()
+    digest = attachment_digest(statement.committee.domain, statement, audit)
+    return Attachment(
+        audit=audit,
+        issuer=of_octets(curve.address(curve.multiply_base(secret))),
+        signature=of_octets(signature.sign(secret, digest)),
+    )
+
+
+def check_attachment(statement: Statement, attachment: Attachment) -> None:
+    """Raises VerificationError (`audit`)."""
+    subject = "the attached audit"
+    try:
+        outcome = AuditOutcome.from_json(parse_json(attachment.audit))
+        canonical = outcome.canonical().decode()
+        models = {model.model for model in outcome.row.models}
+    except (BlockfulError, ValueError, TypeError, AttributeError, KeyError) as error:
+        raise VerificationError("audit", subject, str(error)) from None
+    require(canonical == attachment.audit, "audit", subject, "it is not in its canonical spelling")
+    require(
+        outcome.starts == tuple(start.name for start in statement.request.starts)
+        and {each.name for each in statement.replaced} <= models,
+        "audit",
+        subject,
+        "it is of other starts, or not of all models",
+    )
+    digest = attachment_digest(statement.committee.domain, statement, attachment.audit)
+    require(
+        is_signed(octets(attachment.issuer), octets(attachment.signature), digest),
+        "audit",
+        subject,
+        f"it is not signed by its issuer {attachment.issuer}",
+    )

@@ -1,0 +1,300 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks an erasure certificate against nothing but itself: do its parts bear each other out?
+
+The checks of the record and of the history come first (pipeline/proofs), then, in this order:
+
+    request    every model was replaced for this request, as its owners signed it
+    replaced   each replacement is the next version of an archived node of the same owner; CIDs, claims agree
+    decision   a quorum of the epoch voted for exactly these transactions, on both chains
+    erasure    what is said to be deleted, and the weights whose keys are, is what was replaced
+    committee  a quorum signed the statement
+    audit      the attached audit follows from its figures, is of these models, and is signed by its issuer
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from blockful_py.chain.leaves import archive_leaf, redact_leaf, roster_id
+from blockful_py.committee.certificates import is_signed, require_votes
+from blockful_py.committee.erasure import erasure_digest
+from blockful_py.crypto import merkle, payload
+from blockful_py.errors import BlockfulError, StorageError, VerificationError
+from blockful_py.record.certificates.attachment import check_attachment
+from blockful_py.record.certificates.decisions import Decision, Members
+from blockful_py.record.certificates.document import ErasureCertificate, Replaced, Statement
+from blockful_py.record.checks import require
+from blockful_py.record.model_node import ModelNode, parse_node
+from blockful_py.record.proofs.checking import CheckedRecord, archived, check_history, check_record
+from blockful_py.record.proofs.fields import octets, position
+from blockful_py.storage.cid import cid_string
+from blockful_py.storage.unixfs import file_uri
+from blockful_py.types import ArchiveCall, ArchiveReason, RedactCall, StoredArchiveRecord, Uri
+
+
+@dataclass(frozen=True)
+class CheckedStatement:
+    """A statement whose parts bear each other out.
+
+    Attributes:
+        heads: of the archive after none, one, ... all of the records.
+        rosters: identifiers by epoch.
+    """
+
+    statement: Statement
+    record: CheckedRecord
+    heads: tuple[bytes, ...]
+    rosters: dict[int, bytes]
+
+
+def check_statement(statement: Statement) -> CheckedStatement:
+    """Raises VerificationError, which names the first check that fails."""
+    record = check_record(statement.record)
+    heads = check_history(statement.archive, [record.transactions[place] for place in record.nodes])
+    records = archived(statement.archive)
+    _check_request(statement, record)
+    try:
+        _check_replaced(statement, record, records)
+        rosters = _check_decisions(statement, record, heads, records)
+        _check_erasure(statement, record)
+    except StorageError as error:  # a CID that is none
+        raise VerificationError("replaced", "the certificate", str(error)) from None
+    return CheckedStatement(statement, record, heads, rosters)
+
+
+def check_certificate(certificate: ErasureCertificate) -> CheckedStatement:
+    """As `check_statement`, and who signed it."""
+    checked = check_statement(certificate.statement)
+    statement, endorsed = certificate.statement, certificate.endorsed
+    members = _members(statement, endorsed.epoch, "committee")
+    digest = erasure_digest(statement.committee.domain, endorsed.epoch, statement.to_bytes())
+    subject, roster = "the certificate", members.roster().members
+    voters, signatures = endorsed.votes.voters, endorsed.votes.signatures
+    require(
+        list(voters) == sorted(set(voters)) and len(voters) == len(signatures),
+        "committee",
+        subject,
+        "it does not hold one signature for each member that it names",
+    )
+    require(
+        len(voters) >= members.quorum,
+        "committee",
+        subject,
+        f"{len(voters)} members of epoch {endorsed.epoch} signed it, {members.quorum} are needed",
+    )
+    for index, signed in zip(voters, signatures, strict=True):
+        require(
+            index <= len(roster) and is_signed(roster[index - 1], octets(signed), digest),
+            "committee",
+            subject,
+            f"the signature of member {index} is not its signature of this statement",
+        )
+    if certificate.attachment is not None:
+        check_attachment(statement, certificate.attachment)
+    return checked
+
+
+def _check_request(statement: Statement, record: CheckedRecord) -> None:
+    for place, node in record.nodes.items():
+        require(
+            node.redaction is not None and node.redaction.request == statement.request,
+            "request",
+            f"model {node.name} at {place}",
+            "it was not replaced for the request of this certificate",
+        )
+
+
+def _check_replaced(
+    statement: Statement, record: CheckedRecord, records: Sequence[StoredArchiveRecord]
+) -> None:
+    """Each entry of `replaced` says what follows from the record and the archive, and nothing else."""
+    places = [each.position for each in statement.replaced]
+    require(
+        places == [str(place) for place in record.nodes],
+        "replaced",
+        "the certificate",
+        "the models that it lists are not those of its record",
+    )
+    for each in statement.replaced:
+        node = record.nodes[position(each.position)]
+        subject = f"model {node.name} at {each.position}"
+        superseded = [
+            stored
+            for stored in records
+            if (str(stored.record.position), stored.record.version, stored.record.reason)
+            == (each.position, each.version_before, ArchiveReason.SUPERSEDED)
+        ]
+        require(len(superseded) == 1, "replaced", subject, "the version before is not archived once")
+        uri = record.transactions[position(each.position)].uri
+        require(
+            file_uri(each.before.encode()) == superseded[0].record.uri,
+            "replaced",
+            subject,
+            "the old node does not hash to its archived CID",
+        )
+        expected = replaced(each.before, node, uri, superseded[0])
+        differing = [name for name in Replaced.model_fields if getattr(each, name) != getattr(expected, name)]
+        require(not differing, "replaced", subject, f"{', '.join(differing)} is not what its record says")
+        require(
+            parse_node(each.before.encode()).statement.owner == node.statement.owner,
+            "replaced",
+            subject,
+            "the version before has another owner",
+        )
+
+
+def replaced(before: str, node: ModelNode, uri: Uri, stored: StoredArchiveRecord) -> Replaced:
+    """The entry of a model, from its old node, its new node (and its URI), and the version before's record.
+
+    Raises FormatError when the old node is none.
+    """
+    redaction, old = node.redaction, parse_node(before.encode())
+    if redaction is None:
+        raise VerificationError("replaced", f"model {node.name}", "it was not replaced")
+    return Replaced(
+        name=node.name,
+        position=str(stored.record.position),
+        version_before=redaction.version - 1,
+        version_after=redaction.version,
+        old_node=cid_string(stored.record.uri),
+        new_node=cid_string(uri),
+        old_weights=cid_string(old.weights),
+        new_weights=cid_string(node.weights),
+        claims=redaction.claims,
+        record=stored.index,
+        before=before,
+    )
+
+
+def _check_decisions(
+    statement: Statement,
+    record: CheckedRecord,
+    heads: Sequence[bytes],
+    records: Sequence[StoredArchiveRecord],
+) -> dict[int, bytes]:
+    epochs = [each.epoch for each in statement.committee.rosters]
+    needed = {each.epoch for each in statement.decisions}
+    require(
+        epochs == sorted(set(epochs)) and needed <= set(epochs),
+        "decision",
+        "the certificate",
+        f"it has rosters of epochs {epochs}, those of {sorted(needed)} are needed",
+    )
+    for key in statement.record.keys:
+        members = next((each for each in statement.committee.rosters if each.epoch == key.epoch), None)
+        require(
+            members is None or (members.x, members.y) == (key.x, key.y),
+            "decision",
+            "the certificate",
+            f"the roster of epoch {key.epoch} has another group key than its record",
+        )
+    decided: list[str] = []
+    for decision in statement.decisions:
+        members = _members(statement, decision.epoch, "decision")
+        subject = f"decision {decision.proposal[:10]}"
+        live, archive = decision.live_calls(), decision.archive_calls()
+        _check_votes(statement, decision, members, live, archive, subject)
+        for call in live:
+            decided += _check_live(call, record, subject)
+        for each in archive:
+            _check_archive(each, heads, records, subject)
+    require(
+        sorted(decided) == sorted(each.position for each in statement.replaced),
+        "decision",
+        "the certificate",
+        "the models that were decided on are not those that were replaced",
+    )
+    decided_at = max(chunk.timestamp for each in statement.decisions for chunk in each.archive)
+    require(
+        statement.decided == decided_at,
+        "decision",
+        "the certificate",
+        f"the last decision is of {decided_at}, not of {statement.decided}",
+    )
+    return {each.epoch: roster_id(each.epoch, each.roster()) for each in statement.committee.rosters}
+
+
+def _check_votes(
+    statement: Statement,
+    decision: Decision,
+    members: Members,
+    live: Sequence[RedactCall],
+    archive: Sequence[ArchiveCall],
+    subject: str,
+) -> None:
+    certificate, voters = decision.certificate(), decision.votes.voters
+    require(
+        list(voters) == sorted(set(voters)), "decision", subject, "its voters are not in order, each once"
+    )
+    try:
+        require_votes(certificate, members.roster().members, members.quorum, statement.committee.domain)
+    except BlockfulError as error:
+        raise VerificationError("decision", subject, str(error)) from None
+    at_live = (statement.record.chain_id, octets(statement.record.contract))
+    at_archive = (statement.archive.chain_id, octets(statement.archive.contract))
+    leaves = [(redact_leaf(*at_live, call), call.action) for call in live]
+    leaves += [(archive_leaf(*at_archive, call), call.action) for call in archive]
+    for leaf, action in leaves:
+        require(
+            merkle.verify(certificate.content_hash, leaf, action.path),
+            "decision",
+            subject,
+            f"chunk {action.chunk} is not part of what was voted for",
+        )
+
+
+def _check_live(call: RedactCall, record: CheckedRecord, subject: str) -> list[str]:
+    """Positions of a transaction whose updates are what the record holds."""
+    for update in call.updates:
+        standing = record.transactions.get(update.position)
+        require(
+            standing is not None
+            and (update.version, update.uri, update.opening)
+            == (standing.version, standing.uri, standing.opening)
+            and update.references_hash == payload.references_hash(standing.references),
+            "decision",
+            subject,
+            f"the model at {update.position} was decided to be something else",
+        )
+    return [str(update.position) for update in call.updates]
+
+
+def _check_archive(
+    call: ArchiveCall, heads: Sequence[bytes], records: Sequence[StoredArchiveRecord], subject: str
+) -> None:
+    found = records[call.first : call.first + len(call.records)]
+    require(
+        call.first < len(heads)
+        and heads[call.first] == call.expected_head
+        and [(each.record, each.timestamp) for each in found]
+        == [(each, call.timestamp) for each in call.records],
+        "decision",
+        subject,
+        f"the records from {call.first} on were decided to be others",
+    )
+
+
+def _check_erasure(statement: Statement, record: CheckedRecord) -> None:
+    kept = {cid_string(uri) for node in record.nodes.values() for uri in node.sealed}
+    sealed = {cid_string(uri) for each in statement.replaced for uri in each.old.sealed} - kept
+    gone = {each.old_node for each in statement.replaced} | sealed
+    gone -= {each.new_node for each in statement.replaced}
+    said = (
+        ("was deleted is not", statement.erasure.deleted, gone),
+        ("has lost its keys is not the weights of", statement.erasure.keys_destroyed, sealed),
+    )
+    for what, cids, possible in said:
+        require(
+            list(cids) == sorted(set(cids)) and set(cids) <= possible,
+            "erasure",
+            "the certificate",
+            f"what it says {what} the versions before",
+        )
+
+
+def _members(statement: Statement, epoch: int, check: str) -> Members:
+    for members in statement.committee.rosters:
+        if members.epoch == epoch:
+            return members
+    raise VerificationError(check, "the certificate", f"it has no roster of epoch {epoch}")

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The erasure certificate: a statement that a quorum signed, and what its issuer attached to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Final, Literal
+
+from pydantic import Field, field_validator
+
+from blockful_py.crypto import eip712
+from blockful_py.crypto.keccak import keccak
+from blockful_py.record.certificates.decisions import Decision, Members, Votes
+from blockful_py.record.model_node import Claimed, ModelNode, Request, parse_node
+from blockful_py.record.proofs.fields import (
+    Address,
+    ChainId,
+    Cid,
+    Part,
+    Place,
+    Seconds,
+    Signature,
+    Small,
+    octets,
+    parsed,
+    spelt,
+)
+from blockful_py.record.proofs.record import ArchiveHistory, LiveRecord
+
+FORMAT: Final = "blockful-erasure/2"
+
+
+WORDS = (
+    "The live store of this federation, as the members who signed see it, no longer has the blocks of these "
+    "CIDs, and none of these members has a key that is said to be destroyed. Copies that others made of "
+    "those weights are not reached by this; without the keys they are unreadable. The archive keeps the "
+    "sealed weights; whoever was a registered auditor in time may have keys of them."
+)
+
+
+class Committee(Part):
+    """The contract whose members decide, on its home chain, and the rosters that voted here."""
+
+    chain_id: ChainId
+    contract: Address
+    rosters: Annotated[tuple[Members, ...], Field(min_length=1)]
+
+    @property
+    def domain(self) -> eip712.Domain:
+        """Of votes."""
+        return eip712.Domain(self.chain_id, octets(self.contract))
+
+
+class Replaced(Part):
+    """A model that was replaced; accuracies on held-out data, in [0, 1], as members measured them again.
+
+    Attributes:
+        old_node, new_node, old_weights, new_weights: CIDs.
+        record: index of the archive's record of the version before.
+        before: the bytes of the old node as text.
+    """
+
+    name: str
+    position: Place
+    version_before: Small
+    version_after: Small
+    old_node: Cid
+    new_node: Cid
+    old_weights: Cid
+    new_weights: Cid
+    claims: Claimed
+    record: Small
+    before: str
+
+    @property
+    def old(self) -> ModelNode:
+        """The old node.  Raises FormatError when it is none."""
+        return parse_node(self.before.encode())
+
+
+class Bytes(Part):
+    """What was done with bytes.
+
+    Attributes:
+        deleted: CIDs of nodes and weights that the live store no longer has.
+        keys_destroyed: CIDs of sealed weights, and of what was stored with them, whose data keys the members
+            who signed no longer have.
+    """
+
+    deleted: tuple[Cid, ...]
+    words: str
+    keys_destroyed: tuple[Cid, ...]
+
+    @field_validator("words")
+    @classmethod
+    def _no_more_and_no_less(cls, words: str) -> str:
+        if words != WORDS:
+            raise ValueError("it says something else than certificates of this format do")
+        return words
+
+
+class Statement(Part):
+    """What the members who signed found on the chains themselves.
+
+    Attributes:
+        request: as the owners of its starts signed it.
+        record: the models as they stand after the request.
+        archive: records up to the time of the statement.
+        left_alone: affected models that were not replaced, their update being under epsilon.
+        decisions: what the committee decided, and wrote to both chains.
+        decided: time of the last decision, seconds.
+    """
+
+    format: Literal["blockful-erasure/2"]
+    request: Request
+    committee: Committee
+    record: LiveRecord
+    archive: ArchiveHistory
+    replaced: Annotated[tuple[Replaced, ...], Field(min_length=1)]
+    left_alone: tuple[str, ...]
+    decisions: Annotated[tuple[Decision, ...], Field(min_length=1)]
+    erasure: Bytes
+    decided: Seconds
+
+    def to_bytes(self) -> bytes:
+        return spelt(self)
+
+
+class Endorsed(Part):
+    """The quorum's signatures of the statement (EIP-712 `ErasureStatement`)."""
+
+    epoch: Small
+    votes: Votes
+
+
+class Attachment(Part):
+    """An audit that the issuer adds; the committee has not measured it.
+
+    `audit`: an AuditOutcome in its canonical spelling.
+    """
+
+    audit: str
+    issuer: Address
+    signature: Signature
+
+
+class ErasureCertificate(Part):
+    """The whole document; `attachment` is null where there is no audit."""
+
+    statement: Statement
+    endorsed: Endorsed
+    attachment: Attachment | None
+
+    def to_bytes(self) -> bytes:
+        return spelt(self)
+
+
+def parse_certificate(data: bytes) -> ErasureCertificate:
+    """Raises FormatError, which names the field, for bytes that are no certificate."""
+    return parsed(ErasureCertificate, data, "certificate")
+
+
+def parse_statement(data: bytes) -> Statement:
+    """Raises FormatError, which names the field, for bytes that are no statement."""
+    return parsed(Statement, data, "statement of an erasure")
+
+
+@dataclass(frozen=True, slots=True)
+class ErasureAudit:
+    """keccak256 of a statement and of an audit that belongs to it."""
+
+    statement: bytes = eip712.typed("bytes32")
+    audit: bytes = eip712.typed("bytes32")
+
+
+def attachment_digest(domain: eip712.Domain, statement: Statement, audit: str) -> bytes:
+    """What the issuer signs: the statement and the audit, by their keccak256."""
+    return eip712.digest(domain, ErasureAudit(keccak(statement.to_bytes()), keccak(audit.encode())))

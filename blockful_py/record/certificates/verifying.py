@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Verifies erasure certificates: against what is trusted, or against the chains."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from blockful_py.record.certificates.checking import CheckedStatement, check_certificate
+from blockful_py.record.certificates.document import ErasureCertificate
+from blockful_py.record.checks import require
+from blockful_py.record.proofs.anchors import (
+    Anchors,
+    ArchiveSource,
+    LiveSource,
+    anchors_in_archive,
+    anchors_of_blocks,
+    check_anchors,
+    check_archive_anchor,
+)
+from blockful_py.record.proofs.fields import octets
+from blockful_py.types import Roster
+
+
+class CommitteeSource(Protocol):
+    """The Committee contract, for those who have a node of its home chain."""
+
+    @property
+    def chain_id(self) -> int: ...
+
+    @property
+    def address(self) -> bytes: ...
+
+    def key_id(self, epoch: int) -> bytes: ...
+
+    def roster(self, epoch: int) -> tuple[Roster, int]: ...
+
+
+class Executing(Protocol):
+    """A contract that says how far a proposal is executed."""
+
+    def progress(self, proposal: bytes) -> tuple[int, int]: ...
+
+
+class LiveChainSource(LiveSource, Executing, Protocol):
+    """The live chain."""
+
+
+class ArchiveChainSource(ArchiveSource, Executing, Protocol):
+    """The archive chain."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chains:
+    """Both chains and the committee, for those who have nodes."""
+
+    live: LiveChainSource
+    committee: CommitteeSource
+    archive: ArchiveChainSource
+
+
+@dataclass(frozen=True, slots=True)
+class CertificateOutcome:
+    """What a certificate shows.
+
+    Attributes:
+        trusted: height of the highest block whose hash was trusted.
+        covered: number of archive records that a trusted head covers; None where no head was given.
+        superseded: versions that stand on the chain by now, of models that were replaced again.
+    """
+
+    checked: CheckedStatement
+    trusted: int
+    covered: int | None
+    superseded: Mapping[str, int]
+
+
+def verify_certificate(
+    certificate: ErasureCertificate,
+    anchors: Anchors,
+    roster_ids: frozenset[bytes] = frozenset(),
+    chains: Chains | None = None,
+) -> CertificateOutcome:
+    """Checks a certificate against what is trusted, and what the chains say where they are given.
+
+    `roster_ids`: identifiers of rosters that are trusted, 32 bytes each; a roster vouches for its group key.
+
+    Raises VerificationError, which names the first check that fails.
+    """
+    checked = check_certificate(certificate)
+    superseded: Mapping[str, int] = {}
+    if chains is not None:
+        superseded = check_on_chains(checked, chains)
+        anchors |= anchors_of_blocks(checked.record, chains.live, chains.committee)
+        anchors |= anchors_in_archive(checked.statement.archive, checked.heads, chains.archive)
+        roster_ids |= frozenset(checked.rosters.values())
+    for epoch, identifier in checked.rosters.items():
+        require(
+            identifier in roster_ids,
+            "anchor",
+            "the certificate",
+            f"nobody said that the roster of epoch {epoch} has the id 0x{identifier.hex()}: find out from "
+            "somebody you trust and give it with --roster-id, or name a run with --run",
+        )
+    vouched = frozenset(each.key_id for each in checked.statement.committee.rosters)
+    anchors = replace(anchors, key_ids=anchors.key_ids | vouched)
+    trusted = check_anchors(checked.record, anchors)
+    return CertificateOutcome(checked, trusted, check_archive_anchor(checked.heads, anchors), superseded)
+
+
+def check_on_chains(checked: CheckedStatement, chains: Chains) -> Mapping[str, int]:
+    """The rosters are those of the contract, the decisions were executed, the models stand or stood.
+
+    Returns versions of models that were replaced again since.  Raises VerificationError: `anchor`,
+    `executed` or `standing`.
+    """
+    statement, committee = checked.statement, chains.committee
+    require(
+        (statement.committee.chain_id, octets(statement.committee.contract))
+        == (committee.chain_id, committee.address),
+        "anchor",
+        "the certificate",
+        f"it is of the committee {statement.committee.contract} on chain {statement.committee.chain_id}, "
+        f"yours is 0x{committee.address.hex()} on chain {committee.chain_id}",
+    )
+    for members in statement.committee.rosters:
+        require(
+            committee.roster(members.epoch) == (members.roster(), members.quorum),
+            "anchor",
+            "the certificate",
+            f"the roster of epoch {members.epoch} is not the one that the chain has",
+        )
+    for decision in statement.decisions:
+        proposal = octets(decision.proposal)
+        sides = ((chains.archive, len(decision.archive)), (chains.live, len(decision.live)))
+        for contract, chunks in sides:
+            progress = contract.progress(proposal)
+            require(
+                progress == (chunks, chunks),
+                "executed",
+                f"decision {decision.proposal[:10]}",
+                f"the chain has executed {progress} of {chunks} transactions",
+            )
+    places = list(checked.record.nodes)
+    superseded = {}
+    for found in chains.live.transactions(places):
+        given, node = checked.record.transactions[found.position], checked.record.nodes[found.position]
+        subject = f"model {node.name} at {found.position}"
+        require(
+            found.version > given.version or (found.version, found.uri) == (given.version, given.uri),
+            "standing",
+            subject,
+            f"the chain holds version {found.version} of it, which is not the one of this certificate",
+        )
+        if found.version > given.version:
+            superseded[node.name] = found.version
+    return superseded

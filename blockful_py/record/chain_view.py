@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The live chain as it is at one moment, read once: headers, blocks, group keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+from blockful_py.committee.packaging import MAX_BLOCK_MODELS
+from blockful_py.committee.protocols import LiveLedger
+from blockful_py.errors import ChainError, NodeError, VerificationError
+from blockful_py.types import Header, ModelTransaction, Point, Position, Roster
+
+
+class Rosters(Protocol):
+    """Where an epoch's group key comes from."""
+
+    def roster(self, epoch: int) -> tuple[Roster, int]: ...
+
+
+class ChainView:
+    """Remembers what it has read: make a new one after the chain has changed."""
+
+    def __init__(self, live: LiveLedger, rosters: Rosters) -> None:
+        self.live = live
+        self._rosters = rosters
+        self._height = 0
+        self._keys: dict[int, Point] = {}
+        self._headers: list[Header] = []
+        self._block_hashes: dict[int, bytes] = {}
+        self._blocks: dict[int, tuple[ModelTransaction, ...]] = {}
+
+    def positions(self) -> Iterator[Position]:
+        """Every model's; where a header's count cannot be true, the header's own position."""
+        for height in range(1, self.live.height() + 1):
+            count = self.header(height).tx_count
+            if not 1 <= count <= MAX_BLOCK_MODELS:
+                yield Position.of_header(height)
+                continue
+            for index in range(count):
+                yield Position(height, index)
+
+    def header(self, height: int) -> Header:
+        """Header at a height from 1 to the chain's."""
+        if len(self._headers) < height:
+            self._height = self.live.height()
+            self._headers += self.live.headers(range(len(self._headers) + 1, self._height + 1))
+        return self._headers[height - 1]
+
+    def block(self, height: int) -> tuple[ModelTransaction, ...]:
+        """Transactions of a block, as many as its header says."""
+        if height not in self._blocks:
+            places = [Position(height, index) for index in range(self.header(height).tx_count)]
+            self._blocks[height] = tuple(self.live.transactions(places))
+        return self._blocks[height]
+
+    def transaction(self, position: Position) -> ModelTransaction:
+        """Raises VerificationError when the position's block is not what its header says."""
+        height, subject = position.height, f"model at {position}"
+        count = self.header(height).tx_count if height >= 1 and self._reaches(height) else 0
+        if not position.index < count <= MAX_BLOCK_MODELS:
+            raise VerificationError(
+                "header", subject, f"header {height} says that its block holds {count} models"
+            )
+        try:
+            return self.block(height)[position.index]
+        except NodeError:
+            raise
+        except ChainError as error:
+            raise VerificationError("header", subject, f"block {height} cannot be read: {error}") from None
+
+    def _reaches(self, height: int) -> bool:
+        if height > self._height:
+            self._height = self.live.height()
+        return height <= self._height
+
+    def find(self, position: Position) -> ModelTransaction | None:
+        """The transaction at a position that somebody names; None where there is no model."""
+        try:
+            return self.transaction(position)
+        except VerificationError:
+            return None
+
+    def block_hash(self, height: int) -> bytes:
+        """The chain's own hash of a block, from 1 to the chain's height."""
+        if height not in self._block_hashes:
+            self._block_hashes[height] = self.live.block_hash(height)
+        return self._block_hashes[height]
+
+    def key(self, epoch: int) -> Point:
+        """Group key of an epoch."""
+        if epoch not in self._keys:
+            self._keys[epoch] = self._rosters.roster(epoch)[0].group_key
+        return self._keys[epoch]

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The checks of a record, one function each, on values that somebody has read from anywhere.
+
+Each raises VerificationError with its name (`opening`, `merkle`, `header`, `link`, `signature`) when it
+fails.  `subject` says what it was made on, for the message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from blockful_py.crypto import chameleon, merkle, payload
+from blockful_py.errors import BlockfulError, VerificationError
+from blockful_py.record.model_node import ModelNode, Request
+from blockful_py.types import Header, ModelTransaction, Point, Position
+
+Find = Callable[[Position], ModelTransaction | None]
+"""The transaction at a position that somebody names; None where there is no model."""
+
+
+class LiveChainId(Protocol):
+    """Which live chain a record is of."""
+
+    @property
+    def chain_id(self) -> int: ...
+
+    @property
+    def address(self) -> bytes:
+        """Of the LiveChain contract, 20 bytes."""
+
+
+def require(holds: bool, check: str, subject: str, detail: str) -> None:
+    """Raises VerificationError unless `holds`."""
+    if not holds:
+        raise VerificationError(check, subject, detail)
+
+
+def check_opening(live: LiveChainId, key: Point, transaction: ModelTransaction, subject: str) -> None:
+    """The opening opens the chameleon hash for this place, version, URI, owner and references."""
+    references = payload.references_hash(transaction.references)
+    content = payload.transaction_payload(transaction.uri, transaction.owner, references)
+    require(
+        chameleon.verify(
+            key,
+            chameleon.label(live.chain_id, live.address, transaction.position.packed),
+            chameleon.message(transaction.version, content),
+            transaction.ch,
+            transaction.opening,
+        ),
+        "opening",
+        subject,
+        f"the opening does not open its chameleon hash for version {transaction.version} "
+        "and the URI, owner and references on the chain",
+    )
+
+
+def check_leaf(root: bytes, transaction: ModelTransaction, path: Sequence[bytes], subject: str) -> None:
+    """The chameleon hash is the leaf at its place under its block's root."""
+    leaf = payload.block_leaf(transaction.position, transaction.ch)
+    require(
+        merkle.verify(root, leaf, path),
+        "merkle",
+        subject,
+        f"its chameleon hash is not under the root of block {transaction.position.height}",
+    )
+
+
+def check_header(live: LiveChainId, key: Point, header: Header, subject: str) -> None:
+    """The header's opening opens its chameleon hash for its version and content."""
+    content = payload.header_payload(
+        header.parent_hash, header.merkle_root, header.timestamp, header.tx_count
+    )
+    require(
+        chameleon.verify(
+            key,
+            chameleon.label(live.chain_id, live.address, Position.of_header(header.height).packed),
+            chameleon.message(header.version, content),
+            header.ch,
+            header.opening,
+        ),
+        "header",
+        subject,
+        f"the opening of header {header.height} does not open its chameleon hash "
+        f"for version {header.version}",
+    )
+
+
+def check_link(parent: bytes, header: Header, subject: str) -> bytes:
+    """parentHash is the hash of the block before; returns blockHash of this one."""
+    require(
+        header.parent_hash == parent,
+        "link",
+        subject,
+        f"header {header.height} does not name the hash of block {header.height - 1} as its parent",
+    )
+    return payload.block_hash(header.parent_hash, header.ch, header.merkle_root, header.timestamp)
+
+
+def check_statement(live: LiveChainId, transaction: ModelTransaction, node: ModelNode, subject: str) -> None:
+    """The owner signed the node's statement, over these references; the node is of this version."""
+    statement = node.statement
+    try:
+        signer = node.signer(live.chain_id, live.address)
+    except (BlockfulError, ValueError) as error:  # numbers that no signed struct can hold
+        raise VerificationError("signature", subject, str(error)) from None
+    require(
+        signer == transaction.owner and statement.owner == "0x" + transaction.owner.hex(),
+        "signature",
+        subject,
+        f"the statement is signed by 0x{signer.hex()}, the owner is 0x{transaction.owner.hex()}",
+    )
+    require(
+        sorted(reference.place() for reference in statement.references) == list(transaction.references),
+        "signature",
+        subject,
+        "the signed references are not those on the chain",
+    )
+    version = node.redaction.version if node.redaction else 0
+    require(
+        version == transaction.version,
+        "signature",
+        subject,
+        f"the node is of version {version}, the transaction of version {transaction.version}",
+    )
+
+
+def check_request(live: LiveChainId, request: Request, find: Find, subject: str) -> None:
+    """A request is signed by the owners of the starts that it names."""
+    try:
+        signers = request.signers(live.chain_id, live.address)
+    except (BlockfulError, ValueError) as error:
+        raise VerificationError("signature", subject, str(error)) from None
+    for start, signer in zip(request.starts, signers, strict=True):
+        origin = find(start.place())
+        require(
+            origin is not None and signer == origin.owner,
+            "signature",
+            subject,
+            f"the request to unlearn from {start.name} is not signed by the owner of {start.position}",
+        )
+
+
+def check_descent(transaction: ModelTransaction, descent: Descent, subject: str) -> None:
+    """A start of the request that replaced the model is the model, or one of its ancestors."""
+    require(
+        transaction.position in descent,
+        "signature",
+        subject,
+        "the request that redacted it starts from none of its ancestors",
+    )
+
+
+class Descent:
+    """The models that descend from the starts of a request, the starts among them.
+
+    Looks at each transaction once, and only at ancestors of those that are asked for.
+    """
+
+    def __init__(self, request: Request, find: Find) -> None:
+        self._find = find
+        self._known = {start.place(): True for start in request.starts}
+
+    def __contains__(self, position: Position) -> bool:
+        """References lead to earlier blocks, on the chain; a loop of an altered record ends here too."""
+        pending = [position]
+        while pending:
+            at = pending[-1]
+            if at in self._known:
+                pending.pop()
+                continue
+            transaction = self._find(at)
+            references = transaction.references if transaction else ()
+            unknown = [each for each in references if each not in self._known and each.height < at.height]
+            if unknown and not any(self._known.get(each) for each in references):
+                pending += unknown
+                continue
+            self._known[at] = any(self._known.get(each) for each in references)
+            pending.pop()
+        return self._known[position]

@@ -1,0 +1,283 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The model node (the paper, section IV-B5): the document that a live transaction's URI points to.
+
+It names the weights by CID and carries a statement that the owner signed when the model was
+published or retrained.  A version that the committee made also carries the redaction: what was
+asked, by whom, and the weights that came of it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    model_serializer,
+    model_validator,
+)
+
+from blockful_py.crypto import eip712, payload, signature
+from blockful_py.crypto.keccak import keccak
+from blockful_py.errors import FormatError, InvalidSignatureError
+from blockful_py.forget import Forget
+from blockful_py.record.statement_parts import Increment, Privacy
+from blockful_py.storage.cid import parse_cid
+from blockful_py.types import Position, Uri
+
+FORMAT = "blockful-model/1"
+MAX_NODE_BYTES = 1 << 20
+POSITION = r"^\d{1,9}:\d{1,9}$"
+SAMPLE = r"^[1-9]\d{0,8}:\d{1,9}$"
+
+
+class Reference(BaseModel):
+    """A referenced model, by position, and its accuracy on the user's own test data (eq. 1)."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    name: str
+    position: str = Field(pattern=POSITION)
+    accuracy: float | None
+
+    def place(self) -> Position:
+        return _place(self.position)
+
+
+class Statement(BaseModel):
+    """What the owner signs.  Accuracies in [0, 1], `created` in seconds; `privacy` and `increments` where
+    there are any."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    name: str = Field(min_length=1, max_length=64)
+    user: int = Field(ge=1)
+    round: int = Field(ge=0)
+    owner: str = Field(pattern=r"^0x[0-9a-f]{40}$")
+    weights: str
+    references: tuple[Reference, ...]
+    accuracy: float
+    training: dict[str, Any]
+    privacy: Privacy | None = None
+    increments: tuple[Increment, ...] = ()
+    created: int = Field(ge=0)
+
+    @model_serializer(mode="wrap")
+    def _leave_out_what_is_not_there(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        document: dict[str, Any] = serialise(self)
+        for name in ("privacy", "increments"):
+            if not getattr(self, name):
+                document.pop(name, None)
+        return document
+
+    def digest(self, chain_id: int, contract: bytes) -> bytes:
+        """EIP-712 digest of ModelStatement, bound to the LiveChain contract."""
+        document = self.model_dump(mode="json", exclude={"weights", "name", "created"})
+        return eip712.digest(
+            eip712.Domain(chain_id, contract),
+            eip712.ModelStatement(
+                weights=parse_cid(self.weights).digest,
+                references=payload.references_hash(reference.place() for reference in self.references),
+                training=keccak(canonical_json(document)),
+                name=self.name,
+                created=self.created,
+            ),
+        )
+
+
+class Start(BaseModel):
+    """A model that a request starts from."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    name: str
+    position: str = Field(pattern=POSITION)
+
+    def place(self) -> Position:
+        return _place(self.position)
+
+
+class Request(BaseModel):
+    """An unlearning request and the signatures of the starts' owners, in the order of `starts`.
+
+    It names classes, or clients, or samples ("5:17": user 5, row 17 of its training data, from 0).
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    starts: tuple[Start, ...] = Field(min_length=1)
+    classes: tuple[int, ...] = ()
+    clients: tuple[int, ...] = ()
+    samples: tuple[Annotated[str, Field(pattern=SAMPLE)], ...] = ()
+    paradigm: str
+    method: str
+    created: int = Field(ge=0)
+    signatures: tuple[str, ...] = ()
+
+    @model_validator(mode="after")
+    def _names_one_kind(self) -> Request:
+        if sum(map(bool, (self.classes, self.clients, self.samples))) != 1:
+            raise ValueError("a request names classes, or clients, or samples")
+        return self
+
+    @property
+    def forget(self) -> Forget:
+        """What is to be forgotten."""
+        if self.clients:
+            return Forget.of_clients(self.clients)
+        if self.samples:
+            return Forget.of_samples(parse_sample(text) for text in self.samples)
+        return Forget.of_classes(self.classes)
+
+    def typed(self) -> eip712.UnlearningRequest:
+        """What the owners of the starts sign."""
+        return eip712.UnlearningRequest(
+            starts=tuple(f"{start.name} at {start.position}" for start in self.starts),
+            classes=self.classes,
+            clients=self.clients,
+            samples=self.samples,
+            paradigm=self.paradigm,
+            method=self.method,
+            created=self.created,
+        )
+
+    def digest(self, chain_id: int, contract: bytes) -> bytes:
+        """EIP-712 digest of UnlearningRequest, bound to the LiveChain contract."""
+        return eip712.digest(eip712.Domain(chain_id, contract), self.typed())
+
+    def signers(self, chain_id: int, contract: bytes) -> tuple[bytes, ...]:
+        """Addresses that signed, in the order of `starts`.
+
+        Raises InvalidSignatureError unless there is one usable signature for each start.
+        """
+        if len(self.signatures) != len(self.starts):
+            raise InvalidSignatureError(
+                f"the request names {len(self.starts)} starts and has {len(self.signatures)} signatures."
+            )
+        digest = self.digest(chain_id, contract)
+        try:
+            raw = [bytes.fromhex(signed.removeprefix("0x")) for signed in self.signatures]
+        except ValueError:
+            raise InvalidSignatureError("a signature of the request is not hexadecimal.") from None
+        return tuple(signature.recover(digest, signed) for signed in raw)
+
+    def signed(self, secrets: Sequence[int], chain_id: int, contract: bytes) -> Request:
+        digest = self.digest(chain_id, contract)
+        signatures = tuple("0x" + signature.sign(secret, digest).hex() for secret in secrets)
+        return self.model_copy(update={"signatures": signatures})
+
+
+class Claimed(BaseModel):
+    """AD_f and AD_r on held-out data, in [0, 1]; without AD_f where no class is forgotten."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    ad_f: float | None = Field(ge=0, le=1)
+    ad_r: float = Field(ge=0, le=1)
+
+
+class Redaction(BaseModel):
+    """How a version came about: the request, and the weights that replaced the old ones.
+
+    A committee member measures `claims` again before it votes.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    version: int = Field(ge=1)
+    weights: str
+    request: Request
+    claims: Claimed
+
+
+class ModelNode(BaseModel):
+    """A model node: the statement, its signature, and the redaction that led to this version."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    format: str = FORMAT
+    statement: Statement
+    signature: str = Field(pattern=r"^0x[0-9a-f]{128}$")
+    redaction: Redaction | None = None
+
+    @property
+    def name(self) -> str:
+        return self.statement.name
+
+    @property
+    def weights(self) -> Uri:
+        """URI of the weights of this version."""
+        return parse_cid(self.redaction.weights if self.redaction else self.statement.weights)
+
+    @property
+    def increments(self) -> tuple[Increment, ...]:
+        """Those of this version: they belong to what its owner published, not to what replaced it."""
+        return () if self.redaction else self.statement.increments
+
+    @property
+    def sealed(self) -> tuple[Uri, ...]:
+        """Sealed files of this version: its weights, then its increments."""
+        return (self.weights, *(parse_cid(each.weights) for each in self.increments))
+
+    def to_bytes(self) -> bytes:
+        return canonical_json(self.model_dump(mode="json"))
+
+    def signer(self, chain_id: int, contract: bytes) -> bytes:
+        """Address that signed the statement. Raises InvalidSignatureError."""
+        return signature.recover(self.statement.digest(chain_id, contract), bytes.fromhex(self.signature[2:]))
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedNode:
+    """A model node and where it stands on the live chain."""
+
+    position: Position
+    version: int
+    uri: Uri
+    node: ModelNode
+
+
+def sign_statement(statement: Statement, secret: int, chain_id: int, contract: bytes) -> ModelNode:
+    """The node of a statement, signed by its owner."""
+    signed = signature.sign(secret, statement.digest(chain_id, contract))
+    return ModelNode(statement=statement, signature="0x" + signed.hex())
+
+
+def parse_node(data: bytes) -> ModelNode:
+    """Parses a model node. Raises FormatError when the bytes are not one."""
+    if len(data) > MAX_NODE_BYTES:
+        raise FormatError(f"a model node has at most {MAX_NODE_BYTES} bytes, these are {len(data)}")
+    try:
+        node = ModelNode.model_validate_json(data)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"]) or "document"
+        raise FormatError(f"not a model node: {place}: {first['msg']}") from None
+    if node.format != FORMAT:
+        raise FormatError(f"a model node of format {FORMAT!r} was expected, not {node.format!r}")
+    return node
+
+
+def canonical_json(value: Mapping[str, Any] | list[Any]) -> bytes:
+    """JSON with sorted keys and no spaces: one value, one byte string."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
+
+
+def parse_sample(text: str) -> tuple[int, int]:
+    """User and row of "user:row".  Raises FormatError."""
+    if re.fullmatch(SAMPLE, text) is None:
+        raise FormatError(f"a sample is written user:row, such as 5:17, not {text!r}.")
+    user, row = text.split(":")
+    return int(user), int(row)
+
+
+def _place(text: str) -> Position:
+    height, index = text.split(":")
+    return Position(int(height), int(index))

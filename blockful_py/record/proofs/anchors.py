@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What somebody who checks a document trusts, and got from elsewhere.
+
+Anybody can make a chain of blocks with hashes and keys of their own.  A document proves something to
+those who know the hash of one of its blocks (or of a later one) and the group keys of its epochs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from blockful_py.errors import ContractError, VerificationError
+from blockful_py.record.checks import require
+from blockful_py.record.proofs.checking import CheckedRecord
+from blockful_py.record.proofs.fields import octets
+from blockful_py.record.proofs.record import ArchiveHistory
+from blockful_py.types import ModelTransaction, Position, StoredArchiveRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Anchors:
+    """Hashes of blocks, identifiers of group keys, heads of the archive; 32 bytes each."""
+
+    block_hashes: frozenset[bytes] = frozenset()
+    key_ids: frozenset[bytes] = frozenset()
+    archive_heads: frozenset[bytes] = frozenset()
+
+    def __or__(self, other: Anchors) -> Anchors:
+        return Anchors(
+            self.block_hashes | other.block_hashes,
+            self.key_ids | other.key_ids,
+            self.archive_heads | other.archive_heads,
+        )
+
+
+class LiveSource(Protocol):
+    """The live chain, for those who have a node."""
+
+    @property
+    def chain_id(self) -> int: ...
+
+    @property
+    def address(self) -> bytes: ...
+
+    def height(self) -> int: ...
+
+    def block_hash(self, height: int) -> bytes: ...
+
+    def transactions(self, positions: Sequence[Position]) -> Sequence[ModelTransaction]: ...
+
+
+class KeySource(Protocol):
+    """Where an epoch's group key is registered."""
+
+    def key_id(self, epoch: int) -> bytes: ...
+
+
+class ArchiveSource(Protocol):
+    """The archive chain, for those who have a node."""
+
+    @property
+    def chain_id(self) -> int: ...
+
+    @property
+    def address(self) -> bytes: ...
+
+    def length(self) -> int: ...
+
+    def records(self, start: int, count: int) -> Sequence[StoredArchiveRecord]: ...
+
+
+def check_anchors(record: CheckedRecord, anchors: Anchors) -> int:
+    """Height of the highest block that is trusted.
+
+    Raises VerificationError (`anchor`) unless the group keys are trusted, and a block that is not below any
+    model of the record; where the headers do not begin at genesis, the block before them as well.
+    """
+    subject = "the record"
+    for epoch, key_id in record.key_ids().items():
+        require(
+            key_id in anchors.key_ids,
+            "anchor",
+            subject,
+            f"nobody said that the group key of epoch {epoch} has the id 0x{key_id.hex()}: find out from "
+            "somebody you trust and give it with --key-id, or name a run with --run",
+        )
+    trusted = [height for height, known in record.block_hashes.items() if known in anchors.block_hashes]
+    require(
+        any(height >= record.needed for height in trusted),
+        "anchor",
+        subject,
+        f"nobody said that the hash of block {record.last} is 0x{record.block_hashes[record.last].hex()}: "
+        f"find out from somebody you trust and give it, or that of a block from {record.needed} on, with "
+        "--block-hash, or name a run with --run",
+    )
+    below = record.first - 1
+    require(
+        record.first == 1 or below in trusted,
+        "anchor",
+        subject,
+        f"its headers begin after block {below} and not at genesis: give the hash of that block, "
+        f"0x{record.block_hashes[below].hex()} by this document, with --block-hash if you trust it",
+    )
+    return max(trusted)
+
+
+def check_archive_anchor(heads: Sequence[bytes], anchors: Anchors) -> int | None:
+    """How many records a trusted head covers; None where no head was given.
+
+    `heads`: after none, one, ... all of the records; empty for a document without them.
+
+    Raises VerificationError (`anchor`) for a given head that is none of this archive.
+    """
+    if not anchors.archive_heads:
+        return None
+    require(bool(heads), "anchor", "the archive", "a head is given, and the document has no records")
+    trusted = [count for count, head in enumerate(heads) if head in anchors.archive_heads]
+    require(
+        bool(trusted),
+        "anchor",
+        "the archive",
+        f"after its {len(heads) - 1} records the head is 0x{heads[-1].hex()}; the head that you trust is not "
+        "among those of this archive",
+    )
+    return max(trusted)
+
+
+def anchors_of_blocks(record: CheckedRecord, live: LiveSource, keys: KeySource) -> Anchors:
+    """The hashes and keys that the live chain has for a record.
+
+    Raises VerificationError (`anchor`) where the record is of another chain or contract, or of blocks or
+    keys that the chain does not have.
+    """
+    _require_same((record.chain_id, record.address), (live.chain_id, live.address), "live chain")
+    height = live.height()
+    require(
+        record.last <= height,
+        "anchor",
+        "the record",
+        f"it has a block {record.last}, the chain ends at block {height}",
+    )
+    for epoch, key_id in record.key_ids().items():
+        require(
+            keys.key_id(epoch) == key_id,
+            "anchor",
+            "the record",
+            f"its group key of epoch {epoch} is not the one that the chain has",
+        )
+    hashes = {live.block_hash(record.last), live.block_hash(record.first - 1)}
+    return Anchors(frozenset(hashes), frozenset(record.key_ids().values()))
+
+
+def check_standing(record: CheckedRecord, live: LiveSource) -> None:
+    """Raises VerificationError (`standing`) where the chain holds another version of a model by now."""
+    positions = list(record.nodes)
+    try:
+        standing = live.transactions(positions)
+    except ContractError as error:
+        raise VerificationError("standing", "the record", f"the chain has no such model: {error}") from None
+    for position, found in zip(positions, standing, strict=True):
+        given = record.transactions[position]
+        require(
+            (found.version, found.uri) == (given.version, given.uri),
+            "standing",
+            f"model {record.nodes[position].name} at {position}",
+            f"this is version {given.version}, the chain holds version {found.version}",
+        )
+
+
+def anchors_in_archive(history: ArchiveHistory, heads: Sequence[bytes], archive: ArchiveSource) -> Anchors:
+    """The head that the archive chain's own records give at the history's length.
+
+    Raises VerificationError (`anchor`) where it is of another chain or contract, or longer.
+    """
+    _require_same(
+        (history.chain_id, octets(history.contract)), (archive.chain_id, archive.address), "archive chain"
+    )
+    count, length = len(heads) - 1, archive.length()
+    require(
+        count <= length,
+        "anchor",
+        "the archive",
+        f"it has {count} records, the chain has {length}",
+    )
+    own = [(each.record, each.timestamp) for each in archive.records(0, count)]
+    given = [each.stored(index) for index, each in enumerate(history.records)]
+    for index, (mine, stored) in enumerate(zip(own, given, strict=True)):
+        require(
+            mine == (stored.record, stored.timestamp),
+            "anchor",
+            "the archive",
+            f"record {index} is not that of the chain",
+        )
+    return Anchors(archive_heads=frozenset((heads[-1],)))
+
+
+def _require_same(given: tuple[int, bytes], expected: tuple[int, bytes], what: str) -> None:
+    require(
+        given == expected,
+        "anchor",
+        "the document",
+        f"it is of contract 0x{given[1].hex()} on chain {given[0]}, your {what} is contract "
+        f"0x{expected[1].hex()} on chain {expected[0]}",
+    )

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Takes proofs from the chains and the store."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from blockful_py.committee.protocols import LiveLedger, Store
+from blockful_py.crypto import merkle, payload
+from blockful_py.errors import RunError
+from blockful_py.record.chain_view import ChainView, Rosters
+from blockful_py.record.model_node import parse_node
+from blockful_py.record.proofs.anchors import ArchiveSource
+from blockful_py.record.proofs.fields import of_octets
+from blockful_py.record.proofs.record import (
+    Archived,
+    ArchiveHistory,
+    BlockHeader,
+    GroupKey,
+    LiveRecord,
+    Model,
+    Transaction,
+)
+from blockful_py.types import ModelTransaction, Position
+
+
+def export_record(
+    live: LiveLedger,
+    rosters: Rosters,
+    store: Store,
+    positions: Sequence[Position],
+    checkpoint: bytes | None = None,
+) -> LiveRecord:
+    """The models at `positions` as they stand, which must verify.
+
+    `checkpoint`: hash of a block that whoever checks trusts; earlier headers are left out.
+
+    Raises RunError for a checkpoint that is no block of the chain, or not below all that is needed.
+    """
+    view = ChainView(live, rosters)
+    models = {position: view.transaction(position) for position in sorted(positions)}
+    nodes = {position: store.read(found.uri) for position, found in models.items()}
+    others: dict[Position, ModelTransaction] = {}
+    for position, data in nodes.items():
+        redaction = parse_node(data).redaction
+        if redaction is not None:
+            starts = {start.place() for start in redaction.request.starts}
+            for each in {*starts, *_way_up(view, models[position], starts)} - models.keys():
+                others[each] = view.transaction(each)
+    first = 1 if checkpoint is None else _after(live, checkpoint)
+    lowest = min(position.height for position in (*models, *others))
+    if first > lowest:
+        raise RunError(
+            f"the checkpoint is block {first - 1}, and headers from {lowest} on are needed: "
+            "give an earlier block, or none."
+        )
+    headers = [view.header(height) for height in range(first, live.height() + 1)]
+    epochs = {header.epoch for header in headers}
+    epochs |= {transaction.epoch for transaction in (*models.values(), *others.values())}
+    return LiveRecord(
+        chain_id=live.chain_id,
+        contract=of_octets(live.address),
+        first=first,
+        headers=tuple(map(BlockHeader.of, headers)),
+        keys=tuple(GroupKey.of(epoch, view.key(epoch)) for epoch in sorted(epochs)),
+        models=tuple(
+            Model(transaction=_with_path(view, found), node=nodes[position].decode())
+            for position, found in models.items()
+        ),
+        others=tuple(_with_path(view, others[position]) for position in sorted(others)),
+    )
+
+
+def export_history(archive: ArchiveSource) -> ArchiveHistory:
+    """The archive's records and its head."""
+    records = archive.records(0, archive.length())
+    head = payload.archive_genesis_head(archive.chain_id, archive.address)
+    for stored in records:
+        head = payload.archive_head_step(head, stored.index, stored.record, stored.timestamp)
+    return ArchiveHistory(
+        chain_id=archive.chain_id,
+        contract=of_octets(archive.address),
+        records=tuple(map(Archived.of, records)),
+        head=of_octets(head),
+    )
+
+
+def _with_path(view: ChainView, transaction: ModelTransaction) -> Transaction:
+    block = view.block(transaction.position.height)
+    leaves = [payload.block_leaf(each.position, each.ch) for each in block]
+    return Transaction.of(transaction, merkle.proof(leaves, transaction.position.index))
+
+
+def _way_up(view: ChainView, model: ModelTransaction, starts: set[Position]) -> tuple[Position, ...]:
+    """The positions between a model and the nearest start among its ancestors, both included."""
+    came_from: dict[Position, Position | None] = {model.position: None}
+    row = [model.position]
+    while row:
+        for position in row:
+            if position in starts:
+                return tuple(_back(came_from, position))
+        following = []
+        for position in row:
+            for reference in view.transaction(position).references:
+                if reference not in came_from:
+                    came_from[reference] = position
+                    following.append(reference)
+        row = following
+    return ()
+
+
+def _back(came_from: dict[Position, Position | None], position: Position | None) -> list[Position]:
+    way = []
+    while position is not None:
+        way.append(position)
+        position = came_from[position]
+    return way
+
+
+def _after(live: LiveLedger, block_hash: bytes) -> int:
+    for height in range(live.height(), -1, -1):
+        if live.block_hash(height) == block_hash:
+            return height + 1
+    raise RunError(f"0x{block_hash.hex()} is the hash of no block of this chain: give one that is.")

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A proof that models are on the record: the document, and what it takes to believe it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import BinaryIO, Literal
+
+from blockful_py.crypto.envelope import SEGMENT, open_sealed, seal
+from blockful_py.errors import CryptoError, VerificationError
+from blockful_py.record.checks import require
+from blockful_py.record.model_node import ModelNode
+from blockful_py.record.proofs.anchors import (
+    Anchors,
+    ArchiveSource,
+    KeySource,
+    LiveSource,
+    anchors_in_archive,
+    anchors_of_blocks,
+    check_anchors,
+    check_archive_anchor,
+    check_standing,
+)
+from blockful_py.record.proofs.checking import CheckedRecord, archived, check_history, check_record
+from blockful_py.record.proofs.fields import Part, parsed, spelt
+from blockful_py.record.proofs.record import ArchiveHistory, LiveRecord
+from blockful_py.storage.cid import cid_string
+from blockful_py.storage.pieces import stream_of
+from blockful_py.storage.unixfs import file_uri
+from blockful_py.types import ModelTransaction, StoredArchiveRecord, Uri
+
+
+class Proof(Part):
+    """Models of a live chain, with all that it takes to check them but their weights.
+
+    `archive` is null where the proof was made without the history.
+    """
+
+    format: Literal["blockful-proof/1"]
+    record: LiveRecord
+    archive: ArchiveHistory | None
+
+    def to_bytes(self) -> bytes:
+        return spelt(self)
+
+
+def parse_proof(data: bytes) -> Proof:
+    """Raises FormatError, which names the field, for bytes that are no proof."""
+    return parsed(Proof, data, "proof")
+
+
+@dataclass(frozen=True, slots=True)
+class Proven:
+    """A model that is on the record.
+
+    Attributes:
+        history: its records in the archive, oldest first.
+    """
+
+    node: ModelNode
+    transaction: ModelTransaction
+    history: tuple[StoredArchiveRecord, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ProofOutcome:
+    """What a proof shows.
+
+    Attributes:
+        trusted: height of the highest block whose hash was trusted.
+        archived: number of records in its history; None without one.
+        covered: how many of them a trusted head covers; None where no head was given.
+    """
+
+    models: tuple[Proven, ...]
+    trusted: int
+    archived: int | None
+    covered: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """The chains, for those who have nodes."""
+
+    live: LiveSource
+    keys: KeySource
+    archive: ArchiveSource | None = None
+
+
+def verify_proof(
+    proof: Proof,
+    anchors: Anchors,
+    sources: Sources | None = None,
+    weights: Path | None = None,
+    key: bytes | None = None,
+) -> ProofOutcome:
+    """Checks a proof against what is trusted, and what the chains say where there are `sources`.
+
+    `weights`: file of the (one) model's weights, as they are stored: sealed.  With their data key, `key`, it
+    may also be the weights in the clear.
+
+    Raises VerificationError, which names the first check that fails.
+    """
+    record = check_record(proof.record)
+    if weights is not None:
+        check_weights(record, weights, key)
+    heads = _heads(proof, record)
+    if sources is not None:
+        anchors |= anchors_of_blocks(record, sources.live, sources.keys)
+        check_standing(record, sources.live)
+        if proof.archive is not None and sources.archive is not None:
+            anchors |= anchors_in_archive(proof.archive, heads, sources.archive)
+    trusted = check_anchors(record, anchors)
+    covered = check_archive_anchor(heads, anchors)
+    records = archived(proof.archive) if proof.archive is not None else ()
+    models = tuple(
+        Proven(
+            node,
+            record.transactions[position],
+            tuple(each for each in records if each.record.position == position),
+        )
+        for position, node in record.nodes.items()
+    )
+    return ProofOutcome(models, trusted, len(records) if proof.archive is not None else None, covered)
+
+
+def check_weights(record: CheckedRecord, path: Path, key: bytes | None = None) -> None:
+    """Raises VerificationError (`content`) unless the file is that of the record's one model's weights.
+
+    Without their data key it must be the sealed file; with it, the sealed file, which the key must open, or
+    what is in it.
+    """
+    require(len(record.nodes) == 1, "content", "the weights", "the proof is of more than one model")
+    (node,) = record.nodes.values()
+    try:
+        with path.open("rb") as file:
+            found = file_uri(file)
+            if key is not None:
+                file.seek(0)
+                found = _with_key(file, found, node.weights, key)
+    except OSError as error:
+        require(False, "content", f"the weights {path}", f"they cannot be read: {error.strerror}")
+        raise
+    except CryptoError as error:
+        raise VerificationError("content", f"the weights {path}", str(error)) from None
+    what = "their CID is" if key is None else "sealed under this data key, their CID is"
+    require(
+        found == node.weights,
+        "content",
+        f"the weights {path}",
+        f"{what} {cid_string(found)}, that of model {node.name} is {cid_string(node.weights)} (sealed)",
+    )
+
+
+def _with_key(file: BinaryIO, found: Uri, expected: Uri, key: bytes) -> Uri:
+    """The CID of the sealed file, given that or what is in it.  Raises EnvelopeError for another key."""
+    if found != expected:
+        return file_uri(stream_of(seal(key, file)))
+    for _ in open_sealed(key, iter(partial(file.read, SEGMENT), b"")):
+        pass
+    return found
+
+
+def _heads(proof: Proof, record: CheckedRecord) -> tuple[bytes, ...]:
+    if proof.archive is None:
+        return ()
+    return check_history(proof.archive, [record.transactions[position] for position in record.nodes])

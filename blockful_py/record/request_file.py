@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A request on its way to the owners who have to sign it: a JSON document that a wallet can show and sign."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from blockful_py.crypto import eip712, signature
+from blockful_py.errors import FormatError, InvalidSignatureError
+from blockful_py.record.catalogue import Catalogue
+from blockful_py.record.model_node import Request
+
+MAX_BYTES = 1 << 20
+
+
+class RequestFile(BaseModel):
+    """A request, who has to sign it, and who did.
+
+    Attributes:
+        chain_id, contract: the LiveChain contract that signatures are bound to.
+        owners: of the starts, in their order, as addresses; one may own several.
+        signatures: by address, 64 bytes (EIP-2098) in hexadecimal.
+        typed_data: the same request as wallets show it (EIP-712, `eth_signTypedData_v4`).
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    format: Literal["blockful-request/1"] = "blockful-request/1"
+    chain_id: int = Field(ge=1)
+    contract: str = Field(pattern=r"^0x[0-9a-f]{40}$")
+    owners: tuple[str, ...] = Field(min_length=1)
+    signatures: dict[str, str] = {}
+    request: Request
+    typed_data: dict[str, Any]
+
+    @classmethod
+    def of(cls, request: Request, catalogue: Catalogue, chain_id: int, contract: bytes) -> RequestFile:
+        """Of a request that nobody signed yet."""
+        return cls(
+            chain_id=chain_id,
+            contract="0x" + contract.hex(),
+            owners=tuple(catalogue[start.name].node.statement.owner for start in request.starts),
+            request=request,
+            typed_data=eip712.typed_data(eip712.Domain(chain_id, contract), request.typed()),
+        )
+
+    @classmethod
+    def read(cls, path: Path) -> RequestFile:
+        """Raises FormatError when the file is no request, or what a wallet would show is another one."""
+        try:
+            with path.open("rb") as file:
+                data = file.read(MAX_BYTES + 1)
+        except OSError as error:
+            raise FormatError(f"{path} cannot be read: {error.strerror}.") from None
+        try:
+            found = cls.model_validate_json(data[:MAX_BYTES])
+        except ValidationError as error:
+            first = error.errors()[0]
+            place = ".".join(map(str, first["loc"])) or "document"
+            raise FormatError(
+                f"{path} is no request to be signed ({place}: {first['msg']}): make one with "
+                "`blockful request make`."
+            ) from None
+        if found.request.signatures or len(found.owners) != len(found.request.starts):
+            raise FormatError(f"{path} does not name one owner for each start: make it anew.")
+        if found.typed_data != found._typed_data():
+            raise FormatError(f"{path} shows wallets another request than it makes: do not sign it.")
+        return found
+
+    def write(self, path: Path) -> None:
+        """Replaces the file.  Raises FormatError when it cannot be written."""
+        beside = path.with_name(path.name + ".tmp")
+        try:
+            beside.write_text(self.model_dump_json(indent=2) + "\n", encoding="utf-8")
+            beside.replace(path)
+        except OSError as error:
+            raise FormatError(f"{path} cannot be written: {error.strerror}.") from None
+
+    @property
+    def digest(self) -> bytes:
+        """What is signed, 32 bytes."""
+        return self.request.digest(self.chain_id, bytes.fromhex(self.contract[2:]))
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Owners who have not signed."""
+        return tuple(owner for owner in dict.fromkeys(self.owners) if owner not in self.signatures)
+
+    def with_signature(self, signed: bytes) -> RequestFile:
+        """With an owner's signature: 65 bytes as wallets give it, or 64 (EIP-2098).
+
+        Raises InvalidSignatureError when it is of no owner, or of something else.
+        """
+        compact = signature.compact(signed)
+        signer = "0x" + signature.recover(self.digest, compact).hex()
+        if signer not in self.owners:
+            raise InvalidSignatureError(
+                f"this signature is of {signer} or of another request; expected are those of "
+                f"{', '.join(dict.fromkeys(self.owners))}."
+            )
+        return self.model_copy(update={"signatures": {**self.signatures, signer: "0x" + compact.hex()}})
+
+    def signed(self) -> Request:
+        """The request with all signatures.  Raises InvalidSignatureError naming who has not signed."""
+        if self.missing:
+            raise InvalidSignatureError(
+                f"{', '.join(self.missing)} did not sign yet: `blockful request sign`, or `request add` with "
+                "a wallet's signature."
+            )
+        signatures = tuple(self.signatures[owner] for owner in self.owners)
+        request = self.request.model_copy(update={"signatures": signatures})
+        signers = request.signers(self.chain_id, bytes.fromhex(self.contract[2:]))
+        if tuple("0x" + each.hex() for each in signers) != self.owners:
+            raise InvalidSignatureError("a signature in the file is not of the owner that it stands for.")
+        return request
+
+    def _typed_data(self) -> dict[str, Any]:
+        domain = eip712.Domain(self.chain_id, bytes.fromhex(self.contract[2:]))
+        return eip712.typed_data(domain, self.request.typed())

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Is the record what it claims to be?  (Design invariant 5.)
+
+A model verifies exactly when, in this order:
+
+    content    its node's and weights' bytes hash to their CIDs; the weights are sealed, and whoever has
+               their key finds weights in them
+    opening    its opening opens its chameleon hash, under its epoch's group key, for its place,
+               version, URI, owner and references
+    merkle     its chameleon hash is the leaf at its place under its block's root
+    header     its block's opening opens the header's chameleon hash for the header's version
+    link       the headers link from its block to genesis
+    signature  its owner signed its statement, over these references; a later version also carries
+               the request, signed by the owners of the starts that it names
+    settled    no redaction that touched it is unfinished
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from blockful_py.committee.protocols import LiveLedger, Store
+from blockful_py.crypto import merkle, payload
+from blockful_py.errors import CryptoError, LearningError, StorageError, VerificationError
+from blockful_py.pipeline.decryptors import Opener
+from blockful_py.record.chain_view import ChainView, Rosters
+from blockful_py.record.checks import (
+    Descent,
+    check_descent,
+    check_header,
+    check_leaf,
+    check_link,
+    check_opening,
+    check_request,
+    check_statement,
+    require,
+)
+from blockful_py.record.model_node import ModelNode, Request, parse_node
+from blockful_py.types import ModelTransaction, Position
+
+CHECKS = ("content", "opening", "merkle", "header", "link", "signature", "settled")
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A model that does not verify, and the first check that it fails."""
+
+    model: str
+    position: Position
+    check: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """Outcome for the models looked at.
+
+    `opened`: how many models' weights were opened with their keys; of the others, the sealed bytes were
+    checked.
+    """
+
+    checked: int
+    failures: tuple[Failure, ...]
+    opened: int = 0
+
+    @property
+    def passed(self) -> bool:
+        return not self.failures
+
+
+class Verifier:
+    """Checks models against the live chain and the store; checks each header and each request once.
+
+    One instance sees one moment: make a new one after the chain has changed.
+    """
+
+    def __init__(
+        self, live: LiveLedger, rosters: Rosters, store: Store, opener: Opener | None = None
+    ) -> None:
+        """`opener`: opens the weights that it has keys of; without, none are opened."""
+        self._opener = opener
+        self._read: set[Position] = set()
+        self._view = ChainView(live, rosters)
+        self._live = live
+        self._store = store
+        self._opened: set[int] = set()
+        self._trees: dict[int, merkle.MerkleTree] = {}
+        self._requests: dict[Request, Descent] = {}
+        self._hashes = [payload.genesis_block_hash(live.chain_id, live.address)]
+
+    def positions(self) -> Iterator[Position]:
+        """Every model's; where a header's count cannot be true, the header's own position."""
+        return self._view.positions()
+
+    def verify(self, position: Position) -> ModelNode:
+        """The node at `position` when all checks hold. Raises VerificationError otherwise."""
+        subject = f"model at {position}"
+        transaction = self._view.transaction(position)
+        node = self._content(transaction, subject)
+        subject = f"model {node.name} at {position}"
+        check_opening(self._live, self._view.key(transaction.epoch), transaction, subject)
+        self._merkle(transaction, subject)
+        self._header(position.height, subject)
+        self._link(position.height, subject)
+        self._signature(transaction, node, subject)
+        require(
+            transaction.settled, "settled", subject, "a redaction that touched it is unfinished; resume it"
+        )
+        return node
+
+    def verify_all(
+        self, positions: Sequence[Position] | None = None, progress: Callable[[int], None] = lambda done: None
+    ) -> Verification:
+        """Verifies every model (or those given); failures are collected, not raised."""
+        failures = []
+        wanted = tuple(self.positions()) if positions is None else tuple(positions)
+        for done, position in enumerate(wanted, start=1):
+            try:
+                self.verify(position)
+            except VerificationError as error:
+                failures.append(Failure(error.subject, position, error.check, error.detail))
+            progress(done)
+        return Verification(len(wanted), tuple(failures), len(self._read & set(wanted)))
+
+    def _content(self, transaction: ModelTransaction, subject: str) -> ModelNode:
+        try:
+            node = parse_node(self._store.read(transaction.uri))
+            self._store.read(node.weights)
+            if self._opener is not None and self._opener.opens(
+                transaction.position, transaction.version, node.weights
+            ):
+                self._read.add(transaction.position)
+        except (StorageError, LearningError, CryptoError) as error:
+            raise VerificationError("content", subject, str(error)) from None
+        return node
+
+    def _merkle(self, transaction: ModelTransaction, subject: str) -> None:
+        height, index = transaction.position.height, transaction.position.index
+        if height not in self._trees:
+            leaves = [payload.block_leaf(each.position, each.ch) for each in self._view.block(height)]
+            self._trees[height] = merkle.MerkleTree(leaves)
+        root = self._view.header(height).merkle_root
+        check_leaf(root, transaction, self._trees[height].proof(index), subject)
+
+    def _header(self, height: int, subject: str) -> None:
+        if height not in self._opened:
+            header = self._view.header(height)
+            check_header(self._live, self._view.key(header.epoch), header, subject)
+            self._opened.add(height)
+
+    def _link(self, height: int, subject: str) -> None:
+        """blockHash(b - 1) = parentHash(b) for every block b up to `height`; each is checked once."""
+        for below in range(len(self._hashes), height + 1):
+            self._hashes.append(check_link(self._hashes[-1], self._view.header(below), subject))
+        require(
+            self._view.block_hash(height) == self._hashes[height],
+            "link",
+            subject,
+            f"the chain's hash of block {height} is not that of its header",
+        )
+
+    def _signature(self, transaction: ModelTransaction, node: ModelNode, subject: str) -> None:
+        check_statement(self._live, transaction, node, subject)
+        if node.redaction is None:
+            return
+        request = node.redaction.request
+        if request not in self._requests:
+            check_request(self._live, request, self._view.find, subject)
+            self._requests[request] = Descent(request, self._view.find)
+        check_descent(transaction, self._requests[request], subject)

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The audit's outcome as a document: what a certificate states, and what a committee signs."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from blockful_py.errors import FormatError
+from blockful_py.unlearning.audit.references import GOLD, GOLD2, ORIGINAL
+from blockful_py.verdicts.figures import ModelFigures, Row
+from blockful_py.verdicts.verdict import Verdict, judge, judge_model, place
+
+FORMAT = "blockful-audit/1"
+DIGITS = 6
+"""Decimals that figures are rounded to, so that noise in the last bits changes no byte."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelVerdict:
+    """Whether one model has forgotten, and why not."""
+
+    model: str
+    forgotten: bool
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AuditOutcome:
+    """One method's audit on one request.  Everything else follows from the figures.
+
+    Attributes:
+        request: what was to be forgotten, e.g. `class 3`.
+        starts: where the request starts.
+        method: name and settings, e.g. `gradient_ascent(alpha=1.0)`.
+        samples: SHA-256 over the samples that were asked about, hex.
+        seed: seed of gold, of gold2 and of the lessons.
+        row: the method's figures.
+        references: rows `original`, `gold`, `gold2` and, at class level, `head_mask`.
+    """
+
+    request: str
+    starts: tuple[str, ...]
+    method: str
+    samples: str
+    seed: int
+    row: Row
+    references: tuple[Row, ...]
+
+    def verdict(self) -> Verdict:
+        """On the method, over all models of this request."""
+        gold, gold2, original = (self.reference(name) for name in (GOLD, GOLD2, ORIGINAL))
+        return judge(place(self.row, gold, original), place(gold2, gold, original))
+
+    def models(self) -> tuple[ModelVerdict, ...]:
+        """On every affected model, in topological order."""
+        gold, gold2, original = (self.reference(name) for name in (GOLD, GOLD2, ORIGINAL))
+        floor = place(gold2, gold, original)
+        judged = [(one.figures.model, judge_model(one, floor)) for one in place(self.row, gold, original)]
+        return tuple(ModelVerdict(name, not reasons, reasons) for name, reasons in judged)
+
+    def reference(self, name: str) -> Row:
+        """A reference row.  Raises FormatError where it is missing."""
+        for row in self.references:
+            if row.method == name:
+                return row
+        raise FormatError(f"this audit has no reference row {name!r}: measure it again, with all of them.")
+
+    def canonical(self) -> bytes:
+        """The bytes to sign: JSON, keys sorted, no spaces, figures with 6 decimals, verdicts included."""
+        return json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
+
+    def digest(self) -> bytes:
+        """SHA-256 of the canonical bytes, 32 bytes: what a certificate embeds and a committee signs."""
+        return hashlib.sha256(self.canonical()).digest()
+
+    def to_json(self) -> dict[str, Any]:
+        verdict = self.verdict()
+        return {
+            "format": FORMAT,
+            "request": self.request,
+            "starts": list(self.starts),
+            "method": self.method,
+            "samples": self.samples,
+            "seed": self.seed,
+            "row": row_to_json(self.row),
+            "references": [row_to_json(row) for row in self.references],
+            "verdict": {
+                "forgotten": verdict.forgotten,
+                "intact": verdict.intact,
+                "reasons": list(verdict.reasons),
+                "models": [asdict(model) | {"reasons": list(model.reasons)} for model in self.models()],
+            },
+        }
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> AuditOutcome:
+        """What `to_json` wrote.
+
+        Raises:
+            FormatError: another format, a field missing, or a verdict that its figures do not bear out.
+        """
+        if document.get("format") != FORMAT:
+            raise FormatError(f"expected an audit of format {FORMAT!r}, found {document.get('format')!r}.")
+        try:
+            outcome = cls(
+                request=document["request"],
+                starts=tuple(document["starts"]),
+                method=document["method"],
+                samples=document["samples"],
+                seed=document["seed"],
+                row=row_from_json(document["row"]),
+                references=tuple(row_from_json(row) for row in document["references"]),
+            )
+            stated = document["verdict"]
+        except (KeyError, TypeError) as error:
+            raise FormatError(f"this is no whole audit: {error}.") from None
+        if stated != outcome.to_json()["verdict"]:
+            raise FormatError("the verdict of this audit does not follow from its figures: do not trust it.")
+        return outcome
+
+
+def row_to_json(row: Row) -> dict[str, Any]:
+    return {"method": row.method, "models": [_figures_to_json(model) for model in row.models]}
+
+
+def row_from_json(document: Mapping[str, Any]) -> Row:
+    """Raises FormatError where fields are missing, unknown, or of another type."""
+    models = document["models"]
+    if not isinstance(models, Sequence):
+        raise FormatError("the models of a row must be a list.")
+    return Row(document["method"], tuple(_figures_from_json(model) for model in models))
+
+
+def _figures_to_json(model: ModelFigures) -> dict[str, Any]:
+    return {
+        key: round(value, DIGITS) if isinstance(value, float) else value
+        for key, value in asdict(model).items()
+    }
+
+
+def _figures_from_json(document: Mapping[str, Any]) -> ModelFigures:
+    expected = {field.name for field in fields(ModelFigures)}
+    if set(document) != expected:
+        odd = sorted(expected ^ set(document))
+        raise FormatError(f"a model's figures should be {sorted(expected)}; look at {odd}.")
+    return ModelFigures(**document)

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether a method has made models forget: its gaps to gold against those of gold2, the noise floor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from blockful_py.errors import UnlearningError
+from blockful_py.verdicts.figures import Gaps, ModelFigures, Row, gaps
+from blockful_py.verdicts.statistics import Counts, mean, ratio, resample, worse_tail
+
+ALLOWED_AD_F = 0.01
+ALLOWED_RATIO = 1.5
+"""Gaps may be this many times the floor."""
+CLOSED = 0.8
+"""Share of the relearn gap that must be closed, where gold2 closes all of it."""
+TELLING = 0.5
+"""Relearning tells something where gold2 closes at least this share."""
+
+RELATIVE = ("membership", "auc", "probe", "divergence")
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A model's gaps, and the federation (by number) that it belongs to."""
+
+    federation: int
+    figures: ModelFigures
+    gaps: Gaps
+
+
+@dataclass(frozen=True, slots=True)
+class Criterion:
+    """One demand: `value` at most `limit`, or at least `limit` where `at_least`.
+
+    Attributes:
+        low, high: 95 % interval of the value.
+        floor: what gold2 reaches.
+        passed: whether it is met.
+    """
+
+    name: str
+    value: float
+    low: float
+    high: float
+    limit: float
+    floor: float
+    passed: bool
+    at_least: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """`forgotten` and `intact` (the rest is kept), and why not."""
+
+    forgetting: tuple[Criterion, ...]
+    keeping: tuple[Criterion, ...]
+
+    @property
+    def forgotten(self) -> bool:
+        return all(criterion.passed for criterion in self.forgetting)
+
+    @property
+    def intact(self) -> bool:
+        return all(criterion.passed for criterion in self.keeping)
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """What failed, with figures."""
+        return tuple(_reason(one) for one in (*self.forgetting, *self.keeping) if not one.passed)
+
+    def __str__(self) -> str:
+        said = ("forgotten" if self.forgotten else "not forgotten") + ("" if self.intact else ", damaged")
+        return f"{said}: {'; '.join(self.reasons)}" if self.reasons else said
+
+
+def place(row: Row, gold: Row, original: Row, federation: int = 0) -> list[Placed]:
+    """Gaps of a row's models.
+
+    Raises:
+        UnlearningError: the rows are not of the same models.
+    """
+    names = [[model.model for model in each.models] for each in (row, gold, original)]
+    if not names[0] == names[1] == names[2]:
+        raise UnlearningError(f"rows {row.method}, {gold.method} and {original.method} are of other models.")
+    nodes = zip(row.models, gold.models, original.models, strict=True)
+    return [Placed(federation, model, gaps(model, *others)) for model, *others in nodes]
+
+
+def judge(method: Sequence[Placed], floor: Sequence[Placed]) -> Verdict:
+    """Verdict on a method over all its models, of one or many federations.
+
+    Args:
+        floor: gold2's, of the same models in the same order.
+    """
+    counts = resample([one.federation for one in method])
+    forgetting = [_ad_f(method, floor, counts)]
+    for name in RELATIVE:
+        found, least = _values(method, name), _values(floor, name)
+        if found is not None and least is not None:
+            times = ratio(found, least, counts)
+            # Few models make noisy ratios: a gap counts once its interval excludes the floor.
+            passed = times.value <= ALLOWED_RATIO or times.low <= 1
+            forgetting.append(Criterion(name, times.value, times.low, times.high, ALLOWED_RATIO, 1.0, passed))
+    relearn = _relearn(method, floor)
+    forgetting += [relearn] if relearn else []
+    return Verdict(tuple(forgetting), _damage(method, floor, counts))
+
+
+def judge_model(one: Placed, floor: Sequence[Placed]) -> tuple[str, ...]:
+    """Why a single model has not forgotten; nothing if it has: its AD_f is more than 1 % above gold's, or
+    a gap is larger than the largest that gold2 shows on any model of the same audit."""
+    reasons = []
+    for name in ("ad_f", *RELATIVE, "shortfall"):
+        value = getattr(one.gaps, name)
+        known = [getattr(other.gaps, name) for other in floor if getattr(other.gaps, name) is not None]
+        if value is None or not known:
+            continue
+        limit = max(max(known), ALLOWED_AD_F if name == "ad_f" else 0)
+        if value > limit:
+            reasons.append(f"{name} {value:.3g} > {limit:.3g}")
+    return tuple(reasons)
+
+
+def _ad_f(method: Sequence[Placed], floor: Sequence[Placed], counts: Counts) -> Criterion:
+    """At class level the worst model's; where gold itself is right by generalising, the mean's."""
+    found, least = [one.gaps.ad_f for one in method], [one.gaps.ad_f for one in floor]
+    average, noise = mean(found, counts), mean([abs(value) for value in least], counts)
+    if all(one.gaps.probe is not None for one in method):
+        worst, limit = max(found), max(ALLOWED_AD_F, *least)
+        return Criterion("worst ad_f", worst, worst, worst, limit, max(least), worst <= limit)
+    limit = max(ALLOWED_AD_F, ALLOWED_RATIO * noise.value)
+    passed = average.value <= limit or average.low <= noise.value
+    return Criterion("ad_f", average.value, average.low, average.high, limit, noise.value, passed)
+
+
+def _relearn(method: Sequence[Placed], floor: Sequence[Placed]) -> Criterion | None:
+    """Share of the relearn gap that is closed, on models whose owners hold what is forgotten.
+
+    None where gold relearns no slower than the original for sure, or gold2 closes less than half: damage
+    apart, the figure would tell nothing.
+    """
+    pairs = [
+        (one, other)
+        for one, other in zip(method, floor, strict=True)
+        if one.figures.holder and one.gaps.gold_relearns is not None
+    ]
+    if not pairs:
+        return None
+    counts = resample([one.federation for one, _ in pairs])
+    to_close = [one.gaps.gold_relearns or 0.0 for one, _ in pairs]
+    if mean(to_close, counts).low <= 0:
+        return None
+    closed, least = (
+        ratio([all_of - (each.gaps.shortfall or 0) for all_of, each in zip(to_close, side, strict=True)],
+              to_close, counts)
+        for side in zip(*pairs, strict=True)
+    )  # fmt: skip
+    if least.value < TELLING:
+        return None
+    limit = CLOSED * min(1.0, least.value)
+    passed = closed.value >= limit or closed.high >= min(1.0, least.value)
+    return Criterion(
+        "relearn closed", closed.value, closed.low, closed.high, limit, least.value, passed, True
+    )
+
+
+def _damage(method: Sequence[Placed], floor: Sequence[Placed], counts: Counts) -> tuple[Criterion, ...]:
+    """Mean and worse tail of gold's AD_r less the model's.
+
+    Gold and gold2 might as well have been drawn the other way round, so each limit is the upper end of the
+    interval of gold2's figure, or of gold's as seen from gold2, whichever is higher.
+    """
+    found, least = [one.gaps.damage for one in method], [one.gaps.damage for one in floor]
+    mirrored = [-value for value in least]
+    criteria = []
+    for name, measure in (("damage", mean), ("damage of the worst 5 %", worse_tail)):
+        value, noise = measure(found, counts), measure(least, counts)
+        limit = max(noise.high, measure(mirrored, counts).high)
+        passed = value.value <= limit
+        criteria.append(Criterion(name, value.value, value.low, value.high, limit, noise.value, passed))
+    return tuple(criteria)
+
+
+def _values(placed: Sequence[Placed], name: str) -> list[float] | None:
+    values = [getattr(one.gaps, name) for one in placed]
+    return None if None in values else values
+
+
+def _reason(one: Criterion) -> str:
+    sign = "<" if one.at_least else ">"
+    times = " x floor" if one.name in RELATIVE else ""
+    return f"{one.name} {one.value:.3g}{times} {sign} {one.limit:.3g}"
