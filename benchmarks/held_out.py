@@ -30,9 +30,9 @@ from blockful_py.learning.weights import Weights
 from blockful_py.unlearning.audit import bench as benches
 from blockful_py.unlearning.audit.exposure import auc
 from blockful_py.unlearning.audit.network import Floats, observe
-from blockful_py.unlearning.audit.references import GOLD, GOLD2, HEAD_MASK, ORIGINAL
 from blockful_py.unlearning.audit.samples import audit_samples
 from blockful_py.unlearning.clean_increments import CleanIncrements
+from blockful_py.verdicts.references import GOLD, GOLD2, HEAD_MASK, ORIGINAL
 
 DRAWN = 1500
 PAIRS = ("forget set, audit's held-out", "forget set, drawn", "drawn, audit's held-out")

@@ -14,7 +14,8 @@ from time import perf_counter
 import numpy as np
 import scipy
 
-from blockful_py.graph import InheritanceGraph, path_weights
+from blockful_py.graph.inheritance import InheritanceGraph
+from blockful_py.graph.path_weights import path_weights
 
 
 def random_graph(models: int, references: int, seed: int) -> tuple[list[str], np.ndarray, np.ndarray]:

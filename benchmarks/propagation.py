@@ -30,7 +30,8 @@ from time import perf_counter, process_time
 import numpy as np
 import torch
 
-from blockful_py.graph import InheritanceGraph, path_weights
+from blockful_py.graph.inheritance import InheritanceGraph
+from blockful_py.graph.path_weights import path_weights
 from blockful_py.storage.store import ContentStore
 from blockful_py.unlearning.propagation import BLOCK, Scratch, Term, pass_block, propagate
 from blockful_py.unlearning.streaming import StoredVector, pass_stream

@@ -17,7 +17,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from blockful_py.graph import InheritanceGraph, PathWeights, path_weights
+from blockful_py.graph.inheritance import InheritanceGraph
+from blockful_py.graph.path_weights import PathWeights, path_weights
 from blockful_py.learning.aggregation import aggregate
 from blockful_py.learning.data import Samples
 from blockful_py.learning.datasets import load_dataset

@@ -7,11 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-import torch
-from torch import Tensor
-
 from blockful_py.errors import UnlearningError
-from blockful_py.learning.data import Samples, UserData
 
 
 class Level(StrEnum):
@@ -71,33 +67,7 @@ class Forget:
         """Rows of a user that are named; none at the other levels."""
         return tuple(row for owner, row in self.samples if owner == user)
 
-    def forgotten(self, user: UserData) -> Samples:
-        """What a user is to forget of its training data: the forget set."""
-        return user.train.at(self._mask(user))
-
-    def retained(self, user: UserData) -> Samples:
-        """What a user keeps of its training data: the retain set."""
-        return user.train.at(~self._mask(user))
-
-    @staticmethod
-    def kept_after(user: UserData, forgets: Iterable[Forget]) -> Samples:
-        """What a user keeps of its training data after several requests."""
-        gone = torch.zeros_like(user.train.y, dtype=torch.bool)
-        for forget in forgets:
-            gone |= forget._mask(user)
-        return user.train.at(~gone)
-
     def __str__(self) -> str:
         """For example `class 3, 8`, `client 5` or `sample 5:17` (user 5, row 17)."""
         pairs = (f"{user}:{row}" for user, row in self.samples)
         return f"{self.level} {', '.join((*map(str, (*self.classes, *self.clients)), *pairs))}"
-
-    def _mask(self, user: UserData) -> Tensor:
-        labels = user.train.y
-        if self.level is Level.CLASS:
-            return torch.isin(labels, torch.tensor(self.classes, dtype=labels.dtype, device=labels.device))
-        mask = torch.zeros(len(labels), dtype=torch.bool, device=labels.device)
-        if user.index in self.clients:
-            mask[:] = True
-        mask[list(self.rows(user.index))] = True
-        return mask

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from eth_abi.abi import encode
-
 from blockful_py.crypto.keccak import keccak
 from blockful_py.errors import ChainError
 from blockful_py.types import (
@@ -46,34 +44,34 @@ ROSTER = "(address[],uint32,bool,uint256,uint256)"
 
 def new_block_digest(block: NewBlock) -> bytes:
     """Digest of `LiveChain.append`."""
-    return keccak(encode([NEW_BLOCK], [new_block(block)]))
+    return keccak(_encode([NEW_BLOCK], [new_block(block)]))
 
 
 def redaction_digest(updates: Sequence[Update], header_updates: Sequence[HeaderUpdate]) -> bytes:
     """Digest of `LiveChain.redact`."""
     values = [[update(each) for each in updates], [header_update(each) for each in header_updates]]
-    return keccak(encode([f"{UPDATE}[]", f"{HEADER_UPDATE}[]"], values))
+    return keccak(_encode([f"{UPDATE}[]", f"{HEADER_UPDATE}[]"], values))
 
 
 def archive_digest(expected_head: bytes, timestamp: int, records: Sequence[ArchiveRecord]) -> bytes:
     """Digest of `ArchiveRegistry.append`; `timestamp` in seconds."""
     values = [expected_head, timestamp, [record(each) for each in records]]
-    return keccak(encode(["bytes32", "uint64", f"{RECORD}[]"], values))
+    return keccak(_encode(["bytes32", "uint64", f"{RECORD}[]"], values))
 
 
 def barred_digest(account: bytes, barred: bool) -> bytes:
     """Digest of `ReaderRegistry.setBarred`; `account` is a 20-byte address."""
-    return keccak(encode(["address", "bool"], [account, barred]))
+    return keccak(_encode(["address", "bool"], [account, barred]))
 
 
 def auditor_digest(auditor: bytes, key_x: int, key_y: int) -> bytes:
     """Digest of `ArchiveRegistry.setAuditor`; `auditor` is a 20-byte address."""
-    return keccak(encode(["address", "uint256", "uint256"], [auditor, key_x, key_y]))
+    return keccak(_encode(["address", "uint256", "uint256"], [auditor, key_x, key_y]))
 
 
 def roster_digest(epoch: int, members: Roster) -> bytes:
     """Digest of `QuorumMirror.advance`."""
-    return keccak(encode(["uint64", ROSTER], [epoch, roster(members)]))
+    return keccak(_encode(["uint64", ROSTER], [epoch, roster(members)]))
 
 
 def opening(value: Opening) -> tuple[int, int]:
@@ -205,3 +203,10 @@ def to_roster(value: Sequence[Any]) -> Roster:
     """A `Roster` as `IQuorum.roster` returns it."""
     members, threshold, unanimous, key_x, key_y = value
     return Roster(tuple(members), threshold, unanimous, Point(key_x, key_y))
+
+
+def _encode(types: Sequence[str], values: Sequence[Any]) -> bytes:
+    # Imported here: eth_abi takes as long to import as all else that reads a record.
+    from eth_abi.abi import encode
+
+    return encode(types, values)

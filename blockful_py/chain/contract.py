@@ -46,6 +46,11 @@ class Contract:
     def chain_id(self) -> int:
         return self.node.chain_id
 
+    def newest_block(self) -> str:
+        """Hash of the node's newest block: while it is the same, so is what the contract says."""
+        newest: str = self.node.latest_block()["hash"]
+        return newest
+
     @property
     def address(self) -> bytes:
         """20 bytes."""

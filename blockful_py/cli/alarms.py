@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from blockful_py.member.alarms import RaisedAlarm
+    from blockful_py.pipeline.alarms import RaisedAlarm
 
 
 def documents(alarms: Sequence[RaisedAlarm]) -> list[dict[str, int | str]]:

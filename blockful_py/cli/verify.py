@@ -39,9 +39,10 @@ def register(app: typer.Typer) -> None:
         Ends with status 3 and the first failing check of each model when one does not verify.
         """
         from blockful_py.keys.reader_keys import ReaderKeys
-        from blockful_py.pipeline.decryptors import LeaderOpens, Opener, ReaderOpens
+        from blockful_py.pipeline.decryptors import LeaderOpens, ReaderOpens
         from blockful_py.pipeline.federation import Federation
         from blockful_py.pipeline.reader import Reading
+        from blockful_py.record.decryption import Opener
 
         out = Output(as_json, quiet)
         keys = None if reader is None else ReaderKeys.load(reader, passphrase_from(passphrase_file))

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from blockful_py.committee.drafting import NewModel
-from blockful_py.pipeline.run.clock import Clock
+from blockful_py.committee.protocols import Clock
 
 MAX_BLOCK_MODELS = 128
 """LiveChain.MAX_BLOCK_TRANSACTIONS."""

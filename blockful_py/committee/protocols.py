@@ -95,6 +95,14 @@ class Store(Protocol):
     def delete(self, uri: Uri) -> None: ...
 
 
+class Clock(Protocol):
+    """Seconds since 1970; never goes back."""
+
+    def now(self) -> int: ...
+
+    def wait_until(self, moment: float) -> None: ...
+
+
 class Voter(Protocol):
     """A member as its coordinator sees it, in this process or another.
 

@@ -20,11 +20,11 @@ from blockful_py.learning.device import use_threads
 from blockful_py.learning.weights import Weights
 from blockful_py.unlearning.audit import bench as benches
 from blockful_py.unlearning.audit.auditing import samples_digest
-from blockful_py.unlearning.audit.references import GOLD, HEAD_MASK, ORIGINAL, REFERENCES
 from blockful_py.unlearning.audit.samples import audit_samples
 from blockful_py.unlearning.cost import Cost
 from blockful_py.unlearning.registry import create_method
 from blockful_py.unlearning.task import UnlearningTask
+from blockful_py.verdicts.references import GOLD, HEAD_MASK, ORIGINAL, REFERENCES
 
 THREADS = 1
 """Of torch: sums, and so the bits, depend on their number."""

@@ -11,7 +11,7 @@ from blockful_py.experiments.panels import in_rows, panel, words
 from blockful_py.experiments.summary import MethodSummary
 from blockful_py.experiments.tabulate import Scenario, title
 from blockful_py.report.plots.canvas import Theme, figure, png
-from blockful_py.unlearning.audit.references import GOLD, GOLD2, HEAD_MASK, ORIGINAL
+from blockful_py.verdicts.references import GOLD, GOLD2, HEAD_MASK, ORIGINAL
 from blockful_py.verdicts.statistics import Estimate
 from blockful_py.verdicts.verdict import ALLOWED_RATIO, CLOSED
 

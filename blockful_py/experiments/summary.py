@@ -9,7 +9,7 @@ from statistics import fmean
 
 from blockful_py.errors import RunError
 from blockful_py.experiments.results import Result
-from blockful_py.unlearning.audit.references import GOLD, GOLD2, ORIGINAL
+from blockful_py.verdicts.references import GOLD, GOLD2, ORIGINAL
 from blockful_py.verdicts.statistics import Estimate, mean, ratio, resample, worse_tail
 from blockful_py.verdicts.verdict import Placed, Verdict, judge, place
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from blockful_py.errors import SettingsError
 from blockful_py.forget import Level
-from blockful_py.unlearning.audit.references import REFERENCES
 from blockful_py.unlearning.registry import METHODS, create_method
+from blockful_py.verdicts.references import REFERENCES
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import breadth_first_order
 
 from blockful_py.errors import GraphError, UnknownModelError
 from blockful_py.graph.order import Indices, topological_order, transpose
@@ -139,6 +137,10 @@ class InheritanceGraph:
     def _reached(self, sources: Indices, indptr: Indices, indices: Indices) -> Indices:
         if len(sources) == 0:
             return np.empty(0, dtype=np.int64)
+        # Imported here, as it takes longer than reading a record, which searches no graph.
+        from scipy.sparse import csr_array
+        from scipy.sparse.csgraph import breadth_first_order
+
         # One search for all sources: from an extra node V that has an edge to each of them.
         size = len(self)
         ptr = np.append(indptr, len(indices) + len(sources))

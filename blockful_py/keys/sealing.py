@@ -7,7 +7,6 @@ the data key reads.
 
 from __future__ import annotations
 
-import hashlib
 import io
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -18,7 +17,6 @@ from blockful_py.crypto import envelope
 from blockful_py.crypto.randomness import system_rng
 from blockful_py.errors import CryptoError, FormatError
 from blockful_py.learning.weights import Weights, from_bytes, to_bytes
-from blockful_py.pipeline.run.identities import Identities
 from blockful_py.storage.cid import cid_string
 from blockful_py.storage.unixfs import file_uri
 from blockful_py.types import Uri
@@ -70,14 +68,6 @@ class SealedFile:
     uri: Uri
     data: bytes
     key: bytes = field(repr=False)
-
-
-def derived_keys(identities: Identities) -> NewKey:
-    """For development chains of our own: from the seed and the content, so that a seed repeats its bits.
-
-    Without the content the key does not follow from the seed.
-    """
-    return lambda content: identities.rng("data key", hashlib.sha256(content).digest())(envelope.KEY_BYTES)
 
 
 def random_keys(content: bytes) -> bytes:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from blockful_py.errors import SettingsError
-from blockful_py.graph import InheritanceGraph
+from blockful_py.graph.inheritance import InheritanceGraph
 
 PAPER14: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {

@@ -12,6 +12,7 @@ from blockful_py.learning.data import Dataset, UserData
 from blockful_py.learning.datasets import DataOptions, load_dataset
 from blockful_py.learning.device import resolve_device, use_threads
 from blockful_py.learning.federation import FederationSettings
+from blockful_py.learning.forget_sets import retained_after
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.partitions import Division, partition
 from blockful_py.learning.privacy import PrivacySettings
@@ -108,7 +109,7 @@ class Laboratory:
     def without(self, opted_out: Mapping[int, tuple[Forget, ...]]) -> Laboratory:
         """The same with what users, by index, opted out of taken from their training data."""
         users = (
-            replace(user, train=Forget.kept_after(user, opted_out[user.index]))
+            replace(user, train=retained_after(user, opted_out[user.index]))
             if user.index in opted_out
             else user
             for user in self.users

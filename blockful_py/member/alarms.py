@@ -3,29 +3,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from blockful_py.chain.quorum import HomeCommitteeContract
 from blockful_py.committee.service.folder import MemberFolder
 from blockful_py.committee.service.outbox import Alarm, Clerk
 from blockful_py.crypto import signature
 from blockful_py.member.office import MemberOffice
-
-
-@dataclass(frozen=True, slots=True)
-class RaisedAlarm:
-    """An alarm as the chain has it; `member` is a voting address."""
-
-    epoch: int
-    proposal: bytes
-    member: bytes
-    reason: str
-
-
-def raised_alarms(committee: HomeCommitteeContract) -> tuple[RaisedAlarm, ...]:
-    """Every alarm of every epoch, oldest first."""
-    found = [event.arguments for event in committee.events("AlarmRaised")]
-    return tuple(RaisedAlarm(a["epoch"], a["proposal"], a["member"], a["reason"]) for a in found)
 
 
 class AlarmDuty:

@@ -16,9 +16,9 @@ from blockful_py.engine.jobs import Job
 from blockful_py.errors import BlockfulError, RunError
 from blockful_py.keys.sealing import SealedWeights
 from blockful_py.learning.training_setup import Laboratory
-from blockful_py.pipeline.coordination.remote_committee import Found, Services
+from blockful_py.pipeline.coordination.remote_committee import Found, Services, services_of
 from blockful_py.pipeline.coordination.rotation import Pause, Rotated, Tell, a_second, rotate, unheard
-from blockful_py.pipeline.jobs.context import Workbench, services_of
+from blockful_py.pipeline.jobs.context import Workbench
 from blockful_py.pipeline.jobs.lifecycle import Docket
 from blockful_py.pipeline.run.contracts import Contracts, clock_for, deploy, open_contracts
 from blockful_py.pipeline.run.directory import RunDirectory

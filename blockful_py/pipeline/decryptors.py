@@ -3,25 +3,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
-
 from blockful_py.errors import RefusedError
+from blockful_py.keys.sealing import SealedWeights
+from blockful_py.pipeline.reader import Reading
 from blockful_py.types import Position, Uri
-
-if TYPE_CHECKING:
-    from blockful_py.keys.sealing import SealedWeights
-    from blockful_py.pipeline.reader import Reading
-
-
-class Opener(Protocol):
-    """Somebody who may have keys of weights."""
-
-    def opens(self, position: Position, version: int, weights: Uri) -> bool:
-        """Whether it has the key of a version's sealed weights, which it then opens.
-
-        Raises StorageError, LearningError or CryptoError when they hold no weights, KeyDestroyedError when
-        nobody has the key.
-        """
 
 
 class LeaderOpens:

@@ -23,10 +23,9 @@ from blockful_py.forget import Forget
 from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.keys.erasure import Erasure, Replaced, ReplacedVersion, erase, expire
 from blockful_py.learning.federation import TrainedModel
-from blockful_py.member.alarms import RaisedAlarm, raised_alarms
 from blockful_py.pipeline.administration import Administration
+from blockful_py.pipeline.alarms import RaisedAlarm, raised_alarms
 from blockful_py.pipeline.base import OpenRun
-from blockful_py.pipeline.decryptors import Opener
 from blockful_py.pipeline.jobs.certificate import issue
 from blockful_py.pipeline.jobs.history import opted_out
 from blockful_py.pipeline.jobs.lifecycle import Docket
@@ -40,6 +39,7 @@ from blockful_py.pipeline.run.progress import Progress, Silent
 from blockful_py.record.audit import Audit, audit_archive
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.certificates.document import ErasureCertificate
+from blockful_py.record.decryption import Opener
 from blockful_py.record.model_node import Request
 from blockful_py.record.request_file import RequestFile
 from blockful_py.record.verify import Verification, Verifier

@@ -24,8 +24,7 @@ from blockful_py.keys.auditor_keys import AuditorKeys
 from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.keys.sealing import opened
 from blockful_py.learning.weights import Weights
-from blockful_py.pipeline.coordination.remote_committee import Found
-from blockful_py.pipeline.jobs.context import services_of
+from blockful_py.pipeline.coordination.remote_committee import Found, services_of
 from blockful_py.pipeline.run.contracts import key_shares, open_contracts
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.identities import DEVELOPMENT_CHAINS, Identities

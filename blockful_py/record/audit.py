@@ -5,18 +5,45 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
-from blockful_py.chain.archive_registry import ArchiveRegistryContract
-from blockful_py.chain.live_chain import LiveChainContract
+from blockful_py.committee.protocols import ArchiveLedger, LiveLedger
 from blockful_py.crypto import payload
 from blockful_py.errors import CryptoError, LearningError, StorageError
-from blockful_py.pipeline.decryptors import Opener
 from blockful_py.record.archive_memory import departures
 from blockful_py.record.catalogue import all_transactions
+from blockful_py.record.decryption import Opener
 from blockful_py.record.model_node import parse_node
 from blockful_py.storage.cid import cid_string
 from blockful_py.storage.interface import FileStore
 from blockful_py.types import ModelTransaction, Position, StoredArchiveRecord, Uri
+
+
+class LoggedVersion(Protocol):
+    """A version of a model as the live chain logged it."""
+
+    @property
+    def position(self) -> Position: ...
+
+    @property
+    def version(self) -> int: ...
+
+    @property
+    def uri(self) -> Uri: ...
+
+
+class LiveLog(LiveLedger, Protocol):
+    """The live chain and its events."""
+
+    def published(self) -> Sequence[LoggedVersion]: ...
+
+    def redactions(self) -> Sequence[LoggedVersion]: ...
+
+
+class ArchiveLog(ArchiveLedger, Protocol):
+    """The archive chain and its events."""
+
+    def archived(self) -> Sequence[StoredArchiveRecord]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +102,8 @@ class Audit:
 
 
 def audit_archive(
-    archive: ArchiveRegistryContract,
-    live: LiveChainContract,
+    archive: ArchiveLog,
+    live: LiveLog,
     store: FileStore,
     remembered: tuple[StoredArchiveRecord, ...] = (),
     opener: Opener | None = None,
@@ -86,7 +113,7 @@ def audit_archive(
     `remembered`: records that the auditor saw before; the archive must begin with them.
     `opener`: opens the versions that the auditor has keys of.
     """
-    records = archive.records(0, archive.length())
+    records = tuple(archive.records(0, archive.length()))
     problems = [*_chain_problems(archive, records), *departures(remembered, records)]
     extends = not problems
     entries = tuple(_entry(stored, store, opener) for stored in records)
@@ -102,9 +129,7 @@ def audit_archive(
     return Audit(entries, archive.head(), tuple(problems), extends, tuple(_timelines(entries, standing)))
 
 
-def _chain_problems(
-    archive: ArchiveRegistryContract, records: Sequence[StoredArchiveRecord]
-) -> Iterator[str]:
+def _chain_problems(archive: ArchiveLog, records: Sequence[StoredArchiveRecord]) -> Iterator[str]:
     """Records that are not what the contract logged when it took them, or do not hash to the head."""
     logged = {each.index: each for each in archive.archived()}
     for stored in records:
@@ -134,7 +159,7 @@ def _missing(
                 yield f"version {version} of {transaction.position} was never archived"
 
 
-def _contradictions(records: Sequence[StoredArchiveRecord], live: LiveChainContract) -> Iterator[str]:
+def _contradictions(records: Sequence[StoredArchiveRecord], live: LiveLog) -> Iterator[str]:
     """Records of other nodes than the live chain logged for the same version."""
     logged: dict[tuple[Position, int], Uri] = {
         (each.position, each.version): each.uri for each in (*live.published(), *live.redactions())

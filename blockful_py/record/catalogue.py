@@ -5,14 +5,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
-from blockful_py.chain.archive_registry import ArchiveRegistryContract
-from blockful_py.chain.live_chain import LiveChainContract
-from blockful_py.committee.protocols import Store
+from blockful_py.committee.protocols import LiveLedger, Store
 from blockful_py.errors import RunError, UnknownModelError
 from blockful_py.graph.inheritance import InheritanceGraph
+from blockful_py.record.certificates.verifying import ArchiveChainSource
 from blockful_py.record.model_node import PlacedNode, parse_node
 from blockful_py.types import Header, ModelTransaction, Position, StoredArchiveRecord
+
+
+class LiveChainReader(LiveLedger, Protocol):
+    """The live chain by way of a node."""
+
+    def newest_block(self) -> str:
+        """Hash of the node's newest block: while it is the same, so is what the contract says."""
+
+
+class ArchiveChainReader(ArchiveChainSource, Protocol):
+    """The archive chain by way of a node."""
+
+    def newest_block(self) -> str:
+        """Hash of the node's newest block."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +47,7 @@ class Catalogue:
         return {name: self.graph.references(name) for name in self.models}
 
     @classmethod
-    def read(cls, live: LiveChainContract, store: Store) -> Catalogue:
+    def read(cls, live: LiveChainReader, store: Store) -> Catalogue:
         """Reads every transaction and its node, verified against its CID.
 
         Raises StorageError when a node cannot be read, RunError when two models share a name.
@@ -59,7 +73,7 @@ class CatalogueReader:
     Members of one process that look at the same node share one reader.
     """
 
-    def __init__(self, live: LiveChainContract, store: Store) -> None:
+    def __init__(self, live: LiveChainReader, store: Store) -> None:
         self._live = live
         self._store = store
         self._block: str | None = None
@@ -67,7 +81,7 @@ class CatalogueReader:
 
     def read(self) -> Catalogue:
         """The models as they stand; errors as `Catalogue.read`."""
-        block = self._live.node.latest_block()["hash"]
+        block = self._live.newest_block()
         if self._catalogue is None or block != self._block:
             self._catalogue, self._block = Catalogue.read(self._live, self._store), block
         return self._catalogue
@@ -76,32 +90,32 @@ class CatalogueReader:
 class ArchiveReader:
     """Reads the archive's records, again only when the node has a new block."""
 
-    def __init__(self, archive: ArchiveRegistryContract) -> None:
+    def __init__(self, archive: ArchiveChainReader) -> None:
         self._archive = archive
         self._block: str | None = None
         self._records: tuple[StoredArchiveRecord, ...] = ()
 
     @property
-    def contract(self) -> ArchiveRegistryContract:
+    def contract(self) -> ArchiveChainReader:
         return self._archive
 
     def read(self) -> tuple[StoredArchiveRecord, ...]:
         """All records, oldest first."""
-        block = self._archive.node.latest_block()["hash"]
+        block = self._archive.newest_block()
         if block != self._block:
-            self._records = self._archive.records(0, self._archive.length())
+            self._records = tuple(self._archive.records(0, self._archive.length()))
             self._block = block
         return self._records
 
 
-def all_headers(live: LiveChainContract) -> tuple[Header, ...]:
+def all_headers(live: LiveLedger) -> tuple[Header, ...]:
     """Headers from height 1 on."""
-    return live.headers(range(1, live.height() + 1))
+    return tuple(live.headers(range(1, live.height() + 1)))
 
 
-def all_transactions(live: LiveChainContract) -> tuple[ModelTransaction, ...]:
+def all_transactions(live: LiveLedger) -> tuple[ModelTransaction, ...]:
     """Every transaction, by position."""
     positions = [
         Position(header.height, index) for header in all_headers(live) for index in range(header.tx_count)
     ]
-    return live.transactions(positions)
+    return tuple(live.transactions(positions))

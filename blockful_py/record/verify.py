@@ -23,7 +23,6 @@ from dataclasses import dataclass
 from blockful_py.committee.protocols import LiveLedger, Store
 from blockful_py.crypto import merkle, payload
 from blockful_py.errors import CryptoError, LearningError, StorageError, VerificationError
-from blockful_py.pipeline.decryptors import Opener
 from blockful_py.record.chain_view import ChainView, Rosters
 from blockful_py.record.checks import (
     Descent,
@@ -36,6 +35,7 @@ from blockful_py.record.checks import (
     check_statement,
     require,
 )
+from blockful_py.record.decryption import Opener
 from blockful_py.record.model_node import ModelNode, Request, parse_node
 from blockful_py.types import ModelTransaction, Position
 

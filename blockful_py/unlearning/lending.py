@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from blockful_py.errors import UnlearningError
 from blockful_py.learning.data import Samples, pooled
+from blockful_py.learning.forget_sets import forget_set
 from blockful_py.unlearning.task import UnlearningTask
 
 
@@ -20,7 +21,7 @@ def lent(task: UnlearningTask, name: str) -> Samples:
         return own
     above = {name, *task.graph.ancestors([name])}
     lenders = dict.fromkeys(task.models[start].user for start in task.starts if start in above)
-    found = pooled(task.forget.forgotten(task.users[user]) for user in lenders)
+    found = pooled(forget_set(task.forget, task.users[user]) for user in lenders)
     if not len(found):
         raise UnlearningError(
             f"neither the owner of {name!r} nor those of the starts above it hold anything of {task.forget}: "

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from blockful_py.errors import UnlearningError
 from blockful_py.forget import Level
-from blockful_py.graph import PathWeights
+from blockful_py.graph.path_weights import PathWeights
 from blockful_py.learning.weights import Weights
 from blockful_py.types import Paradigm
 from blockful_py.unlearning.cost import Cost, Meter, Work

@@ -16,6 +16,7 @@ from torch.nn import functional
 from blockful_py.errors import SettingsError, UnlearningError
 from blockful_py.forget import Level
 from blockful_py.learning.data import Samples, pooled
+from blockful_py.learning.forget_sets import forget_set
 from blockful_py.learning.streams import generator
 from blockful_py.learning.weights import Weights
 from blockful_py.types import Paradigm
@@ -108,7 +109,7 @@ class Ppnr:
     def _shown(self, task: UnlearningTask) -> Samples:
         """The first samples of each forgotten class that the owners of the starts hold."""
         owners = dict.fromkeys(task.models[start].user for start in task.starts)
-        held = pooled(task.forget.forgotten(task.users[user]) for user in owners)
+        held = pooled(forget_set(task.forget, task.users[user]) for user in owners)
         missing = sorted(set(task.classes) - set(held.classes()))
         if missing:
             raise UnlearningError(

@@ -18,7 +18,7 @@ import torch
 from numpy.typing import NDArray
 
 from blockful_py.errors import UnlearningError
-from blockful_py.graph import PathWeights
+from blockful_py.graph.path_weights import PathWeights
 from blockful_py.learning.weights import Vector, Weights, flatten, unflatten, with_sound_variances
 
 BLOCK = 2**15

@@ -11,6 +11,7 @@ from torch import Tensor
 from blockful_py.errors import UnlearningError
 from blockful_py.forget import Forget
 from blockful_py.learning.data import Samples, UserData
+from blockful_py.learning.forget_sets import forget_set
 
 
 def balanced_proxy(pool: Samples, forget: Forget, per_class: int) -> Samples:
@@ -44,7 +45,7 @@ def require_clean_proxy(proxy: Samples, forget: Forget, users: Iterable[UserData
             f"the proxy set holds samples of the forgotten class {', '.join(map(str, labelled))}: "
             "leave them out."
         )
-    known = {row for user in users for row in _bytes_of_rows(forget.forgotten(user).x)}
+    known = {row for user in users for row in _bytes_of_rows(forget_set(forget, user).x)}
     found = [i for i, row in enumerate(_bytes_of_rows(proxy.x)) if row in known]
     if found:
         raise UnlearningError(

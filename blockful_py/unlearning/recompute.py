@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from blockful_py.graph import InheritanceGraph, path_weights
+from blockful_py.graph.inheritance import InheritanceGraph
+from blockful_py.graph.path_weights import path_weights
 from blockful_py.learning.weights import Weights
 from blockful_py.unlearning.gradient_ascent import GradientAscent
 from blockful_py.unlearning.method import Method, Review

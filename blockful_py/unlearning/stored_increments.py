@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from blockful_py.errors import LearningError
-from blockful_py.graph import InheritanceGraph
+from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.learning.aggregation import aggregate
 from blockful_py.learning.data import UserData
 from blockful_py.learning.federation import FederationSettings, TrainedModel, initial_weights

@@ -9,9 +9,10 @@ from itertools import chain
 
 from blockful_py.errors import LearningError, UnlearningError
 from blockful_py.forget import Forget, Level
-from blockful_py.graph import InheritanceGraph
+from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.learning.data import Samples, UserData, pooled
 from blockful_py.learning.federation import FederationSettings, TrainedModel, initial_weights
+from blockful_py.learning.forget_sets import forget_set, retain_set, retained_after
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.partitions import require_classes
 from blockful_py.learning.weights import Weights, require_finite, require_same_form
@@ -114,19 +115,19 @@ class UnlearningTask:
 
     def retained(self, name: str) -> Samples:
         """Training data that a model's owner keeps for it."""
-        return Forget.kept_after(self.owner(name), (self.forget, *self.earlier.get(name, ())))
+        return retained_after(self.owner(name), (self.forget, *self.earlier.get(name, ())))
 
     def forgotten(self, name: str) -> Samples:
         """Training data that a model's owner is to forget; there may be none."""
-        return self.forget.forgotten(self.owner(name))
+        return forget_set(self.forget, self.owner(name))
 
     def forget_set(self) -> Samples:
         """What all users are to forget."""
-        return pooled(self.forget.forgotten(user) for user in self.users.values())
+        return pooled(forget_set(self.forget, user) for user in self.users.values())
 
     def retain_set(self) -> Samples:
         """What all users keep."""
-        return pooled(self.forget.retained(user) for user in self.users.values())
+        return pooled(retain_set(self.forget, user) for user in self.users.values())
 
     def _check_classes(self) -> None:
         if self.forget.level is not Level.CLASS:
@@ -177,7 +178,7 @@ class UnlearningTask:
             index = self.models[name].user
             if index not in self.users:
                 raise UnlearningError(f"no data is there of user {index}, who owns {name!r}.")
-            if self.forget.level is Level.CLIENT or len(self.forget.retained(self.owner(name))):
+            if self.forget.level is Level.CLIENT or len(retain_set(self.forget, self.owner(name))):
                 continue  # by earlier requests nothing may be left: then a model is its aggregate
             if self.forget.level is Level.CLASS:
                 raise UnlearningError(

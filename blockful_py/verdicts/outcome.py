@@ -10,8 +10,8 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from blockful_py.errors import FormatError
-from blockful_py.unlearning.audit.references import GOLD, GOLD2, ORIGINAL
 from blockful_py.verdicts.figures import ModelFigures, Row
+from blockful_py.verdicts.references import GOLD, GOLD2, ORIGINAL
 from blockful_py.verdicts.verdict import Verdict, judge, judge_model, place
 
 FORMAT = "blockful-audit/1"

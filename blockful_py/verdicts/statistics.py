@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from blockful_py.unlearning.audit.network import Floats
+Floats = NDArray[np.float64]
 
 DRAWS = 2000
 LEVEL = 0.95

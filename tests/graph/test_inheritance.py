@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from blockful_py.errors import CycleError, GraphError, UnknownModelError
-from blockful_py.graph import Depth, InheritanceGraph
+from blockful_py.graph.inheritance import Depth, InheritanceGraph
 
 FAMILY = {"a": [], "b": [], "c": ["a"], "d": ["c", "b"], "e": ["d", "a"], "f": ["b"]}
 

@@ -7,7 +7,7 @@ from itertools import islice
 import pytest
 
 from blockful_py.errors import CycleError, LearningError, SettingsError
-from blockful_py.graph import InheritanceGraph
+from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.learning.candidates import Reference, draw_candidates, select
 from blockful_py.learning.data import UserData
 from blockful_py.learning.federation import FederationSettings, TrainedModel, train_federation

@@ -12,6 +12,7 @@ from blockful_py.engine.jobs import Job, JobState, Kind
 from blockful_py.errors import RunError, SettingsError
 from blockful_py.forget import Forget
 from blockful_py.learning.federation import TrainedModel, train_federation
+from blockful_py.learning.forget_sets import retained_after
 from blockful_py.learning.weights import equal
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.jobs.history import earlier_forgets
@@ -41,8 +42,7 @@ def trained_beside(
     """The models of the second round, trained beside the pipeline."""
     laboratory = federation.laboratory.with_rounds(2)
     users = [
-        replace(user, train=Forget.kept_after(user, opted_out.get(user.index, ())))
-        for user in laboratory.users
+        replace(user, train=retained_after(user, opted_out.get(user.index, ()))) for user in laboratory.users
     ]
     waves = train_federation(laboratory.federation, users, before.values(), left={4})
     return {model.name: model for wave in waves for model in wave}

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from blockful_py.errors import GraphError, UnknownModelError
-from blockful_py.graph import InheritanceGraph, path_weights
+from blockful_py.graph.inheritance import InheritanceGraph
+from blockful_py.graph.path_weights import path_weights
 
 
 def paths(graph: InheritanceGraph, start: str, end: str, cut: set[str]) -> Iterator[tuple[str, ...]]:

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from blockful_py.forget import Forget
-from blockful_py.graph import InheritanceGraph
+from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.learning.data import Dataset
 from blockful_py.learning.datasets import load_dataset
 from blockful_py.learning.federation import FederationSettings, initial_weights, train_federation

@@ -9,7 +9,7 @@ import torch
 
 from blockful_py.errors import SettingsError, UnlearningError
 from blockful_py.forget import Forget
-from blockful_py.graph import path_weights
+from blockful_py.graph.path_weights import path_weights
 from blockful_py.learning.weights import equal, flatten
 from blockful_py.unlearning.clean_increments import CleanIncrements
 from blockful_py.unlearning.increments import clean_increments, clipped, holders, passed_on

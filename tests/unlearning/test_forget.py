@@ -10,6 +10,7 @@ from blockful_py.errors import UnlearningError
 from blockful_py.forget import Forget, Level
 from blockful_py.learning.data import Samples, pooled
 from blockful_py.learning.federation import FederationSettings
+from blockful_py.learning.forget_sets import forget_set, retain_set, retained_after
 from blockful_py.learning.scenario import ScenarioSettings
 from blockful_py.learning.training import TrainingSettings
 from blockful_py.unlearning.proxy import balanced_proxy
@@ -21,7 +22,7 @@ from tests.unlearning.conftest import Laboratory
 def test_the_two_sets_of_a_user_are_disjoint_and_complete(few: Laboratory) -> None:
     user = few.task.users[5]
     for forget in (Forget.of_classes([3, 8]), Forget.of_clients([5]), Forget.of_samples([(5, 0), (5, 7)])):
-        forgotten, retained = forget.forgotten(user), forget.retained(user)
+        forgotten, retained = forget_set(forget, user), retain_set(forget, user)
         both = pooled([forgotten, retained])
         assert len(both) == len(user.train)
         assert torch.equal(both.x.sum(0), user.train.x.sum(0)) or torch.allclose(
@@ -31,12 +32,12 @@ def test_the_two_sets_of_a_user_are_disjoint_and_complete(few: Laboratory) -> No
 
 def test_each_level_forgets_what_it_names(few: Laboratory) -> None:
     user, other = few.task.users[5], few.task.users[6]
-    assert Forget.of_classes([3]).forgotten(user).classes() == (3,)
-    assert len(Forget.of_clients([5]).retained(user)) == 0
-    assert len(Forget.of_clients([5]).forgotten(other)) == 0
+    assert forget_set(Forget.of_classes([3]), user).classes() == (3,)
+    assert len(retain_set(Forget.of_clients([5]), user)) == 0
+    assert len(forget_set(Forget.of_clients([5]), other)) == 0
     chosen = Forget.of_samples([(5, 7), (5, 0)])
-    assert torch.equal(chosen.forgotten(user).x, user.train.x[[0, 7]])
-    assert len(chosen.forgotten(other)) == 0
+    assert torch.equal(forget_set(chosen, user).x, user.train.x[[0, 7]])
+    assert len(forget_set(chosen, other)) == 0
     assert [str(f) for f in (Forget.of_classes([8, 3]), Forget.of_clients([5]), chosen)] == [
         "class 3, 8",
         "client 5",
@@ -48,10 +49,10 @@ def test_what_several_requests_leave_is_what_none_of_them_names(few: Laboratory)
     user = few.task.users[5]
     asked = (Forget.of_classes([3]), Forget.of_samples([(5, 0), (5, 7), (6, 1)]))
     named = (user.train.y == 3).index_fill(0, torch.tensor([0, 7]), True)
-    kept = Forget.kept_after(user, asked)
+    kept = retained_after(user, asked)
     assert torch.equal(kept.x, user.train.x[~named])
-    assert torch.equal(Forget.kept_after(user, asked[:1]).x, asked[0].retained(user).x)
-    assert len(Forget.kept_after(user, (*asked, Forget.of_clients([5])))) == 0
+    assert torch.equal(retained_after(user, asked[:1]).x, retain_set(asked[0], user).x)
+    assert len(retained_after(user, (*asked, Forget.of_clients([5])))) == 0
 
 
 def test_a_model_is_not_trained_again_on_what_it_forgot_before(few: Laboratory) -> None:

@@ -7,7 +7,7 @@ from statistics import mean
 import pytest
 
 from blockful_py.errors import SettingsError
-from blockful_py.graph import path_weights
+from blockful_py.graph.path_weights import path_weights
 from blockful_py.learning.data import pooled
 from blockful_py.learning.weights import Weights, equal, flatten
 from blockful_py.types import Paradigm

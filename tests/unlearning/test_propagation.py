@@ -6,7 +6,8 @@ import pytest
 import torch
 
 from blockful_py.errors import UnlearningError
-from blockful_py.graph import InheritanceGraph, PathWeights, path_weights
+from blockful_py.graph.inheritance import InheritanceGraph
+from blockful_py.graph.path_weights import PathWeights, path_weights
 from blockful_py.learning.weights import Weights, equal, flatten
 from blockful_py.unlearning.propagation import BLOCK, moved, passed_change, passing, propagate
 

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 import torch
 
-from blockful_py.graph import InheritanceGraph, path_weights
+from blockful_py.graph.inheritance import InheritanceGraph
+from blockful_py.graph.path_weights import path_weights
 from blockful_py.learning.aggregation import aggregate
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.streams import generator

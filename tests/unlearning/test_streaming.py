@@ -12,7 +12,8 @@ import pytest
 import torch
 
 from blockful_py.errors import FormatError, LearningError
-from blockful_py.graph import InheritanceGraph, path_weights
+from blockful_py.graph.inheritance import InheritanceGraph
+from blockful_py.graph.path_weights import path_weights
 from blockful_py.learning.weights import Weights, flatten, to_bytes
 from blockful_py.unlearning.propagation import BLOCK, passing, propagate
 from blockful_py.unlearning.streaming import StoredVector, pass_stream

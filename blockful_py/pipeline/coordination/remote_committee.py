@@ -23,9 +23,17 @@ from blockful_py.committee.succession import Succession, SuccessionVoter, certif
 from blockful_py.crypto import eip712
 from blockful_py.crypto.randomness import system_rng
 from blockful_py.crypto.threshold.keys import CommitteeKey
-from blockful_py.errors import BlockfulError, ContractError, QuorumError, RunError, UnreachableError
+from blockful_py.errors import (
+    BlockfulError,
+    ContractError,
+    QuorumError,
+    RunError,
+    SettingsError,
+    UnreachableError,
+)
 from blockful_py.pipeline.coordination.group_keys import GroupKeys
 from blockful_py.pipeline.run.contracts import Contracts
+from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.operations import Counter
 from blockful_py.pipeline.settings import CommitteeSettings, quorum_of
 from blockful_py.types import Roster
@@ -247,6 +255,16 @@ class Services:
     def _threshold(self, size: int) -> int:
         quorum = size if self._settings.unanimous else quorum_of(size)
         return min(self._settings.threshold or quorum, size)
+
+
+def services_of(run: RunDirectory, contracts: Contracts, leader: int) -> Services:
+    """Raises SettingsError when the members live in the commands' own process."""
+    if run.settings.committee.roster == "appointed":
+        raise SettingsError(
+            f"the committee of {run.path} is appointed and lives in the commands' own process: "
+            "make a run with committee.roster=services and committee.members to have processes decide."
+        )
+    return Services(run.settings.committee, contracts, leader, run.group_keys)
 
 
 def _of(found: Mapping[str, Found | BlockfulError], members: Sequence[bytes]) -> list[Line]:

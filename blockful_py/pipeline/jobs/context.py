@@ -9,12 +9,12 @@ from functools import partial
 
 from blockful_py.committee.coordinator import Coordinator
 from blockful_py.committee.drafting import Proposer
+from blockful_py.committee.protocols import Clock
 from blockful_py.committee.service.key_leader import Generated
 from blockful_py.committee.succession import Outgoing
 from blockful_py.crypto import eip712
 from blockful_py.crypto.threshold.keys import KeyShare
 from blockful_py.engine.journal import Journal
-from blockful_py.errors import SettingsError
 from blockful_py.keys.appointed_keyring import AppointedKeepers
 from blockful_py.keys.auditor_keys import AuditorKeys
 from blockful_py.keys.sealing import (
@@ -22,19 +22,17 @@ from blockful_py.keys.sealing import (
     NewKey,
     SealedFile,
     SealedWeights,
-    derived_keys,
     random_keys,
     seal_weights,
 )
 from blockful_py.learning.training_setup import Laboratory
 from blockful_py.learning.weights import Weights
 from blockful_py.pipeline.coordination.motions import OwnMotions
-from blockful_py.pipeline.coordination.remote_committee import Services
+from blockful_py.pipeline.coordination.remote_committee import Services, services_of
 from blockful_py.pipeline.coordination.remote_keyring import ServiceKeepers
 from blockful_py.pipeline.jobs.journaled_sends import Settler
 from blockful_py.pipeline.review.content import ContentReviewer
 from blockful_py.pipeline.run.accounts import Accounts, accounts_of
-from blockful_py.pipeline.run.clock import Clock
 from blockful_py.pipeline.run.contracts import Contracts, appointed_committee, clock_for, key_shares
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.identities import Identities
@@ -108,7 +106,7 @@ class Workbench:
             shares=shares,
             clock=clock_for(nodes, contracts),
             leader=leader,
-            new_key=derived_keys(identities) if nodes.place.own else random_keys,
+            new_key=identities.data_key if nodes.place.own else random_keys,
             keepers=_keepers(run, contracts, identities, shares, leader),
             journal=Journal(run.journal),
         )
@@ -191,16 +189,6 @@ class Workbench:
         ]
         founding_key = self.shares[0].public.key_id if self.shares else b""
         self.services().follow(founders, founding_key)
-
-
-def services_of(run: RunDirectory, contracts: Contracts, leader: int) -> Services:
-    """Raises SettingsError when the members live in the commands' own process."""
-    if run.settings.committee.roster == "appointed":
-        raise SettingsError(
-            f"the committee of {run.path} is appointed and lives in the commands' own process: "
-            "make a run with committee.roster=services and committee.members to have processes decide."
-        )
-    return Services(run.settings.committee, contracts, leader, run.group_keys)
 
 
 def _keepers(

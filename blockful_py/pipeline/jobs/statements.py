@@ -10,6 +10,7 @@ from typing import Any
 from blockful_py.errors import FormatError
 from blockful_py.forget import Forget
 from blockful_py.learning.data import UserData
+from blockful_py.learning.forget_sets import retained_after
 from blockful_py.learning.privacy import PrivacySettings, Spent, spent
 from blockful_py.learning.training import TrainingSettings
 from blockful_py.pipeline.review.methods import parse_method
@@ -56,7 +57,7 @@ def retrained_privacy(
         owner: its data before anything is forgotten.
         earlier: what the model was made to forget before.
     """
-    kept = Forget.kept_after(owner, (request.forget, *earlier))
+    kept = retained_after(owner, (request.forget, *earlier))
     if statement.privacy is None or not len(kept) or not _retrains(request):
         return None
     return recorded_privacy(spent(training_of(statement), len(kept)))

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from blockful_py.forget import Forget
 from blockful_py.learning.data import pooled
 from blockful_py.learning.evaluation import accuracy
+from blockful_py.learning.forget_sets import forget_set, retain_set
 from blockful_py.learning.training_setup import Laboratory
 from blockful_py.learning.weights import Weights
 from blockful_py.record.model_node import Claimed
@@ -22,8 +23,8 @@ def measure_all(
     Held-out data has no samples of clients; there AD_f is on those of the classes that the client had.
     """
     architecture, test = laboratory.architecture, laboratory.dataset.test
-    gone = pooled(forget.forgotten(user) for user in laboratory.users)
-    kept = pooled(forget.retained(user) for user in laboratory.users)
+    gone = pooled(forget_set(forget, user) for user in laboratory.users)
+    kept = pooled(retain_set(forget, user) for user in laboratory.users)
     like = test.only(gone.classes())
     return {
         name: ModelAccuracy(

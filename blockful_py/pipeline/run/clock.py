@@ -4,19 +4,10 @@
 from __future__ import annotations
 
 import time
-from typing import Protocol
 
 from blockful_py.chain.node import Node
 from blockful_py.chain.turn import turn
 from blockful_py.pipeline.run.identities import DEVELOPMENT_CHAINS
-
-
-class Clock(Protocol):
-    """Seconds since 1970; never goes back."""
-
-    def now(self) -> int: ...
-
-    def wait_until(self, moment: float) -> None: ...
 
 
 class WallClock:

@@ -16,13 +16,13 @@ from blockful_py.chain.sortition import Parameters
 from blockful_py.committee.coordinator import Coordinator
 from blockful_py.committee.member import Member
 from blockful_py.committee.memory import VolatileMemory
-from blockful_py.committee.protocols import Reviewer
+from blockful_py.committee.protocols import Clock, Reviewer
 from blockful_py.crypto import curve, eip712
 from blockful_py.crypto.keccak import keccak
 from blockful_py.crypto.threshold.keys import KeyShare
 from blockful_py.crypto.threshold.local import generate_key
 from blockful_py.errors import DeploymentError, RunError, SettingsError
-from blockful_py.pipeline.run.clock import Clock, LogicalClock, WallClock
+from blockful_py.pipeline.run.clock import LogicalClock, WallClock
 from blockful_py.pipeline.run.identities import Identities
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.pipeline.settings import CommitteeSettings, Settings

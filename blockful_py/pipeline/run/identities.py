@@ -7,7 +7,9 @@ development chains, so that no real record hangs on a public number.
 
 from __future__ import annotations
 
-from blockful_py.crypto import curve
+import hashlib
+
+from blockful_py.crypto import curve, envelope
 from blockful_py.crypto.randomness import SeededRng
 from blockful_py.errors import SettingsError
 
@@ -40,6 +42,13 @@ class Identities:
     def leader(self) -> int:
         """Secret under which the pipeline leads members of other processes."""
         return curve.random_scalar(self._root.derive("leader"))
+
+    def data_key(self, content: bytes) -> bytes:
+        """A data key for a content, so that a seed repeats its bits.
+
+        It follows from the content too: who knows the seed alone cannot open what was sealed.
+        """
+        return self.rng("data key", hashlib.sha256(content).digest())(envelope.KEY_BYTES)
 
     def rng(self, *labels: str | int | bytes) -> SeededRng:
         """A stream of its own for `labels`."""

@@ -18,21 +18,13 @@ from blockful_py.unlearning.audit.exposure import auc
 from blockful_py.unlearning.audit.membership import membership_rate
 from blockful_py.unlearning.audit.network import Floats, observe
 from blockful_py.unlearning.audit.probe import probe_recall
-from blockful_py.unlearning.audit.references import (
-    GOLD,
-    GOLD2,
-    GOLD2_SHIFT,
-    GOLD_SHIFT,
-    HEAD_MASK,
-    ORIGINAL,
-    REFERENCES,
-    retrained_graph,
-)
+from blockful_py.unlearning.audit.references import GOLD2_SHIFT, GOLD_SHIFT, retrained_graph
 from blockful_py.unlearning.audit.samples import AuditSamples
 from blockful_py.unlearning.cost import Cost, Meter
 from blockful_py.unlearning.head import neutralised
 from blockful_py.unlearning.task import UnlearningTask
 from blockful_py.verdicts.figures import ModelFigures, Row
+from blockful_py.verdicts.references import GOLD, GOLD2, HEAD_MASK, ORIGINAL, REFERENCES
 
 
 @dataclass(frozen=True, eq=False)

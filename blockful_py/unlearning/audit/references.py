@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The reference rows of every audit: original, gold, gold2 (the noise floor) and head_mask."""
+"""Gold and gold2: the affected models retrained without what is to be forgotten, from two seeds."""
 
 from __future__ import annotations
 
@@ -9,9 +9,6 @@ from blockful_py.learning.weights import Weights
 from blockful_py.unlearning.cost import Meter
 from blockful_py.unlearning.retraining import passes_of, retrain_wave
 from blockful_py.unlearning.task import UnlearningTask
-
-ORIGINAL, GOLD, GOLD2, HEAD_MASK = "original", "gold", "gold2", "head_mask"
-REFERENCES = (ORIGINAL, GOLD, GOLD2, HEAD_MASK)
 
 GOLD_SHIFT, GOLD2_SHIFT = 1_000_000, 2_000_000
 """Added to the task's seed: gold, gold2 and the methods never share a draw."""

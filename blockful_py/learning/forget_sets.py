@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The forget set and the retain set of a user: its training samples that a request names, and the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import torch
+from torch import Tensor
+
+from blockful_py.forget import Forget, Level
+from blockful_py.learning.data import Samples, UserData
+
+
+def forget_set(forget: Forget, user: UserData) -> Samples:
+    """The user's training samples that are to be forgotten: (m, ...) of its (n, ...)."""
+    return user.train.at(_mask(forget, user))
+
+
+def retain_set(forget: Forget, user: UserData) -> Samples:
+    """The user's training samples that stay: (n - m, ...)."""
+    return user.train.at(~_mask(forget, user))
+
+
+def retained_after(user: UserData, forgets: Iterable[Forget]) -> Samples:
+    """The user's training samples that stay after several requests."""
+    named = torch.zeros_like(user.train.y, dtype=torch.bool)
+    for forget in forgets:
+        named |= _mask(forget, user)
+    return user.train.at(~named)
+
+
+def _mask(forget: Forget, user: UserData) -> Tensor:
+    """True for each training sample that the request names: (n,), bool."""
+    labels = user.train.y
+    if forget.level is Level.CLASS:
+        return torch.isin(labels, torch.tensor(forget.classes, dtype=labels.dtype, device=labels.device))
+    mask = torch.zeros(len(labels), dtype=torch.bool, device=labels.device)
+    if user.index in forget.clients:
+        mask[:] = True
+    mask[list(forget.rows(user.index))] = True
+    return mask
