@@ -1,31 +1,65 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the imports of a package as text and tells which of them break the house rules."""
+"""Reads the imports of a package as text and tells which of them break the rules of the house.
+
+A room is a folder or a file of the package; folders within rooms have floors as well.
+"""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 PACKAGE = "blockful_py"
 
-LAYERS: tuple[frozenset[str], ...] = (
-    frozenset({"cli", "explorer", "experiments"}),
-    frozenset({"pipeline"}),
-    frozenset(
-        {"engine", "graph", "learning", "unlearning", "storage", "committee", "chain", "report", "costs"}
+FLOORS: Mapping[str, tuple[frozenset[str], ...]] = {
+    PACKAGE: (
+        frozenset({"cli"}),
+        frozenset({"experiments"}),
+        frozenset({"member"}),
+        frozenset({"pipeline"}),
+        frozenset({"keys"}),
+        frozenset({"record", "unlearning"}),
+        frozenset({"chain", "committee", "learning", "report"}),
+        frozenset({"costs", "engine", "graph", "storage", "verdicts"}),
+        frozenset({"crypto"}),
+        frozenset({"settings"}),
+        frozenset({"bounded_json", "closable", "errors", "forget", "types"}),
     ),
-    frozenset({"crypto"}),
-    frozenset({"types", "errors", "closing", "shallow"}),
-)
-"""Imports point only downward; rooms of one layer do not know each other."""
+    f"{PACKAGE}.pipeline": (
+        frozenset({"reports"}),
+        frozenset({"proving", "resume"}),
+        frozenset({"federation"}),
+        frozenset({"administration", "alarms", "base", "decryptors"}),
+        frozenset({"reader"}),
+        frozenset({"jobs"}),
+        frozenset({"review"}),
+        frozenset({"coordination"}),
+        frozenset({"run"}),
+    ),
+    f"{PACKAGE}.record": (
+        frozenset({"audit", "request_file"}),
+        frozenset({"archive_memory"}),
+        frozenset({"catalogue"}),
+        frozenset({"certificates"}),
+        frozenset({"proofs"}),
+        frozenset({"verify"}),
+        frozenset({"chain_view", "checks", "decryption"}),
+        frozenset({"model_node"}),
+        frozenset({"statement_parts"}),
+    ),
+}
+"""By folder, its rooms from the top floor down: a room imports only from floors below its own."""
 
-SIDEWAYS = {("unlearning", "learning"), ("types", "errors"), ("cli", "experiments")}
-SIDEWAYS_TARGETS = {"graph"}
+SIDEWAYS = {("types", "errors"), ("forget", "errors"), ("bounded_json", "errors")}
+"""Imports between rooms of one floor."""
 
-OWNERS: dict[str, frozenset[str]] = {
+OWNERS: Mapping[str, frozenset[str]] = {
     "torch": frozenset({"learning", "unlearning"}),
     "sklearn": frozenset({"learning"}),
+    "matplotlib": frozenset({"report", "experiments"}),
     "web3": frozenset({"chain"}),
     "eth_abi": frozenset({"chain"}),
     "eth_account": frozenset({"chain"}),
@@ -37,55 +71,77 @@ OWNERS: dict[str, frozenset[str]] = {
 }
 """Third-party packages that only some rooms may import."""
 
-LAYER_OF = {room: depth for depth, layer in enumerate(LAYERS) for room in layer}
 
+@dataclass(frozen=True, slots=True)
+class Import:
+    """A module of the package, the line, and the module that it imports there."""
 
-def room_of(module: str) -> str | None:
-    """`blockful_py.chain.node` is in room `chain`; the package itself is in none."""
-    parts = module.split(".")
-    return parts[1] if len(parts) > 1 and parts[0] == PACKAGE else None
-
-
-def imports(path: Path) -> Iterator[tuple[int, str]]:
-    """Line and full name of every module that a file imports, at any depth of nesting."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                yield node.lineno, alias.name
-        elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
-            if node.module == PACKAGE:
-                for alias in node.names:
-                    yield node.lineno, f"{PACKAGE}.{alias.name}"
-            else:
-                yield node.lineno, node.module
+    module: str
+    line: int
+    target: str
 
 
 def violations(root: Path) -> list[str]:
-    """Every import below `root` (the folder of the package) that breaks a rule."""
-    found = []
+    """Every import below `root` (the folder of the package) that breaks a rule, and every circle."""
+    modules = dict(_modules(root))
+    imports = [
+        Import(module, line, target)
+        for module, path in modules.items()
+        for line, target in _imports(path, modules)
+    ]
+    broken = [f"{each.module}:{each.line}: {problem}" for each in imports for problem in _problems(each)]
+    folders = sorted({PACKAGE} | {module.rpartition(".")[0] for module in modules if "." in module})
+    return broken + [circle for folder in folders for circle in _circles(folder, imports)]
+
+
+def _modules(root: Path) -> Iterator[tuple[str, Path]]:
     for path in sorted(root.rglob("*.py")):
-        module = ".".join((PACKAGE, *path.relative_to(root).with_suffix("").parts))
-        room = room_of(module)
-        for line, name in imports(path):
-            problem = _problem(room, name)
-            if problem:
-                found.append(f"{path.relative_to(root)}:{line}: {problem}")
-    return found
+        parts = path.relative_to(root).with_suffix("").parts
+        yield ".".join((PACKAGE, *parts)).removesuffix(".__init__"), path
 
 
-def _problem(room: str | None, name: str) -> str | None:
-    top = name.split(".")[0]
+def _imports(path: Path, modules: Mapping[str, Path]) -> Iterator[tuple[int, str]]:
+    """Line and full name of every module that a file imports, at any depth of nesting."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+            names = {f"{node.module}.{alias.name}" for alias in node.names}
+            inner = names if node.module == PACKAGE else names & modules.keys()
+            yield from ((node.lineno, name) for name in sorted(inner or {node.module}))
+
+
+def _problems(each: Import) -> Iterator[str]:
+    top, room = each.target.split(".")[0], _room(PACKAGE, each.module)
     if top in OWNERS and room not in OWNERS[top]:
-        return f"{room} imports {top}, which only {sorted(OWNERS[top]) or 'nobody'} may"
-    target = room_of(name)
-    if room in (None, "__init__") or target is None or target == room:
+        yield f"{room} imports {top}, which only {sorted(OWNERS[top]) or 'nobody'} may"
+    for folder, floors in FLOORS.items():
+        room, target = _room(folder, each.module), _room(folder, each.target)
+        if room is None or target is None or room == target:
+            continue
+        depth = {name: number for number, floor in enumerate(floors) for name in floor}
+        homeless = [name for name in (room, target) if name not in depth]
+        if homeless:
+            yield f"{folder} has no floor for {homeless[0]}"
+        elif depth[target] <= depth[room] and (room, target) not in SIDEWAYS:
+            yield f"{room} imports {target}, which is not below it"
+
+
+def _room(folder: str, module: str) -> str | None:
+    """`blockful_py.chain.node` is in room `chain` of the package; a folder's own module is in none."""
+    if not module.startswith(f"{folder}."):
         return None
-    if room not in LAYER_OF:
-        return f"room {room} has no layer"
-    if target not in LAYER_OF:
-        return f"{room} imports {target}, which has no layer"
-    if target in SIDEWAYS_TARGETS or (room, target) in SIDEWAYS:
-        return None
-    if LAYER_OF[target] <= LAYER_OF[room]:
-        return f"{room} imports {target}, which is not below it"
-    return None
+    return module.removeprefix(f"{folder}.").split(".")[0]
+
+
+def _circles(folder: str, imports: Iterable[Import]) -> Iterator[str]:
+    """Rooms of a folder that import each other in a loop, whatever else is said of them."""
+    above: dict[str, set[str]] = {}
+    for each in imports:
+        room, target = _room(folder, each.module), _room(folder, each.target)
+        if room and target and room != target:
+            above.setdefault(room, set()).add(target)
+    try:
+        TopologicalSorter(above).prepare()
+    except CycleError as error:
+        yield f"{folder}: {' <- '.join(error.args[1])} is a circle"

@@ -10,6 +10,7 @@ import pytest
 from tests.layering import violations
 
 ROOT = Path(__file__).resolve().parents[1] / "blockful_py"
+SLOW = {"torch", "web3", "aiohttp", "requests", "eth_account", "matplotlib", "scipy", "sklearn"}
 
 
 def test_imports_point_only_downward() -> None:
@@ -17,38 +18,78 @@ def test_imports_point_only_downward() -> None:
 
 
 @pytest.mark.parametrize(
-    ("room", "line", "expected"),
+    ("module", "line", "expected"),
     [
-        ("crypto", "from blockful_py.chain import node", "crypto imports chain"),
-        ("chain", "from blockful_py.storage.cid import parse_cid", "chain imports storage"),
-        ("learning", "import web3", "learning imports web3"),
-        ("pipeline", "import torch", "pipeline imports torch"),
-        ("storage", "def f():\n    from brownie import accounts", "storage imports brownie"),
-        ("pipeline", "from blockful_py import cli", "pipeline imports cli"),
-        ("attic", "from blockful_py import types", "room attic has no layer"),
+        ("crypto/a", "from blockful_py.chain import node", "crypto imports chain"),
+        ("storage/a", "from blockful_py.chain.node import Node", "storage imports chain"),
+        ("learning/a", "import web3", "learning imports web3"),
+        ("record/a", "import torch", "record imports torch"),
+        ("pipeline/run/a", "import torch", "pipeline imports torch"),
+        ("storage/a", "def f():\n    from brownie import accounts", "storage imports brownie"),
+        ("pipeline/base", "from blockful_py import cli", "pipeline imports cli"),
+        ("pipeline/run/a", "from blockful_py.pipeline.jobs.context import X", "run imports jobs"),
+        ("pipeline/jobs/a", "import blockful_py.pipeline.federation", "jobs imports federation"),
+        (
+            "record/proofs/a",
+            "from blockful_py.record.certificates import document",
+            "proofs imports certificates",
+        ),
+        ("attic/a", "from blockful_py import types", "blockful_py has no floor for attic"),
+        ("pipeline/attic/a", "from blockful_py.pipeline.run import clock", "pipeline has no floor for attic"),
     ],
 )
-def test_a_forbidden_import_is_found(tmp_path: Path, room: str, line: str, expected: str) -> None:
-    (tmp_path / room).mkdir()
-    (tmp_path / room / "module.py").write_text(line + "\n", encoding="utf-8")
-    found = violations(tmp_path)
+def test_a_forbidden_import_is_found(tmp_path: Path, module: str, line: str, expected: str) -> None:
+    assert expected in write(tmp_path, {module: line})[0]
+
+
+def test_a_circle_is_found_in_a_folder_without_floors(tmp_path: Path) -> None:
+    found = write(
+        tmp_path,
+        {
+            "crypto/__init__": "",
+            "crypto/a": "from blockful_py.crypto.b import f",
+            "crypto/b": "if TYPE_CHECKING:\n    from blockful_py.crypto.a import g",
+        },
+    )
     assert len(found) == 1
-    assert expected in found[0]
+    assert found[0].startswith("blockful_py.crypto: ")
+    assert found[0].endswith("is a circle")
+
+
+def test_a_circle_is_found_between_a_folder_and_a_file(tmp_path: Path) -> None:
+    found = write(
+        tmp_path,
+        {
+            "crypto/a": "from blockful_py.crypto.inner.b import f",
+            "crypto/inner/b": "from blockful_py.crypto.c import g",
+            "crypto/c": "from blockful_py.crypto.inner.d import h",
+            "crypto/inner/d": "",
+        },
+    )
+    assert any("is a circle" in each for each in found)
 
 
 @pytest.mark.parametrize(
-    ("room", "line"),
+    ("module", "line"),
     [
-        ("unlearning", "from blockful_py.learning import training"),
-        ("report", "from blockful_py.graph import layout"),
-        ("cli", "from blockful_py.pipeline import Federation"),
-        ("chain", "import web3"),
+        ("unlearning/a", "from blockful_py.learning import training"),
+        ("learning/a", "from blockful_py.graph import layout"),
+        ("cli/a", "from blockful_py.pipeline import federation"),
+        ("pipeline/jobs/a", "from blockful_py.pipeline.run import clock"),
+        ("chain/a", "import web3"),
     ],
 )
-def test_an_allowed_import_is_not(tmp_path: Path, room: str, line: str) -> None:
-    (tmp_path / room).mkdir()
-    (tmp_path / room / "module.py").write_text(line + "\n", encoding="utf-8")
-    assert violations(tmp_path) == []
+def test_an_allowed_import_is_not(tmp_path: Path, module: str, line: str) -> None:
+    assert write(tmp_path, {module: line}) == []
+
+
+def write(root: Path, files: dict[str, str]) -> list[str]:
+    """What is found in a package of these files."""
+    for name, text in files.items():
+        path = root / f"{name}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text + "\n", encoding="utf-8")
+    return violations(root)
 
 
 @pytest.mark.parametrize("room", ["graph", "learning", "unlearning"])
@@ -72,3 +113,21 @@ def test_a_blocked_import_fails_that_check() -> None:
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert result.returncode != 0
     assert "web3" in result.stderr
+
+
+def test_the_record_is_read_without_what_is_slow_to_import() -> None:
+    program = (
+        "import sys, pkgutil, importlib\n"
+        "package = importlib.import_module('blockful_py.record')\n"
+        "for module in pkgutil.walk_packages(package.__path__, package.__name__ + '.'):\n"
+        "    importlib.import_module(module.name)\n"
+        f"print(sorted({SLOW!r} & sys.modules.keys()))\n"
+    )
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert result.stdout == "[]\n", result.stderr
+
+
+def test_a_slow_import_fails_that_check() -> None:
+    program = f"import sys, scipy\nprint(sorted({SLOW!r} & sys.modules.keys()))\n"
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert result.stdout == "['scipy']\n"
