@@ -28,12 +28,12 @@ from blockful_py.learning.curves import Curve
 from blockful_py.learning.data import Samples
 from blockful_py.learning.datasets import load_dataset
 from blockful_py.learning.evaluation import accuracies
-from blockful_py.learning.federation import FederationSettings, train_federation
+from blockful_py.learning.federation import FederationSpec, train_federation
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.partitions import Division, partition
 from blockful_py.learning.streams import generator
 from blockful_py.learning.together import Job, is_stacked, train_together
-from blockful_py.learning.training import TrainingSettings
+from blockful_py.settings import FederationSettings, TrainingSettings
 
 CPU = torch.device("cpu")
 
@@ -64,7 +64,7 @@ CASES = (
 
 def jobs(case: Case, architecture: Architecture, mode: str) -> list[Job]:
     """Random samples of nearly the same number for each user."""
-    settings = TrainingSettings(epochs=case.epochs, batch=case.batch, rate=0.01, together=mode)
+    settings = TrainingSettings(epochs=case.epochs, batch_size=case.batch, learning_rate=0.01, together=mode)
     listed = []
     for user in range(case.users):
         drawn = generator(0, "bench", user)
@@ -139,7 +139,7 @@ def scoring(repeat: int, candidates: int = 5) -> dict[str, Any]:
     """A user's candidates on its test samples: together, and one network after the other."""
     data = load_dataset("digits", 0, CPU)
     architecture = Architecture.of("cnn", data)
-    own = partition("few_hold", data, Division(14, (5, 7), (3,)), 0)[0].test
+    own = partition(data, Division(FederationSettings(), (5, 7), (3,)), 0)[0].test
     models = {f"r{i}": architecture.initial(generator(0, i)) for i in range(candidates)}
     ratios, agree = [], True
     for _ in range(repeat + 1):
@@ -203,8 +203,8 @@ def digits(seeds: int) -> dict[str, Any]:
     }
     for seed in range(seeds):
         data = load_dataset("digits", seed, CPU)
-        users = partition("few_hold", data, Division(14, (5, 7), (3,)), seed)
-        settings = FederationSettings(Architecture.of("cnn", data), seed=seed)
+        users = partition(data, Division(FederationSettings(), (5, 7), (3,)), seed)
+        settings = FederationSpec(Architecture.of("cnn", data), seed=seed)
         for mode in ("loop", "auto") if seed % 2 else ("auto", "loop"):
             own = replace(settings, training=replace(settings.training, together=mode))
             began = (perf_counter(), process_time())

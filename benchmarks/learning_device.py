@@ -25,7 +25,8 @@ from blockful_py.learning.data import Samples
 from blockful_py.learning.device import resolve_device
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.streams import generator
-from blockful_py.learning.training import TrainingSettings, train
+from blockful_py.learning.training import train
+from blockful_py.settings import TrainingSettings
 
 DATA_SHEET = {"H100": 989e12, "H200": 989e12, "A100": 312e12, "L4": 121e12}
 """Dense bfloat16 operations a second (NVIDIA's data sheets, SXM where there are several forms)."""
@@ -86,7 +87,7 @@ def main() -> None:
     each = operations(architecture)
     rate = measured_rate(device, options.product, options.repeat)
     sheet = next((value for card, value in DATA_SHEET.items() if card in name), None)
-    plain = TrainingSettings(epochs=options.epochs, batch=options.batch, rate=0.01)
+    plain = TrainingSettings(epochs=options.epochs, batch_size=options.batch, learning_rate=0.01)
     ways = {
         "float32": plain,
         "bfloat16": replace(plain, precision="bfloat16"),

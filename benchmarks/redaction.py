@@ -37,7 +37,7 @@ from blockful_py.committee.coordinator import Coordinator
 from blockful_py.committee.service.remote import RemoteMember
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.run.nodes import Nodes, Place
-from blockful_py.pipeline.settings import ChainSettings, Settings
+from blockful_py.settings import ChainSettings, Settings
 from tests.committee.service.processes import members
 
 STAGES = {"approve": "review", "commit": "nonces", "sign": "shares", "vote_redaction": "votes"}

@@ -23,13 +23,14 @@ from blockful_py.learning.aggregation import aggregate
 from blockful_py.learning.data import Samples
 from blockful_py.learning.datasets import load_dataset
 from blockful_py.learning.evaluation import hits
-from blockful_py.learning.federation import FederationSettings, train_federation
+from blockful_py.learning.federation import FederationSpec, train_federation
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.partitions import Division, partition
-from blockful_py.learning.scenario import PAPER14, ScenarioSettings
+from blockful_py.learning.scenario import PAPER14
 from blockful_py.learning.streams import generator
 from blockful_py.learning.training import train
 from blockful_py.learning.weights import Weights, detached, flatten, unflatten, with_sound_variances
+from blockful_py.settings import FederationSettings, Situation
 
 CPU = torch.device("cpu")
 CLASS, STARTS, HOLDERS = 3, ("r5", "r7"), (5, 7)
@@ -80,12 +81,13 @@ def measured_again(network: Architecture, weights: Weights, samples: Samples) ->
     return detached(module.state_dict())
 
 
-def measure(seed: int, situation: str) -> dict[str, tuple[float, float]]:
+def measure(seed: int, situation: Situation) -> dict[str, tuple[float, float]]:
     """(AD_f, AD_r) on held-out data, in %, by variant."""
     data = load_dataset("digits", seed, CPU)
-    users = partition(situation, data, Division(14, HOLDERS, (CLASS,)), seed)
+    federation = FederationSettings(situation=situation)
+    users = partition(data, Division(federation, HOLDERS, (CLASS,)), seed)
     network = Architecture(f"{__name__}:Normalised", data.input_shape, data.class_count)
-    settings = FederationSettings(network, ScenarioSettings(), seed=seed)
+    settings = FederationSpec(network, federation, seed=seed)
     models = {model.name: model for wave in train_federation(settings, users) for model in wave}
     old = {name: model.weights for name, model in models.items()}
     paths = path_weights(InheritanceGraph.from_references(PAPER14), STARTS)

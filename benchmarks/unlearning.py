@@ -20,11 +20,10 @@ import torch
 
 from blockful_py.forget import Forget
 from blockful_py.learning.datasets import load_dataset
-from blockful_py.learning.federation import FederationSettings, train_federation
+from blockful_py.learning.federation import FederationSpec, train_federation
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.partitions import Division, partition
-from blockful_py.learning.scenario import ScenarioSettings
-from blockful_py.learning.training import TrainingSettings
+from blockful_py.settings import FederationSettings, Situation, TrainingSettings
 from blockful_py.unlearning.clean_increments import CleanIncrements
 from blockful_py.unlearning.gradient_ascent import GradientAscent
 from blockful_py.unlearning.method import Method, Outcome
@@ -38,8 +37,8 @@ HOLDERS = (5, 7)
 CLASSES = (3,)
 
 GRAPHS = {
-    "14 users, 28 models": ScenarioSettings("organic", users=14, rounds=2),
-    "20 users, 100 models": ScenarioSettings("organic", users=20, rounds=5),
+    "14 users, 28 models": FederationSettings("organic", users=14, rounds=2),
+    "20 users, 100 models": FederationSettings("organic", users=20, rounds=5),
 }
 
 INCREMENTS, AHEAD = "increments", "clean models"
@@ -77,13 +76,14 @@ class Trained:
     more: dict[str, Spent]
 
 
-def trained(scenario: ScenarioSettings, situation: str, seed: int) -> Trained:
+def trained(scenario: FederationSettings, situation: Situation, seed: int) -> Trained:
     data = load_dataset("digits", seed, torch.device("cpu"))
-    users = partition(situation, data, Division(scenario.users, HOLDERS, CLASSES), seed)
-    settings = FederationSettings(
+    federation = replace(scenario, situation=situation)
+    users = partition(data, Division(federation, HOLDERS, CLASSES), seed)
+    settings = FederationSpec(
         Architecture("cnn", data.input_shape, data.class_count),
-        scenario,
-        TrainingSettings(epochs=10, rate=0.05),
+        federation,
+        TrainingSettings(epochs=10, learning_rate=0.05),
         seed=seed,
     )
     began = process_time()

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from blockful_py.pipeline.federation import Federation
-    from blockful_py.pipeline.settings import Settings
+    from blockful_py.settings import Settings
     from blockful_py.types import Paradigm, Position
 
 __all__ = ["Federation", "Paradigm", "Position", "Settings"]
 
 _HOMES = {
     "Federation": "blockful_py.pipeline.federation",
-    "Settings": "blockful_py.pipeline.settings",
+    "Settings": "blockful_py.settings",
     "Paradigm": "blockful_py.types",
     "Position": "blockful_py.types",
 }

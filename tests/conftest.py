@@ -27,7 +27,7 @@ def chains(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
     from blockful_py.chain.programs import anvil_command
     from blockful_py.errors import ToolchainError
     from blockful_py.pipeline.run.nodes import Nodes, Place
-    from blockful_py.pipeline.settings import ChainSettings
+    from blockful_py.settings import ChainSettings
 
     kind = os.environ.get("TEST_NODE", "anvil")
     try:

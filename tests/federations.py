@@ -25,7 +25,7 @@ from blockful_py.errors import KeyDestroyedError
 from blockful_py.learning.weights import Weights
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.run.nodes import Nodes
-from blockful_py.pipeline.settings import Settings
+from blockful_py.settings import Settings
 from blockful_py.types import ModelTransaction, Uri
 
 GRAPH = {

@@ -34,6 +34,8 @@ def test_imports_point_only_downward() -> None:
             "from blockful_py.record.certificates import document",
             "proofs imports certificates",
         ),
+        ("settings/a", "import torch", "settings imports torch"),
+        ("settings/a", "from blockful_py.learning import training", "settings imports learning"),
         ("attic/a", "from blockful_py import types", "blockful_py has no floor for attic"),
         ("pipeline/attic/a", "from blockful_py.pipeline.run import clock", "pipeline has no floor for attic"),
     ],
@@ -76,6 +78,7 @@ def test_a_circle_is_found_between_a_folder_and_a_file(tmp_path: Path) -> None:
         ("learning/a", "from blockful_py.graph import layout"),
         ("cli/a", "from blockful_py.pipeline import federation"),
         ("pipeline/jobs/a", "from blockful_py.pipeline.run import clock"),
+        ("learning/a", "from blockful_py.settings import TrainingSettings"),
         ("chain/a", "import web3"),
     ],
 )

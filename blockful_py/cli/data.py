@@ -25,8 +25,8 @@ def register(app: typer.Typer) -> None:
         """Load the data, share it out, and show how many training samples of each class a user has."""
         from blockful_py.errors import RunError
         from blockful_py.pipeline.reports.holdings import holdings
-        from blockful_py.pipeline.settings import Settings
         from blockful_py.report.plots.holdings import draw_holdings
+        from blockful_py.settings import Settings
 
         out = Output(as_json)
         found = holdings(Settings.load(settings_file, overrides or ()))

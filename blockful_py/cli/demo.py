@@ -32,8 +32,8 @@ def register(app: typer.Typer) -> None:
         Without SETTINGS it runs the paper's experiment: 14 users, of whom 5 and 7 ask to forget.
         """
         from blockful_py.pipeline.reports.demo import run_demo
-        from blockful_py.pipeline.settings import Settings
         from blockful_py.report.table import print_report
+        from blockful_py.settings import Settings
 
         given = tuple(overrides or ())
         settings = Settings.load(settings_file, given if settings_file else (*DEFAULTS, *given))

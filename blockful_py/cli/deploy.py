@@ -31,7 +31,7 @@ def register(app: typer.Typer) -> None:
         """
         from blockful_py.cli.devnet import with_running_devnets
         from blockful_py.pipeline.federation import Federation
-        from blockful_py.pipeline.settings import Settings
+        from blockful_py.settings import Settings
 
         out = Output(as_json, quiet)
         settings = with_running_devnets(Settings.load(settings_file, overrides or ()))

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,7 +14,7 @@ from blockful_py.cli.options import AsJson, example
 
 if TYPE_CHECKING:
     from blockful_py.chain.persistent import DevnetState
-    from blockful_py.pipeline.settings import Settings
+    from blockful_py.settings import Settings
 
 FOLDER = Path(".blockful/devnet")
 LIVE, ARCHIVE = 1337, 1338
@@ -83,11 +84,12 @@ def with_running_devnets(settings: Settings, folder: Path = FOLDER) -> Settings:
     urls = {state.chain_id: state.url for state in persistent.status(folder) if state.is_running()}
     if not {settings.chain.live_chain_id, settings.chain.archive_chain_id} <= urls.keys():
         return settings
-    chosen = {
-        "live_url": urls[settings.chain.live_chain_id],
-        "archive_url": urls[settings.chain.archive_chain_id],
-    }
-    return settings.model_copy(update={"chain": settings.chain.model_copy(update=chosen)})
+    chain = replace(
+        settings.chain,
+        live_url=urls[settings.chain.live_chain_id],
+        archive_url=urls[settings.chain.archive_chain_id],
+    )
+    return replace(settings, chain=chain)
 
 
 def _show(out: Output, states: tuple[DevnetState, ...]) -> None:

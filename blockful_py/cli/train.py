@@ -42,7 +42,7 @@ def register(app: typer.Typer) -> None:
         from blockful_py.cli.devnet import with_running_devnets
         from blockful_py.errors import RunError
         from blockful_py.pipeline.federation import Federation
-        from blockful_py.pipeline.settings import Settings
+        from blockful_py.settings import Settings
 
         out = Output(as_json, quiet)
         if (run / "run.json").exists():

@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 from blockful_py.errors import SettingsError
 from blockful_py.experiments.protocol import Scale
+from blockful_py.settings import Situation
 
 MODELS = ("r5", "r6", "r8")
 """Those that the paper measures, at growing depth: r5 is a start."""
@@ -44,7 +45,7 @@ class PaperRow:
     classes: int
     methods: Mapping[str, Printed]
     averages: Mapping[str, str]
-    situation: str = "few_hold"
+    situation: Situation = "few_hold"
     lacking: int = 0
 
     @property
@@ -65,7 +66,7 @@ class Setting:
     network: str
     epochs: int
     rate: float
-    situation: str = "few_hold"
+    situation: Situation = "few_hold"
     lacking: int = 0
 
     @property

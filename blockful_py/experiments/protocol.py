@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from types import MappingProxyType
+from typing import cast
 
 import numpy as np
 
@@ -15,11 +16,10 @@ from blockful_py.forget import Forget, Level
 from blockful_py.learning.data import Dataset, UserData
 from blockful_py.learning.datasets import load_dataset
 from blockful_py.learning.device import resolve_device
-from blockful_py.learning.federation import FederationSettings, TrainedModel, train_federation
+from blockful_py.learning.federation import FederationSpec, TrainedModel, train_federation
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.partitions import Division, partition
-from blockful_py.learning.scenario import ScenarioSettings
-from blockful_py.learning.training import TrainingSettings
+from blockful_py.settings import FederationSettings, Situation, TrainingSettings
 from blockful_py.unlearning.audit.samples import SHOWN, first_of_each
 from blockful_py.unlearning.stored_increments import store_clean_models, store_increments
 from blockful_py.unlearning.task import UnlearningTask
@@ -93,7 +93,7 @@ class Laboratory:
 
     task: UnlearningTask
     data: Dataset
-    settings: FederationSettings
+    settings: FederationSpec
 
     def storing(self, clean_references: bool = False) -> UnlearningTask:
         """The task where every owner stored its increments when it published; `clean_references`: trained
@@ -107,13 +107,15 @@ class Laboratory:
 def prepare(cell: Cell) -> Laboratory:
     """Train the federation of a cell; the same cell gives the same bits."""
     data = load_dataset(cell.data, cell.seed, resolve_device("cpu"))
-    count = USERS[cell.scale]
-    users = partition(cell.situation, data, Division(count, HOLDERS, (cell.label,)), cell.seed)
-    settings = FederationSettings(
+    situation = cast(Situation, cell.situation)
+    federation = FederationSettings("organic", situation, users=USERS[cell.scale], rounds=2)
+    users = partition(data, Division(federation, HOLDERS, (cell.label,)), cell.seed)
+    settings = FederationSpec(
         Architecture("cnn", data.input_shape, data.class_count),
-        ScenarioSettings("organic", users=count, rounds=2, starting_users=HOLDERS),
-        TrainingSettings(epochs=RECIPES[cell.data].epochs, rate=0.05),
+        federation,
+        TrainingSettings(epochs=RECIPES[cell.data].epochs, learning_rate=0.05),
         seed=cell.seed,
+        starting_users=HOLDERS,
     )
     models = [model for wave in train_federation(settings, users) for model in wave]
     forget = what_to_forget(cell, users)

@@ -21,11 +21,11 @@ from blockful_py.forget import Forget
 from blockful_py.learning.data import pooled
 from blockful_py.learning.datasets import load_dataset
 from blockful_py.learning.device import resolve_device, use_threads
-from blockful_py.learning.federation import FederationSettings, train_federation
+from blockful_py.learning.federation import FederationSpec, train_federation
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.partitions import Division, partition
-from blockful_py.learning.training import TrainingSettings
 from blockful_py.learning.weights import Weights
+from blockful_py.settings import FederationSettings, TrainingSettings
 from blockful_py.unlearning.audit import audit_accuracy
 from blockful_py.unlearning.audit.samples import SHOWN, first_of_each
 from blockful_py.unlearning.registry import create_method
@@ -118,11 +118,14 @@ def prepare(case: Case) -> Laboratory:
         user: tuple(sorted(others[i * setting.lacking : (i + 1) * setting.lacking]))
         for i, user in enumerate(HOLDERS)
     }
-    users = partition(setting.situation, data, Division(14, HOLDERS, forget, missing), case.seed)
-    settings = FederationSettings(
+    federation = FederationSettings(situation=setting.situation, missing=missing)
+    users = partition(data, Division(federation, HOLDERS, forget), case.seed)
+    settings = FederationSpec(
         Architecture.of(setting.network, data),
-        training=TrainingSettings(epochs=setting.epochs, rate=setting.rate),
+        federation,
+        TrainingSettings(epochs=setting.epochs, learning_rate=setting.rate),
         seed=case.seed,
+        starting_users=HOLDERS,
     )
     models = [model for wave in train_federation(settings, users) for model in wave]
     proxy = first_of_each(data.proxy, tuple(label for label in labels if label not in forget), SHOWN)

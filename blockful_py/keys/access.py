@@ -17,8 +17,8 @@ from blockful_py.crypto.chameleon import tag
 from blockful_py.crypto.keccak import words
 from blockful_py.errors import ContractError, RefusedError
 from blockful_py.keys.sealing import Keyring
-from blockful_py.pipeline.settings import AccessSettings
 from blockful_py.record.model_node import parse_node
+from blockful_py.settings import AccessSettings
 from blockful_py.types import ModelTransaction, Point, Position, Uri
 
 DST_READER = tag("reader")

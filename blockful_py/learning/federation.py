@@ -14,26 +14,33 @@ from blockful_py.learning.data import UserData
 from blockful_py.learning.evaluation import accuracy
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.privacy import Spent, spent
-from blockful_py.learning.scenario import LastChance, ModelSpec, ScenarioSettings, plan, without_users
+from blockful_py.learning.scenario import LastChance, ModelSpec, Plan, plan, without_users
 from blockful_py.learning.streams import generator
 from blockful_py.learning.together import Job, fit_together
-from blockful_py.learning.training import TrainingSettings
 from blockful_py.learning.weights import Weights
+from blockful_py.settings import FederationSettings, TrainingSettings
 
 
 @dataclass(frozen=True, slots=True)
-class FederationSettings:
+class FederationSpec:
     """Everything that decides the bits of a federation, together with its users' data.
 
     Attributes:
-        root_factor: how many times as long a root trains as a model with references.
+        training: phi of eq. 3 of a model with references.
+        root_factor: how many times as long a root trains.
+        starting_users: owners of the starts.
     """
 
     architecture: Architecture
-    scenario: ScenarioSettings = field(default_factory=ScenarioSettings)
+    scenario: FederationSettings = field(default_factory=FederationSettings)
     training: TrainingSettings = field(default_factory=TrainingSettings)
     root_factor: int = 3
     seed: int = 0
+    starting_users: tuple[int, ...] = (5, 7)
+
+    def plan(self) -> Plan:
+        """Its models in waves.  Raises as `scenario.plan` does."""
+        return plan(self.scenario, self.starting_users)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,13 +72,13 @@ Wave = tuple[TrainedModel, ...]
 """Models that were trained side by side, to be published together."""
 
 
-def initial_weights(settings: FederationSettings) -> Weights:
+def initial_weights(settings: FederationSpec) -> Weights:
     """The shared initialisation that roots start from."""
     return settings.architecture.initial(generator(settings.seed, "initial"))
 
 
 def train_federation(
-    settings: FederationSettings,
+    settings: FederationSpec,
     users: Sequence[UserData],
     published: Iterable[TrainedModel] = (),
     left: Collection[int] = (),
@@ -85,7 +92,7 @@ def train_federation(
         SettingsError, LearningError, GraphError: before anything is trained, where the settings do not
             fit together.
     """
-    waves = plan(settings.scenario)
+    waves = settings.plan()
     if len(users) != settings.scenario.users:
         raise LearningError(
             f"the scenario has {settings.scenario.users} users, data is there for {len(users)}: "
@@ -100,7 +107,7 @@ def train_federation(
 
 
 def train_wave(
-    settings: FederationSettings,
+    settings: FederationSpec,
     specs: Sequence[ModelSpec],
     users: Sequence[UserData],
     published: Mapping[str, TrainedModel],
@@ -141,20 +148,20 @@ def train_wave(
 
 
 def _start(
-    settings: FederationSettings, chosen: Sequence[Reference], published: Mapping[str, TrainedModel]
+    settings: FederationSpec, chosen: Sequence[Reference], published: Mapping[str, TrainedModel]
 ) -> Weights:
     if not chosen:
         return initial_weights(settings)
     return aggregate([published[reference.name].weights for reference in chosen])
 
 
-def _phi(settings: FederationSettings, spec: ModelSpec) -> TrainingSettings:
+def _phi(settings: FederationSpec, spec: ModelSpec) -> TrainingSettings:
     phi = settings.training
     return replace(phi, epochs=phi.epochs * settings.root_factor) if spec.is_root else phi
 
 
 def choose_references(
-    settings: FederationSettings, spec: ModelSpec, user: UserData, published: Mapping[str, TrainedModel]
+    settings: FederationSpec, spec: ModelSpec, user: UserData, published: Mapping[str, TrainedModel]
 ) -> tuple[Reference, ...]:
     """The scripted references, or the top N of K candidates (eq. 1), scored on the user's test data."""
     if spec.is_root:

@@ -8,7 +8,7 @@ classes, and how much of them), then shares out either by that rule.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
@@ -19,6 +19,7 @@ from blockful_py.errors import LearningError, SettingsError, UnknownClassError
 from blockful_py.learning.data import Dataset, Samples, UserData, labels_in
 from blockful_py.learning.skew import Direction, principal_directions
 from blockful_py.learning.streams import generator
+from blockful_py.settings import FederationSettings, Situation
 
 Rows = list[list[int]]
 """Rows of each user."""
@@ -32,20 +33,18 @@ class Division:
     """What a partition needs to know.
 
     Attributes:
-        users: number of users, indexed from 1.
+        settings: users, indexed from 1, and what each situation asks for.
         holders: users that hold `classes` in `few_hold`.
         classes: labels to forget.
-        missing: classes that a user lacks in `label_non_iid`, by user.
-        concentration: of the Dirichlet distribution in `dirichlet`; small values make users unlike.
-        shards: pieces that each user gets in `shards`.
     """
 
-    users: int
+    settings: FederationSettings
     holders: tuple[int, ...]
     classes: tuple[int, ...]
-    missing: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
-    concentration: float = 0.5
-    shards: int = 2
+
+    @property
+    def users(self) -> int:
+        return self.settings.users
 
 
 def all_hold(train: Samples, division: Division, stream: torch.Generator) -> Rule:
@@ -106,22 +105,23 @@ def sample_non_iid(train: Samples, division: Division, stream: torch.Generator) 
 
 
 def label_non_iid(train: Samples, division: Division, stream: torch.Generator) -> Rule:
-    """The users of `division.missing` lack the classes named there, as in the paper ("client 1 does not have
-    classes 70-74"); each class is spread evenly over the others.
+    """The users of `federation.missing` lack the classes named there, as in the paper ("client 1 does not
+    have classes 70-74"); each class is spread evenly over the others.
 
     Raises:
         SettingsError: nobody lacks a class, a stranger does, or a class would be left to nobody.
     """
-    strangers = sorted(user for user in division.missing if not 1 <= user <= division.users)
-    if strangers or not any(division.missing.values()):
+    missing = division.settings.missing
+    strangers = sorted(user for user in missing if not 1 <= user <= division.users)
+    if strangers or not any(missing.values()):
         raise SettingsError(
             f"partition 'label_non_iid' needs the classes that users from 1 to {division.users} lack, not "
-            f"{dict(division.missing)}: set federation.missing, for example {{1 = [0, 1], 2 = [2, 3]}}."
+            f"{missing}: set federation.missing, for example {{1 = [0, 1], 2 = [2, 3]}}."
         )
     classes = train.classes()
-    require_classes({c for lacking in division.missing.values() for c in lacking}, classes, "the data set")
+    require_classes({c for lacking in missing.values() for c in lacking}, classes, "the data set")
     having = {
-        label: [u - 1 for u in range(1, division.users + 1) if label not in division.missing.get(u, ())]
+        label: [u - 1 for u in range(1, division.users + 1) if label not in missing.get(u, ())]
         for label in classes
     }
     nobody = sorted(label for label, users in having.items() if not users)
@@ -146,14 +146,9 @@ def label_non_iid(train: Samples, division: Division, stream: torch.Generator) -
 def dirichlet(train: Samples, division: Division, stream: torch.Generator) -> Rule:
     """Each class by shares drawn from Dirichlet(concentration) (Hsu, Qi and Brown 2019); a user that is left
     without samples gets one of the largest.
-
-    Raises:
-        SettingsError: the concentration is not positive.
     """
-    if not 0 < division.concentration < float("inf"):
-        raise SettingsError(f"federation.concentration must be positive, not {division.concentration}.")
     draws = np.random.default_rng(int(torch.randint(2**62, (1,), generator=stream)))
-    alpha = np.full(division.users, division.concentration)
+    alpha = np.full(division.users, division.settings.concentration)
     bounds = {
         label: torch.from_numpy(draws.dirichlet(alpha).cumsum()[:-1].copy()) for label in train.classes()
     }
@@ -178,13 +173,8 @@ def dirichlet(train: Samples, division: Division, stream: torch.Generator) -> Ru
 def shards(train: Samples, division: Division, stream: torch.Generator) -> Rule:
     """Samples by class, cut into `users * shards` pieces of equal size, `shards` of them to each user
     (McMahan et al. 2017): most users know few classes.
-
-    Raises:
-        SettingsError: less than one shard a user.
     """
-    if division.shards < 1:
-        raise SettingsError(f"federation.shards must be at least 1, not {division.shards}.")
-    pieces = division.users * division.shards
+    pieces = division.users * division.settings.shards
     owner = (torch.randperm(pieces, generator=stream) % division.users).tolist()
 
     def share(samples: Samples, shuffle: torch.Generator) -> Rows:
@@ -197,7 +187,7 @@ def shards(train: Samples, division: Division, stream: torch.Generator) -> Rule:
     return share
 
 
-PARTITIONS: Mapping[str, Callable[[Samples, Division, torch.Generator], Rule]] = MappingProxyType(
+PARTITIONS: Mapping[Situation, Callable[[Samples, Division, torch.Generator], Rule]] = MappingProxyType(
     {
         "all_hold": all_hold,
         "dirichlet": dirichlet,
@@ -208,18 +198,19 @@ PARTITIONS: Mapping[str, Callable[[Samples, Division, torch.Generator], Rule]] =
         "shards": shards,
     }
 )
-"""Makers of rules by name; the generator draws what the train and the test shares have in common."""
+"""Makers of rules by situation; the generator draws what the train and the test shares have in common."""
 
 
-def partition(name: str, dataset: Dataset, division: Division, seed: int) -> tuple[UserData, ...]:
+def partition(dataset: Dataset, division: Division, seed: int) -> tuple[UserData, ...]:
     """Share out the train and the test samples by the same rule, disjoint between users.
 
     Raises:
-        SettingsError: an unknown partition, or settings that do not fit it.
+        SettingsError: settings that do not fit the situation.
         UnknownClassError: the data set has no such class.
         LearningError: a user would be without train or test samples.
     """
-    _check(name, dataset, division)
+    _check(dataset, division)
+    name = division.settings.situation
     train, test = (Samples(part.x.cpu(), part.y.cpu()) for part in (dataset.train, dataset.test))
     rule = PARTITIONS[name](train, division, generator(seed, "partition", name))
     shares = []
@@ -240,11 +231,7 @@ def require_classes(classes: Collection[int], held: Collection[int], holder: str
         )
 
 
-def _check(name: str, dataset: Dataset, division: Division) -> None:
-    if name not in PARTITIONS:
-        raise SettingsError(f"there is no partition {name!r}. Known: {', '.join(sorted(PARTITIONS))}.")
-    if division.users < 1:
-        raise SettingsError(f"users must be at least 1, not {division.users}.")
+def _check(dataset: Dataset, division: Division) -> None:
     strangers = [index for index in division.holders if not 1 <= index <= division.users]
     if strangers or not division.holders:
         raise SettingsError(f"holders must be users from 1 to {division.users}, not {division.holders}.")

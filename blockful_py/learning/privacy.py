@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import nn
@@ -18,35 +18,9 @@ from torch.nn import functional
 
 from blockful_py.errors import LearningError, SettingsError
 from blockful_py.learning.data import Samples
+from blockful_py.learning.models import Architecture
 from blockful_py.learning.weights import Weights, detached, require_finite
-
-if TYPE_CHECKING:
-    from blockful_py.learning.models import Architecture
-    from blockful_py.learning.training import TrainingSettings
-
-
-@dataclass(frozen=True, slots=True)
-class PrivacySettings:
-    """How much noise.
-
-    Attributes:
-        noise: multiplier; the standard deviation of the noise over `clip`.
-        clip: longest gradient (L2) of a sample.
-        delta: probability that epsilon does not hold.
-
-    Raises SettingsError for a value that is out of range.
-    """
-
-    noise: float
-    clip: float = 1.0
-    delta: float = 1e-5
-
-    def __post_init__(self) -> None:
-        if not (0 < self.noise < float("inf") and 0 < self.clip < float("inf") and 0 < self.delta < 1):
-            raise SettingsError(
-                "privacy needs a positive noise and clip, and a delta between 0 and 1, "
-                f"not {self.noise}, {self.clip} and {self.delta}."
-            )
+from blockful_py.settings import PrivacySettings, TrainingSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +80,6 @@ def train_privately(
     from opacus import GradSampleModule
     from opacus.optimizers import DPOptimizer
 
-    from blockful_py.learning.training import learning_rate
-
     device = samples.x.device
     module = architecture.module(weights, device).train()
     _require_separable(module, architecture.name)
@@ -117,7 +89,7 @@ def train_privately(
     optimiser = DPOptimizer(
         torch.optim.SGD(
             wrapped.parameters(),
-            lr=settings.rate,
+            lr=settings.learning_rate,
             momentum=settings.momentum,
             weight_decay=settings.weight_decay,
         ),
@@ -130,7 +102,7 @@ def train_privately(
     for step in range(steps):
         rows = torch.nonzero(torch.rand(len(samples), generator=stream) < rate).flatten()
         for group in optimiser.param_groups:
-            group["lr"] = learning_rate(settings, step, steps)
+            group["lr"] = settings.rate_at(step, steps)
         optimiser.zero_grad()
         _gradients(wrapped, samples.at(rows))
         optimiser.step()
@@ -141,7 +113,7 @@ def train_privately(
 
 def _schedule(settings: TrainingSettings, size: int) -> tuple[float, int]:
     """Probability of a sample to be in a batch, and number of batches."""
-    return min(1.0, settings.batch / size), settings.epochs * -(-size // settings.batch)
+    return min(1.0, settings.batch_size / size), settings.epochs * -(-size // settings.batch_size)
 
 
 def _gradients(wrapped: Any, batch: Samples) -> None:

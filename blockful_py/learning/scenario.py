@@ -10,12 +10,15 @@ from models that know the forgotten class best.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from blockful_py.errors import SettingsError
 from blockful_py.graph.inheritance import InheritanceGraph
+from blockful_py.settings import FederationSettings
+from blockful_py.settings.rules import broken_scenario
+from blockful_py.settings.text import listed
 
 PAPER14: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -37,34 +40,8 @@ PAPER14: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 """References by model.  Affected by r5 and r7: r6, r8 to r12, r14.  Untouched: r1 to r4, r13."""
 
-PAPER14_USERS = 14
 FORCED_WITHIN = 3
 """A start is referenced by one of this many models after it."""
-
-
-@dataclass(frozen=True, slots=True)
-class ScenarioSettings:
-    """Shape of a federation.
-
-    Attributes:
-        scenario: a key of SCENARIOS.
-        users, rounds: each user publishes one model a round (`paper14`: 14 users, one round).
-        starting_users: owners of the starts.
-        candidates, references, candidate_window: K and N of eq. 1, and how many of the newest models
-            K is drawn from (`organic`).
-        wave: models that train side by side and are published together (`organic`).
-        graph: references by model, model i by user i (`scripted`).
-    """
-
-    scenario: str = "paper14"
-    users: int = 14
-    rounds: int = 1
-    starting_users: tuple[int, ...] = (5, 7)
-    candidates: int = 5
-    references: int = 2
-    candidate_window: int = 7
-    wave: int = 2
-    graph: Mapping[str, tuple[str, ...]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,13 +79,18 @@ Plan = tuple[tuple[ModelSpec, ...], ...]
 """Waves of models, each to be published before the next is trained."""
 
 
-def plan(settings: ScenarioSettings) -> Plan:
-    """Raises SettingsError for an unknown scenario, or numbers that do not fit it."""
-    if settings.scenario not in SCENARIOS:
-        raise SettingsError(
-            f"there is no scenario {settings.scenario!r}. Known: {', '.join(sorted(SCENARIOS))}."
-        )
-    return SCENARIOS[settings.scenario](settings)
+def plan(settings: FederationSettings, starting_users: Collection[int] = ()) -> Plan:
+    """The models of a federation in waves; `starting_users` own the starts.
+
+    Raises SettingsError for numbers that do not fit the scenario, CycleError, UnknownModelError or GraphError
+    for a graph that is none.
+    """
+    broken = list(broken_scenario(settings))
+    if broken:
+        raise SettingsError(listed(broken))
+    if settings.scenario == "organic":
+        return organic(settings, starting_users)
+    return scripted(PAPER14 if settings.graph is None else settings.graph)
 
 
 def without_users(waves: Plan, users: Collection[int], published: Collection[str]) -> Plan:
@@ -139,33 +121,12 @@ def scripted(references: Mapping[str, tuple[str, ...]]) -> Plan:
     )
 
 
-def from_settings(settings: ScenarioSettings) -> Plan:
-    """The graph of the settings.  Raises SettingsError without one, and what `scripted` raises."""
-    if not settings.graph or settings.users != len(settings.graph) or settings.rounds != 1:
-        raise SettingsError(
-            f"scenario 'scripted' needs a graph with one model for each of the {settings.users} users, "
-            f"and 1 round; it has {len(settings.graph or {})} models and {settings.rounds} rounds."
-        )
-    return scripted(settings.graph)
-
-
-def paper14(settings: ScenarioSettings) -> Plan:
-    if settings.users != PAPER14_USERS or settings.rounds != 1:
-        raise SettingsError(
-            f"scenario 'paper14' has 14 users and 1 round, not {settings.users} and {settings.rounds}: "
-            "leave them, or choose scenario 'organic'."
-        )
-    return scripted(PAPER14)
-
-
-def organic(settings: ScenarioSettings) -> Plan:
+def organic(settings: FederationSettings, starting_users: Collection[int]) -> Plan:
     """Model i by user (i - 1) mod users + 1; the first wave are the roots."""
-    if min(settings.users, settings.rounds, settings.wave, settings.candidate_window) < 1:
-        raise SettingsError("users, rounds, wave and candidate_window must be at least 1.")
     total = settings.users * settings.rounds
     owner = {f"r{i}": (i - 1) % settings.users + 1 for i in range(1, total + 1)}
     names = list(owner)
-    chances = _last_chances(names, owner, settings)
+    chances = _last_chances(names, owner, settings.wave, starting_users)
     waves = []
     for first in range(0, total, settings.wave):
         window = names[max(0, first - settings.candidate_window) : first]
@@ -185,22 +146,17 @@ def organic(settings: ScenarioSettings) -> Plan:
     return tuple(waves)
 
 
-SCENARIOS: Mapping[str, Callable[[ScenarioSettings], Plan]] = MappingProxyType(
-    {"paper14": paper14, "scripted": from_settings, "organic": organic}
-)
-
-
 def _last_chances(
-    names: list[str], owner: Mapping[str, int], settings: ScenarioSettings
+    names: list[str], owner: Mapping[str, int], wave: int, starting_users: Collection[int]
 ) -> dict[str, list[LastChance]]:
     """By model: the starts for which it is the last of the next three that can reference them."""
     chances: dict[str, list[LastChance]] = {}
     for i, start in enumerate(names):
-        if owner[start] in settings.starting_users:
-            first = (i // settings.wave + 1) * settings.wave
+        if owner[start] in starting_users:
+            first = (i // wave + 1) * wave
             able = [j for j in range(first, len(names)) if owner[names[j]] != owner[start]][:FORCED_WITHIN]
             if able:
-                own_wave = able[-1] // settings.wave * settings.wave
+                own_wave = able[-1] // wave * wave
                 chance = LastChance(start, tuple(names[first:own_wave]))
                 chances.setdefault(names[able[-1]], []).append(chance)
     return chances

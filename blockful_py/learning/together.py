@@ -22,8 +22,9 @@ from blockful_py.learning.data import Samples
 from blockful_py.learning.device import memory_errors
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.stacked import FORMS, LARGEST_STACK, Stack, stack_weights, stacks_well
-from blockful_py.learning.training import Fitted, TrainingSettings, fit, learning_rate
+from blockful_py.learning.training import Fitted, fit
 from blockful_py.learning.weights import Weights, detached, require_finite
+from blockful_py.settings import TrainingSettings
 
 SIZES_OF_LAST_BATCH = 4
 """Last batches are filled up to a multiple of this part of a batch, so that users of nearly as many samples
@@ -55,7 +56,7 @@ class Schedule:
 
     @classmethod
     def of(cls, job: Job) -> Schedule:
-        batch = job.settings.batch
+        batch = job.settings.batch_size
         batches = -(-len(job.samples) // batch)
         step = max(1, batch // SIZES_OF_LAST_BATCH)
         last = len(job.samples) - (batches - 1) * batch
@@ -135,7 +136,7 @@ def _fit_stack(architecture: Architecture, schedule: Schedule, jobs: Sequence[Jo
             losses = functional.cross_entropy(logits, y, reduction="none")
             torch.dot(losses, shares.to(device).reshape(-1)).backward()  # type: ignore[no-untyped-call]
             tally.step(losses, logits, y)
-            optimiser.step(learning_rate(schedule.settings, step, steps))
+            optimiser.step(schedule.settings.rate_at(step, steps))
         curves = tally.curves([len(job.samples) for job in jobs], schedule.settings.epochs)
     unpacked = form.unpacked(optimiser.stack)
     fitted = []
@@ -151,7 +152,7 @@ def _batches(schedule: Schedule, jobs: Sequence[Job]) -> Iterator[tuple[Tensor, 
     0 where the batch is filled up."""
     sizes = [len(job.samples) for job in jobs]
     offsets = [sum(sizes[:i]) for i in range(len(sizes))]
-    batch = schedule.settings.batch
+    batch = schedule.settings.batch_size
     length = (schedule.batches - 1) * batch + schedule.last
     shares = torch.zeros(len(jobs), length)
     for i, size in enumerate(sizes):

@@ -10,70 +10,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from blockful_py.errors import LearningError, SettingsError
+from blockful_py.errors import LearningError
 from blockful_py.learning.curves import Curve, Tally
 from blockful_py.learning.data import Samples
 from blockful_py.learning.device import compiled, memory_errors
 from blockful_py.learning.models import Architecture
-from blockful_py.learning.privacy import PrivacySettings, train_privately
+from blockful_py.learning.privacy import train_privately
 from blockful_py.learning.weights import Weights, detached, require_finite
-
-MODES = ("auto", "stacked", "loop")
-PRECISIONS = ("float32", "bfloat16")
-
-
-@dataclass(frozen=True, slots=True)
-class TrainingSettings:
-    """phi of eq. 3: SGD with momentum; the rate falls linearly to `final_rate_share` of itself.
-
-    Attributes:
-        batch: samples of a step.
-        privacy: noise that makes the training differentially private.
-        together: "stacked" (see `together`), "loop", or "auto", which takes the faster for the network, the
-            size of its inputs and the kind of device.
-        precision: "float32", or "bfloat16" for the layers that torch.autocast runs in it.
-        channels_last, compiled: batches in that memory format; the network through torch.compile, which
-            needs a C++ compiler on a CPU.  Both may be faster, and both change bits.
-
-    Raises SettingsError for a value that is out of range.
-    """
-
-    epochs: int = 20
-    rate: float = 0.1
-    final_rate_share: float = 0.1
-    momentum: float = 0.9
-    weight_decay: float = 1e-4
-    batch: int = 32
-    privacy: PrivacySettings | None = None
-    together: str = "auto"
-    precision: str = "float32"
-    channels_last: bool = False
-    compiled: bool = False
-
-    def __post_init__(self) -> None:
-        if self.epochs < 1 or self.batch < 1:
-            raise SettingsError(f"epochs and batch must be at least 1, not {self.epochs} and {self.batch}.")
-        if not (self.rate > 0 and 0 <= self.momentum < 1 and self.weight_decay >= 0):
-            raise SettingsError(
-                "rate must be positive, momentum in [0, 1), weight_decay at least 0, "
-                f"not {self.rate}, {self.momentum}, {self.weight_decay}."
-            )
-        if not 0 <= self.final_rate_share <= 1:
-            raise SettingsError(f"final_rate_share must be in [0, 1], not {self.final_rate_share}.")
-        if self.together not in MODES:
-            raise SettingsError(f"together must be one of {', '.join(MODES)}, not {self.together!r}.")
-        if self.precision not in PRECISIONS:
-            raise SettingsError(f"precision must be one of {', '.join(PRECISIONS)}, not {self.precision!r}.")
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether the network runs in float32 as it is written, without noise."""
-        return (
-            self.precision == "float32"
-            and not self.channels_last
-            and not self.compiled
-            and self.privacy is None
-        )
+from blockful_py.settings import TrainingSettings
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -126,7 +70,7 @@ def fit(
         optimiser = _Sgd(module, settings)
         network = compiled(module) if settings.compiled else module
         tally = Tally()
-        steps = settings.epochs * -(-len(samples) // settings.batch)
+        steps = settings.epochs * -(-len(samples) // settings.batch_size)
         for step, rows in enumerate(_batches(len(samples), settings, stream, device)):
             x, y = samples.x[rows], samples.y[rows]
             if settings.channels_last and x.dim() == 4:
@@ -137,23 +81,18 @@ def fit(
                 loss = functional.cross_entropy(logits, y)
             loss.backward()  # type: ignore[no-untyped-call]
             tally.step(loss, logits, y)
-            optimiser.step(learning_rate(settings, step, steps))
+            optimiser.step(settings.rate_at(step, steps))
         trained = detached({name: tensor.cpu() for name, tensor in module.state_dict().items()})
         (curve,) = tally.curves([len(samples)], settings.epochs)
     require_finite(trained, "a trained model")
     return Fitted(trained, curve)
 
 
-def learning_rate(settings: TrainingSettings, step: int, steps: int) -> float:
-    """Linear from `rate` at the first step to `rate * final_rate_share` at the last."""
-    return settings.rate * (1 - (1 - settings.final_rate_share) * step / max(1, steps - 1))
-
-
 def _batches(
     size: int, settings: TrainingSettings, stream: torch.Generator, device: torch.device
 ) -> Iterator[Tensor]:
     for _ in range(settings.epochs):
-        yield from torch.split(torch.randperm(size, generator=stream).to(device), settings.batch)
+        yield from torch.split(torch.randperm(size, generator=stream).to(device), settings.batch_size)
 
 
 class _Sgd:

@@ -9,16 +9,14 @@ from dataclasses import dataclass, replace
 from blockful_py.errors import SettingsError
 from blockful_py.forget import Forget
 from blockful_py.learning.data import Dataset, UserData
-from blockful_py.learning.datasets import DataOptions, load_dataset
+from blockful_py.learning.datasets import load_dataset
 from blockful_py.learning.device import resolve_device, use_threads
-from blockful_py.learning.federation import FederationSettings
+from blockful_py.learning.federation import FederationSpec
 from blockful_py.learning.forget_sets import retained_after
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.partitions import Division, partition
-from blockful_py.learning.privacy import PrivacySettings
-from blockful_py.learning.scenario import ScenarioSettings, plan
-from blockful_py.learning.training import TrainingSettings
-from blockful_py.pipeline.settings import Settings
+from blockful_py.learning.scenario import plan
+from blockful_py.settings import Settings
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,7 +30,7 @@ class Laboratory:
 
     dataset: Dataset
     users: tuple[UserData, ...]
-    federation: FederationSettings
+    federation: FederationSpec
     increments: tuple[int, ...] = ()
     clean_references: bool = False
 
@@ -47,64 +45,34 @@ class Laboratory:
         Raises:
             SettingsError, LearningError: a name, class or number that does not fit the data.
         """
-        device = resolve_device(settings.learning.device)
-        use_threads(settings.learning.threads)
-        scenario, learning = settings.federation, settings.learning
-        data = DataOptions(learning.data_files, learning.data_limit, learning.text_length, learning.tokenizer)
-        dataset = load_dataset(learning.dataset, settings.seed, device, data)
+        federation, learning = settings.federation, settings.learning
+        device = resolve_device(learning.device)
+        use_threads(learning.threads)
+        dataset = load_dataset(learning.dataset, settings.seed, device, learning)
         holders = tuple(sorted({starting_user(settings, name) for name in settings.unlearning.starts}))
-        shape = ScenarioSettings(
-            scenario=scenario.scenario,
-            users=scenario.users,
-            rounds=scenario.rounds,
-            starting_users=holders,
-            candidates=scenario.candidates,
-            references=scenario.references,
-            candidate_window=scenario.candidate_window,
-            graph=scenario.graph,
-        )
-        plan(shape)
+        plan(federation, holders)
         if set(settings.unlearning.classes) >= set(range(dataset.class_count)):
             raise SettingsError(
                 f"unlearning.classes forgets all {dataset.class_count} classes of {dataset.name!r}: "
                 "nothing would be left to learn; leave at least one out."
             )
-        division = Division(
-            users=scenario.users,
-            holders=holders,
-            classes=settings.unlearning.classes,
-            missing=scenario.missing,
-            concentration=scenario.concentration,
-            shards=scenario.shards,
+        division = Division(federation, holders, settings.unlearning.classes)
+        users = partition(dataset, division, settings.seed)
+        spec = FederationSpec(
+            Architecture.of(learning.model, dataset, learning.options),
+            federation,
+            learning.training,
+            learning.root_factor,
+            settings.seed,
+            holders,
         )
-        users = partition(settings.federation.situation, dataset, division, settings.seed)
-        federation = FederationSettings(
-            architecture=Architecture.of(learning.model, dataset, learning.options),
-            scenario=shape,
-            training=TrainingSettings(
-                epochs=learning.epochs,
-                rate=learning.learning_rate,
-                momentum=learning.momentum,
-                weight_decay=learning.weight_decay,
-                batch=learning.batch_size,
-                together=learning.together,
-                precision=learning.precision,
-                channels_last=learning.channels_last,
-                compiled=learning.compiled,
-                privacy=None
-                if learning.privacy is None
-                else PrivacySettings(**learning.privacy.model_dump()),
-            ),
-            root_factor=learning.root_factor,
-            seed=settings.seed,
-        )
-        return cls(dataset, users, federation, _increments(settings, dataset), learning.clean_references)
+        return cls(dataset, users, spec, _increments(settings, dataset), learning.clean_references)
 
     def with_rounds(self, rounds: int) -> Laboratory:
         """The same with so many models a user.  Raises SettingsError where the scenario has none."""
-        scenario = replace(self.federation.scenario, rounds=rounds)
-        plan(scenario)
-        return replace(self, federation=replace(self.federation, scenario=scenario))
+        federation = replace(self.federation, scenario=replace(self.federation.scenario, rounds=rounds))
+        federation.plan()
+        return replace(self, federation=federation)
 
     def without(self, opted_out: Mapping[int, tuple[Forget, ...]]) -> Laboratory:
         """The same with what users, by index, opted out of taken from their training data."""

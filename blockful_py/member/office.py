@@ -42,8 +42,8 @@ from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.identities import Identities, address_of
 from blockful_py.pipeline.run.nodes import Nodes, Place
 from blockful_py.pipeline.run.stores import archive_store, live_store
-from blockful_py.pipeline.settings import quorum_of
 from blockful_py.record.catalogue import ArchiveReader, CatalogueReader
+from blockful_py.settings import quorum_of
 from blockful_py.storage.interface import FileStore
 from blockful_py.types import Uri
 

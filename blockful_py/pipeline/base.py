@@ -26,7 +26,7 @@ from blockful_py.pipeline.run.identities import Identities
 from blockful_py.pipeline.run.lease import Lead
 from blockful_py.pipeline.run.nodes import Nodes, Place
 from blockful_py.pipeline.run.progress import Stopwatch
-from blockful_py.pipeline.settings import Settings
+from blockful_py.settings import Settings
 from blockful_py.storage.interface import FileStore
 
 

@@ -85,10 +85,10 @@ class Distill:
         teacher = work.watch(task.architecture.module(model.weights, device).eval())
         student = work.watch(task.architecture.module(start, device).train())
         stream = generator(task.seed, self.name, model.user, model.round)
-        Descent(phi.rate, phi.momentum, phi.final_rate_share).run(
+        Descent(phi.learning_rate, phi.momentum, phi.final_rate_share).run(
             student,
             self._loss(teacher, task.classes),
-            epochs_of(retained, phi.batch, phi.epochs, stream),
+            epochs_of(retained, phi.batch_size, phi.epochs, stream),
         )
         return weights_of(student, f"the distilled model {name!r}")
 

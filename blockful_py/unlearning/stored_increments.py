@@ -17,7 +17,7 @@ from blockful_py.errors import LearningError
 from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.learning.aggregation import aggregate
 from blockful_py.learning.data import UserData
-from blockful_py.learning.federation import FederationSettings, TrainedModel, initial_weights
+from blockful_py.learning.federation import FederationSpec, TrainedModel, initial_weights
 from blockful_py.learning.together import train_together
 from blockful_py.learning.weights import Weights, to_bytes
 from blockful_py.unlearning.recipe import job_of
@@ -51,7 +51,7 @@ def base_of(start: Weights, published: Weights) -> bytes:
 
 
 def store_increments(
-    settings: FederationSettings,
+    settings: FederationSpec,
     models: Iterable[TrainedModel],
     users: Iterable[UserData],
     classes: Iterable[int],
@@ -92,7 +92,7 @@ def store_increments(
 
 
 def store_clean_models(
-    settings: FederationSettings,
+    settings: FederationSpec,
     models: Iterable[TrainedModel],
     users: Iterable[UserData],
     classes: Iterable[int],
@@ -178,7 +178,7 @@ def _require_no_noise(model: TrainedModel) -> None:
         )
 
 
-def _start(settings: FederationSettings, model: TrainedModel, known: Mapping[str, TrainedModel]) -> Weights:
+def _start(settings: FederationSpec, model: TrainedModel, known: Mapping[str, TrainedModel]) -> Weights:
     """Mean of the references as published; the shared initialisation for a root."""
     names = [reference.name for reference in model.references]
     missing = sorted(set(names) - known.keys())

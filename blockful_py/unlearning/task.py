@@ -11,7 +11,7 @@ from blockful_py.errors import LearningError, UnlearningError
 from blockful_py.forget import Forget, Level
 from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.learning.data import Samples, UserData, pooled
-from blockful_py.learning.federation import FederationSettings, TrainedModel, initial_weights
+from blockful_py.learning.federation import FederationSpec, TrainedModel, initial_weights
 from blockful_py.learning.forget_sets import forget_set, retain_set, retained_after
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.partitions import require_classes
@@ -59,7 +59,7 @@ class UnlearningTask:
     @classmethod
     def of(
         cls,
-        settings: FederationSettings,
+        settings: FederationSpec,
         models: Iterable[TrainedModel],
         users: Iterable[UserData],
         starts: Sequence[str],

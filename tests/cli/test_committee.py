@@ -18,7 +18,7 @@ from blockful_py.errors import MessageError
 from blockful_py.pipeline.coordination.motions import OpenMotions
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.run.nodes import Nodes
-from blockful_py.pipeline.settings import Settings
+from blockful_py.settings import Settings
 from tests.cli.commands import begin, blockful, end
 from tests.federations import small
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.run.nodes import Nodes
-from blockful_py.pipeline.settings import Settings
+from blockful_py.settings import Settings
 from blockful_py.types import Paradigm
 from tests.faults.states import State
 from tests.federations import put_back, trained

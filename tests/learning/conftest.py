@@ -8,6 +8,7 @@ from blockful_py.learning.data import Dataset, UserData
 from blockful_py.learning.datasets import load_dataset
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.partitions import Division, partition
+from blockful_py.settings import FederationSettings
 
 
 @pytest.fixture(scope="session")
@@ -22,4 +23,4 @@ def cnn(digits: Dataset) -> Architecture:
 
 @pytest.fixture(scope="session")
 def users(digits: Dataset) -> tuple[UserData, ...]:
-    return partition("few_hold", digits, Division(14, (5, 7), (3,)), 0)
+    return partition(digits, Division(FederationSettings(), (5, 7), (3,)), 0)

@@ -8,7 +8,18 @@ import sys
 
 import pytest
 
-ABSENT = ("web3", "brownie", "eth_abi", "coincurve", "transformers", "datasets", "opacus", "pyarrow", "PIL")
+ABSENT = (
+    "web3",
+    "brownie",
+    "eth_abi",
+    "coincurve",
+    "pydantic",
+    "transformers",
+    "datasets",
+    "opacus",
+    "pyarrow",
+    "PIL",
+)
 
 HOOK = f"""
 import sys
@@ -32,25 +43,25 @@ for room in ('learning', 'unlearning'):
 
 RUNS = """
 import torch
-from blockful_py.learning.datasets import DataOptions, load_dataset
-from blockful_py.learning.federation import FederationSettings, train_federation
+from blockful_py.settings import DataOptions, FederationSettings, TrainingSettings
+from blockful_py.learning.datasets import load_dataset
+from blockful_py.learning.federation import FederationSpec, train_federation
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.partitions import Division, partition
-from blockful_py.learning.scenario import ScenarioSettings
-from blockful_py.learning.training import TrainingSettings
 from blockful_py.forget import Forget
 from blockful_py.unlearning.registry import create_method
 from blockful_py.unlearning.task import UnlearningTask
 
 torch.set_num_threads(1)
 slow = 'sympy' in sys.modules
-data = load_dataset('digits', 0, torch.device('cpu'), DataOptions(limit=200))
-users = partition('iid', data, Division(2, (1,), (3,)), 0)
+data = load_dataset('digits', 0, torch.device('cpu'), DataOptions(data_limit=200))
+users = partition(data, Division(FederationSettings(situation='iid', users=2), (1,), (3,)), 0)
 graph = {'a': (), 'b': ('a',)}
-settings = FederationSettings(
+settings = FederationSpec(
     Architecture.of('cnn', data),
-    ScenarioSettings('scripted', users=2, starting_users=(1,), graph=graph),
+    FederationSettings('scripted', users=2, graph=graph),
     TrainingSettings(epochs=1),
+    starting_users=(1,),
 )
 models = [model for wave in train_federation(settings, users) for model in wave]
 task = UnlearningTask.of(settings, models, users, ['a'], Forget.of_classes([3]))

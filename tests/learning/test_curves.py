@@ -12,13 +12,13 @@ from torch.nn import functional
 from blockful_py.learning.curves import Tally
 from blockful_py.learning.data import Dataset, Samples, UserData
 from blockful_py.learning.models import Architecture
-from blockful_py.learning.privacy import PrivacySettings
 from blockful_py.learning.streams import generator
 from blockful_py.learning.together import Job, fit_together
-from blockful_py.learning.training import Fitted, TrainingSettings, fit
+from blockful_py.learning.training import Fitted, fit
 from blockful_py.learning.weights import equal
+from blockful_py.settings import PrivacySettings, TrainingSettings
 
-LOOP = TrainingSettings(epochs=3, batch=16, together="loop")
+LOOP = TrainingSettings(epochs=3, batch_size=16, together="loop")
 STACKED = replace(LOOP, together="stacked")
 
 
@@ -34,7 +34,8 @@ def parts(users: tuple[UserData, ...]) -> list[Samples]:
 
 def test_a_curve_is_what_the_batches_met(cnn: Architecture, parts: list[Samples]) -> None:
     """One batch an epoch: the loss and accuracy of the weights that each epoch starts from."""
-    own, settings = parts[0], TrainingSettings(epochs=3, batch=64, final_rate_share=1.0, rate=0.05)
+    settings = TrainingSettings(epochs=3, batch_size=64, final_rate_share=1.0, learning_rate=0.05)
+    own = parts[0]
     curve = fit(cnn, cnn.initial(generator(0)), own, settings, generator(1)).curve
     assert curve is not None
     for epochs in range(3):

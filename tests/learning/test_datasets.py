@@ -12,14 +12,15 @@ from sklearn import datasets as sklearn_datasets
 
 from blockful_py.errors import LearningError, SettingsError
 from blockful_py.learning.data import Dataset, Samples
-from blockful_py.learning.datasets import DataOptions, load_dataset
+from blockful_py.learning.datasets import load_dataset
 from blockful_py.learning.datasets.images import CIFAR10
 from blockful_py.learning.datasets.shapes import PROXY, TEST, TRAIN
 from blockful_py.learning.datasets.tables import from_hub
 from blockful_py.learning.datasets.texts import BUCKETS, word_ids
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.streams import generator
-from blockful_py.learning.training import TrainingSettings, train
+from blockful_py.learning.training import train
+from blockful_py.settings import DataOptions, TrainingSettings
 from tests.learning import files
 
 pa = files.pa
@@ -91,12 +92,12 @@ def test_a_tokenizer_of_transformers_is_used(tmp_path: Path) -> None:
 def test_a_limit_draws_by_seed(tmp_path: Path, limit: int) -> None:
     folder = str(files.write(tmp_path, "cifar10"))
     first, again, other = (
-        load_dataset("cifar10", seed, CPU, DataOptions(folder, limit=limit)) for seed in (0, 0, 1)
+        load_dataset("cifar10", seed, CPU, DataOptions(folder, data_limit=limit)) for seed in (0, 0, 1)
     )
     assert len(first.train) + len(first.proxy) == len(first.test) == limit
     assert torch.equal(first.test.x, again.test.x)
     assert not torch.equal(first.test.x, other.test.x)
-    assert len(load_dataset("digits", 0, CPU, DataOptions(limit=limit)).train) == limit
+    assert len(load_dataset("digits", 0, CPU, DataOptions(data_limit=limit)).train) == limit
 
 
 def test_digits_are_those_of_scikit_learn(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -213,9 +214,9 @@ def test_files_of_another_data_set_are_refused_with_their_columns(tmp_path: Path
 @pytest.mark.parametrize(
     ("name", "options", "reason"),
     [
-        ("cifar10", {"files": "/nowhere"}, "there is no folder '/nowhere'"),
-        ("digits", {"files": "x"}, "comes with the package"),
-        ("shapes", {"files": "x"}, "comes with the package"),
+        ("cifar10", {"data_files": "/nowhere"}, "there is no folder '/nowhere'"),
+        ("digits", {"data_files": "x"}, "comes with the package"),
+        ("shapes", {"data_files": "x"}, "comes with the package"),
         (
             "mnist",
             {},
@@ -228,7 +229,7 @@ def test_what_is_not_there_is_refused(name: str, options: dict[str, Any], reason
         load_dataset(name, 0, CPU, DataOptions(**options))
 
 
-@pytest.mark.parametrize("wrong", [{"limit": 0}, {"text_length": 0}])
+@pytest.mark.parametrize("wrong", [{"data_limit": 0}, {"text_length": 0}])
 def test_options_out_of_range_are_refused(wrong: dict[str, int]) -> None:
     with pytest.raises(SettingsError, match="at least 1"):
         DataOptions(**wrong)  # type: ignore[arg-type]
@@ -264,5 +265,6 @@ def test_shapes_can_be_learned(shapes: Dataset) -> None:
     cnn = Architecture.of("cnn", shapes)
     assert cnn.parameter_count == 38_932
     few = shapes.train.at(torch.arange(2000))
-    weights = train(cnn, cnn.initial(generator(0)), few, TrainingSettings(epochs=5, rate=0.05), generator(0))
+    phi = TrainingSettings(epochs=5, learning_rate=0.05)
+    weights = train(cnn, cnn.initial(generator(0)), few, phi, generator(0))
     assert accuracy(cnn, weights, shapes.test) > 0.75

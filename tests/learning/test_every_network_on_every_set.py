@@ -6,14 +6,15 @@ from __future__ import annotations
 import pytest
 import torch
 
-from blockful_py.learning.datasets import DataOptions, load_dataset
+from blockful_py.learning.datasets import load_dataset
 from blockful_py.learning.datasets.registry import DATASETS
 from blockful_py.learning.evaluation import accuracy
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.models.registry import MODELS
 from blockful_py.learning.streams import generator
-from blockful_py.learning.training import TrainingSettings, train
+from blockful_py.learning.training import train
 from blockful_py.learning.weights import from_bytes, to_bytes
+from blockful_py.settings import DataOptions, TrainingSettings
 from tests.learning import files
 from tests.learning.test_models import TINY_BERT
 
@@ -41,11 +42,11 @@ def test_no_network_and_no_data_set_is_left_out() -> None:
 
 @pytest.mark.parametrize(("model", "dataset"), PAIRS, ids=lambda name: name)
 def test_it_trains(model: str, dataset: str, folders: dict[str, str]) -> None:
-    options = DataOptions(folders.get(dataset), limit=6, text_length=12)
+    options = DataOptions(folders.get(dataset), data_limit=6, text_length=12)
     data = load_dataset(dataset, 0, CPU, options)
     architecture = Architecture.of(model, data, TEXTS.get(model))
     initial = architecture.initial(generator(0))
-    settings = TrainingSettings(epochs=1, batch=3, rate=0.01, weight_decay=0.1)
+    settings = TrainingSettings(epochs=1, batch_size=3, learning_rate=0.01, weight_decay=0.1)
     trained = train(architecture, initial, data.train, settings, generator(0))
     assert all(not torch.equal(trained[name], initial[name]) for name in _learned(architecture, initial))
     assert 0 <= accuracy(architecture, trained, data.test.at(torch.arange(6))) <= 1

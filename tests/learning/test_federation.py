@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import islice
+from typing import Any
 
 import pytest
 
@@ -10,23 +11,23 @@ from blockful_py.errors import CycleError, LearningError, SettingsError
 from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.learning.candidates import Reference, draw_candidates, select
 from blockful_py.learning.data import UserData
-from blockful_py.learning.federation import FederationSettings, TrainedModel, train_federation
+from blockful_py.learning.federation import FederationSpec, TrainedModel, train_federation
 from blockful_py.learning.models import Architecture
-from blockful_py.learning.scenario import PAPER14, ScenarioSettings, plan, scripted, without_users
+from blockful_py.learning.scenario import PAPER14, plan, scripted, without_users
 from blockful_py.learning.streams import generator
-from blockful_py.learning.training import TrainingSettings
 from blockful_py.learning.weights import equal
+from blockful_py.settings import FederationSettings, TrainingSettings
 
-ORGANIC = ScenarioSettings("organic", rounds=2)
-
-
-@pytest.fixture(scope="module")
-def settings(cnn: Architecture) -> FederationSettings:
-    return FederationSettings(cnn, ORGANIC, TrainingSettings(epochs=2))
+ORGANIC = FederationSettings("organic", rounds=2)
 
 
 @pytest.fixture(scope="module")
-def organic(settings: FederationSettings, users: tuple[UserData, ...]) -> list[TrainedModel]:
+def settings(cnn: Architecture) -> FederationSpec:
+    return FederationSpec(cnn, ORGANIC, TrainingSettings(epochs=2))
+
+
+@pytest.fixture(scope="module")
+def organic(settings: FederationSpec, users: tuple[UserData, ...]) -> list[TrainedModel]:
     return [model for wave in train_federation(settings, users) for model in wave]
 
 
@@ -45,7 +46,7 @@ def test_the_papers_graph_has_starts_at_growing_depth_and_models_untouched() -> 
 
 
 def test_the_papers_scenario_is_planned_wave_after_wave() -> None:
-    waves = plan(ScenarioSettings())
+    waves = plan(FederationSettings())
     known: set[str] = set()
     for wave in waves:
         for spec in wave:
@@ -64,15 +65,15 @@ def test_a_cycle_in_a_scripted_graph_is_refused() -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        ScenarioSettings("ring"),
-        ScenarioSettings(users=15),
-        ScenarioSettings(rounds=2),
-        ScenarioSettings("organic", wave=0),
+        {"scenario": "ring"},
+        {"users": 15},
+        {"rounds": 2},
+        {"scenario": "organic", "wave": 0},
     ],
 )
-def test_settings_that_fit_no_scenario_are_refused(wrong: ScenarioSettings) -> None:
+def test_settings_that_fit_no_scenario_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(SettingsError):
-        plan(wrong)
+        plan(FederationSettings(**wrong))
 
 
 def test_users_take_turns(organic: list[TrainedModel]) -> None:
@@ -107,7 +108,7 @@ def test_roots_train_longer(organic: list[TrainedModel]) -> None:
 
 
 def test_the_same_seed_gives_the_same_bits(
-    settings: FederationSettings, users: tuple[UserData, ...], organic: list[TrainedModel]
+    settings: FederationSpec, users: tuple[UserData, ...], organic: list[TrainedModel]
 ) -> None:
     again = [model for wave in islice(train_federation(settings, users), 4) for model in wave]
     assert all(same(*pair) for pair in zip(again, organic, strict=False))
@@ -117,7 +118,7 @@ def test_the_same_seed_gives_the_same_bits(
 
 @pytest.mark.parametrize("stopped_after", [3, 12])
 def test_a_run_that_stopped_goes_on_with_the_same_bits(
-    settings: FederationSettings,
+    settings: FederationSpec,
     users: tuple[UserData, ...],
     organic: list[TrainedModel],
     stopped_after: int,
@@ -128,7 +129,7 @@ def test_a_run_that_stopped_goes_on_with_the_same_bits(
 
 
 def test_users_who_leave_publish_no_more_and_nobody_waits_for_them(
-    settings: FederationSettings, users: tuple[UserData, ...], organic: list[TrainedModel]
+    settings: FederationSpec, users: tuple[UserData, ...], organic: list[TrainedModel]
 ) -> None:
     waves = train_federation(settings, users, organic[:14], left={4, 7})
     later = {model.name: model for wave in waves for model in wave}
@@ -140,8 +141,7 @@ def test_users_who_leave_publish_no_more_and_nobody_waits_for_them(
 
 
 def test_a_start_that_is_not_published_any_more_is_forced_on_nobody() -> None:
-    settings = replace(ORGANIC, starting_users=(5, 7))
-    whole = plan(settings)
+    whole = plan(ORGANIC, (5, 7))
     published = [f"r{number}" for number in range(1, 15)]
     chances = [c for wave in without_users(whole, {5}, published) for s in wave for c in s.last_chances]
     assert {chance.start for chance in chances} == {"r5", "r7", "r21"}  # r19 were the leaver's second
@@ -149,7 +149,7 @@ def test_a_start_that_is_not_published_any_more_is_forced_on_nobody() -> None:
     assert without_users(whole, (), published) == whole
 
 
-def test_users_without_data_are_refused(settings: FederationSettings, users: tuple[UserData, ...]) -> None:
+def test_users_without_data_are_refused(settings: FederationSpec, users: tuple[UserData, ...]) -> None:
     with pytest.raises(LearningError, match="14 users, data is there for 13"):
         next(train_federation(settings, users[:13]))
 

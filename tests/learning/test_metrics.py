@@ -20,7 +20,8 @@ from blockful_py.learning.metrics import (
 )
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.streams import generator
-from blockful_py.learning.training import TrainingSettings, train
+from blockful_py.learning.training import train
+from blockful_py.settings import TrainingSettings
 
 CLASSES = 4
 triples = st.lists(

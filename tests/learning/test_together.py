@@ -11,14 +11,14 @@ import torch
 from blockful_py.errors import LearningError, SettingsError
 from blockful_py.learning.data import Dataset, Samples, UserData
 from blockful_py.learning.evaluation import hits
-from blockful_py.learning.federation import FederationSettings, train_federation
+from blockful_py.learning.federation import FederationSpec, train_federation
 from blockful_py.learning.models import Architecture
-from blockful_py.learning.scenario import ScenarioSettings
 from blockful_py.learning.stacked import FORMS, stack_weights
 from blockful_py.learning.streams import generator
 from blockful_py.learning.together import Job, is_stacked, train_together
-from blockful_py.learning.training import TrainingSettings, train
+from blockful_py.learning.training import train
 from blockful_py.learning.weights import Weights, equal, flatten
+from blockful_py.settings import FederationSettings, TrainingSettings
 
 CPU = torch.device("cpu")
 STACKED = TrainingSettings(epochs=3, together="stacked")
@@ -68,7 +68,7 @@ def test_a_stack_learns_what_the_loop_learns(cnn: Architecture, shares: list[Sam
 @pytest.mark.parametrize("batch", [1, 5, 32, 100])
 def test_users_of_any_size_keep_their_own_batches(cnn: Architecture, digits: Dataset, batch: int) -> None:
     parts = [digits.train.at(torch.arange(size)) for size in (1, 5, 7, 31, 32, 33, 40)]
-    settings = TrainingSettings(epochs=2, batch=batch, rate=0.02, together="stacked")
+    settings = TrainingSettings(epochs=2, batch_size=batch, learning_rate=0.02, together="stacked")
     looped = [train(cnn, *at) for at in _arguments(jobs(cnn, parts, settings))]
     assert furthest(train_together(cnn, jobs(cnn, parts, settings)), looped) < 1e-5
 
@@ -102,8 +102,8 @@ def test_the_loop_has_the_bits_of_train(cnn: Architecture, shares: list[Samples]
 def test_a_wave_that_was_half_published_goes_on_with_the_same_bits(
     cnn: Architecture, users: tuple[UserData, ...]
 ) -> None:
-    settings = FederationSettings(
-        cnn, ScenarioSettings("organic", wave=7), TrainingSettings(epochs=2, together="stacked")
+    settings = FederationSpec(
+        cnn, FederationSettings("organic", wave=7), TrainingSettings(epochs=2, together="stacked")
     )
     whole = [model for wave in train_federation(settings, users) for model in wave]
     rest = [model for wave in train_federation(settings, users, whole[:9]) for model in wave]
@@ -148,7 +148,7 @@ def test_bad_jobs_are_refused(cnn: Architecture, shares: list[Samples]) -> None:
     with pytest.raises(LearningError, match="needs samples"):
         train_together(cnn, jobs(cnn, [shares[0], shares[0].only((99,))], STACKED))
     with pytest.raises(LearningError, match="lower rate"):
-        train_together(cnn, jobs(cnn, shares[:2], TrainingSettings(rate=1e20, together="stacked")))
+        train_together(cnn, jobs(cnn, shares[:2], TrainingSettings(learning_rate=1e20, together="stacked")))
     other = Architecture("cnn", (1, 8, 8), 11).initial(generator(0))
     with pytest.raises(LearningError, match="not of a 'cnn'"):
         train_together(cnn, [Job(other, shares[0], STACKED, generator(0))])

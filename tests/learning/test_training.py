@@ -17,8 +17,9 @@ from blockful_py.learning.device import compiled, memory_errors
 from blockful_py.learning.evaluation import accuracies, accuracy
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.streams import generator
-from blockful_py.learning.training import TrainingSettings, train
+from blockful_py.learning.training import train
 from blockful_py.learning.weights import Weights, equal, flatten
+from blockful_py.settings import TrainingSettings
 
 SHORT = TrainingSettings(epochs=3)
 
@@ -58,14 +59,14 @@ def test_training_leaves_its_input_and_all_global_generators_alone(
 
 
 def test_the_flat_update_is_that_of_torch(cnn: Architecture, initial: Weights, own: Samples) -> None:
-    settings = TrainingSettings(epochs=2, rate=0.05, final_rate_share=1.0)
+    settings = TrainingSettings(epochs=2, learning_rate=0.05, final_rate_share=1.0)
     module = cnn.module(initial, torch.device("cpu"))
     optimiser = torch.optim.SGD(
         module.parameters(), lr=0.05, momentum=settings.momentum, weight_decay=settings.weight_decay
     )
     stream = generator(0)
     for _ in range(settings.epochs):
-        for rows in torch.randperm(len(own), generator=stream).split(settings.batch):
+        for rows in torch.randperm(len(own), generator=stream).split(settings.batch_size):
             optimiser.zero_grad()
             functional.cross_entropy(module(own.x[rows]), own.y[rows]).backward()
             optimiser.step()
@@ -124,15 +125,15 @@ def test_training_without_samples_is_refused(cnn: Architecture, initial: Weights
 
 def test_training_that_diverges_is_refused(cnn: Architecture, initial: Weights, own: Samples) -> None:
     with pytest.raises(LearningError, match="lower rate"):
-        train(cnn, initial, own, TrainingSettings(epochs=5, rate=1e20), generator(0))
+        train(cnn, initial, own, TrainingSettings(epochs=5, learning_rate=1e20), generator(0))
 
 
 @pytest.mark.parametrize(
     "wrong",
     [
         {"epochs": 0},
-        {"batch": 0},
-        {"rate": 0.0},
+        {"batch_size": 0},
+        {"learning_rate": 0.0},
         {"momentum": 1.0},
         {"weight_decay": -1.0},
         {"final_rate_share": 2.0},

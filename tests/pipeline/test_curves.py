@@ -12,7 +12,7 @@ from blockful_py.errors import RunError
 from blockful_py.learning.curve_file import keep_curves, kept_curves
 from blockful_py.learning.curves import Curve
 from blockful_py.learning.federation import TrainedModel
-from blockful_py.learning.training import TrainingSettings
+from blockful_py.settings import TrainingSettings
 
 FIRST, SECOND = Curve((2.0, 0.5), (0.25, 0.75)), Curve((1.5,), (1.0,))
 

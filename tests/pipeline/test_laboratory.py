@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 from blockful_py.errors import LearningError, SettingsError
 from blockful_py.learning.training_setup import Laboratory
-from blockful_py.pipeline.settings import Settings
+from blockful_py.settings import Settings
 from tests.federations import small
 from tests.learning import files
 
@@ -59,7 +60,7 @@ def test_partitions_are_found_by_name(federation: dict[str, Any]) -> None:
     settings = small(federation=federation)
     laboratory = Laboratory.of(settings)
     assert sum(len(user.train) for user in laboratory.users) == 1150
-    assert Settings.parse(settings.model_dump(mode="json")) == settings
+    assert Settings.parse(json.loads(json.dumps(settings.to_json()))) == settings
     if federation["situation"] == "label_non_iid":
         assert not {0, 1} & set(laboratory.users[0].train.classes())
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -74,6 +75,6 @@ def test_owners_of_starts_spend_again_when_they_retrain(private: Federation) -> 
 
 def test_the_settings_come_back() -> None:
     settings = small(learning={"privacy": NOISE})
-    assert type(settings).parse(settings.model_dump(mode="json")) == settings
+    assert type(settings).parse(json.loads(json.dumps(settings.to_json()))) == settings
     assert settings.learning.privacy is not None
     assert settings.learning.privacy.clip == 0.5

@@ -9,8 +9,7 @@ import pytest
 import torch
 
 from blockful_py.learning.data import Samples, UserData
-from blockful_py.learning.privacy import PrivacySettings, spent
-from blockful_py.learning.training import TrainingSettings
+from blockful_py.learning.privacy import spent
 from blockful_py.pipeline.jobs.statements import (
     recorded_privacy,
     recorded_training,
@@ -19,8 +18,9 @@ from blockful_py.pipeline.jobs.statements import (
 )
 from blockful_py.pipeline.review.methods import method_text
 from blockful_py.record.model_node import Request, Start, Statement
+from blockful_py.settings import PrivacySettings, TrainingSettings
 
-PHI = TrainingSettings(epochs=2, batch=8, privacy=PrivacySettings(noise=1.0))
+PHI = TrainingSettings(epochs=2, batch_size=8, privacy=PrivacySettings(noise=1.0))
 OWNER = UserData(
     5, Samples(torch.zeros(40, 2), torch.arange(40) % 4), Samples(torch.zeros(0, 2), torch.arange(0))
 )
@@ -83,7 +83,7 @@ def test_methods_that_descend_without_noise_promise_nothing(method: str, setting
 
 
 def test_where_nothing_was_private_nothing_is_promised() -> None:
-    plain = statement(TrainingSettings(epochs=2, batch=8))
+    plain = statement(TrainingSettings(epochs=2, batch_size=8))
     assert plain.privacy is None
     assert retrained_privacy(plain, request("retrain"), OWNER) is None
 

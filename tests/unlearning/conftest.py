@@ -10,11 +10,10 @@ from blockful_py.forget import Forget
 from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.learning.data import Dataset
 from blockful_py.learning.datasets import load_dataset
-from blockful_py.learning.federation import FederationSettings, initial_weights, train_federation
+from blockful_py.learning.federation import FederationSpec, initial_weights, train_federation
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.partitions import Division, partition
-from blockful_py.learning.scenario import ScenarioSettings
-from blockful_py.learning.training import TrainingSettings
+from blockful_py.settings import FederationSettings, TrainingSettings
 from blockful_py.unlearning.task import UnlearningTask
 
 FORGET = (3,)
@@ -29,11 +28,11 @@ class Laboratory:
     task: UnlearningTask
 
 
-def trained(situation: str, scenario: ScenarioSettings, epochs: int) -> Laboratory:
+def trained(federation: FederationSettings, epochs: int) -> Laboratory:
     dataset = load_dataset("digits", 0, torch.device("cpu"))
-    users = partition(situation, dataset, Division(14, (5, 7), FORGET), 0)
+    users = partition(dataset, Division(federation, (5, 7), FORGET), 0)
     architecture = Architecture("cnn", dataset.input_shape, dataset.class_count)
-    settings = FederationSettings(architecture, scenario, TrainingSettings(epochs=epochs))
+    settings = FederationSpec(architecture, federation, TrainingSettings(epochs=epochs))
     models = {model.name: model for wave in train_federation(settings, users) for model in wave}
     references = {name: [reference.name for reference in model.references] for name, model in models.items()}
     return Laboratory(
@@ -54,13 +53,13 @@ def trained(situation: str, scenario: ScenarioSettings, epochs: int) -> Laborato
 @pytest.fixture(scope="session")
 def few() -> Laboratory:
     """Only users 5 and 7 hold the class; the settings of the demo."""
-    return trained("few_hold", ScenarioSettings(), TrainingSettings().epochs)
+    return trained(FederationSettings(), TrainingSettings().epochs)
 
 
 @pytest.fixture(scope="session")
 def everyone() -> Laboratory:
     """All users hold the class; two rounds, in which accuracy chooses."""
-    return trained("all_hold", ScenarioSettings("organic", rounds=2), 2)
+    return trained(FederationSettings("organic", "all_hold", rounds=2), 2)
 
 
 @pytest.fixture(scope="session")
@@ -72,9 +71,9 @@ def tiny() -> Laboratory:
 
 
 @pytest.fixture(scope="session")
-def settings(tiny: Laboratory) -> FederationSettings:
+def settings(tiny: Laboratory) -> FederationSpec:
     """What `tiny` was trained with."""
-    from tests.unlearning.toys import GRAPH
+    from tests.unlearning.toys import FEDERATION
 
-    scenario = ScenarioSettings("scripted", users=4, starting_users=(2,), graph=GRAPH)
-    return FederationSettings(tiny.task.architecture, scenario, TrainingSettings(epochs=5), root_factor=1)
+    phi = TrainingSettings(epochs=5)
+    return FederationSpec(tiny.task.architecture, FEDERATION, phi, root_factor=1, starting_users=(2,))

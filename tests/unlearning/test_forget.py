@@ -9,10 +9,9 @@ import torch
 from blockful_py.errors import UnlearningError
 from blockful_py.forget import Forget, Level
 from blockful_py.learning.data import Samples, pooled
-from blockful_py.learning.federation import FederationSettings
+from blockful_py.learning.federation import FederationSpec
 from blockful_py.learning.forget_sets import forget_set, retain_set, retained_after
-from blockful_py.learning.scenario import ScenarioSettings
-from blockful_py.learning.training import TrainingSettings
+from blockful_py.settings import FederationSettings, TrainingSettings
 from blockful_py.unlearning.proxy import balanced_proxy
 from blockful_py.unlearning.retraining import retrain_model
 from blockful_py.unlearning.task import UnlearningTask
@@ -104,7 +103,7 @@ def test_a_client_that_keeps_nothing_leaves_its_aggregate(few: Laboratory) -> No
 
 def test_a_task_is_made_of_a_federation(few: Laboratory) -> None:
     task = few.task
-    settings = FederationSettings(task.architecture, ScenarioSettings(), TrainingSettings())
+    settings = FederationSpec(task.architecture, FederationSettings(), TrainingSettings())
     made = UnlearningTask.of(settings, task.models.values(), task.users.values(), ["r5", "r7"], task.forget)
     assert made.affected() == task.affected()
     assert set(made.classes) == {3}

@@ -9,10 +9,9 @@ import pytest
 
 from blockful_py.errors import LearningError, UnlearningError
 from blockful_py.forget import Forget
-from blockful_py.learning.federation import FederationSettings
-from blockful_py.learning.privacy import PrivacySettings
-from blockful_py.learning.training import TrainingSettings
+from blockful_py.learning.federation import FederationSpec
 from blockful_py.learning.weights import Weights, equal
+from blockful_py.settings import PrivacySettings, TrainingSettings
 from blockful_py.unlearning.clean_increments import CleanIncrements
 from blockful_py.unlearning.method import IncrementsUsed, Outcome
 from blockful_py.unlearning.retrain_ahead import RetrainAhead
@@ -30,7 +29,7 @@ ALL = ("a", "b", "c", "d")
 
 
 @pytest.fixture(scope="module")
-def stored(tiny: Laboratory, settings: FederationSettings) -> dict[str, StoredIncrement]:
+def stored(tiny: Laboratory, settings: FederationSpec) -> dict[str, StoredIncrement]:
     task = tiny.task
     return store_clean_models(settings, task.models.values(), task.users.values(), [3])[3]
 
@@ -74,7 +73,7 @@ def test_what_is_missing_is_made_from_what_is_stored(
     assert all(equal(weights, stored[name].weights) for name, weights in outcome.weights.items())
 
 
-def test_a_class_leaves_alone_what_it_has_not_reached(tiny: Laboratory, settings: FederationSettings) -> None:
+def test_a_class_leaves_alone_what_it_has_not_reached(tiny: Laboratory, settings: FederationSpec) -> None:
     """Only c holds the class: it and d get clean models, from a and b as they are."""
     users = {
         index: user if index == 3 else replace(user, train=user.train.without([3]))
@@ -88,7 +87,7 @@ def test_a_class_leaves_alone_what_it_has_not_reached(tiny: Laboratory, settings
     assert equal(found[3]["c"].weights, from_published)
 
 
-def test_a_client_that_keeps_nothing_adds_nothing(tiny: Laboratory, settings: FederationSettings) -> None:
+def test_a_client_that_keeps_nothing_adds_nothing(tiny: Laboratory, settings: FederationSpec) -> None:
     users = dict(tiny.task.users)
     users[1] = replace(users[1], train=users[1].train.only([3]))
     found = store_clean_models(settings, tiny.task.models.values(), users.values(), [3])[3]
@@ -107,7 +106,7 @@ def test_a_clean_model_belongs_to_its_version(
 
 
 def test_those_of_another_request_or_method_are_passed_over(
-    tiny: Laboratory, settings: FederationSettings, stored: dict[str, StoredIncrement]
+    tiny: Laboratory, settings: FederationSpec, stored: dict[str, StoredIncrement]
 ) -> None:
     models, users = tiny.task.models.values(), tiny.task.users.values()
     other = store_clean_models(settings, models, users, [4])[4]
@@ -124,7 +123,7 @@ def test_those_of_another_request_or_method_are_passed_over(
 
 
 def test_a_wave_goes_on_from_what_was_stored_before(
-    tiny: Laboratory, settings: FederationSettings, stored: dict[str, StoredIncrement]
+    tiny: Laboratory, settings: FederationSpec, stored: dict[str, StoredIncrement]
 ) -> None:
     models, users = dict(tiny.task.models), tiny.task.users.values()
     last = [models.pop("d")]
@@ -139,7 +138,7 @@ def test_a_wave_goes_on_from_what_was_stored_before(
         store_clean_models(settings, last, users, [3], models, clean)
 
 
-def test_models_trained_with_noise_store_none(tiny: Laboratory, settings: FederationSettings) -> None:
+def test_models_trained_with_noise_store_none(tiny: Laboratory, settings: FederationSpec) -> None:
     noisy = TrainingSettings(epochs=5, privacy=PrivacySettings(noise=1.0, clip=1.0, delta=1e-5))
     model = replace(tiny.task.models["a"], training=noisy)
     with pytest.raises(LearningError, match="would spend the privacy of its owner's samples once more"):

@@ -10,10 +10,9 @@ import torch
 
 from blockful_py.errors import LearningError
 from blockful_py.forget import Forget
-from blockful_py.learning.federation import FederationSettings
-from blockful_py.learning.privacy import PrivacySettings
-from blockful_py.learning.training import TrainingSettings
+from blockful_py.learning.federation import FederationSpec
 from blockful_py.learning.weights import equal
+from blockful_py.settings import PrivacySettings, TrainingSettings
 from blockful_py.unlearning.clean_increments import CleanIncrements
 from blockful_py.unlearning.stored_increments import StoredIncrement, store_increments
 from blockful_py.unlearning.task import UnlearningTask
@@ -24,7 +23,7 @@ HEALING = 3 * 8 * 32
 
 
 @pytest.fixture(scope="module")
-def stored(tiny: Laboratory, settings: FederationSettings) -> dict[str, StoredIncrement]:
+def stored(tiny: Laboratory, settings: FederationSpec) -> dict[str, StoredIncrement]:
     task = tiny.task
     return store_increments(settings, task.models.values(), task.users.values(), [3])[3]
 
@@ -59,7 +58,7 @@ def test_a_request_makes_only_what_is_not_stored(
 
 
 def test_increments_of_another_request_are_passed_over(
-    tiny: Laboratory, settings: FederationSettings, stored: dict[str, StoredIncrement]
+    tiny: Laboratory, settings: FederationSpec, stored: dict[str, StoredIncrement]
 ) -> None:
     models, users = tiny.task.models.values(), tiny.task.users.values()
     other = store_increments(settings, models, users, [4])[4]
@@ -83,7 +82,7 @@ def test_an_increment_goes_with_its_model_and_the_references_of_it(
     assert made(replace(tiny.task, models=models, stored=stored)) == ("c", "d")
 
 
-def test_only_holders_of_the_class_store_any(tiny: Laboratory, settings: FederationSettings) -> None:
+def test_only_holders_of_the_class_store_any(tiny: Laboratory, settings: FederationSpec) -> None:
     models = tiny.task.models.values()
     users = dict(tiny.task.users)
     users[3] = replace(users[3], train=users[3].train.without([3]))
@@ -95,7 +94,7 @@ def test_only_holders_of_the_class_store_any(tiny: Laboratory, settings: Federat
 
 
 def test_a_wave_of_its_own_gives_the_same_bits(
-    tiny: Laboratory, settings: FederationSettings, stored: dict[str, StoredIncrement]
+    tiny: Laboratory, settings: FederationSpec, stored: dict[str, StoredIncrement]
 ) -> None:
     models, users = dict(tiny.task.models), tiny.task.users.values()
     alone = store_increments(settings, [models.pop("d")], users, [3], models)[3]["d"]
@@ -111,7 +110,7 @@ def test_a_clean_model_is_another_one(tiny: Laboratory, stored: dict[str, Stored
         assert not torch.equal(kept.weights["head.bias"], tiny.task.models[name].weights["head.bias"])
 
 
-def test_models_trained_with_noise_store_none(tiny: Laboratory, settings: FederationSettings) -> None:
+def test_models_trained_with_noise_store_none(tiny: Laboratory, settings: FederationSpec) -> None:
     noisy = TrainingSettings(epochs=5, privacy=PrivacySettings(noise=1.0, clip=1.0, delta=1e-5))
     model = replace(tiny.task.models["a"], training=noisy)
     with pytest.raises(LearningError, match="would spend the privacy of its owner's samples once more"):

@@ -13,16 +13,16 @@ import torch
 from blockful_py.forget import Forget
 from blockful_py.learning.data import Dataset
 from blockful_py.learning.datasets import load_dataset
-from blockful_py.learning.federation import FederationSettings, train_federation
+from blockful_py.learning.federation import FederationSpec, train_federation
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.partitions import Division, partition
-from blockful_py.learning.scenario import ScenarioSettings
-from blockful_py.learning.training import TrainingSettings
+from blockful_py.settings import FederationSettings, TrainingSettings
 from blockful_py.unlearning.proxy import balanced_proxy
 from blockful_py.unlearning.task import UnlearningTask
 from tests.unlearning.conftest import Laboratory
 
 GRAPH = {"a": (), "b": ("a",), "c": ("a", "b"), "d": ("b", "c")}
+FEDERATION = FederationSettings("scripted", "all_hold", users=4, graph=GRAPH)
 CLASSES = 5
 FORGET = Forget.of_classes([3])
 
@@ -42,9 +42,9 @@ def toy() -> Laboratory:
 
 
 def task_on(data: Dataset) -> UnlearningTask:
-    users = partition("all_hold", data, Division(4, (2,), FORGET.classes), 0)
-    scenario = ScenarioSettings("scripted", users=4, starting_users=(2,), graph=GRAPH)
+    users = partition(data, Division(FEDERATION, (2,), FORGET.classes), 0)
     architecture = Architecture("cnn", data.input_shape, data.class_count)
-    settings = FederationSettings(architecture, scenario, TrainingSettings(epochs=5), root_factor=1)
+    phi = TrainingSettings(epochs=5)
+    settings = FederationSpec(architecture, FEDERATION, phi, root_factor=1, starting_users=(2,))
     models = [model for wave in train_federation(settings, users) for model in wave]
     return UnlearningTask.of(settings, models, users, ["b"], FORGET, balanced_proxy(data.proxy, FORGET, 10))

@@ -11,8 +11,9 @@ import torch
 
 from blockful_py.errors import LearningError
 from blockful_py.learning.data import Dataset, Samples
-from blockful_py.learning.datasets.options import DataOptions, refuse_files
+from blockful_py.learning.datasets.options import refuse_files
 from blockful_py.learning.streams import generator
+from blockful_py.settings import DataOptions
 
 TRAIN, TEST = 1150, 400
 SIDE = 8

@@ -13,9 +13,10 @@ from torch import Tensor
 
 from blockful_py.errors import LearningError
 from blockful_py.learning.data import Dataset, Samples
-from blockful_py.learning.datasets.options import DataOptions, carve_proxy
+from blockful_py.learning.datasets.options import carve_proxy
 from blockful_py.learning.datasets.tables import Schema, Split, read_splits
 from blockful_py.learning.streams import generator
+from blockful_py.settings import DataOptions
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,11 +12,12 @@ import torch
 from blockful_py.learning.data import Dataset
 from blockful_py.learning.datasets.digits import load_digits
 from blockful_py.learning.datasets.images import CIFAR10, CIFAR100, FASHION_MNIST, TINY_IMAGENET, image_loader
-from blockful_py.learning.datasets.options import DataOptions, drawn
+from blockful_py.learning.datasets.options import drawn
 from blockful_py.learning.datasets.shapes import load_shapes
 from blockful_py.learning.datasets.texts import load_yahoo_answers
 from blockful_py.learning.plugins import find
 from blockful_py.learning.streams import generator
+from blockful_py.settings import DataOptions
 
 Loader = Callable[[int, DataOptions], Dataset]
 """Takes the seed of all that it draws; gives tensors on the CPU."""
@@ -47,10 +48,10 @@ def load_dataset(name: str, seed: int, device: torch.device, options: DataOption
     loader = find(name, "data set", DATASETS, GROUP)
     options = options or DataOptions()
     loaded = loader(seed, options)
-    if options.limit is not None:
+    if options.data_limit is not None:
         stream = generator(seed, "limit", name)
         train, test, proxy = (
-            drawn(part, options.limit, stream) for part in (loaded.train, loaded.test, loaded.proxy)
+            drawn(part, options.data_limit, stream) for part in (loaded.train, loaded.test, loaded.proxy)
         )
         loaded = replace(loaded, train=train, test=test, proxy=proxy)
     return loaded.to(device)

@@ -9,8 +9,9 @@ import torch
 from torch import Tensor
 
 from blockful_py.learning.data import Dataset, Samples
-from blockful_py.learning.datasets.options import DataOptions, refuse_files
+from blockful_py.learning.datasets.options import refuse_files
 from blockful_py.learning.streams import generator
+from blockful_py.settings import DataOptions
 
 SHAPES = ("disc", "square", "triangle", "cross", "ring")
 TEXTURES = ("plain", "across", "along", "checks")

@@ -12,8 +12,8 @@ from typing import Any
 import torch
 
 from blockful_py.errors import LearningError, SettingsError
-from blockful_py.learning.datasets.options import DataOptions
 from blockful_py.learning.streams import generator
+from blockful_py.settings import DataOptions
 
 SUFFIXES = (".parquet", ".csv")
 HUB_ID = re.compile(r"[\w-][\w.-]*/[\w.-]+")
@@ -56,16 +56,17 @@ def read_splits(schema: Schema, options: DataOptions, seed: int) -> tuple[Split,
         LearningError: a file is damaged or of another schema, or a label is out of range.
     """
     _require_extra("pyarrow", schema)
-    if options.files is not None and not HUB_ID.fullmatch(options.files) and not Path(options.files).is_dir():
+    place = options.data_files
+    if place is not None and not HUB_ID.fullmatch(place) and not Path(place).is_dir():
         raise SettingsError(
-            f"learning.data_files: there is no folder {options.files!r}: give one with the "
+            f"learning.data_files: there is no folder {place!r}: give one with the "
             f"parquet or CSV files of {schema.hub}, or a hub id."
         )
-    if options.files is not None and Path(options.files).is_dir():
-        found = _from_folder(schema, Path(options.files))
+    if place is not None and Path(place).is_dir():
+        found = _from_folder(schema, Path(place))
     else:
-        found = from_hub(schema, options.files or schema.hub)
-    train, test = (_split(schema, found[which], options.limit, seed) for which in ("train", schema.test))
+        found = from_hub(schema, place or schema.hub)
+    train, test = (_split(schema, found[which], options.data_limit, seed) for which in ("train", schema.test))
     return train, test
 
 

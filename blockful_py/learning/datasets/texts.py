@@ -13,9 +13,11 @@ from torch import Tensor
 
 from blockful_py.errors import SettingsError
 from blockful_py.learning.data import Dataset, Samples
-from blockful_py.learning.datasets.options import WORDS, DataOptions, carve_proxy
+from blockful_py.learning.datasets.options import carve_proxy
 from blockful_py.learning.datasets.tables import Schema, Split, read_splits
 from blockful_py.learning.streams import generator
+from blockful_py.settings import DataOptions
+from blockful_py.settings.learning import WORDS
 
 YAHOO_ANSWERS = Schema(
     name="yahoo_answers",

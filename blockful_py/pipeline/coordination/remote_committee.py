@@ -35,7 +35,7 @@ from blockful_py.pipeline.coordination.group_keys import GroupKeys
 from blockful_py.pipeline.run.contracts import Contracts
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.operations import Counter
-from blockful_py.pipeline.settings import CommitteeSettings, quorum_of
+from blockful_py.settings import CommitteeSettings, quorum_of
 from blockful_py.types import Roster
 
 CharterFor = Callable[[tuple[bytes, ...]], Charter]

@@ -40,8 +40,8 @@ from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.pipeline.run.operations import Counter
 from blockful_py.pipeline.run.progress import Stopwatch
 from blockful_py.pipeline.run.stores import archive_store, live_store
-from blockful_py.pipeline.settings import Settings
 from blockful_py.record.catalogue import ArchiveReader, CatalogueReader
+from blockful_py.settings import Settings
 from blockful_py.storage.interface import FileStore
 
 

@@ -11,11 +11,11 @@ from blockful_py.errors import FormatError
 from blockful_py.forget import Forget
 from blockful_py.learning.data import UserData
 from blockful_py.learning.forget_sets import retained_after
-from blockful_py.learning.privacy import PrivacySettings, Spent, spent
-from blockful_py.learning.training import TrainingSettings
+from blockful_py.learning.privacy import Spent, spent
 from blockful_py.pipeline.review.methods import parse_method
 from blockful_py.record.model_node import Request, Statement
 from blockful_py.record.statement_parts import Privacy
+from blockful_py.settings import PrivacySettings, TrainingSettings
 from blockful_py.unlearning.gradient_ascent import GradientAscent
 from blockful_py.unlearning.retrain import Retrain
 

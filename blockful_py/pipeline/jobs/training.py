@@ -12,7 +12,7 @@ from blockful_py.keys.sealing import SealedWeights
 from blockful_py.learning.candidates import Reference
 from blockful_py.learning.curve_file import keep_curves
 from blockful_py.learning.federation import TrainedModel, train_federation
-from blockful_py.learning.scenario import plan, without_users
+from blockful_py.learning.scenario import without_users
 from blockful_py.learning.training_setup import Laboratory
 from blockful_py.pipeline.jobs.increments import Storing
 from blockful_py.pipeline.jobs.publishing import Publisher
@@ -69,7 +69,7 @@ def train_and_publish(
     placed = {name: node.position for name, node in catalogue.models.items()}
     published = load_models(catalogue, catalogue.models, store)
     storing = Storing(laboratory, catalogue, store)
-    waves_to_come = without_users(plan(settings.scenario), left, published)
+    waves_to_come = without_users(settings.plan(), left, published)
     missing = {spec.name for wave in waves_to_come for spec in wave} - published.keys()
     waves = train_federation(settings, laboratory.users, tuple(published.values()), left)
     executed: list[Executed] = []

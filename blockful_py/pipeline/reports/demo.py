@@ -24,9 +24,9 @@ from blockful_py.pipeline.review.claims import measure_all
 from blockful_py.pipeline.review.methods import forget_of
 from blockful_py.pipeline.run.nodes import Nodes, Place
 from blockful_py.pipeline.run.progress import Progress, Stopwatch
-from blockful_py.pipeline.settings import Settings
 from blockful_py.report.schema import Report
 from blockful_py.report.writer import point_latest, write_report
+from blockful_py.settings import Settings
 from blockful_py.types import Paradigm
 
 

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from blockful_py.learning.training_setup import Laboratory
-from blockful_py.pipeline.settings import Settings
 from blockful_py.report.plots.holdings import Holdings
+from blockful_py.settings import Settings
 
 
 def holdings(settings: Settings) -> Holdings:
@@ -20,5 +20,5 @@ def holdings(settings: Settings) -> Holdings:
         counts=[user.train.y.bincount(minlength=dataset.class_count).tolist() for user in laboratory.users],
         title=f"Training samples of {dataset.name!r}, {settings.federation.situation}, seed {settings.seed}",
         forget=tuple(label for label in settings.unlearning.classes if label in labels),
-        holders=laboratory.federation.scenario.starting_users,
+        holders=laboratory.federation.starting_users,
     )

@@ -20,13 +20,13 @@ from blockful_py.pipeline.reports.confusions import confusions
 from blockful_py.pipeline.review.methods import checked_by_members, named_method
 from blockful_py.pipeline.run.contracts import Contracts
 from blockful_py.pipeline.run.progress import Stopwatch
-from blockful_py.pipeline.settings import Settings
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.model_node import Request
 from blockful_py.record.statement_parts import Privacy
 from blockful_py.record.verify import Verification
 from blockful_py.report import schema, sections
 from blockful_py.report.passes import SamplePasses
+from blockful_py.settings import Settings
 from blockful_py.storage.cid import cid_string
 from blockful_py.types import Paradigm
 from blockful_py.unlearning.audit import ModelAccuracy
@@ -89,7 +89,7 @@ def build_report(
         certificates={
             paradigm: branch.certificate for paradigm, branch in branches.items() if branch.certificate
         },
-        settings=settings.model_dump(mode="json"),
+        settings=settings.to_json(),
         models=tuple(
             _model(name, published, branches, {n: d.shortest for n, d in depth.items()})
             for name in published.catalogue.models

@@ -9,8 +9,8 @@ from typing import Any
 from blockful_py.bounded_json import parse_json
 from blockful_py.errors import SettingsError, UnlearningError
 from blockful_py.forget import Forget, Level
-from blockful_py.pipeline.settings import UnlearningSettings
 from blockful_py.record.model_node import Request, canonical_json, parse_sample
+from blockful_py.settings import UnlearningSettings
 from blockful_py.types import Checked, Paradigm
 from blockful_py.unlearning.method import Method, Review
 from blockful_py.unlearning.registry import create_method

@@ -12,7 +12,7 @@ from blockful_py.chain.account_file import address_in, secret_in
 from blockful_py.errors import SettingsError
 from blockful_py.pipeline.run.environment import PASSPHRASE
 from blockful_py.pipeline.run.identities import Identities
-from blockful_py.pipeline.settings import Settings
+from blockful_py.settings import Settings
 
 
 class Accounts(Protocol):

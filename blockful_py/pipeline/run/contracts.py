@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from blockful_py.chain import deployments
@@ -25,7 +25,7 @@ from blockful_py.errors import DeploymentError, RunError, SettingsError
 from blockful_py.pipeline.run.clock import LogicalClock, WallClock
 from blockful_py.pipeline.run.identities import Identities
 from blockful_py.pipeline.run.nodes import Nodes
-from blockful_py.pipeline.settings import CommitteeSettings, Settings
+from blockful_py.settings import CommitteeSettings, Settings
 from blockful_py.types import Roster
 
 EPOCH_OF_TIME = 1_767_225_600
@@ -124,7 +124,7 @@ def deploy(nodes: Nodes, settings: Settings, directory: Path) -> Contracts:
 
 def rules_of(committee: CommitteeSettings) -> Parameters:
     """The contract's rules."""
-    rules = committee.election.model_dump()
+    rules = asdict(committee.election)
     minimum = rules.pop("minimum")
     return Parameters(seats=committee.size, minimum=minimum or min(4, committee.size), **rules)
 

@@ -25,7 +25,7 @@ from typing import Any
 from blockful_py.bounded_json import parse_json
 from blockful_py.errors import RunError
 from blockful_py.pipeline.run.nodes import Place
-from blockful_py.pipeline.settings import Settings
+from blockful_py.settings import Settings
 
 FORMAT = "blockful-run/1"
 
@@ -86,7 +86,7 @@ class RunDirectory:
             raise RunError(f"{path} holds a run already: choose another folder, or go on with that run.")
         document = {
             "format": FORMAT,
-            "settings": settings.model_dump(mode="json"),
+            "settings": settings.to_json(),
             "chains": run.place.to_json(path),
         }
         try:

@@ -15,7 +15,7 @@ from blockful_py.chain.sender import Sender
 from blockful_py.chain.signer import DEV_MNEMONIC, Signer
 from blockful_py.closable import Closing
 from blockful_py.errors import RunError, SettingsError
-from blockful_py.pipeline.settings import ChainSettings
+from blockful_py.settings import ChainSettings
 
 SENDER_KEY = "BLOCKFUL_SENDER_KEY"
 """Environment variable with the private key that pays for transactions on nodes given by URL."""

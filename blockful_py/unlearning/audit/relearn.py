@@ -14,8 +14,8 @@ from blockful_py.learning.data import Samples, pooled
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.stacked import FORMS, LARGEST_STACK, Form, Stack, stack_weights, stacks_well
 from blockful_py.learning.together import StackedSgd
-from blockful_py.learning.training import TrainingSettings
 from blockful_py.learning.weights import Weights
+from blockful_py.settings import TrainingSettings
 from blockful_py.unlearning.head import output_layer
 
 RATE, MOMENTUM = 0.004, 0.9
@@ -150,7 +150,7 @@ def _stacks(lessons: Mapping[str, Lesson]) -> list[tuple[str, ...]]:
 def _stacked(form: Form, weights: Stack, lessons: Sequence[Lesson]) -> list[float]:
     """`_alone` for M models at once."""
     optimiser = StackedSgd(
-        form.packed(weights), TrainingSettings(rate=RATE, momentum=MOMENTUM, weight_decay=0)
+        form.packed(weights), TrainingSettings(learning_rate=RATE, momentum=MOMENTUM, weight_decay=0)
     )
     asked = _side_by_side(form, [lesson.asked for lesson in lessons])
     totals = [0.0] * len(lessons)

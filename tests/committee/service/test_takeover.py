@@ -23,7 +23,7 @@ from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.resume import take_up
 from blockful_py.pipeline.run.lease import Lead, request_under_way
 from blockful_py.pipeline.run.nodes import Nodes, Place
-from blockful_py.pipeline.settings import ChainSettings
+from blockful_py.settings import ChainSettings
 from tests.committee.service.conftest import Crew
 from tests.committee.service.leaders import request_and_die, unsettled, until
 from tests.committee.service.processes import WORDS, MemberProcess, members

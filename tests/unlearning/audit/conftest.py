@@ -11,11 +11,10 @@ import torch
 from blockful_py.forget import Forget
 from blockful_py.learning.data import Dataset
 from blockful_py.learning.datasets import load_dataset
-from blockful_py.learning.federation import FederationSettings, train_federation
+from blockful_py.learning.federation import FederationSpec, train_federation
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.partitions import Division, partition
-from blockful_py.learning.scenario import ScenarioSettings
-from blockful_py.learning.training import TrainingSettings
+from blockful_py.settings import FederationSettings, TrainingSettings
 from blockful_py.unlearning.audit import Bench, audit_samples, prepare
 from blockful_py.unlearning.task import UnlearningTask
 from blockful_py.verdicts.figures import Row
@@ -37,11 +36,12 @@ def dataset() -> Dataset:
 
 def request_to(dataset: Dataset, forget: Forget, starts: tuple[str, ...] = ("r1",)) -> UnlearningTask:
     """The users' federation, and a request on it."""
-    users = partition("all_hold", dataset, Division(5, (1,), (FORGET,)), 0)
-    settings = FederationSettings(
+    federation = FederationSettings("scripted", "all_hold", users=5, graph=GRAPH)
+    users = partition(dataset, Division(federation, (1,), (FORGET,)), 0)
+    settings = FederationSpec(
         Architecture("cnn", dataset.input_shape, dataset.class_count),
-        ScenarioSettings("scripted", users=5, graph=GRAPH),
-        TrainingSettings(epochs=8, rate=0.05),
+        federation,
+        TrainingSettings(epochs=8, learning_rate=0.05),
         root_factor=2,
     )
     models = [model for wave in train_federation(settings, users) for model in wave]

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Settings as text: TOML files, overrides on the command line, and what is wrong with them."""
+"""Settings as text: TOML files, overrides on the command line, lists of faults."""
 
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
-
-from pydantic import ValidationError
 
 from blockful_py.bounded_json import require_shallow
 from blockful_py.errors import SettingsError
@@ -48,13 +47,8 @@ def apply_override(document: dict[str, Any], override: str) -> None:
     place[last] = value
 
 
-def described(error: ValidationError) -> str:
-    """Every fault by its key, what is allowed, and what was found."""
-    lines = []
-    for problem in error.errors():
-        place = ".".join(str(part) for part in problem["loc"]) or "settings"
-        if problem["type"] == "extra_forbidden":
-            lines.append(f"{place}: unknown setting; remove it or check its spelling")
-        else:
-            lines.append(f"{place}: {problem['msg'].lower()}, but it is {problem['input']!r}")
-    return "; ".join(lines)
+def listed(faults: Sequence[str]) -> str:
+    """One fault as it is, several below each other."""
+    if len(faults) == 1:
+        return faults[0]
+    return "\n".join([f"{len(faults)} settings are wrong:", *(f"- {fault}" for fault in faults)])

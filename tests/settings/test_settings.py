@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from blockful_py.errors import SettingsError
-from blockful_py.pipeline.settings import Settings
+from blockful_py.settings import Settings
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 

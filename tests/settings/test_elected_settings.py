@@ -13,7 +13,7 @@ from blockful_py.chain.ether import format_ether, parse_ether
 from blockful_py.chain.sortition import Parameters
 from blockful_py.errors import SettingsError
 from blockful_py.pipeline.run.contracts import rules_of
-from blockful_py.pipeline.settings import Settings
+from blockful_py.settings import Settings
 from tests.federations import small
 
 POOL = tuple(f"http://127.0.0.1:{7001 + number}" for number in range(5))

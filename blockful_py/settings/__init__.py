@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every setting of a job, declared once: what the TOML file may say is what learning and pipeline take.
+
+Nothing here imports torch, numpy or web3, so that a wrong setting is refused at once.
+"""
+
+from __future__ import annotations
+
+from blockful_py.settings.committee import CommitteeSettings, ElectionSettings, quorum_of
+from blockful_py.settings.learning import DataOptions, LearningSettings, PrivacySettings, TrainingSettings
+from blockful_py.settings.sections import (
+    AccessSettings,
+    ArchiveSettings,
+    ChainSettings,
+    FederationSettings,
+    Situation,
+    StorageSettings,
+    UnlearningSettings,
+)
+from blockful_py.settings.settings import Settings
+
+__all__ = [
+    "AccessSettings",
+    "ArchiveSettings",
+    "ChainSettings",
+    "CommitteeSettings",
+    "DataOptions",
+    "ElectionSettings",
+    "FederationSettings",
+    "LearningSettings",
+    "PrivacySettings",
+    "Settings",
+    "Situation",
+    "StorageSettings",
+    "TrainingSettings",
+    "UnlearningSettings",
+    "quorum_of",
+]

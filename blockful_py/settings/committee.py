@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Settings of the committee, appointed or elected."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from blockful_py.settings.section import Count, Positive, Range, Section
+
+Wei = Annotated[int, Range(ge=0, lt=2**96)]
+Seconds = Annotated[int, Range(ge=0, lt=2**32)]
+Period = Annotated[int, Range(ge=1, lt=2**32)]
+
+
+def quorum_of(size: int) -> int:
+    """ceil(2n/3): two quorums share more than the third that may be faulty."""
+    return -(-2 * size // 3)
+
+
+@dataclass(frozen=True)
+class ElectionSettings(Section):
+    """Rules of the elected committee, in force for ever once deployed; reasons in IStakes.
+
+    Attributes:
+        min_stake, forfeit: wei.
+        min_trust: parts per million.
+        minimum: fewer candidates elect nobody; 4, or the size of a smaller committee, unless set.
+        reward: percent.
+        epoch_length, unbonding_delay and the periods: seconds.
+    """
+
+    min_stake: Annotated[int, Range(ge=1, lt=2**96)] = 10**18
+    forfeit: Wei = 10**17
+    min_trust: Annotated[int, Range(ge=0, le=500_000)] = 400_000
+    minimum: Annotated[int, Range(ge=1, le=100)] | None = None
+    max_candidates: Annotated[int, Range(ge=1, le=256)] = 64
+    reward: Annotated[int, Range(ge=0, le=50)] = 20
+    credited_votes: Annotated[int, Range(ge=0, lt=2**8)] = 8
+    withholding: Annotated[int, Range(ge=0, lt=2**8)] = 2
+    attempts: Annotated[int, Range(ge=1, lt=2**8)] = 3
+    epoch_length: Seconds = 86_400
+    commit_period: Period = 600
+    reveal_period: Period = 600
+    prove_period: Period = 600
+    confirm_period: Period = 3_600
+    unbonding_delay: Seconds = 7 * 86_400
+
+
+@dataclass(frozen=True)
+class CommitteeSettings(Section):
+    """Who decides.
+
+    Attributes:
+        roster: "appointed" (members of this process whose keys derive from the seed), "services" (processes
+            started with `blockful committee serve`, at the URLs in `members`; the appointed ones hand over to
+            them) or "elected" (of the processes at `members`, those that the chain elects).
+        review_seconds, round_seconds: how long a service may take to review a proposal, and for all else.
+        stall_seconds: how long members wait for a certified proposal to get on before they finish it
+            themselves.
+        takeover_seconds: how long they leave a request alone that nobody leads any more, before they lead it.
+        size, threshold, unanimous: of the committee; the threshold is the quorum unless set.
+        attested: members sign what only the models' owners attest, too: that clients and single samples were
+            forgotten by methods that no member can recompute (docs/unlearning.md).
+        election: rules of an elected committee.
+    """
+
+    roster: Literal["appointed", "services", "elected"] = "appointed"
+    members: tuple[str, ...] = ()
+    review_seconds: Positive = 120.0
+    round_seconds: Positive = 20.0
+    stall_seconds: Positive = 60.0
+    takeover_seconds: Positive = 300.0
+    size: Annotated[int, Range(ge=1, le=256)] = 4
+    threshold: Count | None = None
+    unanimous: bool = False
+    attested: bool = False
+    election: ElectionSettings = ElectionSettings()
+
+    @property
+    def quorum(self) -> int:
+        """ceil(2n/3) votes, or all when unanimous."""
+        return self.size if self.unanimous else quorum_of(self.size)
+
+    @property
+    def shares(self) -> int:
+        """Shares needed for a collision; the quorum unless set."""
+        return self.threshold if self.threshold is not None else self.quorum

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How settings must fit together, beyond the range of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from blockful_py.settings.committee import CommitteeSettings
+from blockful_py.settings.learning import LearningSettings
+from blockful_py.settings.sections import FederationSettings, StorageSettings, UnlearningSettings
+
+PAPER14_USERS = 14
+
+
+def broken_rules(
+    federation: FederationSettings,
+    learning: LearningSettings,
+    unlearning: UnlearningSettings,
+    committee: CommitteeSettings,
+    storage: StorageSettings,
+) -> Iterator[str]:
+    """A sentence for every rule that is broken, saying what to change."""
+    yield from broken_scenario(federation)
+    yield from _learning(learning)
+    yield from _unlearning(unlearning)
+    yield from _committee(committee)
+    yield from _storage(storage)
+
+
+def broken_scenario(federation: FederationSettings) -> Iterator[str]:
+    """The rules of the scenario; learning asks for them, too."""
+    users, rounds, graph = federation.users, federation.rounds, federation.graph
+    if (federation.scenario == "scripted") != (graph is not None):
+        yield "federation.graph belongs to scenario 'scripted' and to no other: give both or neither."
+    elif graph is not None and (users != len(graph) or rounds != 1):
+        yield (
+            f"scenario 'scripted' needs a graph with one model for each of the {users} users, and 1 round; "
+            f"it has {len(graph)} models and {rounds} rounds."
+        )
+    if federation.scenario == "paper14" and (users != PAPER14_USERS or rounds != 1):
+        yield (
+            f"scenario 'paper14' has 14 users and 1 round, not {users} and {rounds}: leave federation.users "
+            "and federation.rounds out, or choose scenario 'organic'."
+        )
+
+
+def _learning(learning: LearningSettings) -> Iterator[str]:
+    if learning.increments and learning.privacy is not None:
+        yield (
+            "learning.increments would spend the privacy of the samples once more for every increment: "
+            "leave it out where learning.privacy is set."
+        )
+    if learning.clean_references and not learning.increments:
+        yield "learning.clean_references says what learning.increments start from: name classes there too."
+
+
+def _unlearning(unlearning: UnlearningSettings) -> Iterator[str]:
+    for key, values in (("starts", unlearning.starts), ("classes", unlearning.classes)):
+        if not values:
+            yield f"unlearning.{key} is empty: name at least one."
+
+
+def _committee(committee: CommitteeSettings) -> Iterator[str]:
+    if committee.shares > committee.size:
+        yield (
+            f"committee.threshold is {committee.shares}, more than its {committee.size} members: "
+            "lower the threshold or raise committee.size."
+        )
+    listed = len(committee.members)
+    expected = committee.size if committee.roster != "appointed" else 0
+    enough = listed >= expected if committee.roster == "elected" else listed == expected
+    if len(set(committee.members)) != listed or not enough:
+        yield (
+            f"committee.members lists {listed} URLs, {expected} different are expected: roster "
+            "'services' has one for each of committee.size members, roster 'elected' may have more to "
+            "choose from, roster 'appointed' has none."
+        )
+    if committee.roster == "elected":
+        yield from _election(committee)
+
+
+def _election(committee: CommitteeSettings) -> Iterator[str]:
+    """What Committee's constructor and its `confirmKey` ask for."""
+    rules, size = committee.election, committee.size
+    if committee.unanimous:
+        yield "an elected committee decides by quorum: leave committee.unanimous out."
+    least, most = (size - 1) // 3 + 1, committee.quorum
+    if not least <= committee.shares <= most:
+        yield (
+            f"committee.threshold is {committee.shares}; for an elected committee of {size} it is from "
+            f"{least}, more than may be faulty, to {most}, the quorum."
+        )
+    if (
+        (rules.minimum or 1) > size
+        or size > min(100, rules.max_candidates)
+        or rules.forfeit > rules.min_stake
+    ):
+        yield (
+            f"committee.election does not fit a committee of {size}: committee.size is at least `minimum` "
+            "and at most `max_candidates` and 100, and `forfeit` is at most `min_stake`."
+        )
+
+
+def _storage(storage: StorageSettings) -> Iterator[str]:
+    apis = (storage.api, storage.archive_api)
+    if apis != (None, None) and (None in apis or apis[0] == apis[1]):
+        yield (
+            "give storage.api and storage.archive_api, of two different nodes, or neither: deleting a "
+            "live model must not touch the archive's."
+        )

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Settings of the federation, of unlearning, and of where the record is kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Annotated, Literal
+
+from blockful_py.settings.section import Count, NonNegative, Positive, Range, Section
+
+Situation = Literal["few_hold", "all_hold", "iid", "sample_non_iid", "label_non_iid", "dirichlet", "shards"]
+
+
+@dataclass(frozen=True)
+class FederationSettings(Section):
+    """Who trains, on whose models, with which data.
+
+    Attributes:
+        scenario: "paper14" (a scripted graph after the paper's experiment), "scripted" (the graph in `graph`)
+            or "organic" (eq. 1 chooses).
+        situation: how the data is shared out: "few_hold" (only the users of the starts hold the classes to
+            forget), "all_hold", "iid", "sample_non_iid", "label_non_iid", "dirichlet" or "shards".
+        missing: classes that a user lacks in `label_non_iid`, by user.
+        concentration: of the Dirichlet distribution in `dirichlet`; small values make users unlike.
+        shards: pieces that each user gets in `shards`.
+        users, rounds: each user publishes one model a round (`paper14`: 14 users, one round).
+        candidates, references, candidate_window: K and N of eq. 1, and how many of the newest models K is
+            drawn from (`organic`).
+        wave: models that train side by side and are published together (`organic`).
+        graph: references by model, model i by user i (`scripted`).
+        accounts: folder of the users' Ethereum keystores (`blockful account create`); without one, keys that
+            derive from the seed.
+    """
+
+    scenario: Literal["paper14", "scripted", "organic"] = "paper14"
+    situation: Situation = "few_hold"
+    missing: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    concentration: Positive = 0.5
+    shards: Count = 2
+    users: Annotated[int, Range(ge=2, le=10_000)] = 14
+    rounds: Annotated[int, Range(ge=1, le=1000)] = 1
+    candidates: Count = 5
+    references: Count = 2
+    candidate_window: Count = 7
+    wave: Count = 2
+    graph: dict[str, tuple[str, ...]] | None = None
+    accounts: str | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Models in the order of their users, round by round."""
+        if self.scenario == "scripted" and self.graph:
+            return tuple(self.graph)
+        return tuple(f"r{number}" for number in range(1, self.users * self.rounds + 1))
+
+
+@dataclass(frozen=True)
+class UnlearningSettings(Section):
+    """What to forget, from where, and how.
+
+    Attributes:
+        starts: models that are unlearned first, by name.
+        classes: labels to forget.
+        clients, samples: users, or samples as "user:row" (row from 0 in the user's training data), to forget
+            instead of `classes`, which then only decide how `few_hold` shares the data out.
+        parallel, sequential: the method of each paradigm (docs/unlearning.md lists them).
+        alpha: discount factor of eq. 7.
+        epsilon: descendants whose update is at most this long (L2) stay.
+        options: a method's own settings by its name, such as {clean_increments = {heal_steps = 8}}.
+    """
+
+    starts: tuple[str, ...] = ("r5", "r7")
+    classes: tuple[int, ...] = (3,)
+    clients: tuple[int, ...] = ()
+    samples: tuple[str, ...] = ()
+    parallel: str = "gradient_ascent"
+    sequential: str = "retrain"
+    alpha: Positive = 1.0
+    epsilon: NonNegative = 0.0
+    options: dict[str, dict[str, bool | int | float | str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class AccessSettings(Section):
+    """Who may read models.
+
+    Attributes:
+        joined_by: "any" registered reader reads every model that stands; by "publication", those only that
+            were published after it had joined (heights of the live chain; a redaction does not count as
+            publication).
+    """
+
+    joined_by: Literal["any", "publication"] = "any"
+
+
+@dataclass(frozen=True)
+class ArchiveSettings(Section):
+    """How long replaced versions stay readable for auditors.
+
+    Attributes:
+        retention_days: `blockful expire` destroys the auditors' keys of versions replaced longer ago; never
+            unless set.
+    """
+
+    retention_days: NonNegative | None = None
+
+
+@dataclass(frozen=True)
+class ChainSettings(Section):
+    """The two chains; without URLs, two devnets of our own are started.
+
+    Attributes:
+        live_url, archive_url: of the nodes' JSON-RPC.
+        packaging_interval: seconds between blocks.
+        block_size: bytes of transactions in a block.
+        chunk_models: models redacted or archived in one transaction.
+    """
+
+    live_url: str | None = None
+    archive_url: str | None = None
+    live_chain_id: Count = 1337
+    archive_chain_id: Count = 1338
+    packaging_interval: NonNegative = 15.0
+    block_size: Annotated[int, Range(ge=1_000)] = 1_000_000
+    chunk_models: Annotated[int, Range(ge=1, le=128)] = 100
+
+
+@dataclass(frozen=True)
+class StorageSettings(Section):
+    """Where models are kept: in the run's folder, or on two IPFS nodes (extra `ipfs`).
+
+    Attributes:
+        api, archive_api: multiaddrs of the nodes' HTTP APIs, such as "/ip4/127.0.0.1/tcp/5001", for the
+            models of the live chain and of the archive; a node each, as what it pins is what the store keeps.
+        seconds: how long a node may look for one block.
+    """
+
+    api: str | None = None
+    archive_api: str | None = None
+    seconds: Positive = 30.0

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All settings of a job, read from one TOML file, with `section.key=value` overrides."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Annotated, Any
+
+from blockful_py.errors import SettingsError
+from blockful_py.settings.committee import CommitteeSettings
+from blockful_py.settings.learning import LearningSettings
+from blockful_py.settings.rules import broken_rules
+from blockful_py.settings.section import Range, Section
+from blockful_py.settings.sections import (
+    AccessSettings,
+    ArchiveSettings,
+    ChainSettings,
+    FederationSettings,
+    StorageSettings,
+    UnlearningSettings,
+)
+from blockful_py.settings.text import apply_override, listed, read_document
+
+
+@dataclass(frozen=True)
+class Settings(Section):
+    """Every setting of a job, by section of the TOML file; `seed` makes it reproducible."""
+
+    seed: Annotated[int, Range(ge=0, lt=2**32)] = 0
+    federation: FederationSettings = field(default_factory=FederationSettings)
+    learning: LearningSettings = field(default_factory=LearningSettings)
+    unlearning: UnlearningSettings = field(default_factory=UnlearningSettings)
+    committee: CommitteeSettings = field(default_factory=CommitteeSettings)
+    access: AccessSettings = field(default_factory=AccessSettings)
+    archive: ArchiveSettings = field(default_factory=ArchiveSettings)
+    chain: ChainSettings = field(default_factory=ChainSettings)
+    storage: StorageSettings = field(default_factory=StorageSettings)
+
+    @classmethod
+    def load(cls, path: str | Path | None = None, overrides: Sequence[str] = ()) -> Settings:
+        """Reads a TOML file and applies overrides such as `learning.epochs=5`.
+
+        Raises:
+            SettingsError: names the file or the key, what is wrong, and what is allowed.
+        """
+        document: dict[str, Any] = {}
+        if path is not None:
+            document = read_document(Path(path))
+        for override in overrides:
+            apply_override(document, override)
+        return cls.parse(document)
+
+    @classmethod
+    def parse(cls, document: Mapping[str, Any]) -> Settings:
+        """Settings from the tables of a TOML or JSON file.
+
+        Raises:
+            SettingsError: lists every wrong key and value, or else every rule that is broken.
+        """
+        from blockful_py.settings.validation import validated  # pydantic, which learning does without
+
+        settings = validated(cls, document)
+        broken = list(
+            broken_rules(
+                settings.federation,
+                settings.learning,
+                settings.unlearning,
+                settings.committee,
+                settings.storage,
+            )
+        )
+        if broken:
+            raise SettingsError(listed(broken))
+        return settings
+
+    def to_json(self) -> dict[str, Any]:
+        """Tables that `parse` takes back, once they were written as JSON and read."""
+        return asdict(self)

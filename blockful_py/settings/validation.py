@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Settings from tables that somebody wrote, checked by pydantic, with every fault in plain words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+from blockful_py.errors import SettingsError
+from blockful_py.settings.spelling import meant, unknown
+from blockful_py.settings.text import listed
+
+T = TypeVar("T")
+
+KINDS = {
+    "bool": "true or false",
+    "dataclass": "a section",
+    "dict": "a table",
+    "float": "a number",
+    "int": "a whole number",
+    "string": "text",
+    "tuple": "a list",
+}
+"""Types in plain words, by the first word of pydantic's name for the error."""
+
+
+def validated(root: type[T], document: Mapping[str, Any]) -> T:
+    """`root`, a dataclass of sections, with the values of the document.
+
+    Raises:
+        SettingsError: lists every key that is unknown or missing, and every value of a wrong type or range.
+    """
+    try:
+        return TypeAdapter(root).validate_python(document)
+    except ValidationError as error:
+        raise SettingsError(listed(_faults(root, document, error))) from None
+
+
+def _faults(root: type, document: Mapping[str, Any], error: ValidationError) -> list[str]:
+    """One sentence a place; a value that may be of several types fails as each of them."""
+    wanted: dict[str, list[str]] = {}
+    faults: dict[str, str] = {}
+    for problem in error.errors():
+        path, value = _place(document, problem["loc"])
+        place = ".".join(path) or "the document"
+        if problem["type"] == "unexpected_keyword_argument":
+            faults[place] = unknown(root, path, value)
+        elif problem["type"] == "missing":
+            place = ".".join(map(str, problem["loc"]))
+            faults[place] = f"{place} is missing."
+        else:
+            wanted.setdefault(place, []).append(_wanted(problem))
+            suggestion = meant(value, _choices(problem))
+            faults[place] = f"{place} must be {' or '.join(wanted[place])}, not {value!r}{suggestion}."
+    return list(faults.values())
+
+
+def _place(document: Any, location: Sequence[int | str]) -> tuple[list[str], Any]:
+    """Keys that lead to the faulty value, without pydantic's names of types, and the value."""
+    path: list[str] = []
+    for part in location:
+        if part == "[key]":
+            return path, path[-1]
+        try:
+            document = document[part]
+        except (LookupError, TypeError):
+            break
+        path.append(str(part))
+    return path, document
+
+
+def _wanted(problem: Any) -> str:
+    if problem["type"] == "value_error":
+        return str(problem["ctx"]["error"]).removeprefix("must be ")
+    choices = _choices(problem)
+    if choices:
+        return f"one of {', '.join(choices)}" if len(choices) > 1 else repr(choices[0])
+    return KINDS.get(problem["type"].split("_")[0]) or str(problem["msg"])
+
+
+def _choices(problem: Any) -> list[str]:
+    """Values of an enumeration, from pydantic's "'a', 'b' or 'c'"."""
+    if problem["type"] != "literal_error":
+        return []
+    expected: str = problem["ctx"]["expected"]
+    return expected.replace(" or ", ", ").replace("'", "").split(", ")
