@@ -9,7 +9,7 @@ import typer
 
 from blockful_py.cli.console import Output
 from blockful_py.cli.jobs import job_document
-from blockful_py.cli.options import LATEST, AsJson, Run, example
+from blockful_py.cli.options import LATEST, AsJson, Run
 
 Job = Annotated[
     int | None,
@@ -19,21 +19,21 @@ Job = Annotated[
 ]
 
 
-def register(app: typer.Typer) -> None:
-    @app.command(epilog=example("blockful abort --run runs/mine"))
-    def abort(job: Job = None, run: Run = LATEST, as_json: AsJson = False) -> None:
-        """Give the unfinished job up and take back what it stored, while nothing of it is on a chain.
+def abort(job: Job = None, run: Run = LATEST, as_json: AsJson = False) -> None:
+    """Give the unfinished job up and take back what it stored, while nothing of it is on a chain.
 
-        Ends with an error that says why where something may be: finish the job with `blockful resume` then.
-        What a training has published stays.
-        """
-        from blockful_py.pipeline.federation import Federation
-        from blockful_py.pipeline.resume import unfinished_job
-        from blockful_py.pipeline.run.directory import RunDirectory
+    Ends with an error that says why where something may be: finish the job with `blockful resume` then.
+    What a training has published stays.
 
-        out = Output(as_json)
-        unfinished_job(RunDirectory.open(run), job)
-        with Federation.open(run, settle=False) as federation:
-            ended = federation.abort()
-        out.result({"job": job_document(ended)})
-        out.say(f"job {ended.number} ({ended.kind}) is given up; what it had stored was taken back")
+    Example: blockful abort --run runs/mine
+    """
+    from blockful_py.pipeline.federation import Federation
+    from blockful_py.pipeline.resume import unfinished_job
+    from blockful_py.pipeline.run.directory import RunDirectory
+
+    out = Output(as_json)
+    unfinished_job(RunDirectory.open(run), job)
+    with Federation.open(run, settle=False) as federation:
+        ended = federation.abort()
+    out.result({"job": job_document(ended)})
+    out.say(f"job {ended.number} ({ended.kind}) is given up; what it had stored was taken back")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import AsJson, PassphraseFile, example
+from blockful_py.cli.options import AsJson, PassphraseFile
 from blockful_py.cli.passphrase import passphrase_from
 
 if TYPE_CHECKING:
@@ -22,50 +22,45 @@ Folder = Annotated[
 FOLDER = Path("accounts")
 
 
-def register(app: typer.Typer) -> None:
-    group = typer.Typer(
-        name="account",
-        help="Make and list the accounts of users, as Ethereum keystores.",
-        epilog=example("blockful account create --users 14"),
-        no_args_is_help=True,
-    )
-    app.add_typer(group)
+def create(
+    users: Annotated[int, typer.Option(min=1, max=10_000, help="Users 1 to this get accounts.")],
+    folder: Folder = FOLDER,
+    passphrase_file: PassphraseFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make accounts for users who have none, all under one passphrase: user-1.json and on.
 
-    @group.command(epilog=example("blockful account create --users 14 --passphrase-file words"))
-    def create(
-        users: Annotated[int, typer.Option(min=1, max=10_000, help="Users 1 to this get accounts.")],
-        folder: Folder = FOLDER,
-        passphrase_file: PassphraseFile = None,
-        as_json: AsJson = False,
-    ) -> None:
-        """Make accounts for users who have none, all under one passphrase: user-1.json and on.
+    A keystore of geth or a wallet can take the place of any file.
 
-        A keystore of geth or a wallet can take the place of any file.
-        """
-        from blockful_py.chain.account_file import create as create_account
-        from blockful_py.errors import KeystoreError
-        from blockful_py.pipeline.run.accounts import AccountFolder
+    Example: blockful account create --users 14 --passphrase-file words
+    """
+    from blockful_py.chain.account_file import create as create_account
+    from blockful_py.errors import KeystoreError
+    from blockful_py.pipeline.run.accounts import AccountFolder
 
-        out, accounts = Output(as_json), AccountFolder(folder)
-        missing = [user for user in range(1, users + 1) if not accounts.path(user).exists()]
-        words = passphrase_from(passphrase_file, repeat=True) if missing else ""
-        try:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        except OSError as error:
-            raise KeystoreError(f"{folder} cannot be made: {error.strerror}.") from None
-        with out.stage("make accounts", len(missing)) as advance:
-            for user in missing:
-                create_account(accounts.path(user), words)
-                advance(1)
-        _show(out, accounts, range(1, users + 1))
+    out, accounts = Output(as_json), AccountFolder(folder)
+    missing = [user for user in range(1, users + 1) if not accounts.path(user).exists()]
+    words = passphrase_from(passphrase_file, repeat=True) if missing else ""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise KeystoreError(f"{folder} cannot be made: {error.strerror}.") from None
+    with out.stage("make accounts", len(missing)) as advance:
+        for user in missing:
+            create_account(accounts.path(user), words)
+            advance(1)
+    _show(out, accounts, range(1, users + 1))
 
-    @group.command("list", epilog=example("blockful account list --folder accounts --json"))
-    def list_(folder: Folder = FOLDER, as_json: AsJson = False) -> None:
-        """Show the addresses of all users who have an account."""
-        from blockful_py.pipeline.run.accounts import AccountFolder
 
-        accounts = AccountFolder(folder)
-        _show(Output(as_json), accounts, accounts.users())
+def list_(folder: Folder = FOLDER, as_json: AsJson = False) -> None:
+    """Show the addresses of all users who have an account.
+
+    Example: blockful account list --folder accounts --json
+    """
+    from blockful_py.pipeline.run.accounts import AccountFolder
+
+    accounts = AccountFolder(folder)
+    _show(Output(as_json), accounts, accounts.users())
 
 
 def _show(out: Output, accounts: AccountFolder, users: Iterable[int]) -> None:

@@ -13,98 +13,96 @@ from rich.table import Table
 
 from blockful_py.cli.alarms import documents, lines
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import LATEST, AsJson, PassphraseFile, Run, example
+from blockful_py.cli.options import LATEST, AsJson, PassphraseFile, Run
 from blockful_py.cli.passphrase import passphrase_from
 
 if TYPE_CHECKING:
     from blockful_py.record.audit import Timeline
 
 
-def register(app: typer.Typer) -> None:
-    @app.command(epilog=example("blockful audit --run runs/latest/parallel --model r6 --remember seen.json"))
-    def audit(
-        run: Run = LATEST,
-        model: Annotated[str | None, typer.Option(help="Only this model's versions.")] = None,
-        remember: Annotated[
-            Path | None,
-            typer.Option(
-                metavar="FILE",
-                help="Your own file of the records that you saw: compared, then brought up to date.",
-                show_default=False,
-            ),
-        ] = None,
-        auditor: Annotated[
-            Path | None,
-            typer.Option(
-                "--auditor", metavar="KEYFILE", help="Open the versions whose keys this auditor has."
-            ),
-        ] = None,
-        passphrase_file: PassphraseFile = None,
-        as_json: AsJson = False,
-    ) -> None:
-        """List every archived version and every alarm, and check that the archive is whole.
+def audit(
+    run: Run = LATEST,
+    model: Annotated[str | None, typer.Option(help="Only this model's versions.")] = None,
+    remember: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Your own file of the records that you saw: compared, then brought up to date.",
+            show_default=False,
+        ),
+    ] = None,
+    auditor: Annotated[
+        Path | None,
+        typer.Option("--auditor", metavar="KEYFILE", help="Open the versions whose keys this auditor has."),
+    ] = None,
+    passphrase_file: PassphraseFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """List every archived version and every alarm, and check that the archive is whole.
 
-        With --remember it must also begin with the records in your file, which then takes in the new ones;
-        keep the file where nobody else writes. Ends with status 3 when a record was altered, is missing, or
-        cannot be read; the file is left as it is if the records are not those that it remembers. Weights are
-        checked as they are stored, sealed; with --auditor also opened.
-        """
-        from blockful_py.errors import UnknownModelError
-        from blockful_py.keys.reader_keys import ReaderKeys
-        from blockful_py.pipeline.decryptors import AuditorOpens
-        from blockful_py.pipeline.federation import Federation
-        from blockful_py.pipeline.reader import Reading
-        from blockful_py.record.archive_memory import recall
-        from blockful_py.record.archive_memory import remember as write
+    With --remember it must also begin with the records in your file, which then takes in the new ones;
+    keep the file where nobody else writes. Ends with status 3 when a record was altered, is missing, or
+    cannot be read; the file is left as it is if the records are not those that it remembers. Weights are
+    checked as they are stored, sealed; with --auditor also opened.
 
-        out = Output(as_json)
-        keys = None if auditor is None else ReaderKeys.load(auditor, passphrase_from(passphrase_file))
-        with Federation.open(run) as federation:
-            opener = None if keys is None else AuditorOpens(Reading(run, keys, federation.nodes))
-            archive = federation.contracts.archive
-            known = recall(remember, archive) if remember is not None else ()
-            outcome, alarms = federation.audit(known, opener), federation.alarms()
-            if remember is not None and outcome.extends:
-                write(remember, archive)
-        names = sorted({entry.name for entry in outcome.entries if entry.name})
-        if model is not None and model not in names:
-            raise UnknownModelError(model, names)
-        entries = [entry for entry in outcome.entries if model in (None, entry.name)]
-        out.result(
-            {
-                "head": "0x" + outcome.head.hex(),
-                "problems": list(outcome.problems),
-                "remembered": len(known) if remember is not None else None,
-                "alarms": documents(alarms),
-                "records": [
-                    {
-                        "index": entry.index,
-                        "model": entry.name,
-                        "position": str(entry.position),
-                        "version": entry.version,
-                        "reason": entry.reason,
-                        "cid": entry.cid,
-                        "timestamp": entry.timestamp,
-                        "readable": entry.readable,
-                        "opened": entry.opened,
-                    }
-                    for entry in entries
-                ],
-            }
-        )
-        out.say(_table([each for each in outcome.timelines if model in (None, each.name)]))
-        for line in lines(alarms):
-            out.say(line)
-        for problem in outcome.problems:
-            out.say(f"PROBLEM {problem}")
-        opened = sum(entry.opened for entry in outcome.entries)
-        out.say(f"weights: {opened} opened, {len(outcome.entries) - opened} checked as sealed bytes")
-        out.say(f"{len(outcome.entries)} records, {len(outcome.problems)} problems, head:")
-        out.say(f"0x{outcome.head.hex()}")
-        if remember is not None:
-            out.say(_remembered(len(known), outcome.extends, remember))
-        if not outcome.passed:
-            raise typer.Exit(3)
+    Example: blockful audit --run runs/latest/parallel --model r6 --remember seen.json
+    """
+    from blockful_py.errors import UnknownModelError
+    from blockful_py.keys.reader_keys import ReaderKeys
+    from blockful_py.pipeline.decryptors import AuditorOpens
+    from blockful_py.pipeline.federation import Federation
+    from blockful_py.pipeline.reader import Reading
+    from blockful_py.record.archive_memory import recall
+    from blockful_py.record.archive_memory import remember as write
+
+    out = Output(as_json)
+    keys = None if auditor is None else ReaderKeys.load(auditor, passphrase_from(passphrase_file))
+    with Federation.open(run) as federation:
+        opener = None if keys is None else AuditorOpens(Reading(run, keys, federation.nodes))
+        archive = federation.contracts.archive
+        known = recall(remember, archive) if remember is not None else ()
+        outcome, alarms = federation.audit(known, opener), federation.alarms()
+        if remember is not None and outcome.extends:
+            write(remember, archive)
+    names = sorted({entry.name for entry in outcome.entries if entry.name})
+    if model is not None and model not in names:
+        raise UnknownModelError(model, names)
+    entries = [entry for entry in outcome.entries if model in (None, entry.name)]
+    out.result(
+        {
+            "head": "0x" + outcome.head.hex(),
+            "problems": list(outcome.problems),
+            "remembered": len(known) if remember is not None else None,
+            "alarms": documents(alarms),
+            "records": [
+                {
+                    "index": entry.index,
+                    "model": entry.name,
+                    "position": str(entry.position),
+                    "version": entry.version,
+                    "reason": entry.reason,
+                    "cid": entry.cid,
+                    "timestamp": entry.timestamp,
+                    "readable": entry.readable,
+                    "opened": entry.opened,
+                }
+                for entry in entries
+            ],
+        }
+    )
+    out.say(_table([each for each in outcome.timelines if model in (None, each.name)]))
+    for line in lines(alarms):
+        out.say(line)
+    for problem in outcome.problems:
+        out.say(f"PROBLEM {problem}")
+    opened = sum(entry.opened for entry in outcome.entries)
+    out.say(f"weights: {opened} opened, {len(outcome.entries) - opened} checked as sealed bytes")
+    out.say(f"{len(outcome.entries)} records, {len(outcome.problems)} problems, head:")
+    out.say(f"0x{outcome.head.hex()}")
+    if remember is not None:
+        out.say(_remembered(len(known), outcome.extends, remember))
+    if not outcome.passed:
+        raise typer.Exit(3)
 
 
 def _table(timelines: Sequence[Timeline]) -> Table:

@@ -8,56 +8,48 @@ from typing import Annotated
 import typer
 
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import LATEST, Account, AsJson, Run, address, example
+from blockful_py.cli.options import LATEST, Account, AsJson, Run, address
 
 
-def register(app: typer.Typer) -> None:
-    group = typer.Typer(
-        help="Auditors, who read replaced versions from the archive.",
-        no_args_is_help=True,
-        rich_markup_mode=None,
-    )
+def add(
+    account: Account,
+    key: Annotated[
+        str, typer.Option("--key", metavar="HEX", help="Encryption key, as `reader keygen` prints it.")
+    ],
+    run: Run = LATEST,
+    as_json: AsJson = False,
+) -> None:
+    """Have the committee register an auditor, who then has the keys of all that stands.
 
-    @group.command(
-        epilog=example(
-            "blockful auditor add 0x1234567890123456789012345678901234567890 --key "
-            "0x0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"
-        )
-    )
-    def add(
-        account: Account,
-        key: Annotated[
-            str, typer.Option("--key", metavar="HEX", help="Encryption key, as `reader keygen` prints it.")
-        ],
-        run: Run = LATEST,
-        as_json: AsJson = False,
-    ) -> None:
-        """Have the committee register an auditor, who then has the keys of all that stands.
+    Members that are processes vote once their operators have agreed: the command says how.
 
-        Members that are processes vote once their operators have agreed: the command says how."""
-        from blockful_py.crypto import curve
-        from blockful_py.errors import SettingsError
-        from blockful_py.pipeline.federation import Federation
+    Example: blockful auditor add 0x1234567890123456789012345678901234567890 --key
+    0x0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798
+    """
+    from blockful_py.crypto import curve
+    from blockful_py.errors import SettingsError
+    from blockful_py.pipeline.federation import Federation
 
-        out, found = Output(as_json), address(account)
-        try:
-            point = curve.decompress(bytes.fromhex(key.removeprefix("0x")))
-        except ValueError:
-            raise SettingsError(f"{key!r} is not a compressed key of 33 bytes such as 0x02....") from None
-        with Federation.open(run) as federation:
-            federation.administration().set_auditor(found, point)
-        out.result({"account": "0x" + found.hex()})
-        out.say(f"0x{found.hex()} is an auditor")
+    out, found = Output(as_json), address(account)
+    try:
+        point = curve.decompress(bytes.fromhex(key.removeprefix("0x")))
+    except ValueError:
+        raise SettingsError(f"{key!r} is not a compressed key of 33 bytes such as 0x02....") from None
+    with Federation.open(run) as federation:
+        federation.administration().set_auditor(found, point)
+    out.result({"account": "0x" + found.hex()})
+    out.say(f"0x{found.hex()} is an auditor")
 
-    @group.command(epilog=example("blockful auditor remove 0x1234567890123456789012345678901234567890"))
-    def remove(account: Account, run: Run = LATEST, as_json: AsJson = False) -> None:
-        """Have the committee remove an auditor; what it has read or copied it keeps."""
-        from blockful_py.pipeline.federation import Federation
 
-        out, found = Output(as_json), address(account)
-        with Federation.open(run) as federation:
-            federation.administration().set_auditor(found, None)
-        out.result({"account": "0x" + found.hex()})
-        out.say(f"0x{found.hex()} is no auditor any more")
+def remove(account: Account, run: Run = LATEST, as_json: AsJson = False) -> None:
+    """Have the committee remove an auditor; what it has read or copied it keeps.
 
-    app.add_typer(group, name="auditor")
+    Example: blockful auditor remove 0x1234567890123456789012345678901234567890
+    """
+    from blockful_py.pipeline.federation import Federation
+
+    out, found = Output(as_json), address(account)
+    with Federation.open(run) as federation:
+        federation.administration().set_auditor(found, None)
+    out.result({"account": "0x" + found.hex()})
+    out.say(f"0x{found.hex()} is no auditor any more")

@@ -10,49 +10,49 @@ import typer
 
 from blockful_py.bounded_json import parse_json
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import LATEST, AsJson, Run, example
+from blockful_py.cli.options import LATEST, AsJson, Run
 from blockful_py.errors import FormatError, RunError
 
 if TYPE_CHECKING:
     from blockful_py.verdicts.outcome import AuditOutcome
 
 
-def register(group: typer.Typer) -> None:
-    @group.command(epilog=example("blockful certificate issue --run runs/mine --audit audit.json"))
-    def issue(
-        run: Run = LATEST,
-        model: Annotated[
-            str | None, typer.Option(help="The request that replaced this model; the newest if left out.")
-        ] = None,
-        audit: Annotated[
-            Path | None,
-            typer.Option(metavar="FILE", help="An audit's outcome (JSON) to attach.", show_default=False),
-        ] = None,
-        as_json: AsJson = False,
-    ) -> None:
-        """Have a quorum check and sign what became of a request, and write the certificate into the run.
+def issue(
+    run: Run = LATEST,
+    model: Annotated[
+        str | None, typer.Option(help="The request that replaced this model; the newest if left out.")
+    ] = None,
+    audit: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="An audit's outcome (JSON) to attach.", show_default=False),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Have a quorum check and sign what became of a request, and write the certificate into the run.
 
-        `blockful unlearn` does so at its end; this repeats it where too few members answered then, or with an
-        audit. Ends with status 6 when too few members sign.
-        """
-        from blockful_py.pipeline.federation import Federation
-        from blockful_py.pipeline.jobs.certificate import latest_request
-        from blockful_py.pipeline.reports.certificate_files import keep
+    `blockful unlearn` does so at its end; this repeats it where too few members answered then, or with an
+    audit. Ends with status 6 when too few members sign.
 
-        out = Output(as_json)
-        outcome = _outcome(audit) if audit is not None else None
-        with Federation.open(run) as federation:
-            catalogue = federation.catalogue()
-            request = latest_request(catalogue)
-            if model is not None:
-                redaction = catalogue[model].node.redaction
-                if redaction is None:
-                    raise RunError(f"model {model} was never replaced: there is nothing to certify.")
-                request = redaction.request
-            certificate = federation.certify_erasure(request, outcome)
-            path = keep(certificate, federation.run.certificates)
-        out.result({"file": str(path), "page": str(path.with_suffix(".html"))})
-        out.say(f"{path}: {len(certificate.statement.replaced)} models, signed by a quorum")
+    Example: blockful certificate issue --run runs/mine --audit audit.json
+    """
+    from blockful_py.pipeline.federation import Federation
+    from blockful_py.pipeline.jobs.certificate import latest_request
+    from blockful_py.pipeline.reports.certificate_files import keep
+
+    out = Output(as_json)
+    outcome = _outcome(audit) if audit is not None else None
+    with Federation.open(run) as federation:
+        catalogue = federation.catalogue()
+        request = latest_request(catalogue)
+        if model is not None:
+            redaction = catalogue[model].node.redaction
+            if redaction is None:
+                raise RunError(f"model {model} was never replaced: there is nothing to certify.")
+            request = redaction.request
+        certificate = federation.certify_erasure(request, outcome)
+        path = keep(certificate, federation.run.certificates)
+    out.result({"file": str(path), "page": str(path.with_suffix(".html"))})
+    out.say(f"{path}: {len(certificate.statement.replaced)} models, signed by a quorum")
 
 
 def _outcome(path: Path) -> AuditOutcome:

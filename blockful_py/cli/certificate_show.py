@@ -11,46 +11,46 @@ import typer
 from rich.table import Table
 
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import AsJson, example
+from blockful_py.cli.options import AsJson
 
 
-def register(group: typer.Typer) -> None:
-    @group.command(epilog=example("blockful certificate show erasure-1767225615.json --html erasure.html"))
-    def show(
-        file: Annotated[Path, typer.Argument(help="A certificate.")],
-        html: Annotated[
-            Path | None,
-            typer.Option(metavar="FILE", help="Write the page for people here.", show_default=False),
-        ] = None,
-        as_json: AsJson = False,
-    ) -> None:
-        """Print what a certificate says, after a check that its parts bear each other out.
+def show(
+    file: Annotated[Path, typer.Argument(help="A certificate.")],
+    html: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the page for people here.", show_default=False),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print what a certificate says, after a check that its parts bear each other out.
 
-        Whether it is true of any chain, `blockful certificate verify` tells.
-        """
-        from blockful_py.pipeline.reports.certificate_files import write_page
-        from blockful_py.pipeline.reports.certificate_page import page_of
-        from blockful_py.record.certificates.checking import check_certificate
-        from blockful_py.record.certificates.document import parse_certificate
-        from blockful_py.record.proofs.fields import read_document
+    Whether it is true of any chain, `blockful certificate verify` tells.
 
-        out = Output(as_json)
-        certificate = parse_certificate(read_document(file, "certificate"))
-        page = page_of(certificate, check_certificate(certificate), file.name)
-        if html is not None:
-            write_page(certificate, html, file.name)
-        out.result(json.loads(certificate.to_bytes()))
-        out.say(f"{page.asked}, {page.method}, {page.paradigm}; decided {page.decided}")
-        table = Table("model", "position", "version", "AD_f %", "AD_r %", "record", box=None, pad_edge=False)
-        for line in page.lines:
-            ad_f = "" if line.ad_f is None else f"{100 * line.ad_f:.1f}"
-            version = f"{line.version_before} → {line.version_after}"
-            table.add_row(line.name, line.position, version, ad_f, f"{100 * line.ad_r:.1f}", str(line.record))
-        out.say(table)
-        for vote in page.votes:
-            voters = ", ".join(map(str, vote.voters))
-            out.say(f"{vote.what}: epoch {vote.epoch}, members {voters} of {vote.members}")
-        out.say(f"{len(page.deleted)} CIDs, {len(page.keys_destroyed)} data keys destroyed: {page.words}")
-        for name, value in page.identifiers:
-            out.say(f"{name}:")
-            out.say(f"{value}")
+    Example: blockful certificate show erasure-1767225615.json --html erasure.html
+    """
+    from blockful_py.pipeline.reports.certificate_files import write_page
+    from blockful_py.pipeline.reports.certificate_page import page_of
+    from blockful_py.record.certificates.checking import check_certificate
+    from blockful_py.record.certificates.document import parse_certificate
+    from blockful_py.record.proofs.fields import read_document
+
+    out = Output(as_json)
+    certificate = parse_certificate(read_document(file, "certificate"))
+    page = page_of(certificate, check_certificate(certificate), file.name)
+    if html is not None:
+        write_page(certificate, html, file.name)
+    out.result(json.loads(certificate.to_bytes()))
+    out.say(f"{page.asked}, {page.method}, {page.paradigm}; decided {page.decided}")
+    table = Table("model", "position", "version", "AD_f %", "AD_r %", "record", box=None, pad_edge=False)
+    for line in page.lines:
+        ad_f = "" if line.ad_f is None else f"{100 * line.ad_f:.1f}"
+        version = f"{line.version_before} → {line.version_after}"
+        table.add_row(line.name, line.position, version, ad_f, f"{100 * line.ad_r:.1f}", str(line.record))
+    out.say(table)
+    for vote in page.votes:
+        voters = ", ".join(map(str, vote.voters))
+        out.say(f"{vote.what}: epoch {vote.epoch}, members {voters} of {vote.members}")
+    out.say(f"{len(page.deleted)} CIDs, {len(page.keys_destroyed)} data keys destroyed: {page.words}")
+    for name, value in page.identifiers:
+        out.say(f"{name}:")
+        out.say(f"{value}")

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import AsJson, example
+from blockful_py.cli.options import AsJson
 from blockful_py.cli.trust import ArchiveHeads, BlockHashes, KeyIds, TrustedRun, digests
 
 RosterIds = Annotated[
@@ -20,58 +20,58 @@ RosterIds = Annotated[
 ]
 
 
-def register(group: typer.Typer) -> None:
-    @group.command(epilog=example("blockful certificate verify erasure-1767225615.json --run runs/mine"))
-    def verify(
-        file: Annotated[Path, typer.Argument(help="A certificate.")],
-        block_hashes: BlockHashes = None,
-        roster_ids: RosterIds = None,
-        key_ids: KeyIds = None,
-        archive_heads: ArchiveHeads = None,
-        run: TrustedRun = None,
-        as_json: AsJson = False,
-    ) -> None:
-        """Check a certificate: the record, the archive, the request, the decisions, the quorum's signatures.
+def verify(
+    file: Annotated[Path, typer.Argument(help="A certificate.")],
+    block_hashes: BlockHashes = None,
+    roster_ids: RosterIds = None,
+    key_ids: KeyIds = None,
+    archive_heads: ArchiveHeads = None,
+    run: TrustedRun = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check a certificate: the record, the archive, the request, the decisions, the quorum's signatures.
 
-        Without a node, give what you trust: the hash of a block and the id of each roster, and a head of the
-        archive. With --run they are read from the chains, which must also have executed the decisions. Ends
-        with status 3 and the first failing check, 5 when the file is no certificate.
-        """
-        from blockful_py.pipeline.proving import opened_chains
-        from blockful_py.record.certificates.document import parse_certificate
-        from blockful_py.record.certificates.verifying import verify_certificate
-        from blockful_py.record.proofs.anchors import Anchors
-        from blockful_py.record.proofs.fields import read_document
+    Without a node, give what you trust: the hash of a block and the id of each roster, and a head of the
+    archive. With --run they are read from the chains, which must also have executed the decisions. Ends
+    with status 3 and the first failing check, 5 when the file is no certificate.
 
-        out = Output(as_json)
-        anchors = Anchors(
-            digests(block_hashes, "--block-hash"),
-            digests(key_ids, "--key-id"),
-            digests(archive_heads, "--archive-head"),
-        )
-        rosters = digests(roster_ids, "--roster-id")
-        certificate = parse_certificate(read_document(file, "certificate"))
-        if run is None:
-            outcome = verify_certificate(certificate, anchors, rosters)
-        else:
-            with opened_chains(run) as chains:
-                outcome = verify_certificate(certificate, anchors, rosters, chains)
-        statement = certificate.statement
-        out.result(
-            {
-                "models": [each.name for each in statement.replaced],
-                "trusted_block": outcome.trusted,
-                "records": len(statement.archive.records),
-                "trusted_records": outcome.covered,
-                "superseded": dict(outcome.superseded),
-                "keys_destroyed": list(statement.erasure.keys_destroyed),
-                "audited": certificate.attachment is not None,
-            }
-        )
-        out.say(f"the certificate holds: {len(statement.replaced)} models, {statement.request.forget}")
-        keyless = len(statement.erasure.keys_destroyed)
-        out.say(f"the members who signed have none of the data keys of {keyless} replaced versions any more")
-        for name, version in outcome.superseded.items():
-            out.say(f"{name} was replaced again since and is of version {version} by now")
-        if outcome.covered is None:
-            out.say("the archive's head is not one that you said you trust (--archive-head)")
+    Example: blockful certificate verify erasure-1767225615.json --run runs/mine
+    """
+    from blockful_py.pipeline.proving import opened_chains
+    from blockful_py.record.certificates.document import parse_certificate
+    from blockful_py.record.certificates.verifying import verify_certificate
+    from blockful_py.record.proofs.anchors import Anchors
+    from blockful_py.record.proofs.fields import read_document
+
+    out = Output(as_json)
+    anchors = Anchors(
+        digests(block_hashes, "--block-hash"),
+        digests(key_ids, "--key-id"),
+        digests(archive_heads, "--archive-head"),
+    )
+    rosters = digests(roster_ids, "--roster-id")
+    certificate = parse_certificate(read_document(file, "certificate"))
+    if run is None:
+        outcome = verify_certificate(certificate, anchors, rosters)
+    else:
+        with opened_chains(run) as chains:
+            outcome = verify_certificate(certificate, anchors, rosters, chains)
+    statement = certificate.statement
+    out.result(
+        {
+            "models": [each.name for each in statement.replaced],
+            "trusted_block": outcome.trusted,
+            "records": len(statement.archive.records),
+            "trusted_records": outcome.covered,
+            "superseded": dict(outcome.superseded),
+            "keys_destroyed": list(statement.erasure.keys_destroyed),
+            "audited": certificate.attachment is not None,
+        }
+    )
+    out.say(f"the certificate holds: {len(statement.replaced)} models, {statement.request.forget}")
+    keyless = len(statement.erasure.keys_destroyed)
+    out.say(f"the members who signed have none of the data keys of {keyless} replaced versions any more")
+    for name, version in outcome.superseded.items():
+        out.say(f"{name} was replaced again since and is of version {version} by now")
+    if outcome.covered is None:
+        out.say("the archive's head is not one that you said you trust (--archive-head)")

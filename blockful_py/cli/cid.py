@@ -11,30 +11,31 @@ from typing import Annotated
 import typer
 
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import AsJson, example
+from blockful_py.cli.options import AsJson
 from blockful_py.errors import SettingsError
 
 STDIN = Path("-")
 
 
-def register(app: typer.Typer) -> None:
-    @app.command(epilog=example("blockful cid model.safetensors"))
-    def cid(
-        file: Annotated[
-            Path, typer.Argument(metavar="FILE", help="The file; - reads standard input.", show_default=False)
-        ],
-        as_json: AsJson = False,
-    ) -> None:
-        """Print the CID that a file's bytes get, in a store of ours or on an IPFS node; nothing is stored."""
-        from blockful_py.storage import cid_string, file_uri
+def cid(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="The file; - reads standard input.", show_default=False)
+    ],
+    as_json: AsJson = False,
+) -> None:
+    """Print the CID that a file's bytes get, in a store of ours or on an IPFS node; nothing is stored.
 
-        out = Output(as_json)
-        try:
-            with nullcontext(sys.stdin.buffer) if file == STDIN else file.open("rb") as stream:
-                name = cid_string(file_uri(stream))
-        except OSError as error:
-            raise SettingsError(
-                f"{file} cannot be read ({error.strerror}): give a file, or - for standard input."
-            ) from None
-        out.result({"file": str(file), "cid": name})
-        out.say(name)
+    Example: blockful cid model.safetensors
+    """
+    from blockful_py.storage import cid_string, file_uri
+
+    out = Output(as_json)
+    try:
+        with nullcontext(sys.stdin.buffer) if file == STDIN else file.open("rb") as stream:
+            name = cid_string(file_uri(stream))
+    except OSError as error:
+        raise SettingsError(
+            f"{file} cannot be read ({error.strerror}): give a file, or - for standard input."
+        ) from None
+    out.result({"file": str(file), "cid": name})
+    out.say(name)

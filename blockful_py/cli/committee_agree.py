@@ -9,38 +9,36 @@ from typing import Annotated
 import typer
 
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import AsJson, PassphraseFile, example
+from blockful_py.cli.options import AsJson, PassphraseFile
 from blockful_py.cli.passphrase import passphrase_from
 
 
-def register(group: typer.Typer) -> None:
-    @group.command(
-        epilog=example("blockful committee agree runs/mine/motions/5f0c2a9e81d3b746.json members/1")
-    )
-    def agree(
-        motion: Annotated[Path, typer.Argument(metavar="MOTION", help="A motion in the run's folder.")],
-        folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of the member.")],
-        withdraw: Annotated[
-            bool, typer.Option("--withdraw", help="Do not agree any more; a vote that was given stands.")
-        ] = False,
-        passphrase_file: PassphraseFile = None,
-        as_json: AsJson = False,
-    ) -> None:
-        """Agree that a member votes for a motion: to bar or readmit a reader, to name or remove an auditor.
+def agree(
+    motion: Annotated[Path, typer.Argument(metavar="MOTION", help="A motion in the run's folder.")],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of the member.")],
+    withdraw: Annotated[
+        bool, typer.Option("--withdraw", help="Do not agree any more; a vote that was given stands.")
+    ] = False,
+    passphrase_file: PassphraseFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Agree that a member votes for a motion: to bar or readmit a reader, to name or remove an auditor.
 
-        The member may be serving. It votes for this motion only, in the motion's epoch; the motion is carried
-        once a quorum's operators have agreed and its mover repeats the command that made it.
-        """
-        from blockful_py.committee.service.agreements import AGREED, Agreements
-        from blockful_py.committee.service.folder import keys_in
-        from blockful_py.pipeline.coordination.motions import read_motion
+    The member may be serving. It votes for this motion only, in the motion's epoch; the motion is carried
+    once a quorum's operators have agreed and its mover repeats the command that made it.
 
-        out, found = Output(as_json), read_motion(motion)
-        keys_in(folder, passphrase_from(passphrase_file))
-        agreements = Agreements(folder / AGREED)
-        if withdraw:
-            agreements.withdraw(found.proposal)
-        else:
-            agreements.agree(found.proposal)
-        out.result({"motion": str(found), "proposal": "0x" + found.proposal.hex(), "agreed": not withdraw})
-        out.say(f"the member in {folder} {'does not agree' if withdraw else 'agrees'} to {found}")
+    Example: blockful committee agree runs/mine/motions/5f0c2a9e81d3b746.json members/1
+    """
+    from blockful_py.committee.service.agreements import AGREED, Agreements
+    from blockful_py.committee.service.folder import keys_in
+    from blockful_py.pipeline.coordination.motions import read_motion
+
+    out, found = Output(as_json), read_motion(motion)
+    keys_in(folder, passphrase_from(passphrase_file))
+    agreements = Agreements(folder / AGREED)
+    if withdraw:
+        agreements.withdraw(found.proposal)
+    else:
+        agreements.agree(found.proposal)
+    out.result({"motion": str(found), "proposal": "0x" + found.proposal.hex(), "agreed": not withdraw})
+    out.say(f"the member in {folder} {'does not agree' if withdraw else 'agrees'} to {found}")

@@ -9,27 +9,27 @@ from typing import Annotated
 import typer
 
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import AsJson, PassphraseFile, example
+from blockful_py.cli.options import AsJson, PassphraseFile
 from blockful_py.cli.passphrase import passphrase_from
 
 
-def register(group: typer.Typer) -> None:
-    @group.command(epilog=example("blockful committee init members/1"))
-    def init(
-        folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder to make for the member.")],
-        passphrase_file: PassphraseFile = None,
-        as_json: AsJson = False,
-    ) -> None:
-        """Make a member: a folder with fresh keys under a passphrase, and an empty memory.
+def init(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder to make for the member.")],
+    passphrase_file: PassphraseFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a member: a folder with fresh keys under a passphrase, and an empty memory.
 
-        It shows the voting address, and the account that pays on chain: an elected committee needs it
-        funded. The passphrase comes from a file, from $BLOCKFUL_PASSPHRASE, or is asked for.
-        """
-        from blockful_py.committee.service.folder import MemberFolder
+    It shows the voting address, and the account that pays on chain: an elected committee needs it
+    funded. The passphrase comes from a file, from $BLOCKFUL_PASSPHRASE, or is asked for.
 
-        out = Output(as_json)
-        member = MemberFolder.create(folder, passphrase_from(passphrase_file, repeat=True))
-        member.close()
-        address, account = "0x" + member.address.hex(), "0x" + member.keys.account.hex()
-        out.result({"folder": str(folder), "address": address, "account": account})
-        out.say(f"member {address} in {folder}", f"its account is {account}")
+    Example: blockful committee init members/1
+    """
+    from blockful_py.committee.service.folder import MemberFolder
+
+    out = Output(as_json)
+    member = MemberFolder.create(folder, passphrase_from(passphrase_file, repeat=True))
+    member.close()
+    address, account = "0x" + member.address.hex(), "0x" + member.keys.account.hex()
+    out.result({"folder": str(folder), "address": address, "account": account})
+    out.say(f"member {address} in {folder}", f"its account is {account}")

@@ -9,52 +9,52 @@ from typing import Annotated
 import typer
 
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import LATEST, ArchiveUrl, AsJson, LiveUrl, PassphraseFile, Run, example, urls
+from blockful_py.cli.options import LATEST, ArchiveUrl, AsJson, LiveUrl, PassphraseFile, Run, urls
 from blockful_py.cli.passphrase import passphrase_from
 
 
-def register(group: typer.Typer) -> None:
-    @group.command(epilog=example("blockful committee join members/1 --run runs/mine --stake 1"))
-    def join(
-        folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of the member.")],
-        stake: Annotated[str, typer.Option("--stake", metavar="ETHER", help="Stake, such as 1 or 1.5.")],
-        run: Run = LATEST,
-        funded: Annotated[
-            bool,
-            typer.Option("--fund", help="Have the run's own account pay what is missing (development only)."),
-        ] = False,
-        live_url: LiveUrl = None,
-        archive_url: ArchiveUrl = None,
-        passphrase_file: PassphraseFile = None,
-        as_json: AsJson = False,
-    ) -> None:
-        """Register a member with a stake, so that the chain may elect it; or raise its stake.
+def join(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of the member.")],
+    stake: Annotated[str, typer.Option("--stake", metavar="ETHER", help="Stake, such as 1 or 1.5.")],
+    run: Run = LATEST,
+    funded: Annotated[
+        bool,
+        typer.Option("--fund", help="Have the run's own account pay what is missing (development only)."),
+    ] = False,
+    live_url: LiveUrl = None,
+    archive_url: ArchiveUrl = None,
+    passphrase_file: PassphraseFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Register a member with a stake, so that the chain may elect it; or raise its stake.
 
-        The member's account pays.  Who has asked to leave stays after all.
-        """
-        from blockful_py.chain.ether import format_ether, parse_ether
-        from blockful_py.committee.service.folder import keys_in
-        from blockful_py.member.candidacy import Candidate, fund
-        from blockful_py.member.office import World, signer_of
-        from blockful_py.pipeline.run.nodes import Nodes
+    The member's account pays.  Who has asked to leave stays after all.
 
-        out = Output(as_json)
-        wei, place = parse_ether(stake), urls(live_url, archive_url)
-        keys = keys_in(folder, passphrase_from(passphrase_file))
-        with World(run, place, signer_of(keys)) as world:
-            committee = world.contracts.elected
-            sent = 0
-            if funded:
-                with Nodes(world.place) as payer:
-                    sent = fund(committee, payer.live_sender, keys.account, wei)
-            joined = Candidate(committee, keys).join(wei)
-        account, address = "0x" + joined.account.hex(), "0x" + joined.voter.hex()
-        out.result(
-            {
-                "account": account,
-                "address": address,
-                "stake": format_ether(joined.stake),
-                "funded": format_ether(sent),
-            }
-        )
-        out.say(f"member {address} stands for election with {format_ether(joined.stake)} ether of {account}")
+    Example: blockful committee join members/1 --run runs/mine --stake 1
+    """
+    from blockful_py.chain.ether import format_ether, parse_ether
+    from blockful_py.committee.service.folder import keys_in
+    from blockful_py.member.candidacy import Candidate, fund
+    from blockful_py.member.office import World, signer_of
+    from blockful_py.pipeline.run.nodes import Nodes
+
+    out = Output(as_json)
+    wei, place = parse_ether(stake), urls(live_url, archive_url)
+    keys = keys_in(folder, passphrase_from(passphrase_file))
+    with World(run, place, signer_of(keys)) as world:
+        committee = world.contracts.elected
+        sent = 0
+        if funded:
+            with Nodes(world.place) as payer:
+                sent = fund(committee, payer.live_sender, keys.account, wei)
+        joined = Candidate(committee, keys).join(wei)
+    account, address = "0x" + joined.account.hex(), "0x" + joined.voter.hex()
+    out.result(
+        {
+            "account": account,
+            "address": address,
+            "stake": format_ether(joined.stake),
+            "funded": format_ether(sent),
+        }
+    )
+    out.say(f"member {address} stands for election with {format_ether(joined.stake)} ether of {account}")

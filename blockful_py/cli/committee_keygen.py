@@ -3,35 +3,33 @@
 
 from __future__ import annotations
 
-import typer
-
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import LATEST, AsJson, Quiet, Run, example
+from blockful_py.cli.options import LATEST, AsJson, Quiet, Run
 
 
-def register(group: typer.Typer) -> None:
-    @group.command(epilog=example("blockful committee keygen --run runs/mine"))
-    def keygen(run: Run = LATEST, as_json: AsJson = False, quiet: Quiet = False) -> None:
-        """Have the members generate a new group key, appoint them, and let the archive chain follow.
+def keygen(run: Run = LATEST, as_json: AsJson = False, quiet: Quiet = False) -> None:
+    """Have the members generate a new group key, appoint them, and let the archive chain follow.
 
-        Members that fail are left out and named.  The epoch before loses its power.
-        """
-        from blockful_py.pipeline.federation import Federation
+    Members that fail are left out and named.  The epoch before loses its power.
 
-        out = Output(as_json, quiet)
-        with out.stage("generate a key", None), Federation.open(run) as federation:
-            generated = federation.hand_over()
-        charter = generated.charter
-        members = ["0x" + address.hex() for address in charter.members]
-        out.result(
-            {
-                "epoch": charter.epoch,
-                "keyId": "0x" + generated.key.key_id.hex(),
-                "threshold": charter.threshold,
-                "members": members,
-                "excluded": list(generated.excluded),
-            }
-        )
-        out.say(f"epoch {charter.epoch}: {len(members)} members, {charter.threshold} make a collision")
-        for each in generated.excluded:
-            out.say(f"left out: {each}")
+    Example: blockful committee keygen --run runs/mine
+    """
+    from blockful_py.pipeline.federation import Federation
+
+    out = Output(as_json, quiet)
+    with out.stage("generate a key", None), Federation.open(run) as federation:
+        generated = federation.hand_over()
+    charter = generated.charter
+    members = ["0x" + address.hex() for address in charter.members]
+    out.result(
+        {
+            "epoch": charter.epoch,
+            "keyId": "0x" + generated.key.key_id.hex(),
+            "threshold": charter.threshold,
+            "members": members,
+            "excluded": list(generated.excluded),
+        }
+    )
+    out.say(f"epoch {charter.epoch}: {len(members)} members, {charter.threshold} make a collision")
+    for each in generated.excluded:
+        out.say(f"left out: {each}")

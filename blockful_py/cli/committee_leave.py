@@ -10,39 +10,39 @@ from typing import Annotated
 import typer
 
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import LATEST, ArchiveUrl, AsJson, LiveUrl, PassphraseFile, Run, example, urls
+from blockful_py.cli.options import LATEST, ArchiveUrl, AsJson, LiveUrl, PassphraseFile, Run, urls
 from blockful_py.cli.passphrase import passphrase_from
 
 
-def register(group: typer.Typer) -> None:
-    @group.command(epilog=example("blockful committee leave members/1 --run runs/mine"))
-    def leave(
-        folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of the member.")],
-        run: Run = LATEST,
-        live_url: LiveUrl = None,
-        archive_url: ArchiveUrl = None,
-        passphrase_file: PassphraseFile = None,
-        as_json: AsJson = False,
-    ) -> None:
-        """Take a member out of elections; repeat it to take the stake when the delay is over.
+def leave(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of the member.")],
+    run: Run = LATEST,
+    live_url: LiveUrl = None,
+    archive_url: ArchiveUrl = None,
+    passphrase_file: PassphraseFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Take a member out of elections; repeat it to take the stake when the delay is over.
 
-        Who serves keeps its stake in until another committee is in force.
-        """
-        from blockful_py.chain.ether import format_ether
-        from blockful_py.committee.service.folder import keys_in
-        from blockful_py.member.candidacy import Candidate
-        from blockful_py.member.office import World, signer_of
+    Who serves keeps its stake in until another committee is in force.
 
-        out = Output(as_json)
-        place, keys = urls(live_url, archive_url), keys_in(folder, passphrase_from(passphrase_file))
-        with World(run, place, signer_of(keys)) as world:
-            found = Candidate(world.contracts.elected, keys).leave()
-        stake = format_ether(found.stake)
-        out.result({"state": found.state, "stake": stake, "withdrawableAt": found.at})
-        if found.state == "serving":
-            out.say(f"the member serves: repeat this when another committee is in force ({stake} ether)")
-        elif found.at is not None:
-            when = datetime.fromtimestamp(found.at, UTC).isoformat(" ")
-            out.say(f"{stake} ether can be taken from {when}: repeat this then")
-        else:
-            out.say(f"the member has left; {stake} ether went back to its account")
+    Example: blockful committee leave members/1 --run runs/mine
+    """
+    from blockful_py.chain.ether import format_ether
+    from blockful_py.committee.service.folder import keys_in
+    from blockful_py.member.candidacy import Candidate
+    from blockful_py.member.office import World, signer_of
+
+    out = Output(as_json)
+    place, keys = urls(live_url, archive_url), keys_in(folder, passphrase_from(passphrase_file))
+    with World(run, place, signer_of(keys)) as world:
+        found = Candidate(world.contracts.elected, keys).leave()
+    stake = format_ether(found.stake)
+    out.result({"state": found.state, "stake": stake, "withdrawableAt": found.at})
+    if found.state == "serving":
+        out.say(f"the member serves: repeat this when another committee is in force ({stake} ether)")
+    elif found.at is not None:
+        when = datetime.fromtimestamp(found.at, UTC).isoformat(" ")
+        out.say(f"{stake} ether can be taken from {when}: repeat this then")
+    else:
+        out.say(f"the member has left; {stake} ether went back to its account")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import AsJson, example
+from blockful_py.cli.options import AsJson
 from blockful_py.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -21,78 +21,74 @@ COLUMNS = 60
 """Pools that the plot shows at most, of up to twice as many candidates as the one asked for."""
 
 
-def register(group: typer.Typer) -> None:
-    @group.command(
-        epilog=example("blockful committee risk --pool 30 --malicious 10 --size 21 --rho 0.2 --target 1e-6")
+def risk(
+    pool: Annotated[int, typer.Option(help="Candidates in the pool.")],
+    malicious: Annotated[int, typer.Option(help="Malicious ones among them.")],
+    size: Annotated[int, typer.Option(help="Members of the committee.")],
+    rho: Annotated[str, typer.Option(help="Probability that a malicious member attacks.")] = "1",
+    target: Annotated[str | None, typer.Option(help="Find the smallest committee with this risk.")] = None,
+    trials: Annotated[int, typer.Option(help="Committees drawn as a check; 0 for none.")] = 10_000_000,
+    seed: Annotated[int, typer.Option(help="Seed of the check.")] = 1,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", metavar="FILE.png", help="Draw risk over size and pool.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compute the risk that more than f = floor((n - 1) / 3) members attack, exactly, and check it.
+
+    The members are drawn from the pool without return. Attacks are independent of each other, with
+    probability rho; the worst case, in which every malicious member attacks, is given beside it.
+
+    Example: blockful committee risk --pool 30 --malicious 10 --size 21 --rho 0.2 --target 1e-6
+    """
+    from blockful_py.committee.risk import (
+        CONFIDENCE,
+        Pool,
+        attack_probability,
+        simulate,
+        sizes_within,
+        tolerated,
     )
-    def risk(
-        pool: Annotated[int, typer.Option(help="Candidates in the pool.")],
-        malicious: Annotated[int, typer.Option(help="Malicious ones among them.")],
-        size: Annotated[int, typer.Option(help="Members of the committee.")],
-        rho: Annotated[str, typer.Option(help="Probability that a malicious member attacks.")] = "1",
-        target: Annotated[
-            str | None, typer.Option(help="Find the smallest committee with this risk.")
-        ] = None,
-        trials: Annotated[int, typer.Option(help="Committees drawn as a check; 0 for none.")] = 10_000_000,
-        seed: Annotated[int, typer.Option(help="Seed of the check.")] = 1,
-        plot: Annotated[
-            Path | None, typer.Option("--plot", metavar="FILE.png", help="Draw risk over size and pool.")
-        ] = None,
-        as_json: AsJson = False,
-    ) -> None:
-        """Compute the risk that more than f = floor((n - 1) / 3) members attack, exactly, and check it.
 
-        The members are drawn from the pool without return. Attacks are independent of each other, with
-        probability rho; the worst case, in which every malicious member attacks, is given beside it.
-        """
-        from blockful_py.committee.risk import (
-            CONFIDENCE,
-            Pool,
-            attack_probability,
-            simulate,
-            sizes_within,
-            tolerated,
-        )
-
-        out = Output(as_json)
-        candidates = Pool(pool, malicious, _fraction(rho, "--rho"))
-        wanted = None if target is None else _fraction(target, "--target")
-        exact = attack_probability(candidates, size)
-        worst = attack_probability(Pool(pool, malicious, Fraction(1)), size)
-        document: dict[str, Any] = {
-            "pool": pool, "malicious": malicious, "size": size, "rho": float(candidates.rho),
-            "tolerated": tolerated(size), "risk": float(exact), "worstCase": float(worst),
+    out = Output(as_json)
+    candidates = Pool(pool, malicious, _fraction(rho, "--rho"))
+    wanted = None if target is None else _fraction(target, "--target")
+    exact = attack_probability(candidates, size)
+    worst = attack_probability(Pool(pool, malicious, Fraction(1)), size)
+    document: dict[str, Any] = {
+        "pool": pool, "malicious": malicious, "size": size, "rho": float(candidates.rho),
+        "tolerated": tolerated(size), "risk": float(exact), "worstCase": float(worst),
+    }  # fmt: skip
+    lines = [
+        f"risk       {float(exact):.3e}  more than {tolerated(size)} of {size} members attack",
+        f"worst case {float(worst):.3e}  the same if every malicious member attacks (rho = 1)",
+    ]
+    if trials:
+        found = simulate(candidates, size, trials, seed)
+        document["simulation"] = {
+            "trials": trials, "seed": seed, "hits": found.hits, "frequency": found.frequency,
+            "confidence": CONFIDENCE, "interval": [found.low, found.high],
         }  # fmt: skip
-        lines = [
-            f"risk       {float(exact):.3e}  more than {tolerated(size)} of {size} members attack",
-            f"worst case {float(worst):.3e}  the same if every malicious member attacks (rho = 1)",
-        ]
-        if trials:
-            found = simulate(candidates, size, trials, seed)
-            document["simulation"] = {
-                "trials": trials, "seed": seed, "hits": found.hits, "frequency": found.frequency,
-                "confidence": CONFIDENCE, "interval": [found.low, found.high],
-            }  # fmt: skip
-            lines.append(
-                f"simulated  {found.frequency:.3e}  {found.low:.3e} to {found.high:.3e} "
-                f"({CONFIDENCE:.0%}, {trials} draws)"
-            )
-        if wanted is not None:
-            sizes = sizes_within(candidates, wanted)
-            document["target"] = {
-                "risk": float(wanted), "smallest": sizes.smallest, "lasting": sizes.lasting,
-            }  # fmt: skip
-            lines.append(_advice(target or "", sizes.smallest, sizes.lasting, pool))
-        if plot is not None:
-            from blockful_py.report.plots import LIGHT
-            from blockful_py.report.plots.risk import draw_risk
+        lines.append(
+            f"simulated  {found.frequency:.3e}  {found.low:.3e} to {found.high:.3e} "
+            f"({CONFIDENCE:.0%}, {trials} draws)"
+        )
+    if wanted is not None:
+        sizes = sizes_within(candidates, wanted)
+        document["target"] = {
+            "risk": float(wanted), "smallest": sizes.smallest, "lasting": sizes.lasting,
+        }  # fmt: skip
+        lines.append(_advice(target or "", sizes.smallest, sizes.lasting, pool))
+    if plot is not None:
+        from blockful_py.report.plots import LIGHT
+        from blockful_py.report.plots.risk import draw_risk
 
-            _write(plot, draw_risk(_plotted(candidates, size, wanted), LIGHT))
-            document["plot"] = str(plot)
-            lines.append(f"plot written to {plot}")
-        out.result(document)
-        for line in lines:
-            out.say(line)
+        _write(plot, draw_risk(_plotted(candidates, size, wanted), LIGHT))
+        document["plot"] = str(plot)
+        lines.append(f"plot written to {plot}")
+    out.result(document)
+    for line in lines:
+        out.say(line)
 
 
 def _advice(target: str, smallest: int | None, lasting: int | None, pool: int) -> str:

@@ -3,35 +3,33 @@
 
 from __future__ import annotations
 
-import typer
-
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import LATEST, AsJson, Quiet, Run, example
+from blockful_py.cli.options import LATEST, AsJson, Quiet, Run
 
 
-def register(group: typer.Typer) -> None:
-    @group.command(epilog=example("blockful committee rotate --run runs/mine"))
-    def rotate(run: Run = LATEST, as_json: AsJson = False, quiet: Quiet = False) -> None:
-        """Elect the next committee, have it generate its key, and let the archive chain follow.
+def rotate(run: Run = LATEST, as_json: AsJson = False, quiet: Quiet = False) -> None:
+    """Elect the next committee, have it generate its key, and let the archive chain follow.
 
-        Waits for the phases of the election.  Interrupted, it goes on where it was when it is run again,
-        by whomever.
-        """
-        from blockful_py.pipeline.federation import Federation
+    Waits for the phases of the election.  Interrupted, it goes on where it was when it is run again,
+    by whomever.
 
-        out = Output(as_json, quiet)
-        with Federation.open(run) as federation:
-            rotated = federation.rotate(tell=out.progress)
-        members = ["0x" + address.hex() for address in rotated.members]
-        out.result(
-            {
-                "epoch": rotated.epoch,
-                "keyId": "0x" + rotated.key_id.hex(),
-                "threshold": rotated.threshold,
-                "members": members,
-                "excluded": list(rotated.excluded),
-            }
-        )
-        out.say(f"epoch {rotated.epoch}: {len(members)} members, {rotated.threshold} make a collision")
-        for each in rotated.excluded:
-            out.say(f"elected, but without a share: {each}")
+    Example: blockful committee rotate --run runs/mine
+    """
+    from blockful_py.pipeline.federation import Federation
+
+    out = Output(as_json, quiet)
+    with Federation.open(run) as federation:
+        rotated = federation.rotate(tell=out.progress)
+    members = ["0x" + address.hex() for address in rotated.members]
+    out.result(
+        {
+            "epoch": rotated.epoch,
+            "keyId": "0x" + rotated.key_id.hex(),
+            "threshold": rotated.threshold,
+            "members": members,
+            "excluded": list(rotated.excluded),
+        }
+    )
+    out.say(f"epoch {rotated.epoch}: {len(members)} members, {rotated.threshold} make a collision")
+    for each in rotated.excluded:
+        out.say(f"elected, but without a share: {each}")

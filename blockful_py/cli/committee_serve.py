@@ -12,92 +12,88 @@ from typing import Annotated
 import typer
 
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import ArchiveUrl, AsJson, LiveUrl, PassphraseFile, address, example, urls
+from blockful_py.cli.options import ArchiveUrl, AsJson, LiveUrl, PassphraseFile, address, urls
 from blockful_py.cli.passphrase import passphrase_from
 
 
-def register(group: typer.Typer) -> None:
-    @group.command(epilog=example("blockful committee serve members/1 --run runs/mine --port 7001"))
-    def serve(
-        folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of the member.")],
-        run: Annotated[
-            Path, typer.Option("--run", "-r", metavar="DIR", help="Run directory; it may come later.")
-        ],
-        port: Annotated[
-            int, typer.Option(help="Port to listen on; 0 takes a free one.", min=0, max=65535)
-        ] = 0,
-        host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-        everywhere: Annotated[
-            bool, typer.Option("--not-only-loopback", help="Allow a host that others can reach.")
-        ] = False,
-        live_url: LiveUrl = None,
-        archive_url: ArchiveUrl = None,
-        leaders: Annotated[
-            list[str] | None,
-            typer.Option("--leader", metavar="ADDRESS", help="Who may lead, beside members and the run."),
-        ] = None,
-        nonces: Annotated[
-            int,
-            typer.Option(
-                "--nonces-ahead", help="Nonce pairs to make in idle time, one a model; 0: none.", min=0
-            ),
-        ] = 512,
-        passphrase_file: PassphraseFile = None,
-        as_json: AsJson = False,
-    ) -> None:
-        """Answer proposals and key generations until stopped (SIGTERM or Ctrl-C).
+def serve(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of the member.")],
+    run: Annotated[
+        Path, typer.Option("--run", "-r", metavar="DIR", help="Run directory; it may come later.")
+    ],
+    port: Annotated[int, typer.Option(help="Port to listen on; 0 takes a free one.", min=0, max=65535)] = 0,
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    everywhere: Annotated[
+        bool, typer.Option("--not-only-loopback", help="Allow a host that others can reach.")
+    ] = False,
+    live_url: LiveUrl = None,
+    archive_url: ArchiveUrl = None,
+    leaders: Annotated[
+        list[str] | None,
+        typer.Option("--leader", metavar="ADDRESS", help="Who may lead, beside members and the run."),
+    ] = None,
+    nonces: Annotated[
+        int,
+        typer.Option("--nonces-ahead", help="Nonce pairs to make in idle time, one a model; 0: none.", min=0),
+    ] = 512,
+    passphrase_file: PassphraseFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Answer proposals and key generations until stopped (SIGTERM or Ctrl-C).
 
-        A member that has joined an elected committee takes part in its elections by itself.  The first
-        line on standard output says where.
-        """
-        from blockful_py.committee.outbox_store import NOTES, Notebook
-        from blockful_py.committee.service.dkg_participant import Keysmith
-        from blockful_py.committee.service.duties import Duties
-        from blockful_py.committee.service.folder import MemberFolder
-        from blockful_py.committee.service.outbox import Clerk
-        from blockful_py.committee.service.request_handler import Desk
-        from blockful_py.committee.service.server import Server
-        from blockful_py.member.alarms import AlarmDuty
-        from blockful_py.member.candidacy import ElectionDuty
-        from blockful_py.member.custody import CustodyDuty
-        from blockful_py.member.finishing import FinishingDuty
-        from blockful_py.member.leader_process import Errands
-        from blockful_py.member.nonces import NonceDuty
-        from blockful_py.member.office import MemberOffice
-        from blockful_py.member.pruning import TidyingDuty
-        from blockful_py.member.slashing import PunishingDuty
-        from blockful_py.member.takeover import LeadingDuty
+    A member that has joined an elected committee takes part in its elections by itself.  The first
+    line on standard output says where.
 
-        place = urls(live_url, archive_url)
-        member = MemberFolder.open(folder, passphrase_from(passphrase_file))
-        stopping = {signal.SIGTERM, signal.SIGINT}
-        with _held_back(stopping):
-            office = MemberOffice(run, member, place, frozenset(map(address, leaders or ())))
-            clerk = Clerk(Notebook(member.path / NOTES))
-            desk = Desk(member.voting_secret, office, Keysmith(member.voting_secret, member), clerk)
-            try:
-                out, errands = Output(as_json), Errands()
-                duties = Duties(
-                    [
-                        ElectionDuty(office, member),
-                        FinishingDuty(office, clerk),
-                        LeadingDuty(office, member, errands),
-                        CustodyDuty(office, member),
-                        AlarmDuty(office, member, clerk),
-                        PunishingDuty(office, member, clerk),
-                        NonceDuty(office, nonces),
-                        TidyingDuty(office, clerk),
-                    ],
-                    out.problem,
-                )
-                with Server(desk.handle, host, port, everywhere) as server, duties, errands:
-                    out.line({"url": server.url, "address": "0x" + member.address.hex()})
-                    out.say(f"member 0x{member.address.hex()} listens on {server.url}")
-                    signal.sigwait(stopping)
-            finally:
-                office.close()
-                clerk.close()
-                member.close()
+    Example: blockful committee serve members/1 --run runs/mine --port 7001
+    """
+    from blockful_py.committee.outbox_store import NOTES, Notebook
+    from blockful_py.committee.service.dkg_participant import Keysmith
+    from blockful_py.committee.service.duties import Duties
+    from blockful_py.committee.service.folder import MemberFolder
+    from blockful_py.committee.service.outbox import Clerk
+    from blockful_py.committee.service.request_handler import Desk
+    from blockful_py.committee.service.server import Server
+    from blockful_py.member.alarms import AlarmDuty
+    from blockful_py.member.candidacy import ElectionDuty
+    from blockful_py.member.custody import CustodyDuty
+    from blockful_py.member.finishing import FinishingDuty
+    from blockful_py.member.leader_process import Errands
+    from blockful_py.member.nonces import NonceDuty
+    from blockful_py.member.office import MemberOffice
+    from blockful_py.member.pruning import TidyingDuty
+    from blockful_py.member.slashing import PunishingDuty
+    from blockful_py.member.takeover import LeadingDuty
+
+    place = urls(live_url, archive_url)
+    member = MemberFolder.open(folder, passphrase_from(passphrase_file))
+    stopping = {signal.SIGTERM, signal.SIGINT}
+    with _held_back(stopping):
+        office = MemberOffice(run, member, place, frozenset(map(address, leaders or ())))
+        clerk = Clerk(Notebook(member.path / NOTES))
+        desk = Desk(member.voting_secret, office, Keysmith(member.voting_secret, member), clerk)
+        try:
+            out, errands = Output(as_json), Errands()
+            duties = Duties(
+                [
+                    ElectionDuty(office, member),
+                    FinishingDuty(office, clerk),
+                    LeadingDuty(office, member, errands),
+                    CustodyDuty(office, member),
+                    AlarmDuty(office, member, clerk),
+                    PunishingDuty(office, member, clerk),
+                    NonceDuty(office, nonces),
+                    TidyingDuty(office, clerk),
+                ],
+                out.problem,
+            )
+            with Server(desk.handle, host, port, everywhere) as server, duties, errands:
+                out.line({"url": server.url, "address": "0x" + member.address.hex()})
+                out.say(f"member 0x{member.address.hex()} listens on {server.url}")
+                signal.sigwait(stopping)
+        finally:
+            office.close()
+            clerk.close()
+            member.close()
 
 
 @contextmanager

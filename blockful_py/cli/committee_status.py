@@ -10,53 +10,53 @@ import typer
 
 from blockful_py.cli.alarms import documents, lines
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import LATEST, AsJson, Run, example
+from blockful_py.cli.options import LATEST, AsJson, Run
 
 if TYPE_CHECKING:
     from blockful_py.chain.sortition import ElectionState
     from blockful_py.pipeline.coordination.status import MemberStanding
 
 
-def register(group: typer.Typer) -> None:
-    @group.command(epilog=example("blockful committee status --run runs/mine"))
-    def status(run: Run = LATEST, as_json: AsJson = False) -> None:
-        """Show the epoch of both chains, the election, who answers, with stake and trust, and alarms.
+def status(run: Run = LATEST, as_json: AsJson = False) -> None:
+    """Show the epoch of both chains, the election, who answers, with stake and trust, and alarms.
 
-        Status 6 when fewer than a quorum are ready.
-        """
-        from blockful_py.pipeline.coordination.status import standing_of
-        from blockful_py.pipeline.federation import Federation
+    Status 6 when fewer than a quorum are ready.
 
-        out = Output(as_json)
-        with Federation.open(run) as federation:
-            found = federation.committee()
-            standing = standing_of(federation.contracts, found)
-            alarms = federation.alarms()
-        out.result(
-            {
-                "epoch": standing.epoch,
-                "archiveEpoch": standing.archive_epoch,
-                "quorum": standing.quorum,
-                "ready": standing.ready,
-                "election": _election(standing.election),
-                "members": [_member(member) for member in standing.members],
-                "alarms": documents(alarms),
-            }
-        )
-        follows = standing.archive_epoch if standing.archive_epoch is not None else "not deployed"
-        out.say(
-            f"epoch {standing.epoch} (archive chain: {follows}), {standing.ready} members ready, "
-            f"quorum {standing.quorum}"
-        )
-        if standing.election is not None:
-            out.say(_phase(standing.election))
-        for member in standing.members:
-            address = "0x" + member.address.hex() if member.address else "-"
-            out.say(f"{member.url}  {address:42}  {_state(member)}")
-        for line in lines(alarms):
-            out.say(line)
-        if standing.epoch == 0 or standing.ready < standing.quorum:
-            raise typer.Exit(6)
+    Example: blockful committee status --run runs/mine
+    """
+    from blockful_py.pipeline.coordination.status import standing_of
+    from blockful_py.pipeline.federation import Federation
+
+    out = Output(as_json)
+    with Federation.open(run) as federation:
+        found = federation.committee()
+        standing = standing_of(federation.contracts, found)
+        alarms = federation.alarms()
+    out.result(
+        {
+            "epoch": standing.epoch,
+            "archiveEpoch": standing.archive_epoch,
+            "quorum": standing.quorum,
+            "ready": standing.ready,
+            "election": _election(standing.election),
+            "members": [_member(member) for member in standing.members],
+            "alarms": documents(alarms),
+        }
+    )
+    follows = standing.archive_epoch if standing.archive_epoch is not None else "not deployed"
+    out.say(
+        f"epoch {standing.epoch} (archive chain: {follows}), {standing.ready} members ready, "
+        f"quorum {standing.quorum}"
+    )
+    if standing.election is not None:
+        out.say(_phase(standing.election))
+    for member in standing.members:
+        address = "0x" + member.address.hex() if member.address else "-"
+        out.say(f"{member.url}  {address:42}  {_state(member)}")
+    for line in lines(alarms):
+        out.say(line)
+    if standing.epoch == 0 or standing.ready < standing.quorum:
+        raise typer.Exit(6)
 
 
 def _election(election: ElectionState | None) -> dict[str, Any] | None:

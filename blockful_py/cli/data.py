@@ -9,43 +9,44 @@ from typing import Annotated
 import typer
 
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import AsJson, Overrides, SettingsFile, example
+from blockful_py.cli.options import AsJson, Overrides, SettingsFile
 
 
-def register(app: typer.Typer) -> None:
-    @app.command(epilog=example("blockful data examples/paper14.toml --set federation.situation=dirichlet"))
-    def data(
-        settings_file: SettingsFile = None,
-        plot: Annotated[
-            Path | None, typer.Option("--plot", "-p", metavar="FILE", help="Draw it into a PNG file.")
-        ] = None,
-        overrides: Overrides = None,
-        as_json: AsJson = False,
-    ) -> None:
-        """Load the data, share it out, and show how many training samples of each class a user has."""
-        from blockful_py.errors import RunError
-        from blockful_py.pipeline.reports.holdings import holdings
-        from blockful_py.report.plots.holdings import draw_holdings
-        from blockful_py.settings import Settings
+def data(
+    settings_file: SettingsFile = None,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", "-p", metavar="FILE", help="Draw it into a PNG file.")
+    ] = None,
+    overrides: Overrides = None,
+    as_json: AsJson = False,
+) -> None:
+    """Load the data, share it out, and show how many training samples of each class a user has.
 
-        out = Output(as_json)
-        found = holdings(Settings.load(settings_file, overrides or ()))
-        if plot is not None:
-            try:
-                plot.write_bytes(draw_holdings(found))
-            except OSError as error:
-                raise RunError(f"{plot} cannot be written: {error.strerror}; name another file.") from None
-        out.result(
-            {
-                "title": found.title,
-                "forget": list(found.forget),
-                "users": {str(user): list(row) for user, row in enumerate(found.counts, start=1)},
-            }
-        )
-        out.say(found.title)
-        for user, row in enumerate(found.counts, start=1):
-            held = [f"{label}:{count}" for label, count in enumerate(row) if count]
-            shown = " ".join(held) if len(held) <= 20 else f"{len(held)} classes"
-            out.say(f"user {user:<4} {sum(row):6,} samples  {shown}")
-        if plot is not None:
-            out.say(f"drawn in {plot}")
+    Example: blockful data examples/paper14.toml --set federation.situation=dirichlet
+    """
+    from blockful_py.errors import RunError
+    from blockful_py.pipeline.reports.holdings import holdings
+    from blockful_py.report.plots.holdings import draw_holdings
+    from blockful_py.settings import Settings
+
+    out = Output(as_json)
+    found = holdings(Settings.load(settings_file, overrides or ()))
+    if plot is not None:
+        try:
+            plot.write_bytes(draw_holdings(found))
+        except OSError as error:
+            raise RunError(f"{plot} cannot be written: {error.strerror}; name another file.") from None
+    out.result(
+        {
+            "title": found.title,
+            "forget": list(found.forget),
+            "users": {str(user): list(row) for user, row in enumerate(found.counts, start=1)},
+        }
+    )
+    out.say(found.title)
+    for user, row in enumerate(found.counts, start=1):
+        held = [f"{label}:{count}" for label, count in enumerate(row) if count]
+        shown = " ".join(held) if len(held) <= 20 else f"{len(held)} classes"
+        out.say(f"user {user:<4} {sum(row):6,} samples  {shown}")
+    if plot is not None:
+        out.say(f"drawn in {plot}")

@@ -10,39 +10,39 @@ import typer
 from rich.console import Console
 
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import AsJson, Overrides, Quiet, SettingsFile, example, new_run
+from blockful_py.cli.options import AsJson, Overrides, Quiet, SettingsFile, new_run
 
 DEFAULTS = ("chain.packaging_interval=0",)
 
 
-def register(app: typer.Typer) -> None:
-    @app.command(epilog=example("blockful demo examples/paper14.toml --set federation.situation=all_hold"))
-    def demo(
-        settings_file: SettingsFile = None,
-        overrides: Overrides = None,
-        output: Annotated[
-            Path | None,
-            typer.Option("--output", "-o", metavar="DIR", help="New folder for the run.", show_default=False),
-        ] = None,
-        as_json: AsJson = False,
-        quiet: Quiet = False,
-    ) -> None:
-        """Train, publish, forget in both paradigms, verify; write a report.
+def demo(
+    settings_file: SettingsFile = None,
+    overrides: Overrides = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="DIR", help="New folder for the run.", show_default=False),
+    ] = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Train, publish, forget in both paradigms, verify; write a report.
 
-        Without SETTINGS it runs the paper's experiment: 14 users, of whom 5 and 7 ask to forget.
-        """
-        from blockful_py.pipeline.reports.demo import run_demo
-        from blockful_py.report.table import print_report
-        from blockful_py.settings import Settings
+    Without SETTINGS it runs the paper's experiment: 14 users, of whom 5 and 7 ask to forget.
 
-        given = tuple(overrides or ())
-        settings = Settings.load(settings_file, given if settings_file else (*DEFAULTS, *given))
-        directory = output or new_run()
-        out = Output(as_json, quiet)
-        report = run_demo(settings, directory, out)
-        if as_json:
-            out.result(report.to_json())
-        else:
-            print_report(report, Console(highlight=False), directory)
-        if report.verification.failed:
-            raise typer.Exit(3)
+    Example: blockful demo examples/paper14.toml --set federation.situation=all_hold
+    """
+    from blockful_py.pipeline.reports.demo import run_demo
+    from blockful_py.report.table import print_report
+    from blockful_py.settings import Settings
+
+    given = tuple(overrides or ())
+    settings = Settings.load(settings_file, given if settings_file else (*DEFAULTS, *given))
+    directory = output or new_run()
+    out = Output(as_json, quiet)
+    report = run_demo(settings, directory, out)
+    if as_json:
+        out.result(report.to_json())
+    else:
+        print_report(report, Console(highlight=False), directory)
+    if report.verification.failed:
+        raise typer.Exit(3)

@@ -9,45 +9,45 @@ from typing import Annotated
 import typer
 
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import AsJson, Overrides, Quiet, SettingsFile, example
+from blockful_py.cli.options import AsJson, Overrides, Quiet, SettingsFile
 
 
-def register(app: typer.Typer) -> None:
-    @app.command(epilog=example("blockful deploy examples/paper14.toml --run runs/mine"))
-    def deploy(
-        settings_file: SettingsFile = None,
-        run: Annotated[
-            Path, typer.Option("--run", "-r", metavar="DIR", help="Run directory to make.")
-        ] = Path("runs/mine"),
-        overrides: Overrides = None,
-        as_json: AsJson = False,
-        quiet: Quiet = False,
-    ) -> None:
-        """Deploy the contracts and make a run directory.
+def deploy(
+    settings_file: SettingsFile = None,
+    run: Annotated[Path, typer.Option("--run", "-r", metavar="DIR", help="Run directory to make.")] = Path(
+        "runs/mine"
+    ),
+    overrides: Overrides = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Deploy the contracts and make a run directory.
 
-        An elected committee's archive chain follows with its first epoch (`blockful committee rotate`).
-        Uses chain.live_url and chain.archive_url, else the devnets of `blockful devnet up`, else
-        devnets of its own whose chains are kept in the run directory.
-        """
-        from blockful_py.cli.devnet import with_running_devnets
-        from blockful_py.pipeline.federation import Federation
-        from blockful_py.settings import Settings
+    An elected committee's archive chain follows with its first epoch (`blockful committee rotate`).
+    Uses chain.live_url and chain.archive_url, else the devnets of `blockful devnet up`, else
+    devnets of its own whose chains are kept in the run directory.
 
-        out = Output(as_json, quiet)
-        settings = with_running_devnets(Settings.load(settings_file, overrides or ()))
-        with out.stage("deploy the contracts", None), Federation.create(settings, run) as federation:
-            contracts = federation.contracts
-            followers = contracts.followers
-            late = (followers.mirror, followers.archive) if followers else ()
-            found = {
-                contract.NAME: {"chain": contract.chain_id, "address": "0x" + contract.address.hex()}
-                for contract in (contracts.committee, contracts.live, *late)
-            }
-        out.result({"run": str(run), "contracts": found})
-        for name, place in found.items():
-            out.say(f"{name:16} {place['address']} on chain {place['chain']}")
-        out.say(f"run directory: {run}")
-        if not late:
-            out.say(
-                "next: members join (`blockful committee join`), then `blockful committee rotate` elects them"
-            )
+    Example: blockful deploy examples/paper14.toml --run runs/mine
+    """
+    from blockful_py.cli.devnet import with_running_devnets
+    from blockful_py.pipeline.federation import Federation
+    from blockful_py.settings import Settings
+
+    out = Output(as_json, quiet)
+    settings = with_running_devnets(Settings.load(settings_file, overrides or ()))
+    with out.stage("deploy the contracts", None), Federation.create(settings, run) as federation:
+        contracts = federation.contracts
+        followers = contracts.followers
+        late = (followers.mirror, followers.archive) if followers else ()
+        found = {
+            contract.NAME: {"chain": contract.chain_id, "address": "0x" + contract.address.hex()}
+            for contract in (contracts.committee, contracts.live, *late)
+        }
+    out.result({"run": str(run), "contracts": found})
+    for name, place in found.items():
+        out.say(f"{name:16} {place['address']} on chain {place['chain']}")
+    out.say(f"run directory: {run}")
+    if not late:
+        out.say(
+            "next: members join (`blockful committee join`), then `blockful committee rotate` elects them"
+        )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import AsJson, example
+from blockful_py.cli.options import AsJson
 
 if TYPE_CHECKING:
     from blockful_py.chain.persistent import DevnetState
@@ -22,57 +22,56 @@ LIVE, ARCHIVE = 1337, 1338
 Folder = Annotated[Path, typer.Option("--folder", metavar="DIR", help="Where the chains are kept.")]
 
 
-def register(app: typer.Typer) -> None:
-    group = typer.Typer(
-        name="devnet",
-        help="Start, show and stop two development chains.",
-        epilog=example("blockful devnet up"),
-        no_args_is_help=True,
-    )
-    app.add_typer(group)
+def up(
+    live_port: Annotated[
+        int | None, typer.Option(help="Port of the live chain; a free one if left out.")
+    ] = None,
+    archive_port: Annotated[int | None, typer.Option(help="Port of the archive chain.")] = None,
+    folder: Folder = FOLDER,
+    as_json: AsJson = False,
+) -> None:
+    """Start both chains in the background (Ganache, chain ids 1337 and 1338).
 
-    @group.command(epilog=example("blockful devnet up --live-port 8545 --archive-port 8546"))
-    def up(
-        live_port: Annotated[
-            int | None, typer.Option(help="Port of the live chain; a free one if left out.")
-        ] = None,
-        archive_port: Annotated[int | None, typer.Option(help="Port of the archive chain.")] = None,
-        folder: Folder = FOLDER,
-        as_json: AsJson = False,
-    ) -> None:
-        """Start both chains in the background (Ganache, chain ids 1337 and 1338)."""
-        from blockful_py.chain import persistent
+    Example: blockful devnet up --live-port 8545 --archive-port 8546
+    """
+    from blockful_py.chain import persistent
 
-        out = Output(as_json)
-        ran = any(state.is_running() for state in persistent.status(folder))
-        with out.stage("start two chains", 2) as advance:
-            states = []
-            try:
-                for chain_id, port in ((LIVE, live_port), (ARCHIVE, archive_port)):
-                    states.append(persistent.up(folder, chain_id, port))
-                    advance(1)
-            except BaseException:
-                if not ran:
-                    persistent.down(folder)
-                raise
-        _show(out, tuple(states))
+    out = Output(as_json)
+    ran = any(state.is_running() for state in persistent.status(folder))
+    with out.stage("start two chains", 2) as advance:
+        states = []
+        try:
+            for chain_id, port in ((LIVE, live_port), (ARCHIVE, archive_port)):
+                states.append(persistent.up(folder, chain_id, port))
+                advance(1)
+        except BaseException:
+            if not ran:
+                persistent.down(folder)
+            raise
+    _show(out, tuple(states))
 
-    @group.command(epilog=example("blockful devnet status --json"))
-    def status(folder: Folder = FOLDER, as_json: AsJson = False) -> None:
-        """Show which chains run."""
-        from blockful_py.chain import persistent
 
-        _show(Output(as_json), persistent.status(folder))
+def status(folder: Folder = FOLDER, as_json: AsJson = False) -> None:
+    """Show which chains run.
 
-    @group.command(epilog=example("blockful devnet down"))
-    def down(folder: Folder = FOLDER, as_json: AsJson = False) -> None:
-        """Stop both chains; what is on them is kept for the next `up`."""
-        from blockful_py.chain import persistent
+    Example: blockful devnet status --json
+    """
+    from blockful_py.chain import persistent
 
-        out = Output(as_json)
-        ended = persistent.down(folder)
-        out.result({"stopped": [state.chain_id for state in ended]})
-        out.say(f"stopped {len(ended)} chains; their data stays in {folder}")
+    _show(Output(as_json), persistent.status(folder))
+
+
+def down(folder: Folder = FOLDER, as_json: AsJson = False) -> None:
+    """Stop both chains; what is on them is kept for the next `up`.
+
+    Example: blockful devnet down
+    """
+    from blockful_py.chain import persistent
+
+    out = Output(as_json)
+    ended = persistent.down(folder)
+    out.result({"stopped": [state.chain_id for state in ended]})
+    out.say(f"stopped {len(ended)} chains; their data stays in {folder}")
 
 
 def with_running_devnets(settings: Settings, folder: Path = FOLDER) -> Settings:

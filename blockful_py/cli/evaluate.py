@@ -10,55 +10,56 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import LATEST, AsJson, Run, example
+from blockful_py.cli.options import LATEST, AsJson, Run
 
 if TYPE_CHECKING:
     from blockful_py.learning.metrics import Quality
 
 
-def register(app: typer.Typer) -> None:
-    @app.command(epilog=example("blockful evaluate r5 r6 --run runs/latest/parallel --plot classes.png"))
-    def evaluate(
-        models: Annotated[
-            list[str] | None, typer.Argument(help="Models to score; all if left out.", show_default=False)
-        ] = None,
-        run: Run = LATEST,
-        plot: Annotated[
-            Path | None,
-            typer.Option(
-                "--plot",
-                "-p",
-                metavar="FILE",
-                help="Draw a PNG file: of one model its confusion matrix and reliability diagram, of several "
-                "their accuracies by class.",
-            ),
-        ] = None,
-        as_json: AsJson = False,
-    ) -> None:
-        """Score models as they stand on the held-out data: accuracy by class, confusion, calibration."""
-        from blockful_py.errors import RunError
-        from blockful_py.pipeline.federation import Federation
-        from blockful_py.pipeline.reports import evaluating
+def evaluate(
+    models: Annotated[
+        list[str] | None, typer.Argument(help="Models to score; all if left out.", show_default=False)
+    ] = None,
+    run: Run = LATEST,
+    plot: Annotated[
+        Path | None,
+        typer.Option(
+            "--plot",
+            "-p",
+            metavar="FILE",
+            help="Draw a PNG file: of one model its confusion matrix and reliability diagram, of several "
+            "their accuracies by class.",
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Score models as they stand on the held-out data: accuracy by class, confusion, calibration.
 
-        out = Output(as_json)
-        with Federation.open(run) as federation:
-            found = evaluating.evaluate(federation, models or None)
-            forget = federation.settings.unlearning.classes
-        if plot is not None:
-            try:
-                plot.write_bytes(_drawn(found, forget))
-            except OSError as error:
-                raise RunError(f"{plot} cannot be written: {error.strerror}; name another file.") from None
-        out.result({"models": {name: asdict(quality) for name, quality in found.items()}})
-        for name, quality in found.items():
-            known = [(share, label) for label, share in enumerate(quality.per_class) if share is not None]
-            share, label = min(known)
-            out.say(
-                f"{name:5} accuracy {100 * quality.accuracy:5.1f} %  calibration error "
-                f"{100 * quality.calibration_error:4.1f} %  weakest class {label} ({100 * share:.1f} %)"
-            )
-        if plot is not None:
-            out.say(f"drawn in {plot}")
+    Example: blockful evaluate r5 r6 --run runs/latest/parallel --plot classes.png
+    """
+    from blockful_py.errors import RunError
+    from blockful_py.pipeline.federation import Federation
+    from blockful_py.pipeline.reports import evaluating
+
+    out = Output(as_json)
+    with Federation.open(run) as federation:
+        found = evaluating.evaluate(federation, models or None)
+        forget = federation.settings.unlearning.classes
+    if plot is not None:
+        try:
+            plot.write_bytes(_drawn(found, forget))
+        except OSError as error:
+            raise RunError(f"{plot} cannot be written: {error.strerror}; name another file.") from None
+    out.result({"models": {name: asdict(quality) for name, quality in found.items()}})
+    for name, quality in found.items():
+        known = [(share, label) for label, share in enumerate(quality.per_class) if share is not None]
+        share, label = min(known)
+        out.say(
+            f"{name:5} accuracy {100 * quality.accuracy:5.1f} %  calibration error "
+            f"{100 * quality.calibration_error:4.1f} %  weakest class {label} ({100 * share:.1f} %)"
+        )
+    if plot is not None:
+        out.say(f"drawn in {plot}")
 
 
 def _drawn(found: dict[str, Quality], forget: tuple[int, ...]) -> bytes:

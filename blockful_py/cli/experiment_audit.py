@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import AsJson, example
+from blockful_py.cli.options import AsJson
 
 
 class Situation(StrEnum):
@@ -33,61 +33,55 @@ RenderOnly = Annotated[
     bool, typer.Option("--render-only", help="Measure nothing: tables and plot of what has a file.")
 ]
 
-EXAMPLE = "blockful experiment audit --data digits --situation all_hold --seeds 5-9 --output runs/audit"
 
+def audit(
+    output: Annotated[Path, typer.Option(help="Where results, table and plot go; a rerun goes on there.")],
+    seeds: Annotated[list[str], typer.Option(help="Seeds such as 5-9. Repeatable.")],
+    data: Annotated[list[str] | None, typer.Option(help="digits or shapes. Repeatable; else both.")] = None,
+    situation: Annotated[
+        list[Situation] | None, typer.Option(help="Who holds what is forgotten. Repeatable; else both.")
+    ] = None,
+    level: Annotated[
+        list[LevelName] | None, typer.Option(help="What is forgotten. Repeatable; else class.")
+    ] = None,
+    method: Annotated[
+        list[str] | None, typer.Option(help="A method, or a variant of one. Repeatable; else all.")
+    ] = None,
+    scale: Annotated[ScaleName, typer.Option(help="14 users, or 7.")] = ScaleName.FULL,
+    tuning: Annotated[
+        bool, typer.Option("--tuning", help="Use seeds 0 to 2, which are not reported.")
+    ] = False,
+    render_only: RenderOnly = False,
+    as_json: AsJson = False,
+) -> None:
+    """Let every method forget, and audit it beside models that never knew.
 
-def register(group: typer.Typer) -> None:
-    @group.command(epilog=example(EXAMPLE))
-    def audit(
-        output: Annotated[
-            Path, typer.Option(help="Where results, table and plot go; a rerun goes on there.")
-        ],
-        seeds: Annotated[list[str], typer.Option(help="Seeds such as 5-9. Repeatable.")],
-        data: Annotated[
-            list[str] | None, typer.Option(help="digits or shapes. Repeatable; else both.")
-        ] = None,
-        situation: Annotated[
-            list[Situation] | None, typer.Option(help="Who holds what is forgotten. Repeatable; else both.")
-        ] = None,
-        level: Annotated[
-            list[LevelName] | None, typer.Option(help="What is forgotten. Repeatable; else class.")
-        ] = None,
-        method: Annotated[
-            list[str] | None, typer.Option(help="A method, or a variant of one. Repeatable; else all.")
-        ] = None,
-        scale: Annotated[ScaleName, typer.Option(help="14 users, or 7.")] = ScaleName.FULL,
-        tuning: Annotated[
-            bool, typer.Option("--tuning", help="Use seeds 0 to 2, which are not reported.")
-        ] = False,
-        render_only: RenderOnly = False,
-        as_json: AsJson = False,
-    ) -> None:
-        """Let every method forget, and audit it beside models that never knew.
+    Trains federations, and measures the rows original, gold, gold2 (the noise floor) and head_mask
+    with them. Writes one file a row, then audit.md, audit.json and audit.png; what has a file is not
+    measured again.
 
-        Trains federations, and measures the rows original, gold, gold2 (the noise floor) and head_mask
-        with them. Writes one file a row, then audit.md, audit.json and audit.png; what has a file is not
-        measured again.
-        """
-        from blockful_py.experiments.audit import Plan, collect, run
-        from blockful_py.experiments.protocol import RECIPES, Scale
-        from blockful_py.experiments.seeds import parse_seeds
-        from blockful_py.experiments.variants import variants
-        from blockful_py.experiments.writing import write_report
-        from blockful_py.forget import Level
+    Example: blockful experiment audit --data digits --situation all_hold --seeds 5-9 --output runs/audit
+    """
+    from blockful_py.experiments.audit import Plan, collect, run
+    from blockful_py.experiments.protocol import RECIPES, Scale
+    from blockful_py.experiments.seeds import parse_seeds
+    from blockful_py.experiments.variants import variants
+    from blockful_py.experiments.writing import write_report
+    from blockful_py.forget import Level
 
-        out = Output(as_json)
-        plan = Plan(
-            data=tuple(data or RECIPES),
-            situations=tuple(situation or Situation),
-            levels=tuple(Level(one) for one in level or [LevelName.CLASS]),
-            seeds=parse_seeds(seeds, tuning),
-            variants=variants(method or ()),
-            folder=output,
-            scale=Scale(scale),
-        )
-        found = collect(plan) if render_only else run(plan, lambda line: typer.echo(line, err=True))
-        report = write_report(plan, found, tuning)
-        out.result(report.document)
-        if not as_json:
-            typer.echo(report.markdown)
-        out.say(f"written to {output}: {', '.join(report.files)}")
+    out = Output(as_json)
+    plan = Plan(
+        data=tuple(data or RECIPES),
+        situations=tuple(situation or Situation),
+        levels=tuple(Level(one) for one in level or [LevelName.CLASS]),
+        seeds=parse_seeds(seeds, tuning),
+        variants=variants(method or ()),
+        folder=output,
+        scale=Scale(scale),
+    )
+    found = collect(plan) if render_only else run(plan, lambda line: typer.echo(line, err=True))
+    report = write_report(plan, found, tuning)
+    out.result(report.document)
+    if not as_json:
+        typer.echo(report.markdown)
+    out.say(f"written to {output}: {', '.join(report.files)}")

@@ -10,58 +10,56 @@ import typer
 
 from blockful_py.cli.console import Output
 from blockful_py.cli.experiment_audit import RenderOnly, ScaleName
-from blockful_py.cli.options import AsJson, example
+from blockful_py.cli.options import AsJson
 
 
-def register(group: typer.Typer) -> None:
-    @group.command(
-        epilog=example("blockful experiment tables --scale small --seeds 5-7 --output runs/tables")
+def tables(
+    output: Annotated[Path, typer.Option(help="Where results and tables go; a rerun goes on there.")],
+    seeds: Annotated[list[str], typer.Option(help="Seeds such as 5-7. Repeatable.")],
+    scale: Annotated[
+        ScaleName, typer.Option(help="small: embedded data and a small network; full: the paper's own.")
+    ] = ScaleName.SMALL,
+    table: Annotated[
+        list[str] | None, typer.Option(help="Part of a table's title, such as TinyImageNet. Repeatable.")
+    ] = None,
+    render_only: RenderOnly = False,
+    as_json: AsJson = False,
+) -> None:
+    """Measure AD_r, AD_f and seconds of r5, r6 and r8, and print them beside the paper's.
+
+    Retraining, gradient passing, fine-tuning and distillation, with as many classes as in the paper.
+    Writes one file a case, then tables.md and tables.png; what has a file is not measured again.
+
+    Example: blockful experiment tables --scale small --seeds 5-7 --output runs/tables
+    """
+    from blockful_py.experiments.comparison import compare, document, markdown
+    from blockful_py.experiments.paper import tables_named
+    from blockful_py.experiments.plot_tables import draw
+    from blockful_py.experiments.protocol import Scale
+    from blockful_py.experiments.seeds import parse_seeds
+    from blockful_py.experiments.tables import cases, collect, run
+    from blockful_py.experiments.writing import describe_run, write_file
+    from blockful_py.report.plots.canvas import LIGHT
+
+    out = Output(as_json)
+    size, titles = Scale(scale), tables_named(table or ())
+    named = "".join(f"--table '{part}' " for part in table or ())
+    numbers = parse_seeds(seeds)
+    command = (
+        f"blockful experiment tables --scale {scale} {named}--seeds {','.join(map(str, numbers))} "
+        f"{'--render-only ' * render_only}--output {output.name}"
     )
-    def tables(
-        output: Annotated[Path, typer.Option(help="Where results and tables go; a rerun goes on there.")],
-        seeds: Annotated[list[str], typer.Option(help="Seeds such as 5-7. Repeatable.")],
-        scale: Annotated[
-            ScaleName, typer.Option(help="small: embedded data and a small network; full: the paper's own.")
-        ] = ScaleName.SMALL,
-        table: Annotated[
-            list[str] | None, typer.Option(help="Part of a table's title, such as TinyImageNet. Repeatable.")
-        ] = None,
-        render_only: RenderOnly = False,
-        as_json: AsJson = False,
-    ) -> None:
-        """Measure AD_r, AD_f and seconds of r5, r6 and r8, and print them beside the paper's.
-
-        Retraining, gradient passing, fine-tuning and distillation, with as many classes as in the paper.
-        Writes one file a case, then tables.md and tables.png; what has a file is not measured again.
-        """
-        from blockful_py.experiments.comparison import compare, document, markdown
-        from blockful_py.experiments.paper import tables_named
-        from blockful_py.experiments.plot_tables import draw
-        from blockful_py.experiments.protocol import Scale
-        from blockful_py.experiments.seeds import parse_seeds
-        from blockful_py.experiments.tables import cases, collect, run
-        from blockful_py.experiments.writing import describe_run, write_file
-        from blockful_py.report.plots.canvas import LIGHT
-
-        out = Output(as_json)
-        size, titles = Scale(scale), tables_named(table or ())
-        named = "".join(f"--table '{part}' " for part in table or ())
-        numbers = parse_seeds(seeds)
-        command = (
-            f"blockful experiment tables --scale {scale} {named}--seeds {','.join(map(str, numbers))} "
-            f"{'--render-only ' * render_only}--output {output.name}"
-        )
-        wanted = cases(numbers, size, titles)
-        found = (
-            collect(wanted, output)
-            if render_only
-            else run(wanted, output, command, lambda line: typer.echo(line, err=True))
-        )
-        compared = tuple(compare(found, size, titles))
-        text = markdown(compared, describe_run(command))
-        write_file(output / "tables.md", text.encode())
-        write_file(output / "tables.png", draw(compared, LIGHT))
-        out.result(document(found, command))
-        if not as_json:
-            typer.echo(text)
-        out.say(f"written to {output}: tables.md, tables.png")
+    wanted = cases(numbers, size, titles)
+    found = (
+        collect(wanted, output)
+        if render_only
+        else run(wanted, output, command, lambda line: typer.echo(line, err=True))
+    )
+    compared = tuple(compare(found, size, titles))
+    text = markdown(compared, describe_run(command))
+    write_file(output / "tables.md", text.encode())
+    write_file(output / "tables.png", draw(compared, LIGHT))
+    out.result(document(found, command))
+    if not as_json:
+        typer.echo(text)
+    out.say(f"written to {output}: tables.md, tables.png")

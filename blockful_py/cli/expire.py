@@ -3,27 +3,26 @@
 
 from __future__ import annotations
 
-import typer
-
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import LATEST, AsJson, Run, example
+from blockful_py.cli.options import LATEST, AsJson, Run
 
 
-def register(app: typer.Typer) -> None:
-    @app.command(epilog=example("blockful expire --run runs/mine"))
-    def expire(run: Run = LATEST, as_json: AsJson = False) -> None:
-        """Destroy the auditors' keys of versions replaced longer ago than archive.retention_days."""
-        from blockful_py.pipeline.federation import Federation
+def expire(run: Run = LATEST, as_json: AsJson = False) -> None:
+    """Destroy the auditors' keys of versions replaced longer ago than archive.retention_days.
 
-        out = Output(as_json)
-        with Federation.open(run) as federation:
-            expired = federation.expire()
-        out.result(
-            {
-                "expired": [
-                    {"model": each.name, "position": str(each.position), "version": each.version}
-                    for each in expired
-                ]
-            }
-        )
-        out.say(f"the auditors' keys of {len(expired)} replaced version(s) were destroyed here")
+    Example: blockful expire --run runs/mine
+    """
+    from blockful_py.pipeline.federation import Federation
+
+    out = Output(as_json)
+    with Federation.open(run) as federation:
+        expired = federation.expire()
+    out.result(
+        {
+            "expired": [
+                {"model": each.name, "position": str(each.position), "version": each.version}
+                for each in expired
+            ]
+        }
+    )
+    out.say(f"the auditors' keys of {len(expired)} replaced version(s) were destroyed here")

@@ -9,66 +9,64 @@ from typing import Annotated
 import typer
 
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import LATEST, AsJson, Run, example
+from blockful_py.cli.options import LATEST, AsJson, Run
 from blockful_py.cli.trust import digest
 
 
-def register(app: typer.Typer) -> None:
-    @app.command("export-proof", epilog=example("blockful export-proof --run runs/latest/parallel r6"))
-    def export_proof(
-        models: Annotated[list[str], typer.Argument(help="Models to prove, in one document.")],
-        run: Run = LATEST,
-        output: Annotated[
-            Path | None,
-            typer.Option(
-                "--output", "-o", metavar="FILE", help="Where to write; MODEL.proof.json if left out."
-            ),
-        ] = None,
-        history: Annotated[
-            bool, typer.Option("--history/--no-history", help="With the archive's records.")
-        ] = True,
-        checkpoint: Annotated[
-            str | None,
-            typer.Option(metavar="HASH", help="Leave out the headers up to the block with this hash."),
-        ] = None,
-        as_json: AsJson = False,
-    ) -> None:
-        """Write a document by which anybody checks, without a node, that models are on the record.
+def export_proof(
+    models: Annotated[list[str], typer.Argument(help="Models to prove, in one document.")],
+    run: Run = LATEST,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Where to write; MODEL.proof.json if left out."),
+    ] = None,
+    history: Annotated[
+        bool, typer.Option("--history/--no-history", help="With the archive's records.")
+    ] = True,
+    checkpoint: Annotated[
+        str | None,
+        typer.Option(metavar="HASH", help="Leave out the headers up to the block with this hash."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write a document by which anybody checks, without a node, that models are on the record.
 
-        The models are verified first, their weights as sealed bytes; the document names these by CID, so it
-        takes no key to check it.
+    The models are verified first, their weights as sealed bytes; the document names these by CID, so it
+    takes no key to check it.
 
-        Whoever checks it must know the block hash and the key ids that this command prints from somewhere
-        else than from the document.
-        """
-        from blockful_py.pipeline.federation import Federation
-        from blockful_py.pipeline.proving import prove
-        from blockful_py.record.proofs.checking import check_record
-        from blockful_py.record.proofs.writing import write_document
+    Whoever checks it must know the block hash and the key ids that this command prints from somewhere
+    else than from the document.
 
-        out = Output(as_json)
-        below = digest(checkpoint, "--checkpoint")
-        with Federation.open(run) as federation:
-            proof = prove(federation, models, history, below)
-        path = output or Path("-".join(models[:3]) + ".proof.json")
-        data = proof.to_bytes()
-        write_document(path, data)
-        record = check_record(proof.record)
-        key_ids = {str(epoch): "0x" + key_id.hex() for epoch, key_id in record.key_ids().items()}
-        block_hash = "0x" + record.block_hashes[record.last].hex()
-        head = proof.archive.head if proof.archive else None
-        out.result(
-            {
-                "file": str(path),
-                "bytes": len(data),
-                "models": [node.name for node in record.nodes.values()],
-                "block": record.last,
-                "block_hash": block_hash,
-                "key_ids": key_ids,
-                "archive_head": head,
-            }
-        )
-        out.say(f"{path}: {len(data)} bytes, {len(record.headers)} headers. To check it:")
-        words = [f"--block-hash {block_hash}", *(f"--key-id {key_id}" for key_id in key_ids.values())]
-        words += [f"--archive-head {head}"] if head else []
-        out.say(f"blockful verify-proof {path}" + "".join(f"\n    {word}" for word in words))
+    Example: blockful export-proof --run runs/latest/parallel r6
+    """
+    from blockful_py.pipeline.federation import Federation
+    from blockful_py.pipeline.proving import prove
+    from blockful_py.record.proofs.checking import check_record
+    from blockful_py.record.proofs.writing import write_document
+
+    out = Output(as_json)
+    below = digest(checkpoint, "--checkpoint")
+    with Federation.open(run) as federation:
+        proof = prove(federation, models, history, below)
+    path = output or Path("-".join(models[:3]) + ".proof.json")
+    data = proof.to_bytes()
+    write_document(path, data)
+    record = check_record(proof.record)
+    key_ids = {str(epoch): "0x" + key_id.hex() for epoch, key_id in record.key_ids().items()}
+    block_hash = "0x" + record.block_hashes[record.last].hex()
+    head = proof.archive.head if proof.archive else None
+    out.result(
+        {
+            "file": str(path),
+            "bytes": len(data),
+            "models": [node.name for node in record.nodes.values()],
+            "block": record.last,
+            "block_hash": block_hash,
+            "key_ids": key_ids,
+            "archive_head": head,
+        }
+    )
+    out.say(f"{path}: {len(data)} bytes, {len(record.headers)} headers. To check it:")
+    words = [f"--block-hash {block_hash}", *(f"--key-id {key_id}" for key_id in key_ids.values())]
+    words += [f"--archive-head {head}"] if head else []
+    out.say(f"blockful verify-proof {path}" + "".join(f"\n    {word}" for word in words))

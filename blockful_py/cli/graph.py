@@ -8,46 +8,47 @@ from typing import Annotated
 import typer
 
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import LATEST, AsJson, Run, example, spent
+from blockful_py.cli.options import LATEST, AsJson, Run, spent
 
 
-def register(app: typer.Typer) -> None:
-    @app.command(epilog=example("blockful graph --run runs/latest/parallel --start r5 --start r7"))
-    def graph(
-        run: Run = LATEST,
-        starts: Annotated[
-            list[str] | None, typer.Option("--start", help="Mark what descends from it. Repeatable.")
-        ] = None,
-        as_json: AsJson = False,
-    ) -> None:
-        """List the models on the live chain, their references, and what descends from the starts."""
-        from blockful_py.pipeline.federation import Federation
+def graph(
+    run: Run = LATEST,
+    starts: Annotated[
+        list[str] | None, typer.Option("--start", help="Mark what descends from it. Repeatable.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the models on the live chain, their references, and what descends from the starts.
 
-        out = Output(as_json)
-        with Federation.open(run) as federation:
-            catalogue = federation.catalogue()
-            wanted = tuple(starts or federation.settings.unlearning.starts)
-        for start in wanted:
-            catalogue[start]
-        depth = catalogue.graph.depth(wanted)
-        out.result(
-            {
-                "starts": list(wanted),
-                "models": {
-                    name: {
-                        "position": str(placed.position),
-                        "version": placed.version,
-                        "references": list(catalogue.graph.references(name)),
-                        "depth": depth[name].shortest if name in depth else None,
-                        "privacy": spent(placed),
-                    }
-                    for name, placed in catalogue.models.items()
-                },
-            }
-        )
-        for name, placed in catalogue.models.items():
-            references = ", ".join(catalogue.graph.references(name)) or "the shared initialisation"
-            role = "start" if name in wanted else f"depth {depth[name].shortest}" if name in depth else ""
-            privacy = placed.node.statement.privacy
-            noisy = f"  ({privacy})" if privacy else ""
-            out.say(f"{name:5} {placed.position!s:6} v{placed.version}  {role:8} <- {references}{noisy}")
+    Example: blockful graph --run runs/latest/parallel --start r5 --start r7
+    """
+    from blockful_py.pipeline.federation import Federation
+
+    out = Output(as_json)
+    with Federation.open(run) as federation:
+        catalogue = federation.catalogue()
+        wanted = tuple(starts or federation.settings.unlearning.starts)
+    for start in wanted:
+        catalogue[start]
+    depth = catalogue.graph.depth(wanted)
+    out.result(
+        {
+            "starts": list(wanted),
+            "models": {
+                name: {
+                    "position": str(placed.position),
+                    "version": placed.version,
+                    "references": list(catalogue.graph.references(name)),
+                    "depth": depth[name].shortest if name in depth else None,
+                    "privacy": spent(placed),
+                }
+                for name, placed in catalogue.models.items()
+            },
+        }
+    )
+    for name, placed in catalogue.models.items():
+        references = ", ".join(catalogue.graph.references(name)) or "the shared initialisation"
+        role = "start" if name in wanted else f"depth {depth[name].shortest}" if name in depth else ""
+        privacy = placed.node.statement.privacy
+        noisy = f"  ({privacy})" if privacy else ""
+        out.say(f"{name:5} {placed.position!s:6} v{placed.version}  {role:8} <- {references}{noisy}")

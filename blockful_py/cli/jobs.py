@@ -10,36 +10,36 @@ import typer
 from rich.table import Table
 
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import LATEST, AsJson, Run, example
+from blockful_py.cli.options import LATEST, AsJson, Run
 
 if TYPE_CHECKING:
     from blockful_py.engine.jobs import Job, Step
 
 
-def register(app: typer.Typer) -> None:
-    @app.command(epilog=example("blockful jobs --run runs/mine --steps"))
-    def jobs(
-        run: Run = LATEST,
-        steps: Annotated[bool, typer.Option("--steps", help="Show each step too.")] = False,
-        as_json: AsJson = False,
-    ) -> None:
-        """List the training and unlearning jobs of a run, from its journal; no chain is asked.
+def jobs(
+    run: Run = LATEST,
+    steps: Annotated[bool, typer.Option("--steps", help="Show each step too.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """List the training and unlearning jobs of a run, from its journal; no chain is asked.
 
-        An open job is finished with `blockful resume` or given up with `blockful abort`.
-        """
-        from blockful_py.pipeline.resume import jobs_of
-        from blockful_py.pipeline.run.directory import RunDirectory
+    An open job is finished with `blockful resume` or given up with `blockful abort`.
 
-        out = Output(as_json)
-        found = jobs_of(RunDirectory.open(run))
-        out.result({"jobs": [job_document(job) for job in found]})
-        if not found:
-            out.say("no job was begun in this run")
-            return
-        out.say(_table(found))
-        if steps:
-            for job in found:
-                out.say(_steps(job))
+    Example: blockful jobs --run runs/mine --steps
+    """
+    from blockful_py.pipeline.resume import jobs_of
+    from blockful_py.pipeline.run.directory import RunDirectory
+
+    out = Output(as_json)
+    found = jobs_of(RunDirectory.open(run))
+    out.result({"jobs": [job_document(job) for job in found]})
+    if not found:
+        out.say("no job was begun in this run")
+        return
+    out.say(_table(found))
+    if steps:
+        for job in found:
+            out.say(_steps(job))
 
 
 def job_document(job: Job) -> dict[str, Any]:

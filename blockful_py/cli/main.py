@@ -6,39 +6,13 @@ from __future__ import annotations
 import json
 import sys
 from importlib.metadata import version
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 from rich.console import Console
 
-from blockful_py.cli import (
-    abort,
-    account,
-    audit,
-    auditor,
-    certificate,
-    cid,
-    committee,
-    data,
-    demo,
-    deploy,
-    devnet,
-    evaluate,
-    experiment,
-    expire,
-    export_proof,
-    graph,
-    jobs,
-    read,
-    reader,
-    report,
-    request,
-    resume,
-    train,
-    unlearn,
-    verify,
-    verify_proof,
-)
+from blockful_py.cli.commands import SECTIONS
+from blockful_py.cli.lazy import LazyGroup
 from blockful_py.errors import BlockfulError
 
 EXIT_CODES = (
@@ -53,6 +27,7 @@ UsageError: Any = typer.BadParameter.__mro__[2]
 
 app = typer.Typer(
     name="blockful",
+    cls=LazyGroup,
     help="Unlearning in blockchained federated learning: models forget, their record still verifies.",
     epilog=EXIT_CODES,
     no_args_is_help=True,
@@ -77,39 +52,11 @@ def _options(
     pass
 
 
-demo.register(app)
-devnet.register(app)
-deploy.register(app)
-data.register(app)
-train.register(app)
-account.register(app)
-request.register(app)
-unlearn.register(app)
-jobs.register(app)
-resume.register(app)
-abort.register(app)
-verify.register(app)
-export_proof.register(app)
-verify_proof.register(app)
-audit.register(app)
-auditor.register(app)
-certificate.register(app)
-cid.register(app)
-evaluate.register(app)
-expire.register(app)
-read.register(app)
-reader.register(app)
-graph.register(app)
-report.register(app)
-committee.register(app)
-experiment.register(app)
-
-
 def main(arguments: list[str] | None = None) -> None:
     """Runs a command and ends the process with its status."""
     words = sys.argv[1:] if arguments is None else arguments
     try:
-        status = app(args=words, standalone_mode=False)
+        status = _command_line().main(args=words, standalone_mode=False)
     except BlockfulError as error:
         _fail(error, "--json" in words)
         status = error.exit_code
@@ -123,6 +70,11 @@ def main(arguments: list[str] | None = None) -> None:
     if status == INTERRUPTED:  # some versions of typer return it instead of raising
         Console(stderr=True).print("interrupted; what had been started was stopped")
     sys.exit(status if isinstance(status, int) else 0)
+
+
+def _command_line() -> LazyGroup:
+    group: Any = typer.main.get_command(app)
+    return cast(LazyGroup, group).fill(SECTIONS)
 
 
 def _fail(error: BlockfulError, as_json: bool) -> None:

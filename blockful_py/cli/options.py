@@ -84,8 +84,3 @@ def address(text: str) -> bytes:
     if len(found) != 20:
         raise SettingsError(f"{text!r} is not an address of 20 bytes such as 0x12...ef.")
     return found
-
-
-def example(command: str) -> str:
-    """What stands below a command's help."""
-    return f"Example: {command}"

@@ -9,53 +9,51 @@ from typing import Annotated
 import typer
 
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import LATEST, AsJson, PassphraseFile, Run, example
+from blockful_py.cli.options import LATEST, AsJson, PassphraseFile, Run
 from blockful_py.cli.passphrase import passphrase_from
 
 
-def register(app: typer.Typer) -> None:
-    @app.command(
-        epilog=example("blockful read r6 --reader reader.json --output r6.safetensors --run runs/mine")
-    )
-    def read(
-        model: Annotated[str, typer.Argument(metavar="MODEL", help="Name of the model.")],
-        reader: Annotated[Path, typer.Option("--reader", metavar="KEYFILE", help="The reader's secrets.")],
-        output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="A new file.")],
-        version: Annotated[
-            int | None, typer.Option(min=0, help="A version from the archive, for an auditor's keys.")
-        ] = None,
-        data_key: Annotated[
-            Path | None,
-            typer.Option(metavar="FILE", help="Write the data key too, in a new file (for `verify-proof`)."),
-        ] = None,
-        run: Run = LATEST,
-        passphrase_file: PassphraseFile = None,
-        as_json: AsJson = False,
-    ) -> None:
-        """Read a model as it stands: have the committee give its key, open it, write safetensors.
+def read(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="Name of the model.")],
+    reader: Annotated[Path, typer.Option("--reader", metavar="KEYFILE", help="The reader's secrets.")],
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="A new file.")],
+    version: Annotated[
+        int | None, typer.Option(min=0, help="A version from the archive, for an auditor's keys.")
+    ] = None,
+    data_key: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the data key too, in a new file (for `verify-proof`)."),
+    ] = None,
+    run: Run = LATEST,
+    passphrase_file: PassphraseFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Read a model as it stands: have the committee give its key, open it, write safetensors.
 
-        With --version: read that version from the archive, as an auditor.
-        """
-        from blockful_py.errors import SettingsError
-        from blockful_py.keys.data_key import write_data_key
-        from blockful_py.keys.reader_keys import ReaderKeys
-        from blockful_py.learning.weights import to_bytes
-        from blockful_py.pipeline.reader import Reading
+    With --version: read that version from the archive, as an auditor.
 
-        out = Output(as_json)
-        for path in (output, data_key):
-            if path is not None and path.exists():
-                raise SettingsError(f"{path} exists already: choose another file.")
-        keys = ReaderKeys.load(reader, passphrase_from(passphrase_file))
-        with Reading(run, keys) as reading:
-            data = to_bytes(reading.read(model) if version is None else reading.read_archived(model, version))
-            key = None if data_key is None else reading.data_key(model, version)
-        try:
-            with output.open("xb") as file:
-                file.write(data)
-        except OSError as error:
-            raise SettingsError(f"{output} cannot be written: {error.strerror}.") from None
-        if data_key is not None and key is not None:
-            write_data_key(data_key, key)
-        out.result({"model": model, "file": str(output), "bytes": len(data)})
-        out.say(f"{model} is in {output} ({len(data)} bytes), in the clear: keep it to yourself")
+    Example: blockful read r6 --reader reader.json --output r6.safetensors --run runs/mine
+    """
+    from blockful_py.errors import SettingsError
+    from blockful_py.keys.data_key import write_data_key
+    from blockful_py.keys.reader_keys import ReaderKeys
+    from blockful_py.learning.weights import to_bytes
+    from blockful_py.pipeline.reader import Reading
+
+    out = Output(as_json)
+    for path in (output, data_key):
+        if path is not None and path.exists():
+            raise SettingsError(f"{path} exists already: choose another file.")
+    keys = ReaderKeys.load(reader, passphrase_from(passphrase_file))
+    with Reading(run, keys) as reading:
+        data = to_bytes(reading.read(model) if version is None else reading.read_archived(model, version))
+        key = None if data_key is None else reading.data_key(model, version)
+    try:
+        with output.open("xb") as file:
+            file.write(data)
+    except OSError as error:
+        raise SettingsError(f"{output} cannot be written: {error.strerror}.") from None
+    if data_key is not None and key is not None:
+        write_data_key(data_key, key)
+    out.result({"model": model, "file": str(output), "bytes": len(data)})
+    out.say(f"{model} is in {output} ({len(data)} bytes), in the clear: keep it to yourself")

@@ -9,76 +9,80 @@ from typing import Annotated
 import typer
 
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import LATEST, Account, AsJson, PassphraseFile, Run, address, example
+from blockful_py.cli.options import LATEST, Account, AsJson, PassphraseFile, Run, address
 from blockful_py.cli.passphrase import passphrase_from
 
 KeyFile = Annotated[Path, typer.Argument(metavar="KEYFILE", help="The reader's secrets.")]
 
 
-def register(app: typer.Typer) -> None:
-    group = typer.Typer(
-        help="Readers of models: make keys, register, leave; bar and readmit them.",
-        no_args_is_help=True,
-        rich_markup_mode=None,
-    )
+def keygen(key_file: KeyFile, passphrase_file: PassphraseFile = None, as_json: AsJson = False) -> None:
+    """Make the secrets of a new reader, or of an auditor, in a file under a passphrase.
 
-    @group.command(epilog=example("blockful reader keygen reader.json"))
-    def keygen(key_file: KeyFile, passphrase_file: PassphraseFile = None, as_json: AsJson = False) -> None:
-        """Make the secrets of a new reader, or of an auditor, in a file under a passphrase."""
-        from blockful_py.crypto import curve
-        from blockful_py.keys.reader_keys import ReaderKeys
+    Example: blockful reader keygen reader.json
+    """
+    from blockful_py.crypto import curve
+    from blockful_py.keys.reader_keys import ReaderKeys
 
-        out = Output(as_json)
-        keys = ReaderKeys.generate()
-        keys.save(key_file, passphrase_from(passphrase_file, repeat=True))
-        account, key = "0x" + keys.account.hex(), "0x" + curve.compress(keys.encryption_key).hex()
-        out.result({"account": account, "encryption_key": key, "file": str(key_file)})
-        out.say(f"reader {account}, encryption key {key}, is in {key_file}")
+    out = Output(as_json)
+    keys = ReaderKeys.generate()
+    keys.save(key_file, passphrase_from(passphrase_file, repeat=True))
+    account, key = "0x" + keys.account.hex(), "0x" + curve.compress(keys.encryption_key).hex()
+    out.result({"account": account, "encryption_key": key, "file": str(key_file)})
+    out.say(f"reader {account}, encryption key {key}, is in {key_file}")
 
-    @group.command("register", epilog=example("blockful reader register reader.json --run runs/mine"))
-    def register_(
-        key_file: KeyFile, run: Run = LATEST, passphrase_file: PassphraseFile = None, as_json: AsJson = False
-    ) -> None:
-        """Register a reader on the live chain, or replace its encryption key; its account pays."""
-        from blockful_py.keys.reader_keys import ReaderKeys
-        from blockful_py.pipeline.reader import Reading
 
-        out = Output(as_json)
-        keys = ReaderKeys.load(key_file, passphrase_from(passphrase_file))
-        with Reading(run, keys) as reading:
-            joined = reading.register().joined
-        out.result({"account": "0x" + keys.account.hex(), "joined": joined})
-        out.say(f"reader 0x{keys.account.hex()} is registered; block {joined} is the first after it joined")
+def register(
+    key_file: KeyFile, run: Run = LATEST, passphrase_file: PassphraseFile = None, as_json: AsJson = False
+) -> None:
+    """Register a reader on the live chain, or replace its encryption key; its account pays.
 
-    @group.command(epilog=example("blockful reader leave reader.json --run runs/mine"))
-    def leave(
-        key_file: KeyFile, run: Run = LATEST, passphrase_file: PassphraseFile = None, as_json: AsJson = False
-    ) -> None:
-        """Remove a reader from the live chain; when it registers again it has joined anew."""
-        from blockful_py.keys.reader_keys import ReaderKeys
-        from blockful_py.pipeline.reader import Reading
+    Example: blockful reader register reader.json --run runs/mine
+    """
+    from blockful_py.keys.reader_keys import ReaderKeys
+    from blockful_py.pipeline.reader import Reading
 
-        out = Output(as_json)
-        keys = ReaderKeys.load(key_file, passphrase_from(passphrase_file))
-        with Reading(run, keys) as reading:
-            reading.leave()
-        out.result({"account": "0x" + keys.account.hex()})
-        out.say(f"reader 0x{keys.account.hex()} has left")
+    out = Output(as_json)
+    keys = ReaderKeys.load(key_file, passphrase_from(passphrase_file))
+    with Reading(run, keys) as reading:
+        joined = reading.register().joined
+    out.result({"account": "0x" + keys.account.hex(), "joined": joined})
+    out.say(f"reader 0x{keys.account.hex()} is registered; block {joined} is the first after it joined")
 
-    @group.command(epilog=example("blockful reader bar 0x1234567890123456789012345678901234567890"))
-    def bar(account: Account, run: Run = LATEST, as_json: AsJson = False) -> None:
-        """Have the committee bar an account from reading.
 
-        Members that are processes vote once their operators have agreed: the command says how.
-        """
-        _set_barred(account, True, run, as_json)
+def leave(
+    key_file: KeyFile, run: Run = LATEST, passphrase_file: PassphraseFile = None, as_json: AsJson = False
+) -> None:
+    """Remove a reader from the live chain; when it registers again it has joined anew.
 
-    @group.command(epilog=example("blockful reader readmit 0x1234567890123456789012345678901234567890"))
-    def readmit(account: Account, run: Run = LATEST, as_json: AsJson = False) -> None:
-        """Have the committee let a barred account register again; members vote as on barring."""
-        _set_barred(account, False, run, as_json)
+    Example: blockful reader leave reader.json --run runs/mine
+    """
+    from blockful_py.keys.reader_keys import ReaderKeys
+    from blockful_py.pipeline.reader import Reading
 
-    app.add_typer(group, name="reader")
+    out = Output(as_json)
+    keys = ReaderKeys.load(key_file, passphrase_from(passphrase_file))
+    with Reading(run, keys) as reading:
+        reading.leave()
+    out.result({"account": "0x" + keys.account.hex()})
+    out.say(f"reader 0x{keys.account.hex()} has left")
+
+
+def bar(account: Account, run: Run = LATEST, as_json: AsJson = False) -> None:
+    """Have the committee bar an account from reading.
+
+    Members that are processes vote once their operators have agreed: the command says how.
+
+    Example: blockful reader bar 0x1234567890123456789012345678901234567890
+    """
+    _set_barred(account, True, run, as_json)
+
+
+def readmit(account: Account, run: Run = LATEST, as_json: AsJson = False) -> None:
+    """Have the committee let a barred account register again; members vote as on barring.
+
+    Example: blockful reader readmit 0x1234567890123456789012345678901234567890
+    """
+    _set_barred(account, False, run, as_json)
 
 
 def _set_barred(text: str, barred: bool, run: Path, as_json: bool) -> None:

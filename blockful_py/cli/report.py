@@ -3,23 +3,23 @@
 
 from __future__ import annotations
 
-import typer
 from rich.console import Console
 
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import LATEST, AsJson, Run, example
+from blockful_py.cli.options import LATEST, AsJson, Run
 
 
-def register(app: typer.Typer) -> None:
-    @app.command(epilog=example("blockful report --run runs/latest"))
-    def report(run: Run = LATEST, as_json: AsJson = False) -> None:
-        """Print a finished run's report, and draw its page and plots again from report.json."""
-        from blockful_py.report.table import print_report
-        from blockful_py.report.writer import read_report, write_report
+def report(run: Run = LATEST, as_json: AsJson = False) -> None:
+    """Print a finished run's report, and draw its page and plots again from report.json.
 
-        found = read_report(run)
-        paths = write_report(found, run)
-        if as_json:
-            Output(as_json).result(found.to_json())
-        else:
-            print_report(found, Console(highlight=False), paths.html.parent)
+    Example: blockful report --run runs/latest
+    """
+    from blockful_py.report.table import print_report
+    from blockful_py.report.writer import read_report, write_report
+
+    found = read_report(run)
+    paths = write_report(found, run)
+    if as_json:
+        Output(as_json).result(found.to_json())
+    else:
+        print_report(found, Console(highlight=False), paths.html.parent)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import LATEST, AsJson, PassphraseFile, Run, example
+from blockful_py.cli.options import LATEST, AsJson, PassphraseFile, Run
 from blockful_py.cli.passphrase import passphrase_from
 from blockful_py.cli.unlearn import Classes, Clients, MethodName, ParadigmOption, Samples, Starts
 from blockful_py.types import Paradigm
@@ -20,78 +20,80 @@ if TYPE_CHECKING:
 File = Annotated[Path, typer.Argument(metavar="FILE", help="The request.")]
 
 
-def register(app: typer.Typer) -> None:
-    group = typer.Typer(
-        name="request",
-        help="Make a request, have its owners sign it, by keystore or wallet; `unlearn --request` follows.",
-        epilog=example("blockful request make request.json --start r5 --class 3"),
-        no_args_is_help=True,
-    )
-    app.add_typer(group)
+def make(
+    file: File,
+    run: Run = LATEST,
+    starts: Starts = None,
+    classes: Classes = None,
+    clients: Clients = None,
+    samples: Samples = None,
+    paradigm: ParadigmOption = Paradigm.PARALLEL,
+    method: MethodName = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write a request that nobody signed yet, with the typed data that a wallet shows.
 
-    @group.command(epilog=example("blockful request make request.json --start r5 --start r7 --class 3"))
-    def make(
-        file: File,
-        run: Run = LATEST,
-        starts: Starts = None,
-        classes: Classes = None,
-        clients: Clients = None,
-        samples: Samples = None,
-        paradigm: ParadigmOption = Paradigm.PARALLEL,
-        method: MethodName = None,
-        as_json: AsJson = False,
-    ) -> None:
-        """Write a request that nobody signed yet, with the typed data that a wallet shows."""
-        from blockful_py.errors import FormatError
-        from blockful_py.pipeline.federation import Federation
-        from blockful_py.pipeline.review.methods import forget_asked
+    Example: blockful request make request.json --start r5 --start r7 --class 3
+    """
+    from blockful_py.errors import FormatError
+    from blockful_py.pipeline.federation import Federation
+    from blockful_py.pipeline.review.methods import forget_asked
 
-        if file.exists():
-            raise FormatError(f"{file} exists already: choose another file.")
-        with Federation.open(run) as federation:
-            made = federation.draft_request(starts, forget_asked(classes, clients, samples), paradigm, method)
-        made.write(file)
-        _show(Output(as_json), file, made)
+    if file.exists():
+        raise FormatError(f"{file} exists already: choose another file.")
+    with Federation.open(run) as federation:
+        made = federation.draft_request(starts, forget_asked(classes, clients, samples), paradigm, method)
+    made.write(file)
+    _show(Output(as_json), file, made)
 
-    @group.command(epilog=example("blockful request sign request.json --keystore accounts/user-5.json"))
-    def sign(
-        file: File,
-        keystore: Annotated[Path, typer.Option(metavar="FILE", help="The owner's Ethereum keystore.")],
-        passphrase_file: PassphraseFile = None,
-        as_json: AsJson = False,
-    ) -> None:
-        """Add the signature of an owner whose keystore is here.  Takes no chain."""
-        from blockful_py.chain.account_file import secret_in
-        from blockful_py.crypto import signature
-        from blockful_py.record.request_file import RequestFile
 
-        found = RequestFile.read(file)
-        secret = secret_in(keystore, passphrase_from(passphrase_file))
-        _add(Output(as_json), file, found, signature.sign(secret, found.digest))
+def sign(
+    file: File,
+    keystore: Annotated[Path, typer.Option(metavar="FILE", help="The owner's Ethereum keystore.")],
+    passphrase_file: PassphraseFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Add the signature of an owner whose keystore is here.  Takes no chain.
 
-    @group.command(epilog=example("blockful request add request.json 0x1f2e..."))
-    def add(
-        file: File,
-        signature: Annotated[str, typer.Argument(help="What the wallet returned, 65 bytes, 0x...")],
-        as_json: AsJson = False,
-    ) -> None:
-        """Add a signature that a wallet made of the file's `typed_data` (eth_signTypedData_v4)."""
-        from blockful_py.errors import InvalidSignatureError
-        from blockful_py.record.request_file import RequestFile
+    Example: blockful request sign request.json --keystore accounts/user-5.json
+    """
+    from blockful_py.chain.account_file import secret_in
+    from blockful_py.crypto import signature
+    from blockful_py.record.request_file import RequestFile
 
-        found = RequestFile.read(file)
-        try:
-            signed = bytes.fromhex(signature.removeprefix("0x"))
-        except ValueError:
-            raise InvalidSignatureError("a signature is given in hexadecimal, 0x...") from None
-        _add(Output(as_json), file, found, signed)
+    found = RequestFile.read(file)
+    secret = secret_in(keystore, passphrase_from(passphrase_file))
+    _add(Output(as_json), file, found, signature.sign(secret, found.digest))
 
-    @group.command(epilog=example("blockful request show request.json"))
-    def show(file: File, as_json: AsJson = False) -> None:
-        """Say what a request asks, and who did not sign it yet."""
-        from blockful_py.record.request_file import RequestFile
 
-        _show(Output(as_json), file, RequestFile.read(file))
+def add(
+    file: File,
+    signature: Annotated[str, typer.Argument(help="What the wallet returned, 65 bytes, 0x...")],
+    as_json: AsJson = False,
+) -> None:
+    """Add a signature that a wallet made of the file's `typed_data` (eth_signTypedData_v4).
+
+    Example: blockful request add request.json 0x1f2e...
+    """
+    from blockful_py.errors import InvalidSignatureError
+    from blockful_py.record.request_file import RequestFile
+
+    found = RequestFile.read(file)
+    try:
+        signed = bytes.fromhex(signature.removeprefix("0x"))
+    except ValueError:
+        raise InvalidSignatureError("a signature is given in hexadecimal, 0x...") from None
+    _add(Output(as_json), file, found, signed)
+
+
+def show(file: File, as_json: AsJson = False) -> None:
+    """Say what a request asks, and who did not sign it yet.
+
+    Example: blockful request show request.json
+    """
+    from blockful_py.record.request_file import RequestFile
+
+    _show(Output(as_json), file, RequestFile.read(file))
 
 
 def _add(out: Output, file: Path, found: RequestFile, signature: bytes) -> None:

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from blockful_py.cli.console import Output
 from blockful_py.cli.jobs import job_document
-from blockful_py.cli.options import LATEST, AsJson, Quiet, Run, example
+from blockful_py.cli.options import LATEST, AsJson, Quiet, Run
 
 Job = Annotated[
     int | None,
@@ -20,34 +20,34 @@ Job = Annotated[
 ]
 
 
-def register(app: typer.Typer) -> None:
-    @app.command(epilog=example("blockful resume --run runs/mine"))
-    def resume(job: Job = None, run: Run = LATEST, as_json: AsJson = False, quiet: Quiet = False) -> None:
-        """Finish the job that a crash, a dead node or Ctrl-C interrupted: nothing is done twice.
+def resume(job: Job = None, run: Run = LATEST, as_json: AsJson = False, quiet: Quiet = False) -> None:
+    """Finish the job that a crash, a dead node or Ctrl-C interrupted: nothing is done twice.
 
-        After unlearning, the report is written as `blockful unlearn` does.
-        """
-        from blockful_py.pipeline.federation import Federation
-        from blockful_py.pipeline.reports.single import unlearn_once
-        from blockful_py.pipeline.resume import jobs_of, resume, unfinished_job
-        from blockful_py.pipeline.run.directory import RunDirectory
-        from blockful_py.pipeline.run.lease import request_of
-        from blockful_py.report.table import print_report
-        from blockful_py.types import Paradigm
+    After unlearning, the report is written as `blockful unlearn` does.
 
-        out = Output(as_json, quiet)
-        found = unfinished_job(RunDirectory.open(run), job)
-        request = request_of(found)
-        with Federation.open(run) as federation:
-            if request is None:
-                resume(federation, out)
-                report = None
-            else:
-                report = unlearn_once(federation, None, None, Paradigm.PARALLEL, None, out, request)
-        (ended,) = (each for each in jobs_of(RunDirectory.open(run)) if each.number == found.number)
-        out.result({"job": job_document(ended), "report": report.to_json() if report else None})
-        if report is not None and not as_json:
-            print_report(report, Console(highlight=False), run)
-        out.say(f"job {ended.number} ({ended.kind}) is {ended.state}")
-        if report is not None and report.verification.failed:
-            raise typer.Exit(3)
+    Example: blockful resume --run runs/mine
+    """
+    from blockful_py.pipeline.federation import Federation
+    from blockful_py.pipeline.reports.single import unlearn_once
+    from blockful_py.pipeline.resume import jobs_of, resume, unfinished_job
+    from blockful_py.pipeline.run.directory import RunDirectory
+    from blockful_py.pipeline.run.lease import request_of
+    from blockful_py.report.table import print_report
+    from blockful_py.types import Paradigm
+
+    out = Output(as_json, quiet)
+    found = unfinished_job(RunDirectory.open(run), job)
+    request = request_of(found)
+    with Federation.open(run) as federation:
+        if request is None:
+            resume(federation, out)
+            report = None
+        else:
+            report = unlearn_once(federation, None, None, Paradigm.PARALLEL, None, out, request)
+    (ended,) = (each for each in jobs_of(RunDirectory.open(run)) if each.number == found.number)
+    out.result({"job": job_document(ended), "report": report.to_json() if report else None})
+    if report is not None and not as_json:
+        print_report(report, Console(highlight=False), run)
+    out.say(f"job {ended.number} ({ended.kind}) is {ended.state}")
+    if report is not None and report.verification.failed:
+        raise typer.Exit(3)

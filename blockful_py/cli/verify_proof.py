@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import AsJson, example
+from blockful_py.cli.options import AsJson
 from blockful_py.cli.trust import (
     ArchiveHeads,
     BlockHashes,
@@ -25,73 +25,67 @@ if TYPE_CHECKING:
     from blockful_py.record.proofs.proof import ProofOutcome
 
 
-def register(app: typer.Typer) -> None:
-    @app.command(
-        "verify-proof", epilog=example("blockful verify-proof r6.proof.json --run runs/latest/parallel")
+def verify_proof(
+    file: Annotated[Path, typer.Argument(help="A proof that `blockful export-proof` wrote.")],
+    block_hashes: BlockHashes = None,
+    key_ids: KeyIds = None,
+    archive_heads: ArchiveHeads = None,
+    weights: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="The model's weights as they are stored, sealed; or in the clear, with --data-key.",
+        ),
+    ] = None,
+    data_key: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The weights' data key, as `blockful read --data-key` wrote it."),
+    ] = None,
+    run: TrustedRun = None,
+    live_url: TrustedUrl = None,
+    contract: TrustedContract = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check a proof: node, opening, Merkle path, headers, links, signatures, history, whom it rests on.
+
+    It proves nothing to those who trust nothing: give the hash of a block (that of the last one, say) and
+    the ids of the group keys, or name a run or a node to read them from. Ends with status 3 and the first
+    failing check, 5 when the file is no proof.
+
+    The proof names weights by the CID of their sealed bytes, so --weights alone checks those and opens
+    nothing. With --data-key they are opened, or, given in the clear, sealed once more and compared.
+
+    Example: blockful verify-proof r6.proof.json --run runs/latest/parallel
+    """
+    from blockful_py.errors import SettingsError
+    from blockful_py.keys.data_key import read_data_key
+    from blockful_py.record.proofs.anchors import Anchors
+    from blockful_py.record.proofs.fields import read_document
+    from blockful_py.record.proofs.proof import parse_proof
+    from blockful_py.record.proofs.proof import verify_proof as verify
+
+    out = Output(as_json)
+    if data_key is not None and weights is None:
+        raise SettingsError("--data-key is of the weights: give --weights too.")
+    key = None if data_key is None else read_data_key(data_key)
+    anchors = Anchors(
+        digests(block_hashes, "--block-hash"),
+        digests(key_ids, "--key-id"),
+        digests(archive_heads, "--archive-head"),
     )
-    def verify_proof(
-        file: Annotated[Path, typer.Argument(help="A proof that `blockful export-proof` wrote.")],
-        block_hashes: BlockHashes = None,
-        key_ids: KeyIds = None,
-        archive_heads: ArchiveHeads = None,
-        weights: Annotated[
-            Path | None,
-            typer.Option(
-                metavar="FILE",
-                help="The model's weights as they are stored, sealed; or in the clear, with --data-key.",
-            ),
-        ] = None,
-        data_key: Annotated[
-            Path | None,
-            typer.Option(
-                metavar="FILE", help="The weights' data key, as `blockful read --data-key` wrote it."
-            ),
-        ] = None,
-        run: TrustedRun = None,
-        live_url: TrustedUrl = None,
-        contract: TrustedContract = None,
-        as_json: AsJson = False,
-    ) -> None:
-        """Check a proof: node, opening, Merkle path, headers, links, signatures, history, whom it rests on.
-
-        It proves nothing to those who trust nothing: give the hash of a block (that of the last one, say) and
-        the ids of the group keys, or name a run or a node to read them from. Ends with status 3 and the first
-        failing check, 5 when the file is no proof.
-
-        The proof names weights by the CID of their sealed bytes, so --weights alone checks those and opens
-        nothing. With --data-key they are opened, or, given in the clear, sealed once more and compared.
-        """
-        from blockful_py.errors import SettingsError
-        from blockful_py.keys.data_key import read_data_key
-        from blockful_py.record.proofs.anchors import Anchors
-        from blockful_py.record.proofs.fields import read_document
-        from blockful_py.record.proofs.proof import parse_proof
-        from blockful_py.record.proofs.proof import verify_proof as verify
-
-        out = Output(as_json)
-        if data_key is not None and weights is None:
-            raise SettingsError("--data-key is of the weights: give --weights too.")
-        key = None if data_key is None else read_data_key(data_key)
-        anchors = Anchors(
-            digests(block_hashes, "--block-hash"),
-            digests(key_ids, "--key-id"),
-            digests(archive_heads, "--archive-head"),
-        )
-        proof = parse_proof(read_document(file, "proof"))
-        with sources(run, live_url, contract, proof.record.chain_id) as found:
-            outcome = verify(proof, anchors, found, weights, key)
-        checked = None if weights is None else "sealed" if key is None else "opened"
-        out.result(_document(outcome) | {"weights": checked})
-        for model in outcome.models:
-            place = model.transaction.position
-            out.say(f"{model.node.name} at {place}, version {model.transaction.version}: on the record")
-            for each in model.history:
-                out.say(
-                    f"  record {each.index}: version {each.record.version} {each.record.reason.name.lower()}"
-                )
-        if weights is not None:
-            out.say(f"weights {weights}: {_said_of_weights(key)}")
-        out.say(f"trusted: block {outcome.trusted} and all before it" + _said_of_history(outcome))
+    proof = parse_proof(read_document(file, "proof"))
+    with sources(run, live_url, contract, proof.record.chain_id) as found:
+        outcome = verify(proof, anchors, found, weights, key)
+    checked = None if weights is None else "sealed" if key is None else "opened"
+    out.result(_document(outcome) | {"weights": checked})
+    for model in outcome.models:
+        place = model.transaction.position
+        out.say(f"{model.node.name} at {place}, version {model.transaction.version}: on the record")
+        for each in model.history:
+            out.say(f"  record {each.index}: version {each.record.version} {each.record.reason.name.lower()}")
+    if weights is not None:
+        out.say(f"weights {weights}: {_said_of_weights(key)}")
+    out.say(f"trusted: block {outcome.trusted} and all before it" + _said_of_history(outcome))
 
 
 def _said_of_weights(key: bytes | None) -> str:

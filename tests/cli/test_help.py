@@ -4,56 +4,21 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from blockful_py.cli.commands import SECTIONS, Group
 from tests.cli.commands import blockful, blockful_process
 
-COMMANDS = (
-    ("cid",),
-    ("data",),
-    ("demo",),
-    ("devnet",),
-    ("devnet", "up"),
-    ("devnet", "status"),
-    ("devnet", "down"),
-    ("deploy",),
-    ("train",),
-    ("unlearn",),
-    ("jobs",),
-    ("resume",),
-    ("abort",),
-    ("verify",),
-    ("export-proof",),
-    ("verify-proof",),
-    ("audit",),
-    ("certificate", "issue"),
-    ("certificate", "show"),
-    ("certificate", "verify"),
-    ("graph",),
-    ("read",),
-    ("reader", "keygen"),
-    ("reader", "register"),
-    ("reader", "leave"),
-    ("reader", "bar"),
-    ("reader", "readmit"),
-    ("auditor", "add"),
-    ("auditor", "remove"),
-    ("expire",),
-    ("report",),
-    ("committee", "init"),
-    ("committee", "serve"),
-    ("committee", "status"),
-    ("committee", "join"),
-    ("committee", "rotate"),
-    ("committee", "agree"),
-    ("committee", "leave"),
-    ("committee", "keygen"),
-    ("committee", "risk"),
-    ("experiment", "audit"),
-    ("experiment", "tables"),
-)
+ROWS = [row for rows in SECTIONS.values() for row in rows]
+GROUPS = [row for row in ROWS if isinstance(row, Group)]
+COMMANDS = [
+    *((row.name,) for row in ROWS),
+    *((group.name, row.name) for group in GROUPS for row in group.commands),
+]
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
@@ -63,7 +28,7 @@ def test_help_has_an_example_of_the_command(tmp_path: Path, command: tuple[str, 
     (example,) = re.findall(r"Example: (.*)", outcome.out)
     assert example.startswith(" ".join(("blockful", *command)))
     for option in re.findall(r"(--[a-z-]+)", example):
-        assert command == ("devnet",) or option in outcome.out.split("Example:")[0]
+        assert option in outcome.out.split("Example:")[0]
     assert outcome.err == ""
     assert list(tmp_path.iterdir()) == []
 
@@ -72,8 +37,39 @@ def test_the_whole_help_names_every_command_and_the_exit_codes(tmp_path: Path) -
     outcome = blockful_process(tmp_path, "--help")
     assert outcome.status == 0
     assert "Exit codes: 0 done" in outcome.out
-    for command in {command[0] for command in COMMANDS}:
-        assert re.search(rf"^\s+{command}\s", outcome.out, re.MULTILINE)
+    for row in ROWS:
+        assert re.search(rf"^  {row.name} +{re.escape(row.summary)}$", outcome.out, re.MULTILINE)
+
+
+@pytest.mark.parametrize("group", GROUPS, ids=lambda group: group.name)
+def test_the_help_of_a_group_names_its_commands(tmp_path: Path, group: Group) -> None:
+    outcome = blockful(tmp_path, group.name, "--help")
+    for row in group.commands:
+        assert re.search(rf"^  {row.name} +{re.escape(row.summary)}$", outcome.out, re.MULTILINE)
+
+
+def test_summaries_fit_a_line_of_80_columns() -> None:
+    rows = [*ROWS, *(row for group in GROUPS for row in group.commands)]
+    assert [row.name for row in rows if len(row.summary) > 62] == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "imported"),
+    [(["--help"], []), (["committee", "--help"], []), (["dmeo"], []), (["cid", "--help"], ["cid"])],
+    ids=["help", "group", "typo", "command"],
+)
+def test_only_the_command_asked_about_is_imported(arguments: list[str], imported: list[str]) -> None:
+    modules = {row.function.partition(":")[0] for row in ROWS if not isinstance(row, Group)}
+    modules |= {row.function.partition(":")[0] for group in GROUPS for row in group.commands}
+    program = (
+        "import sys\nfrom blockful_py.cli.main import main\n"
+        f"try:\n    main({arguments})\nfinally:\n"
+        "    print(*sys.modules, file=sys.stderr)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    found = set(done.stderr.split())
+    assert sorted(name for name in modules if f"blockful_py.cli.{name}" in found) == imported
+    assert not {"torch", "web3", "matplotlib", "scipy", "sklearn"} & found
 
 
 def test_the_version_is_printed(tmp_path: Path) -> None:

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table of all commands, in the order and under the headings of `blockful --help`.
+
+A command's arguments, help and example are those of its function, whose module is imported when the command
+is called or its own help is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Command:
+    """`function` is "module:function" within `blockful_py.cli`; `summary` fits a line of 80 columns."""
+
+    name: str
+    function: str
+    summary: str
+
+
+@dataclass(frozen=True)
+class Group:
+    """Commands with a first word in common."""
+
+    name: str
+    summary: str
+    commands: tuple[Command, ...]
+
+
+ACCOUNT = Group(
+    "account",
+    "Make and list the Ethereum keystores of users.",
+    (
+        Command("create", "account:create", "Make accounts for users who have none."),
+        Command("list", "account:list_", "Show the addresses of all users with an account."),
+    ),
+)
+
+REQUEST = Group(
+    "request",
+    "Make a request to forget and have its owners sign it.",
+    (
+        Command("make", "request:make", "Write a request that nobody signed yet."),
+        Command("sign", "request:sign", "Add the signature of an owner's keystore."),
+        Command("add", "request:add", "Add a signature that a wallet made."),
+        Command("show", "request:show", "Show what a request asks, and who did not sign it."),
+    ),
+)
+
+CERTIFICATE = Group(
+    "certificate",
+    "Issue, show and verify erasure certificates.",
+    (
+        Command("issue", "certificate_issue:issue", "Have a quorum sign the outcome of a request."),
+        Command("show", "certificate_show:show", "Print the contents of a certificate."),
+        Command("verify", "certificate_verify:verify", "Check a certificate."),
+    ),
+)
+
+READER = Group(
+    "reader",
+    "Make a reader's keys, register, leave, bar and readmit.",
+    (
+        Command("keygen", "reader:keygen", "Make the secrets of a new reader or auditor."),
+        Command("register", "reader:register", "Register a reader, or replace its encryption key."),
+        Command("leave", "reader:leave", "Remove a reader from the live chain."),
+        Command("bar", "reader:bar", "Have the committee bar an account from reading."),
+        Command("readmit", "reader:readmit", "Have the committee readmit a barred account."),
+    ),
+)
+
+AUDITOR = Group(
+    "auditor",
+    "Add and remove auditors, who read replaced versions.",
+    (
+        Command("add", "auditor:add", "Have the committee register an auditor."),
+        Command("remove", "auditor:remove", "Have the committee remove an auditor."),
+    ),
+)
+
+COMMITTEE = Group(
+    "committee",
+    "Run members as processes; elect, agree, leave, weigh the risk.",
+    (
+        Command("init", "committee_init:init", "Make a member: a folder with fresh keys."),
+        Command("serve", "committee_serve:serve", "Run a member until it is stopped."),
+        Command("status", "committee_status:status", "Show epoch, election, members and alarms."),
+        Command("join", "committee_join:join", "Register a member with a stake, or raise its stake."),
+        Command("rotate", "committee_rotate:rotate", "Elect the next committee."),
+        Command("leave", "committee_leave:leave", "Take a member out of elections, then its stake."),
+        Command("keygen", "committee_keygen:keygen", "Have the members generate a new group key."),
+        Command("agree", "committee_agree:agree", "Agree that a member votes for a motion."),
+        Command("risk", "committee_risk:risk", "Compute the risk that too many members attack."),
+    ),
+)
+
+DEVNET = Group(
+    "devnet",
+    "Start, show and stop two development chains.",
+    (
+        Command("up", "devnet:up", "Start both chains in the background."),
+        Command("status", "devnet:status", "Show which chains run."),
+        Command("down", "devnet:down", "Stop both chains and keep their data."),
+    ),
+)
+
+EXPERIMENT = Group(
+    "experiment",
+    "Rerun the experiments.",
+    (
+        Command("audit", "experiment_audit:audit", "Audit every method beside models that never knew."),
+        Command("tables", "experiment_tables:tables", "Measure the paper's tables."),
+    ),
+)
+
+SECTIONS: Mapping[str, tuple[Command | Group, ...]] = {
+    "Federation": (
+        Command("demo", "demo:demo", "Train, publish, forget, verify and report."),
+        Command("deploy", "deploy:deploy", "Deploy the contracts and make a run directory."),
+        Command("data", "data:data", "Show how many samples of each class a user has."),
+        Command("train", "train:train", "Train the users' models and publish them."),
+        Command("unlearn", "unlearn:unlearn", "Make models forget, with all that inherit from them."),
+        REQUEST,
+        ACCOUNT,
+        Command("evaluate", "evaluate:evaluate", "Score models on the held-out data."),
+        Command("report", "report:report", "Print and draw a finished run's report again."),
+    ),
+    "Jobs": (
+        Command("jobs", "jobs:jobs", "List the training and unlearning jobs of a run."),
+        Command("resume", "resume:resume", "Finish an interrupted job."),
+        Command("abort", "abort:abort", "Give up an interrupted job."),
+    ),
+    "Record": (
+        Command("graph", "graph:graph", "List the models and their references."),
+        Command("verify", "verify:verify", "Check models on the record."),
+        Command("audit", "audit:audit", "List the archive and check that it is whole."),
+        Command("export-proof", "export_proof:export_proof", "Write a proof that models are on the record."),
+        Command("verify-proof", "verify_proof:verify_proof", "Check a proof without a node."),
+        CERTIFICATE,
+        Command("cid", "cid:cid", "Print the CID of a file."),
+    ),
+    "Readers and auditors": (
+        Command("read", "read:read", "Decrypt a model for a registered reader."),
+        READER,
+        AUDITOR,
+        Command("expire", "expire:expire", "Destroy keys whose retention is over."),
+    ),
+    "Committee": (COMMITTEE,),
+    "Development": (DEVNET, EXPERIMENT),
+}

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Groups of commands that import a command's module only when that command is wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from inspect import cleandoc
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+from typer.main import get_command
+
+from blockful_py.cli.commands import Command, Group
+
+Sections = Mapping[str, tuple[Command | Group, ...]]
+
+
+class LazyGroup(TyperGroup):
+    """A group that lists its commands from a table."""
+
+    sections: Sections
+
+    def fill(self, sections: Sections) -> LazyGroup:
+        """Takes the commands of a table, under its headings."""
+        self.sections = sections
+        self.commands: Any = _Loaded({row.name: row for rows in sections.values() for row in rows})
+        return self
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(self.commands)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        width = max(map(len, self.commands))
+        for heading, rows in self.sections.items():
+            with formatter.section(heading):
+                formatter.write_dl([(row.name.ljust(width), row.summary) for row in rows])
+
+
+class _Loaded(Mapping[str, Any]):
+    """Click commands by name, made when they are looked up."""
+
+    def __init__(self, rows: Mapping[str, Command | Group]) -> None:
+        self._rows = rows
+
+    def __getitem__(self, name: str) -> Any:
+        row = self._rows[name]
+        return _group(row) if isinstance(row, Group) else _command(row)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+
+def _group(row: Group) -> LazyGroup:
+    group = LazyGroup(
+        name=row.name,
+        help=row.summary,
+        epilog=f"Example: blockful {row.name} {row.commands[0].name} --help",
+        no_args_is_help=True,
+        rich_markup_mode=None,
+    )
+    return group.fill({"Commands": row.commands})
+
+
+def _command(row: Command) -> Any:
+    """The docstring's last paragraph is the example, which stands below the options."""
+    module, _, name = row.function.partition(":")
+    function = getattr(import_module(f"blockful_py.cli.{module}"), name)
+    text, _, example = cleandoc(function.__doc__).rpartition("\n\nExample: ")
+    alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+    alone.command(row.name, help=text, epilog="Example: " + " ".join(example.split()))(function)
+    return get_command(alone)
