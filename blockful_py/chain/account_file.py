@@ -12,9 +12,10 @@ from eth_account import Account
 from blockful_py.bounded_json import parse_json
 from blockful_py.crypto import curve
 from blockful_py.crypto.randomness import system_rng
-from blockful_py.crypto.secret_file import read_own, write_new
+from blockful_py.crypto.secret_file import read_own
 from blockful_py.errors import KeystoreError
 from blockful_py.types import Rng
+from blockful_py.whole_file import write_secret
 
 MAX_SIZE = 1 << 16
 """Bytes of a file that is looked at."""
@@ -37,7 +38,7 @@ def create(path: Path, words: str, work: int = WORK, rng: Rng = system_rng) -> b
         )
     secret = curve.random_scalar(rng)
     document = Account.encrypt(secret.to_bytes(32, "big"), words, kdf="scrypt", iterations=work)
-    write_new(path, (json.dumps(document, sort_keys=True) + "\n").encode())
+    write_secret(path, json.dumps(document, sort_keys=True) + "\n", KeystoreError)
     return curve.address(curve.multiply_base(secret))
 
 

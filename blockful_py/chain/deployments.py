@@ -10,8 +10,6 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +23,7 @@ from blockful_py.chain.sender import Sender
 from blockful_py.chain.sortition import Parameters
 from blockful_py.errors import DeploymentError
 from blockful_py.types import Receipt, Roster
+from blockful_py.whole_file import write_whole
 
 FORMAT = "blockful-deployments/1"
 
@@ -80,18 +79,10 @@ class Deployment:
             "compiler": dict(self.compiler),
         }
         path = deployments_path(directory, self.chain_id)
-        try:
-            directory.mkdir(parents=True, exist_ok=True)
-            with tempfile.NamedTemporaryFile("w", dir=directory, delete=False, encoding="utf-8") as file:
-                json.dump(value, file, indent=2)
-                file.write("\n")
-                file.flush()
-                os.fsync(file.fileno())
-            Path(file.name).replace(path)
-        except OSError as error:
-            raise DeploymentError(
-                f"{path} cannot be written ({error.strerror}): choose a directory you may write to."
-            ) from error
+        text = json.dumps(value, indent=2) + "\n"
+        write_whole(
+            path, text, DeploymentError, parents=True, advice="choose a directory that you may write to"
+        )
         return path
 
 

@@ -20,6 +20,7 @@ from pathlib import Path
 from blockful_py.chain.devnet import NodeOptions
 from blockful_py.chain.processes import HOST, STOP_SECONDS, take_port, wait_for
 from blockful_py.errors import NodeError
+from blockful_py.whole_file import write_whole
 
 _POLL = 0.05  # seconds
 
@@ -160,6 +161,4 @@ def _read(path: Path) -> DevnetState | None:
 
 
 def _write(path: Path, state: DevnetState) -> None:
-    temporary = path.with_suffix(".tmp")
-    temporary.write_text(json.dumps(asdict(state), indent=2) + "\n", encoding="utf-8")
-    temporary.replace(path)
+    write_whole(path, json.dumps(asdict(state), indent=2) + "\n", NodeError)

@@ -12,6 +12,7 @@ import typer
 from blockful_py.cli.console import Output
 from blockful_py.cli.options import AsJson
 from blockful_py.errors import SettingsError
+from blockful_py.whole_file import write_whole
 
 if TYPE_CHECKING:
     from blockful_py.committee.risk import Pool
@@ -83,7 +84,7 @@ def risk(
         from blockful_py.report.plots import LIGHT
         from blockful_py.report.plots.risk import draw_risk
 
-        _write(plot, draw_risk(_plotted(candidates, size, wanted), LIGHT))
+        write_whole(plot, draw_risk(_plotted(candidates, size, wanted), LIGHT), SettingsError)
         document["plot"] = str(plot)
         lines.append(f"plot written to {plot}")
     out.result(document)
@@ -136,10 +137,3 @@ def _fraction(text: str, option: str) -> Fraction:
         return Fraction(text)
     except (ValueError, ZeroDivisionError):
         raise SettingsError(f"{option} is a number such as 0.2, 1e-6 or 1/5, not {text!r}.") from None
-
-
-def _write(path: Path, data: bytes) -> None:
-    try:
-        path.write_bytes(data)
-    except OSError as error:
-        raise SettingsError(f"{path} cannot be written: {error.strerror}.") from None

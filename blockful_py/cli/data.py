@@ -24,18 +24,15 @@ def data(
 
     Example: blockful data examples/paper14.toml --set federation.situation=dirichlet
     """
-    from blockful_py.errors import RunError
     from blockful_py.pipeline.reports.holdings import holdings
     from blockful_py.report.plots.holdings import draw_holdings
     from blockful_py.settings import Settings
+    from blockful_py.whole_file import write_whole
 
     out = Output(as_json)
     found = holdings(Settings.load(settings_file, overrides or ()))
     if plot is not None:
-        try:
-            plot.write_bytes(draw_holdings(found))
-        except OSError as error:
-            raise RunError(f"{plot} cannot be written: {error.strerror}; name another file.") from None
+        write_whole(plot, draw_holdings(found))
     out.result(
         {
             "title": found.title,

@@ -37,19 +37,16 @@ def evaluate(
 
     Example: blockful evaluate r5 r6 --run runs/latest/parallel --plot classes.png
     """
-    from blockful_py.errors import RunError
     from blockful_py.pipeline.federation import Federation
     from blockful_py.pipeline.reports import evaluating
+    from blockful_py.whole_file import write_whole
 
     out = Output(as_json)
     with Federation.open(run) as federation:
         found = evaluating.evaluate(federation, models or None)
         forget = federation.settings.unlearning.classes
     if plot is not None:
-        try:
-            plot.write_bytes(_drawn(found, forget))
-        except OSError as error:
-            raise RunError(f"{plot} cannot be written: {error.strerror}; name another file.") from None
+        write_whole(plot, _drawn(found, forget))
     out.result({"models": {name: asdict(quality) for name, quality in found.items()}})
     for name, quality in found.items():
         known = [(share, label) for label, share in enumerate(quality.per_class) if share is not None]

@@ -38,8 +38,9 @@ def tables(
     from blockful_py.experiments.protocol import Scale
     from blockful_py.experiments.seeds import parse_seeds
     from blockful_py.experiments.tables import cases, collect, run
-    from blockful_py.experiments.writing import describe_run, write_file
+    from blockful_py.experiments.writing import describe_run
     from blockful_py.report.plots.canvas import LIGHT
+    from blockful_py.whole_file import write_whole
 
     out = Output(as_json)
     size, titles = Scale(scale), tables_named(table or ())
@@ -57,8 +58,8 @@ def tables(
     )
     compared = tuple(compare(found, size, titles))
     text = markdown(compared, describe_run(command))
-    write_file(output / "tables.md", text.encode())
-    write_file(output / "tables.png", draw(compared, LIGHT))
+    write_whole(output / "tables.md", text)
+    write_whole(output / "tables.png", draw(compared, LIGHT))
     out.result(document(found, command))
     if not as_json:
         typer.echo(text)

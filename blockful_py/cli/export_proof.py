@@ -42,7 +42,7 @@ def export_proof(
     from blockful_py.pipeline.federation import Federation
     from blockful_py.pipeline.proving import prove
     from blockful_py.record.proofs.checking import check_record
-    from blockful_py.record.proofs.writing import write_document
+    from blockful_py.whole_file import write_whole
 
     out = Output(as_json)
     below = digest(checkpoint, "--checkpoint")
@@ -50,7 +50,7 @@ def export_proof(
         proof = prove(federation, models, history, below)
     path = output or Path("-".join(models[:3]) + ".proof.json")
     data = proof.to_bytes()
-    write_document(path, data)
+    write_whole(path, data)
     record = check_record(proof.record)
     key_ids = {str(epoch): "0x" + key_id.hex() for epoch, key_id in record.key_ids().items()}
     block_hash = "0x" + record.block_hashes[record.last].hex()

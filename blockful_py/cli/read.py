@@ -39,6 +39,7 @@ def read(
     from blockful_py.keys.reader_keys import ReaderKeys
     from blockful_py.learning.weights import to_bytes
     from blockful_py.pipeline.reader import Reading
+    from blockful_py.whole_file import write_secret
 
     out = Output(as_json)
     for path in (output, data_key):
@@ -48,11 +49,7 @@ def read(
     with Reading(run, keys) as reading:
         data = to_bytes(reading.read(model) if version is None else reading.read_archived(model, version))
         key = None if data_key is None else reading.data_key(model, version)
-    try:
-        with output.open("xb") as file:
-            file.write(data)
-    except OSError as error:
-        raise SettingsError(f"{output} cannot be written: {error.strerror}.") from None
+    write_secret(output, data, SettingsError)
     if data_key is not None and key is not None:
         write_data_key(data_key, key)
     out.result({"model": model, "file": str(output), "bytes": len(data)})

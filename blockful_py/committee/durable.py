@@ -19,6 +19,7 @@ from threading import Lock
 from blockful_py.closable import Closing
 from blockful_py.committee.memory import Ballot, used
 from blockful_py.errors import MemoryLostError
+from blockful_py.whole_file import sync
 
 APPLICATION = 0x426C4655
 """SQLite's `application_id` of these files: "BlFU"."""
@@ -82,9 +83,9 @@ class DurableMemory(Closing):
                     connection.execute("INSERT INTO owner VALUES (?)", (owner,))
                     connection.commit()
                 draft.chmod(0o600)
-                _sync(draft)
+                sync(draft)
                 path.hardlink_to(draft)
-            _sync(path.parent)
+            sync(path.parent)
         except FileExistsError:
             raise MemoryLostError(
                 f"{path} exists already, and a member's memory is never replaced."
@@ -230,11 +231,3 @@ def _in_use(path: Path) -> MemoryLostError:
     return MemoryLostError(
         f"{path} is in use by another process: a member runs once. Stop the other one (`lsof {path}`)."
     )
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -6,10 +6,6 @@ Encryption: `crypto.passphrase`.  Whoever calls gets the passphrase from the env
 
 from __future__ import annotations
 
-import json
-import os
-import stat
-import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,12 +17,12 @@ from blockful_py.crypto.keccak import keccak
 from blockful_py.crypto.keccak import words as words_of
 from blockful_py.crypto.passphrase import Cost
 from blockful_py.crypto.randomness import system_rng
+from blockful_py.crypto.secret_file import read_own
 from blockful_py.errors import KeystoreError, MessageError
 from blockful_py.types import Point, Rng
+from blockful_py.whole_file import write_secret
 
 DST_ELECTION = tag("election-secret")
-_NO_SHARES = b'"shares":[],'
-"""In keystores from before shares of group keys had files of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,62 +81,19 @@ def lock(keys: MemberKeys, words: str, cost: Cost | None = None, rng: Rng = syst
 
 def unlock(data: bytes, words: str) -> MemberKeys:
     """The secrets.  Raises KeystoreError, saying whether the file or the passphrase is at fault."""
-    plain = passphrase.unlock(data, words).replace(_NO_SHARES, b"", 1)
+    plain = passphrase.unlock(data, words)
     try:
         return codec.decode(MemberKeys, plain)
     except MessageError as error:
-        if _is_without_account(plain):
-            raise KeystoreError(
-                "this keystore was made before members had an account on the home chain, so it holds none: "
-                "make a new member with `blockful committee init` and generate another key with it."
-            ) from None
         raise KeystoreError(f"what the keystore holds are no secrets of a member: {error}") from None
-
-
-def _is_without_account(plain: bytes) -> bool:
-    try:
-        return set(json.loads(plain)) == {"voting_secret", "vrf_secret"}
-    except (ValueError, TypeError):
-        return False
 
 
 def create(path: Path, keys: MemberKeys, words: str, cost: Cost | None = None) -> None:
     """Writes a new keystore.  Raises KeystoreError when there is a file already."""
-    _write(path, lock(keys, words, cost))
+    write_secret(path, lock(keys, words, cost), KeystoreError)
 
 
 def load(path: Path, words: str) -> MemberKeys:
     """The secrets in a file.  Raises KeystoreError also when others than its user may read the file."""
-    try:
-        with path.open("rb") as file:
-            mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
-            data = file.read(passphrase.MAX_SIZE + 1)
-    except OSError as error:
-        raise KeystoreError(f"the keystore {path} cannot be read: {error.strerror}.") from None
-    if mode & 0o077:
-        raise KeystoreError(
-            f"others than its user may read or write {path} (mode {mode:o}): chmod 600 {path}"
-        )
+    data = read_own(path, passphrase.MAX_SIZE, "make a member with `blockful committee init`.")
     return unlock(data, words)
-
-
-def _write(path: Path, data: bytes) -> None:
-    """Write, fsync, link: a crash leaves no file, or a whole one."""
-    try:
-        with tempfile.TemporaryDirectory(dir=path.parent) as folder:
-            draft = Path(folder) / path.name
-            descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            path.hardlink_to(draft)
-        folder_descriptor = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder_descriptor)
-        finally:
-            os.close(folder_descriptor)
-    except FileExistsError:
-        raise KeystoreError(f"{path} exists already; a keystore is never replaced by a new one.") from None
-    except OSError as error:
-        raise KeystoreError(f"the keystore {path} cannot be written: {error.strerror}.") from None

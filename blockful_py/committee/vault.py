@@ -28,6 +28,7 @@ from blockful_py.crypto import secretbox
 from blockful_py.crypto.chameleon import tag
 from blockful_py.crypto.randomness import system_rng
 from blockful_py.errors import CryptoError, KeyDestroyedError, KeystoreError
+from blockful_py.whole_file import replace, sync
 
 DST_VAULT = tag("vault")
 VERSION_BYTES = 32
@@ -122,7 +123,8 @@ class Vault:
             yield generation
 
     def _newest(self) -> int | None:
-        return max((_generation(path) for path in self.directory.glob("kek-*")), default=None)
+        numbers = [_generation(path) for path in self.directory.glob("kek-*")]
+        return max(filter(None, numbers), default=None)
 
     def _look(self, generation: int | None) -> None:
         """Reads the records again when they have changed."""
@@ -165,11 +167,7 @@ class Vault:
         self._keys_path(generation).unlink(missing_ok=True)
         _append(self._keys_path(generation), 0, records)
         box = secretbox.lock(self._outer(), _kek_context(generation), kek)
-        draft = self.directory / "kek.tmp"
-        draft.unlink(missing_ok=True)
-        _append(draft, 0, box)
-        draft.replace(self._kek_path(generation))
-        _sync(self.directory)
+        replace(self._kek_path(generation), (box,))
 
     def _clear_all_but(self, generation: int) -> None:
         kept = {self._kek_path(generation), self._keys_path(generation), self.directory / "lock"}
@@ -179,7 +177,7 @@ class Vault:
                 _overwrite(path)
             path.unlink()
         if left:
-            _sync(self.directory)
+            sync(self.directory)
 
     def _kek_path(self, generation: int) -> Path:
         return self.directory / f"kek-{generation}"
@@ -220,14 +218,6 @@ def _overwrite(path: Path) -> None:
         file.write(system_rng(path.stat().st_size))
         file.flush()
         os.fsync(file.fileno())
-
-
-def _sync(directory: Path) -> None:
-    descriptor = os.open(directory, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 @contextmanager

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of secrets: written once, and for their user only."""
+"""Reads files of secrets, which are for their user only."""
 
 from __future__ import annotations
 
@@ -8,23 +8,6 @@ import stat
 from pathlib import Path
 
 from blockful_py.errors import KeystoreError
-
-
-def write_new(path: Path, data: bytes) -> None:
-    """Writes a new file that only its user may read, down to the disk.
-
-    Raises KeystoreError when it exists already or cannot be written.
-    """
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-    except FileExistsError:
-        raise KeystoreError(f"{path} exists already; secrets are never replaced by new ones.") from None
-    except OSError as error:
-        raise KeystoreError(f"{path} cannot be written: {error.strerror}.") from None
 
 
 def read_own(path: Path, limit: int, advice: str) -> bytes:

@@ -20,7 +20,7 @@ from typing import Any
 
 from blockful_py.closable import Closing
 from blockful_py.engine.jobs import Act, Job, JobState, Kind, Plan, Step, StepState
-from blockful_py.engine.journal_file import connect, create, require_no_older, unwritten
+from blockful_py.engine.journal_file import connect, create, unwritten
 from blockful_py.errors import RunError
 
 JOBS = "SELECT number, kind, request, state, outcome, begun, ended FROM job"
@@ -175,7 +175,6 @@ class Journal(Closing):
     def _reached(self) -> sqlite3.Connection | None:
         """The connection; None while there is no file."""
         if self._connection is None:
-            require_no_older(self._path.parent)
             if not self._path.exists():
                 return None
             self._connection = connect(self._path)

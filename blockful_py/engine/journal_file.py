@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import tempfile
 import time
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from blockful_py.errors import RunError
+from blockful_py.whole_file import sync
 
 APPLICATION = 0x426C464A
 """SQLite's `application_id` of these files: "BlFJ"."""
@@ -19,8 +19,6 @@ VERSION = 1
 BUSY_SECONDS = 10.0
 ATTEMPTS, PAUSE = 3, 0.1
 """A file may change while it is looked at: how often, and in seconds."""
-OLDER = ("journal.json", "request.json")
-"""What earlier versions kept in the same folder."""
 SCHEMA = f"""
 PRAGMA application_id = {APPLICATION};
 PRAGMA user_version = {VERSION};
@@ -63,9 +61,9 @@ def create(path: Path) -> None:
                 connection.executescript(f"BEGIN; {SCHEMA} COMMIT;")
                 connection.execute("PRAGMA journal_mode = WAL")
             draft.chmod(0o600)
-            _sync(draft)
+            sync(draft)
             path.hardlink_to(draft)
-        _sync(path.parent)
+        sync(path.parent)
     except FileExistsError:
         pass  # somebody else made it meanwhile
     except (OSError, sqlite3.Error) as error:
@@ -88,16 +86,6 @@ def connect(path: Path) -> sqlite3.Connection:
     except sqlite3.Error as error:
         raise RunError(f"{path} cannot be opened ({error}): check its disk and its permissions.") from None
     return connection
-
-
-def require_no_older(folder: Path) -> None:
-    """Raises RunError when an earlier version left an unfinished job in `folder`."""
-    found = [name for name in OLDER if (folder / name).exists()]
-    if found:
-        raise RunError(
-            f"{folder} holds {' and '.join(found)}, an unfinished job of an earlier version: finish it with "
-            "that version, or move it away and compare the chains with `blockful verify` before going on."
-        )
 
 
 def unwritten(path: Path, error: Exception) -> RunError:
@@ -156,11 +144,3 @@ def _uri(path: Path, mode: str) -> str:
 
 def _one(connection: sqlite3.Connection, pragma: str) -> Any:
     return connection.execute(f"PRAGMA {pragma}").fetchone()[0]
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

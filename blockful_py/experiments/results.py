@@ -4,19 +4,19 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from blockful_py.bounded_json import parse_json
-from blockful_py.errors import FormatError, RunError
+from blockful_py.errors import FormatError
 from blockful_py.experiments.protocol import Cell, Scale
 from blockful_py.forget import Level
 from blockful_py.unlearning.cost import Cost
 from blockful_py.verdicts.figures import Row
 from blockful_py.verdicts.outcome import row_from_json, row_to_json
+from blockful_py.whole_file import write_whole
 
 FORMAT = "blockful-experiment-audit/1"
 
@@ -64,13 +64,7 @@ def write(folder: Path, result: Result) -> None:
         "machine": dict(result.machine),
         **row_to_json(result.row),
     }
-    unfinished = path.with_suffix(".part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        unfinished.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-        os.replace(unfinished, path)  # noqa: PTH105
-    except OSError as error:
-        raise RunError(f"{path} cannot be written: {error.strerror}.") from None
+    write_whole(path, json.dumps(document, indent=1) + "\n", parents=True)
 
 
 def read(path: Path) -> Result:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from blockful_py.errors import FormatError, RunError
+from blockful_py.errors import FormatError
 from blockful_py.experiments.audit import THREADS
 from blockful_py.experiments.machine import describe
 from blockful_py.experiments.paper import MODELS, Setting, paper_rows, setting_of
@@ -30,6 +30,7 @@ from blockful_py.unlearning.audit import audit_accuracy
 from blockful_py.unlearning.audit.samples import SHOWN, first_of_each
 from blockful_py.unlearning.registry import create_method
 from blockful_py.unlearning.task import UnlearningTask
+from blockful_py.whole_file import write_whole
 
 METHODS = ("retrain", "gradient_ascent", "fine_tune", "distill")
 """The paper's four."""
@@ -174,13 +175,7 @@ def _write(path: Path, case: Case, measured: tuple[Measured, ...], command: str)
         "machine": describe(THREADS),
         "measured": [asdict(one) for one in measured],
     }
-    unfinished = path.with_suffix(".part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        unfinished.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-        unfinished.replace(path)
-    except OSError as error:
-        raise RunError(f"{path} cannot be written: {error.strerror}.") from None
+    write_whole(path, json.dumps(document, indent=1) + "\n", parents=True)
 
 
 def _read(case: Case, folder: Path) -> tuple[Measured, ...] | None:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from blockful_py.errors import RunError
@@ -17,6 +16,7 @@ from blockful_py.experiments.results import Result
 from blockful_py.experiments.summary import summarise
 from blockful_py.experiments.tabulate import document, markdown
 from blockful_py.report.plots.canvas import LIGHT
+from blockful_py.whole_file import write_whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ def write_report(plan: Plan, found: Sequence[Result], tuning: bool = False) -> R
         "audit.png": draw(summaries, LIGHT),
     }
     for name, data in files.items():
-        write_file(plan.folder / name, data)
+        write_whole(plan.folder / name, data)
     return Report(text, full, tuple(files))
 
 
@@ -88,11 +88,3 @@ def _machine(machine: dict[str, Any]) -> str:
         f"{machine['threads']}, Python {machine['python']}, torch {packages['torch']}, "
         f"numpy {packages['numpy']}."
     )
-
-
-def write_file(path: Path, data: bytes) -> None:
-    """Raises RunError where it cannot."""
-    try:
-        path.write_bytes(data)
-    except OSError as error:
-        raise RunError(f"{path} cannot be written: {error.strerror}.") from None

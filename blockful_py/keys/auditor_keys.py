@@ -20,9 +20,10 @@ from blockful_py.crypto import envelope
 from blockful_py.crypto.chameleon import tag
 from blockful_py.crypto.keccak import words
 from blockful_py.errors import FormatError, RefusedError
-from blockful_py.storage.blockstore import readable_errors, sync_directory, write_durably
+from blockful_py.storage.blockstore import readable_errors
 from blockful_py.storage.cid import cid_string, parse_cid
 from blockful_py.types import Point, Uri
+from blockful_py.whole_file import replace, sync
 
 FORMAT = "blockful-auditors/1"
 DST_AUDITOR = tag("auditor")
@@ -85,7 +86,7 @@ class AuditorKeys:
             if not path.exists():
                 return False
             path.unlink()
-            sync_directory(self._directory)
+            sync(self._directory)
         return True
 
     def __iter__(self) -> Iterator[Uri]:
@@ -124,7 +125,7 @@ class AuditorKeys:
         text = json.dumps({"format": FORMAT, "keys": keys}, sort_keys=True)
         with readable_errors(self._directory):
             self._directory.mkdir(mode=0o700, exist_ok=True)
-            write_durably(self._path(uri), text.encode() + b"\n", self._directory)
+            replace(self._path(uri), (text.encode(), b"\n"))
 
     def _path(self, uri: Uri) -> Path:
         return self._directory / f"{cid_string(uri)}.json"

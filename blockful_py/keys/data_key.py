@@ -3,21 +3,16 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from blockful_py.crypto.envelope import KEY_BYTES
 from blockful_py.errors import SettingsError
+from blockful_py.whole_file import write_secret
 
 
 def write_data_key(path: Path, key: bytes) -> None:
     """Writes a new file, for this user only.  Raises SettingsError when it cannot."""
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        with os.fdopen(descriptor, "w", encoding="ascii") as file:
-            file.write(key.hex() + "\n")
-    except OSError as error:
-        raise SettingsError(f"{path} cannot be written: {error.strerror}.") from None
+    write_secret(path, key.hex() + "\n", SettingsError)
 
 
 def read_data_key(path: Path) -> bytes:

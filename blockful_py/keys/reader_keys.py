@@ -10,9 +10,10 @@ from blockful_py.committee import codec
 from blockful_py.crypto import curve, passphrase
 from blockful_py.crypto.passphrase import Cost
 from blockful_py.crypto.randomness import system_rng
-from blockful_py.crypto.secret_file import read_own, write_new
+from blockful_py.crypto.secret_file import read_own
 from blockful_py.errors import KeystoreError, MessageError
 from blockful_py.types import Point, Rng
+from blockful_py.whole_file import write_secret
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ class ReaderKeys:
     def save(self, path: Path, words: str, cost: Cost | None = None) -> None:
         """Writes a new file, for this user only.  Raises KeystoreError when there is one already."""
         document = passphrase.lock(codec.encode(self), words, "0x" + self.account.hex(), cost)
-        write_new(path, document)
+        write_secret(path, document, KeystoreError)
 
     @classmethod
     def load(cls, path: Path, words: str) -> ReaderKeys:

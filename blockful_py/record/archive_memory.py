@@ -16,9 +16,9 @@ from blockful_py.record.proofs.checking import archived, check_history
 from blockful_py.record.proofs.exporting import export_history
 from blockful_py.record.proofs.fields import Part, octets, parsed, spelt
 from blockful_py.record.proofs.record import ArchiveHistory
-from blockful_py.record.proofs.writing import write_document
 from blockful_py.storage.cid import cid_string
 from blockful_py.types import StoredArchiveRecord
+from blockful_py.whole_file import write_whole
 
 MAX_BYTES = 1 << 30
 """Of a file of remembered records: some four million of them."""
@@ -64,7 +64,7 @@ def remember(path: Path, archive: ArchiveSource) -> int:
     Raises RunError when the file cannot be written.
     """
     history = export_history(archive)
-    write_document(path, spelt(Memory(format="blockful-archive/1", archive=history)))
+    write_whole(path, spelt(Memory(format="blockful-archive/1", archive=history)))
     return len(history.records)
 
 

@@ -12,6 +12,7 @@ from blockful_py.crypto import eip712, signature
 from blockful_py.errors import FormatError, InvalidSignatureError
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.model_node import Request
+from blockful_py.whole_file import write_whole
 
 MAX_BYTES = 1 << 20
 
@@ -72,12 +73,7 @@ class RequestFile(BaseModel):
 
     def write(self, path: Path) -> None:
         """Replaces the file.  Raises FormatError when it cannot be written."""
-        beside = path.with_name(path.name + ".tmp")
-        try:
-            beside.write_text(self.model_dump_json(indent=2) + "\n", encoding="utf-8")
-            beside.replace(path)
-        except OSError as error:
-            raise FormatError(f"{path} cannot be written: {error.strerror}.") from None
+        write_whole(path, self.model_dump_json(indent=2) + "\n", FormatError)
 
     @property
     def digest(self) -> bytes:

@@ -11,6 +11,7 @@ from blockful_py.errors import RunError
 from blockful_py.report.html import render_html
 from blockful_py.report.plots import DARK, LIGHT, draw_all
 from blockful_py.report.schema import Report
+from blockful_py.whole_file import write_whole
 
 LATEST = "latest"
 
@@ -36,17 +37,12 @@ def write_report(report: Report, directory: Path) -> ReportPaths:
         directory / "report.html",
         {name: directory / f"{name}.png" for name in light},
     )
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        for name, path in paths.plots.items():
-            _replace(path, light[name])
-        _replace(paths.html, render_html(report, light, dark).encode())
-        _replace(paths.json, report.to_bytes())
-    except OSError as error:
-        raise RunError(
-            f"the report cannot be written to {directory}: {error.strerror or error}. "
-            "Make room or choose another directory, then run `blockful report` again."
-        ) from error
+    files = {path: light[name] for name, path in paths.plots.items()}
+    files[paths.html] = render_html(report, light, dark).encode()
+    files[paths.json] = report.to_bytes()
+    advice = "make room or choose another directory, then run `blockful report` again"
+    for path, content in files.items():
+        write_whole(path, content, parents=True, advice=advice)
     return paths
 
 
@@ -97,13 +93,3 @@ def latest_run(runs: Path) -> Path:
     if not run.is_dir():
         raise RunError(f"{runs} has no finished run: `blockful demo` makes one.")
     return run.resolve()
-
-
-def _replace(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all."""
-    waiting = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        waiting.write_bytes(content)
-        waiting.replace(path)
-    finally:
-        waiting.unlink(missing_ok=True)

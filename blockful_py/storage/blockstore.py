@@ -13,7 +13,6 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
-import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -22,6 +21,7 @@ from blockful_py.errors import BlockNotFoundError, FormatError, IntegrityError, 
 from blockful_py.storage.cid import cid_string, parse_cid
 from blockful_py.storage.unixfs import MAX_BLOCK_SIZE, Parts
 from blockful_py.types import Uri
+from blockful_py.whole_file import replace, sync
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
@@ -47,13 +47,13 @@ class BlockStore:
         with readable_errors(self.directory):
             if not self._new_shard(path) and _same(path, parts):
                 return False
-            write_parts_durably(path, parts, self._tmp)
+            replace(path, parts, self._tmp)
         return True
 
     def sync(self) -> None:
         """Makes the folders of blocks durable; each block in its folder is."""
         with readable_errors(self.directory):
-            sync_directory(self._blocks)
+            sync(self._blocks)
 
     def get(self, uri: Uri) -> bytes:
         """The bytes of a block.
@@ -90,7 +90,7 @@ class BlockStore:
                 path.unlink()
             except FileNotFoundError:
                 return
-            sync_directory(path.parent)
+            sync(path.parent)
 
     def __iter__(self) -> Iterator[Uri]:
         """Yields every block here, in no particular order."""
@@ -121,40 +121,6 @@ class BlockStore:
         return f"{self._blocks}/{name[-3:-1]}/{name}"
 
 
-def write_durably(path: Path, data: bytes, temporary: Path) -> None:
-    """Writes `path` by way of a file in `temporary`, a folder of the same file system.
-
-    When it returns, the bytes and the name survive a power cut; when it raises, `path` is as before.
-    """
-    write_parts_durably(path, (data,), temporary)
-
-
-def write_parts_durably(path: Path | str, parts: Parts, temporary: Path) -> None:
-    """As `write_durably`, of what `parts` add up to."""
-    name = f"{temporary}/{secrets.token_hex(16)}"
-    descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        try:
-            _write_all(descriptor, parts)
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-        os.replace(name, path)  # noqa: PTH105
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-    sync_directory(os.path.dirname(path))  # noqa: PTH120
-
-
-def sync_directory(directory: Path | str) -> None:
-    """Makes the names in `directory` durable."""
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 @contextmanager
 def readable_errors(directory: Path) -> Iterator[None]:
     """Turns an OSError into a StorageError that says what to do."""
@@ -170,17 +136,6 @@ def readable_errors(directory: Path) -> Iterator[None]:
             f"the store {directory} cannot be used ({error.strerror}: {error.filename}): "
             "check that the path is a directory you may write to."
         ) from error
-
-
-def _write_all(descriptor: int, parts: Parts) -> None:
-    """Writes on where the system stopped short, as it may."""
-    left = [memoryview(part) for part in parts if part]
-    while left:
-        written = os.writev(descriptor, left)
-        while left and written >= len(left[0]):
-            written -= len(left.pop(0))
-        if left:
-            left[0] = left[0][written:]
 
 
 def _same(path: str, parts: Parts) -> bool:

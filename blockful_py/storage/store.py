@@ -17,13 +17,14 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from blockful_py.errors import BlockNotFoundError, FormatError, IntegrityError
-from blockful_py.storage.blockstore import BlockStore, readable_errors, sync_directory, write_durably
+from blockful_py.storage.blockstore import BlockStore, readable_errors
 from blockful_py.storage.cid import cid_string, parse_cid
 from blockful_py.storage.interface import READ_LIMIT
 from blockful_py.storage.pieces import chunks_of_pieces
 from blockful_py.storage.unixfs import Parts, blocks_of, chunks_of, read_file, read_whole, write_nodes
 from blockful_py.storage.writers import Writers
 from blockful_py.types import Readable, Uri
+from blockful_py.whole_file import replace, sync
 
 
 class ContentStore:
@@ -83,7 +84,7 @@ class ContentStore:
         """
         with self._locked(fcntl.LOCK_EX), readable_errors(self.directory):
             (self._pins / cid_string(uri)).unlink(missing_ok=True)
-            sync_directory(self._pins)
+            sync(self._pins)
             blocks, complete = self._reachable(uri)
             self._remove_unpinned(reversed(blocks) if complete else list(self._blocks))
 
@@ -113,7 +114,7 @@ class ContentStore:
                 if written:
                     self._blocks.sync()
                 with readable_errors(self.directory):
-                    write_durably(self._pins / cid_string(root), b"", self.directory / "tmp")
+                    replace(self._pins / cid_string(root), (), self.directory / "tmp")
         except BaseException:
             if written:
                 with self._locked(fcntl.LOCK_EX):

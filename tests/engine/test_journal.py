@@ -180,14 +180,6 @@ def test_a_journal_of_another_version_is_refused(path: Path) -> None:
         journal.jobs()
 
 
-@pytest.mark.parametrize("name", ["journal.json", "request.json"])
-def test_what_an_earlier_version_left_is_not_passed_over(path: Path, name: str) -> None:
-    (path.parent / name).write_text("{}")
-    with Journal(path) as journal, pytest.raises(RunError, match=rf"{name}, an unfinished job of an earlier"):
-        journal.begin(Kind.TRAIN)
-    assert not path.exists()
-
-
 NO_ROOM = """
 import resource, sys
 from pathlib import Path

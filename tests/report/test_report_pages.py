@@ -116,7 +116,7 @@ def test_the_page_says_what_the_report_says(paper14: Report, html: str) -> None:
 
 
 def test_the_page_of_a_report_without_some_figures_leaves_them_out(paper14: Report, html: str) -> None:
-    """As those of earlier versions, and of private trainings."""
+    """As of private trainings."""
     nothing = {"per_class": (), "calibration_error": None}
     models = tuple(
         model.model_copy(

@@ -13,8 +13,6 @@ Shares go by key and not by epoch: an epoch may see several key generations befo
 
 from __future__ import annotations
 
-import os
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -29,6 +27,7 @@ from blockful_py.crypto.chameleon import tag
 from blockful_py.crypto.passphrase import Cost
 from blockful_py.crypto.threshold.keys import KeyShare
 from blockful_py.errors import CryptoError, KeystoreError, MessageError, RefusedError
+from blockful_py.whole_file import OWN, write_whole
 
 Value = TypeVar("Value")
 
@@ -76,9 +75,9 @@ class MemberFolder:
     def keep(self, share: KeyShare, origin: Origin) -> None:
         """On disk, and there to stay, when it returns."""
         self._origin_path(origin.key.key_id).parent.mkdir(exist_ok=True)
-        _write(self._origin_path(origin.key.key_id), codec.encode(origin))
+        _keep(self._origin_path(origin.key.key_id), codec.encode(origin))
         key_id = share.public.key_id
-        _write(self._share_path(key_id), secretbox.lock(_share_key(self.keys), key_id, codec.encode(share)))
+        _keep(self._share_path(key_id), secretbox.lock(_share_key(self.keys), key_id, codec.encode(share)))
 
     def share(self, key_id: bytes) -> KeyShare | None:
         """As `share_in`."""
@@ -106,7 +105,7 @@ class MemberFolder:
             raise RefusedError("this member has no share of the key that is to be settled on")
         if before is not None and before.key != origin.key and _attempt(before) == _attempt(origin):
             raise RefusedError("this member has settled on another key in this attempt of the election")
-        _write(self.path / SETTLED, codec.encode(_Settled(key_id)))
+        _keep(self.path / SETTLED, codec.encode(_Settled(key_id)))
 
     def settled(self) -> Origin | None:
         """Of the key that was settled on last; None before the first."""
@@ -177,19 +176,5 @@ def _read(path: Path, kind: type[Value]) -> Value:
         raise KeystoreError(f"{path} is damaged: {error}") from None
 
 
-def _write(path: Path, data: bytes) -> None:
-    """Whole or not at all, for this user only, on disk when it returns."""
-    try:
-        handle, name = tempfile.mkstemp(dir=path.parent)
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).replace(path)
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
-    except OSError as error:
-        raise KeystoreError(f"{path} cannot be written: {error.strerror}.") from None
+def _keep(path: Path, data: bytes) -> None:
+    write_whole(path, data, KeystoreError, mode=OWN)

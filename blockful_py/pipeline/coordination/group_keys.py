@@ -8,6 +8,7 @@ from pathlib import Path
 from blockful_py.committee import codec
 from blockful_py.crypto.threshold.keys import CommitteeKey
 from blockful_py.errors import MessageError, RunError
+from blockful_py.whole_file import write_whole
 
 
 class GroupKeys:
@@ -17,11 +18,7 @@ class GroupKeys:
         self._folder = folder
 
     def keep(self, key: CommitteeKey) -> None:
-        self._folder.mkdir(parents=True, exist_ok=True)
-        path = self._path(key.key_id)
-        temporary = path.with_suffix(".tmp")
-        temporary.write_bytes(codec.encode(key))
-        temporary.replace(path)
+        write_whole(self._path(key.key_id), codec.encode(key), parents=True)
 
     def find(self, key_id: bytes) -> CommitteeKey | None:
         """None for a key that was not kept here. Raises RunError when the file is damaged."""

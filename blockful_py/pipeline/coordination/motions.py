@@ -11,8 +11,9 @@ from blockful_py.committee.service.agreements import Agreements
 from blockful_py.crypto.randomness import system_rng
 from blockful_py.errors import MessageError, RefusedError, SettingsError
 from blockful_py.pipeline.run.contracts import Contracts
-from blockful_py.storage.blockstore import readable_errors, write_durably
+from blockful_py.storage.blockstore import readable_errors
 from blockful_py.types import Action, Point
+from blockful_py.whole_file import replace
 
 
 class OpenMotions:
@@ -37,7 +38,7 @@ class OpenMotions:
         motion = Motion.about(epoch, matter, account, system_rng(32), key)
         with readable_errors(self._directory):
             self._directory.mkdir(exist_ok=True)
-            write_durably(self.path(motion), codec.encode(motion) + b"\n", self._directory)
+            replace(self.path(motion), (codec.encode(motion), b"\n"))
         return motion
 
     def path(self, motion: Motion) -> Path:

@@ -26,6 +26,7 @@ from blockful_py.pipeline.run.clock import tick
 from blockful_py.pipeline.run.contracts import Contracts, open_contracts
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.nodes import Nodes
+from blockful_py.whole_file import write_whole
 
 Pause = Callable[[ElectionState], None]
 """Waits a little before the election is looked at again."""
@@ -76,9 +77,7 @@ class Goal(Closing):
         try:
             return int(json.loads(self._path.read_text())["epoch"])
         except FileNotFoundError:
-            temporary = self._path.with_suffix(".tmp")
-            temporary.write_text(json.dumps({"epoch": epoch}) + "\n")
-            temporary.replace(self._path)
+            write_whole(self._path, json.dumps({"epoch": epoch}) + "\n")
             return epoch
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise RunError(f"{self._path} cannot be read ({error!r}): move it away.") from None

@@ -8,8 +8,8 @@ from pathlib import Path
 from blockful_py.pipeline.reports.certificate_page import page_of
 from blockful_py.record.certificates.checking import check_certificate
 from blockful_py.record.certificates.document import ErasureCertificate
-from blockful_py.record.proofs.writing import write_document
 from blockful_py.report.certificate import render_certificate
+from blockful_py.whole_file import write_whole
 
 
 def keep(certificate: ErasureCertificate, folder: Path) -> Path:
@@ -19,7 +19,7 @@ def keep(certificate: ErasureCertificate, folder: Path) -> Path:
     """
     path = folder / f"erasure-{certificate.statement.request.created}.json"
     folder.mkdir(parents=True, exist_ok=True)
-    write_document(path, certificate.to_bytes())
+    write_whole(path, certificate.to_bytes())
     write_page(certificate, path.with_suffix(".html"), path.name)
     return path
 
@@ -30,4 +30,4 @@ def write_page(certificate: ErasureCertificate, path: Path, document: str) -> No
     Raises VerificationError for one whose parts do not, RunError when the file cannot be written.
     """
     page = page_of(certificate, check_certificate(certificate), document)
-    write_document(path, render_certificate(page).encode())
+    write_whole(path, render_certificate(page).encode())

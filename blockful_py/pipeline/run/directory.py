@@ -26,6 +26,7 @@ from blockful_py.bounded_json import parse_json
 from blockful_py.errors import RunError
 from blockful_py.pipeline.run.nodes import Place
 from blockful_py.settings import Settings
+from blockful_py.whole_file import write_whole
 
 FORMAT = "blockful-run/1"
 
@@ -89,13 +90,8 @@ class RunDirectory:
             "settings": settings.to_json(),
             "chains": run.place.to_json(path),
         }
-        try:
-            path.mkdir(parents=True, exist_ok=True)
-            temporary = path / "run.json.tmp"
-            temporary.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
-            temporary.replace(path / "run.json")
-        except OSError as error:
-            raise RunError(f"{path} cannot be written: {error.strerror}; choose another folder.") from None
+        text = json.dumps(document, indent=2) + "\n"
+        write_whole(path / "run.json", text, parents=True, advice="choose another folder")
         return run
 
     @classmethod
