@@ -12,6 +12,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from blockful_py.extras import needed_by
+
 if TYPE_CHECKING:
     from blockful_py.pipeline.federation import Federation
     from blockful_py.settings import Settings
@@ -30,4 +32,5 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    with needed_by(f"{__name__}.{name}"):
+        return getattr(import_module(_HOMES[name]), name)

@@ -3,6 +3,7 @@
 
     BlockfulError
     |-- SettingsError            a setting is missing, unknown or out of range
+    |   `-- MissingExtraError    a package that the base install leaves out
     |-- GraphError               the inheritance graph is not usable
     |   |-- CycleError
     |   `-- UnknownModelError
@@ -57,6 +58,13 @@ class BlockfulError(Exception):
 
 class SettingsError(BlockfulError):
     exit_code = 2
+
+
+class MissingExtraError(SettingsError):
+    """`what` needs a package that an extra brings."""
+
+    def __init__(self, what: str, package: str, extra: str) -> None:
+        super().__init__(f"{what} needs the package {package}: pip install 'blockful[{extra}]'.")
 
 
 class GraphError(BlockfulError):

@@ -26,7 +26,7 @@ FLOORS: Mapping[str, tuple[frozenset[str], ...]] = {
         frozenset({"costs", "engine", "graph", "storage", "verdicts"}),
         frozenset({"crypto"}),
         frozenset({"settings"}),
-        frozenset({"bounded_json", "closable", "errors", "forget", "types", "whole_file"}),
+        frozenset({"bounded_json", "closable", "errors", "extras", "forget", "types", "whole_file"}),
     ),
     f"{PACKAGE}.pipeline": (
         frozenset({"reports"}),

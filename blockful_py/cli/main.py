@@ -6,14 +6,16 @@ from __future__ import annotations
 import json
 import sys
 from importlib.metadata import version
+from itertools import takewhile
 from typing import Annotated, Any, cast
 
 import typer
 from rich.console import Console
 
-from blockful_py.cli.commands import SECTIONS
+from blockful_py.cli.commands import SECTIONS, Group
 from blockful_py.cli.lazy import LazyGroup
 from blockful_py.errors import BlockfulError
+from blockful_py.extras import needed_by
 
 EXIT_CODES = (
     "Exit codes: 0 done, 1 failed, 2 bad settings or request, 3 verification failed, 4 chain, 5 storage, "
@@ -56,7 +58,8 @@ def main(arguments: list[str] | None = None) -> None:
     """Runs a command and ends the process with its status."""
     words = sys.argv[1:] if arguments is None else arguments
     try:
-        status = _command_line().main(args=words, standalone_mode=False)
+        with needed_by(f"`blockful {_called(words)}`"):
+            status = _command_line().main(args=words, standalone_mode=False)
     except BlockfulError as error:
         _fail(error, "--json" in words)
         status = error.exit_code
@@ -75,6 +78,13 @@ def main(arguments: list[str] | None = None) -> None:
 def _command_line() -> LazyGroup:
     group: Any = typer.main.get_command(app)
     return cast(LazyGroup, group).fill(SECTIONS)
+
+
+def _called(words: list[str]) -> str:
+    """The command among the words, without what it was called with."""
+    named = [*takewhile(lambda word: not word.startswith("-"), words), ""][:2]
+    groups = {row.name for rows in SECTIONS.values() for row in rows if isinstance(row, Group)}
+    return " ".join(named if named[0] in groups else named[:1])
 
 
 def _fail(error: BlockfulError, as_json: bool) -> None:

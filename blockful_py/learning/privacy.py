@@ -16,7 +16,8 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from blockful_py.errors import LearningError, SettingsError
+from blockful_py.errors import LearningError
+from blockful_py.extras import needed_by
 from blockful_py.learning.data import Samples
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.weights import Weights, detached, require_finite
@@ -141,9 +142,5 @@ def _require_separable(module: nn.Module, name: str) -> None:
 
 
 def _opacus() -> None:
-    try:
+    with needed_by("learning.privacy"):
         import opacus  # noqa: F401
-    except ImportError:
-        raise SettingsError(
-            "learning.privacy needs the package opacus: pip install 'blockful[privacy]'."
-        ) from None

@@ -22,6 +22,7 @@ from blockful_py.errors import (
     StorageError,
     StoreUnreachableError,
 )
+from blockful_py.extras import needed_by
 from blockful_py.storage.cid import cid_string, parse_cid
 from blockful_py.storage.unixfs import MAX_BLOCK_SIZE
 from blockful_py.types import Codec, Uri
@@ -237,12 +238,7 @@ class _RefusedError(StorageError):
 def _library() -> Any:
     """ipfshttpclient, over plain `requests`: its own patch of urllib3 passes an option that is no more."""
     os.environ.setdefault("PY_IPFS_HTTP_CLIENT_PATCH_REQUESTS", "no")
-    try:
+    with needed_by("storage.api"):
         import ipfshttpclient
         import ipfshttpclient.http
-    except ImportError:
-        raise StorageError(
-            "an IPFS node is used by way of ipfshttpclient, which is not installed: "
-            "install the extra (`pip install 'blockful[ipfs]'`), or leave storage.api out."
-        ) from None
     return ipfshttpclient

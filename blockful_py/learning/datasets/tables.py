@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from blockful_py.errors import LearningError, SettingsError
+from blockful_py.extras import needed_by
 from blockful_py.learning.streams import generator
 from blockful_py.settings import DataOptions
 
@@ -55,7 +56,8 @@ def read_splits(schema: Schema, options: DataOptions, seed: int) -> tuple[Split,
         SettingsError: an extra is missing, the files are not there, or the hub cannot be reached.
         LearningError: a file is damaged or of another schema, or a label is out of range.
     """
-    _require_extra("pyarrow", schema)
+    with needed_by(f"data set {schema.name!r}"):
+        import pyarrow  # noqa: F401
     place = options.data_files
     if place is not None and not HUB_ID.fullmatch(place) and not Path(place).is_dir():
         raise SettingsError(
@@ -149,8 +151,8 @@ def _read(paths: Sequence[Path]) -> Any:
 
 def from_hub(schema: Schema, source: str) -> Mapping[str, tuple[str, Any]]:
     """(where from, table) by split, through `datasets`.  Raises SettingsError without it or the hub."""
-    _require_extra("datasets", schema)
-    import datasets
+    with needed_by(f"data set {schema.name!r}"):
+        import datasets
 
     try:
         loaded = {split: datasets.load_dataset(source, split=split) for split in ("train", schema.test)}
@@ -161,12 +163,3 @@ def from_hub(schema: Schema, source: str) -> Mapping[str, tuple[str, Any]]:
             "elsewhere, put them in a folder and set learning.data_files to it."
         ) from None
     return {split: (f"{source} {split}", part.with_format("arrow")[:]) for split, part in loaded.items()}
-
-
-def _require_extra(package: str, schema: Schema) -> None:
-    try:
-        __import__(package)
-    except ImportError:
-        raise SettingsError(
-            f"data set {schema.name!r} needs the package {package}: pip install 'blockful[data]'."
-        ) from None

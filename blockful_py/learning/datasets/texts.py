@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from blockful_py.errors import SettingsError
+from blockful_py.extras import needed_by
 from blockful_py.learning.data import Dataset, Samples
 from blockful_py.learning.datasets.options import carve_proxy
 from blockful_py.learning.datasets.tables import Schema, Split, read_splits
@@ -54,13 +55,8 @@ def tokenizer(options: DataOptions) -> tuple[Tokenize, int]:
     """
     if options.tokenizer == WORDS:
         return (lambda texts: word_ids(texts, options.text_length)), BUCKETS
-    try:
+    with needed_by(f"tokenizer {options.tokenizer!r} (not {WORDS!r})"):
         import transformers
-    except ImportError:
-        raise SettingsError(
-            f"tokenizer {options.tokenizer!r} needs the package transformers: pip install 'blockful[text]', "
-            f"or take tokenizer {WORDS!r}."
-        ) from None
     try:
         loaded: Any = transformers.AutoTokenizer.from_pretrained(options.tokenizer)
     except (OSError, ValueError) as error:

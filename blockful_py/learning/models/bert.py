@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from blockful_py.errors import SettingsError
+from blockful_py.extras import needed_by
 
 PADDING = 0
 """Token id that fills a text up to its length, in BERT's vocabularies as in ours."""
@@ -101,12 +102,8 @@ class Bert(nn.Module):
 
 
 def _transformers() -> Any:
-    try:
+    with needed_by("model 'bert'"):
         import transformers
-    except ImportError:
-        raise SettingsError(
-            "model 'bert' needs the package transformers: pip install 'blockful[text]'."
-        ) from None
     return transformers
 
 

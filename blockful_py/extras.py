@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Packages that the base install leaves out, and the error that names the extra to install."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from blockful_py.errors import MissingExtraError
+
+EXTRAS = {
+    "data": ("PIL", "datasets", "pyarrow"),
+    "ipfs": ("ipfshttpclient", "multiaddr"),
+    "nodes": ("eth_account", "requests", "web3"),
+    "plots": ("matplotlib",),
+    "privacy": ("opacus",),
+    "text": ("transformers",),
+    "train": ("safetensors", "scipy", "sklearn", "torch"),
+}
+"""Names that are imported, by the extra of `pyproject.toml` that brings them."""
+
+EXTRA_OF = {name: extra for extra, names in EXTRAS.items() for name in names}
+
+
+@contextmanager
+def needed_by(what: str) -> Iterator[None]:
+    """Raises MissingExtraError where `what` needs a package of an extra that is not installed."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package not in EXTRA_OF:
+            raise
+        raise MissingExtraError(what, package, EXTRA_OF[package]) from None

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`pyproject.toml` declares what the package imports and nothing else, and a missing extra is one error."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator, Mapping
+from importlib.metadata import packages_distributions
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from blockful_py.errors import MissingExtraError, SettingsError
+from blockful_py.extras import EXTRA_OF, EXTRAS, needed_by
+
+PROJECT = Path(__file__).parents[1]
+DISTRIBUTIONS = {name: found[0] for name, found in packages_distributions().items()} | {"sha3": "safe-pysha3"}
+NOT_RUN_TIME = {"all", "contracts", "dev"}
+INDIRECT = {"multiaddr", "scikit-learn"}
+"""One is pinned for a package that imports it, of the other a data file is read."""
+
+
+def normal(requirement: str) -> str:
+    """The name of a requirement's distribution, as PEP 503 compares it."""
+    (name,) = re.findall(r"^[\w.-]+", requirement)
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def declared(project: Mapping[str, Any]) -> dict[str, str]:
+    """Extra of each distribution that is declared for run time; "" for the base install."""
+    extras = project["optional-dependencies"]
+    found = {normal(each): name for name in extras.keys() - NOT_RUN_TIME for each in extras[name]}
+    return found | {normal(each): "" for each in project["dependencies"]}
+
+
+def imported(folder: Path) -> Iterator[str]:
+    """First word of every import that is neither the standard library's nor the package's own."""
+    for path in sorted(folder.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                names = [node.module]
+            else:
+                continue
+            for name in (each.partition(".")[0] for each in names):
+                if name not in sys.stdlib_module_names and name != "blockful_py":
+                    yield name
+
+
+def problems(project: Mapping[str, Any], names: set[str]) -> list[str]:
+    """What is imported and not declared, or declared and not imported."""
+    known = declared(project)
+    used = {normal(DISTRIBUTIONS.get(name, name)): name for name in names}
+    unused = known.keys() - used.keys() - INDIRECT
+    return [
+        *(f"{used[each]} is imported, {each} is not declared" for each in sorted(used.keys() - known.keys())),
+        *(f"{each} is declared, nothing imports it" for each in sorted(unused)),
+    ]
+
+
+@pytest.fixture(scope="module")
+def project() -> dict[str, Any]:
+    document: dict[str, Any] = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))
+    return document["project"]
+
+
+def test_what_is_imported_is_declared_and_the_other_way_round(project: dict[str, Any]) -> None:
+    assert problems(project, set(imported(PROJECT / "blockful_py"))) == []
+
+
+def test_an_import_without_declaration_and_a_declaration_without_import_are_found(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(
+        "import json, blockful_py.types\nfrom . import b\n\ndef f():\n    from Crypto.Hash import keccak\n"
+    )
+    project = {
+        "dependencies": ["rich>=13,<16"],
+        "optional-dependencies": {"x": ["web3>=7"], "dev": ["pytest"], "all": ["blockful[x]"]},
+    }
+    assert problems(project, set(imported(tmp_path))) == [
+        "Crypto is imported, pycryptodome is not declared",
+        "rich is declared, nothing imports it",
+        "web3 is declared, nothing imports it",
+    ]
+
+
+def test_extras_are_those_that_are_declared(project: dict[str, Any]) -> None:
+    known = declared(project)
+    assert {name: known[normal(DISTRIBUTIONS[name])] for name in EXTRA_OF} == EXTRA_OF
+    optional = {each for each, extra in known.items() if extra} - {"safe-pysha3"}
+    assert {normal(DISTRIBUTIONS[name]) for name in EXTRA_OF} == optional
+
+
+def test_all_brings_every_extra(project: dict[str, Any]) -> None:
+    ((whole,), extras) = project["optional-dependencies"]["all"], project["optional-dependencies"].keys()
+    (named,) = re.findall(r"^blockful\[(.*)\]$", whole)
+    assert set(named.split(",")) == extras - NOT_RUN_TIME
+
+
+def test_the_lock_file_has_every_dependency(project: dict[str, Any]) -> None:
+    lines = (PROJECT / "requirements" / "lock.txt").read_text(encoding="utf-8").splitlines()
+    locked = {normal(line) for line in lines if re.match(r"\w", line)}
+    assert declared(project).keys() - locked == set()
+
+
+@pytest.mark.parametrize(("extra", "names"), EXTRAS.items())
+def test_a_package_that_is_not_there_is_named_with_its_extra(extra: str, names: tuple[str, ...]) -> None:
+    for name in names:
+        with pytest.raises(MissingExtraError) as caught, needed_by("x"):
+            raise ModuleNotFoundError(name=f"{name}.part")
+        assert str(caught.value) == f"x needs the package {name}: pip install 'blockful[{extra}]'."
+        assert isinstance(caught.value, SettingsError)
+
+
+@pytest.mark.parametrize("name", [None, "json", "blockful_py.nothing"])
+def test_any_other_import_error_is_left_as_it_is(name: str | None) -> None:
+    with pytest.raises(ModuleNotFoundError), needed_by("x"):
+        raise ModuleNotFoundError(name=name)
+
+
+WITHOUT = f"""
+import sys
+class Refuse:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition('.')[0] in {sorted(EXTRA_OF)}:
+            raise ModuleNotFoundError(name, name=name)
+sys.meta_path.insert(0, Refuse())
+"""
+
+
+def without_extras(program: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", WITHOUT + program], capture_output=True, text=True, check=False, timeout=250
+    )
+
+
+@pytest.mark.parametrize("command", ["train", "evaluate", "verify", "committee status", "unlearn"])
+def test_a_command_without_its_extra_ends_with_one_error(tmp_path: Path, command: str) -> None:
+    words = command.split()
+    done = without_extras(f"from blockful_py.cli.main import main\nmain({words})")
+    assert done.returncode == 2, done.stderr
+    assert re.fullmatch(
+        r"error: `blockful [a-z ]+` needs the package \w+: pip install 'blockful\[(train|nodes)\]'\.\n",
+        done.stderr,
+    )
+
+
+def test_help_and_version_need_no_extra() -> None:
+    for words in (["--help"], ["--version"], ["train", "--help"], ["verify-proof", "--help"]):
+        done = without_extras(f"from blockful_py.cli.main import main\nmain({words})")
+        assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_name_of_the_package_that_needs_an_extra_says_so() -> None:
+    done = without_extras("from blockful_py import Federation")
+    assert "MissingExtraError: blockful_py.Federation needs the package" in done.stderr
+    assert "pip install 'blockful[" in done.stderr.splitlines()[-1]
