@@ -24,7 +24,7 @@ Samples = Annotated[
 ]
 ParadigmOption = Annotated[Paradigm, typer.Option(help="One certificate for all models, or one for each.")]
 MethodName = Annotated[
-    str | None, typer.Option(help="A method of docs/unlearning.md; the paradigm's own if left out.")
+    str | None, typer.Option(help="A method of docs/reference/unlearning.md; the paradigm's own if left out.")
 ]
 
 

@@ -2,7 +2,7 @@
 """A member's memory in an SQLite file: every record is on the disk before the method returns.
 
 The file is used by one process at a time and is never repaired, replaced or created by opening it: a member
-that begins with an empty memory may vote twice.  Guarantees and limits: docs/member-files.md.
+that begins with an empty memory may vote twice.  Guarantees and limits: docs/reference/member-files.md.
 """
 
 from __future__ import annotations

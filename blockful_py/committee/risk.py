@@ -6,7 +6,7 @@ probability rho, on its own.  With f = floor((n - 1) / 3) tolerated,
 
     A = sum over k of  C(M, k) C(P - M, n - k) / C(P, n)  *  Pr[Bin(k, rho) > f]
 
-What the number says, and what not: docs/committee-risk.md.
+What the number says, and what not: docs/explanation/committee-risk.md.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The chameleon hash: Ateniese and de Medeiros (2004) on secp256k1, Nyberg-Rueppel form.
 
-Construction, domain separation and security argument: docs/chameleon-hash.md.
+Construction, domain separation and security argument: docs/explanation/chameleon-hash.md.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ For a key Y = xG and an input alpha (uint256), with keccak256 H and 32-byte word
     valid      c = H(2 || Hp || Y || gamma || c gamma + s Hp || address(cY + sG)), c not reduced, 0 < s < n
     output     H(3 || gamma)
 
-It is not RFC 9381, which has no suite for secp256k1.  Rules and caveats: docs/vrf.md.
+It is not RFC 9381, which has no suite for secp256k1.  Rules and caveats: docs/reference/vrf.md.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a journal holds: jobs, and the steps that each takes (docs/jobs.md)."""
+"""What a journal holds: jobs, and the steps that each takes (docs/reference/jobs.md)."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 """The journal of a run: every step of a job is on the disk before it is taken, and again once it is done.
 
 SQLite with a write-ahead log, each commit synced.  At most one job is open.  Who writes holds the lead of
-the run; others may read at any time.  States and guarantees: docs/jobs.md.
+the run; others may read at any time.  States and guarantees: docs/reference/jobs.md.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ SPECIAL: tuple[Variant, ...] = (
 
 With stored increments a request only heals; on digits, where a training is short, more briefly, so that it
 costs less than a tenth of retraining.  For samples, whose increments nobody can store, shorter ones bring the
-longest path below a tenth (docs/unlearning.md has the tuning)."""
+longest path below a tenth (benchmarks/results/tuning.md has the tuning)."""
 
 
 def variants(names: Iterable[str] = ()) -> tuple[Variant, ...]:

@@ -14,7 +14,8 @@ def depth_bound(update_norm: float, epsilon: float, single_reference_models: int
 
     Equations 14 and 16, with `update_norm` = |alpha grad theta_s| and c = `single_reference_models`,
     the models on the way that inherit from one model only and so pass everything on.  It bounds each
-    path by itself; where several paths meet, their sum can exceed epsilon deeper (docs/unlearning.md).
+    path by itself; where several paths meet, their sum can exceed epsilon deeper
+    (docs/explanation/unlearning.md).
 
     Returns None when epsilon is 0: nothing is ever cut.
 

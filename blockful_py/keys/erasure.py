@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Erasing replaced versions: whose data keys are to be destroyed, and what was done (docs/erasure.md).
+"""Erasing replaced versions: whose data keys are to be destroyed, and what was done.
+
+What it achieves and what it does not: docs/explanation/erasure.md.
 
 A version is replaced once the archive has it as superseded and the live chain points to another one.
 """

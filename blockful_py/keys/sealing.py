@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Weights as they are stored: each version sealed under a data key of its own (docs/threat-model.md).
+"""Weights as they are stored: each version sealed under a data key of its own.
+
+Who may read what: docs/explanation/threat-model.md.
 
 The model node stays in the clear and names the sealed file, so that everybody verifies and only who has
 the data key reads.

@@ -52,7 +52,7 @@ class Form(Protocol):
 
 
 def stacks_well(architecture: Architecture, device: torch.device) -> bool:
-    """Whether a stack is faster than its models one after the other (docs/learning.md has the figures)."""
+    """Whether a stack is faster than its models one after the other (docs/reference/performance.md)."""
     return (
         architecture.name in FORMS
         and device.type == "cpu"

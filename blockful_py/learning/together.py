@@ -71,7 +71,7 @@ def train_together(architecture: Architecture, jobs: Sequence[Job]) -> tuple[Wei
 def fit_together(architecture: Architecture, jobs: Sequence[Job]) -> tuple[Fitted, ...]:
     """`fit` for every job, in order.
 
-    Looped models have the bits of `fit`, stacked ones agree with it to rounding (docs/learning.md).
+    Looped models have the bits of `fit`, stacked ones agree with it to rounding (docs/reference/learning.md).
 
     Raises:
         SettingsError: `together = "stacked"` for an architecture or settings that cannot be stacked.

@@ -18,7 +18,7 @@ Weights = Mapping[str, Tensor]
 """Tensors by their name in the module's state dict."""
 
 VARIANCE_FLOOR = 0.25
-"""A change leaves at least this share of a running variance (docs/learning.md has the figures)."""
+"""A change leaves at least this share of a running variance (docs/reference/learning.md has the figures)."""
 
 Vector = NDArray[np.float32]
 """All floating-point tensors of a model after each other, by ascending name."""

@@ -5,7 +5,7 @@
 
 gets one line on its standard input, an `Errand` as JSON: secrets are on no command line and in no file.  It
 ends when it is done or when its standard input ends, as it does with the process that holds the other side.
-A leader may end at any point: what it leaves is taken up by the next one (docs/committee.md).
+A leader may end at any point: what it leaves is taken up by the next one (docs/explanation/committee.md).
 """
 
 from __future__ import annotations

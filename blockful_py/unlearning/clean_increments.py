@@ -59,7 +59,7 @@ class CleanIncrements:
     left alone: their training is the longest, and what they taught is the most diluted.
 
     Increments that are stored with the task and fit cost nothing at the request; the rest is made.  For
-    single samples, seven or eight tenths of the epochs do as well (docs/unlearning.md).
+    single samples, seven or eight tenths of the epochs do as well (benchmarks/results/tuning.md).
 
     The prototype this came from: `own = passed = 0.4`, `head = "silent"`, `clip = None`, 4 steps of 16.
 

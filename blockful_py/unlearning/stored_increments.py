@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clean trainings made when models are published, for requests that may come (docs/unlearning.md).
+"""Clean trainings made when models are published, for requests that may come.
+
+Why, and at what price: docs/explanation/unlearning.md.
 
 A model's owner trains it a second time, without a class, and keeps that beside the model.  A request that
 forgets the class then need not ask the owner to train.  From the references' mean as published, what comes

@@ -13,7 +13,7 @@ import {Secp256k1} from "./Secp256k1.sol";
 ///
 /// @dev ecrecover(e, 27, R.x, t) returns address(R.x^-1 (tR - eG)), R.y even. With R = P,
 /// t = -c P.x and e = -s P.x this is address(sG - cP), which is address(Y) iff sG = cP + Y.
-/// Derivation and argument: docs/chameleon-hash.md.
+/// Derivation and argument: docs/explanation/chameleon-hash.md.
 library ChameleonHash {
     /// @dev The words that are hashed to check an opening, laid out once for many openings: 0 to 3 label
     /// [DST_label, chainid, this, position], 4 to 6 message [DST_message, version, payload], 7 to 11

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The storage table of docs/contracts.md says what the compiler lays out."""
+"""The storage table of docs/reference/contracts.md says what the compiler lays out."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def layout() -> Any:
 @pytest.fixture(scope="module")
 def rows() -> list[list[str]]:
     """Name, slots and content of each row of the table."""
-    text = (PROJECT / "docs" / "contracts.md").read_text()
+    text = (PROJECT / "docs" / "reference" / "contracts.md").read_text()
     table = text.split("| Committee | slot | |\n|---|---|---|\n")[1].split("\n\n")[0]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What docs/learning.md shows works, and the examples are settings."""
+"""What the documentation shows of models, data and settings works, and the examples are settings."""
 
 from __future__ import annotations
 
@@ -23,9 +23,17 @@ from blockful_py.settings import Settings
 from tests.cli.commands import blockful
 
 ROOT = Path(__file__).resolve().parents[2]
-BLOCKS = re.findall(r"```(\w+)\n(.*?)```", (ROOT / "docs" / "learning.md").read_text(encoding="utf-8"), re.S)
-PYTHON = [text for language, text in BLOCKS if language == "python"]
-EXAMPLE, NETS, WINES = PYTHON
+
+
+def blocks(page: str, language: str) -> list[str]:
+    """The code blocks of one language in a page of the documentation."""
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    return re.findall(rf"```{language}\n(.*?)```", text, re.S)
+
+
+REFERENCE, ADDING = "reference/learning.md", "how-to/add-models-data-and-methods.md"
+(EXAMPLE,) = blocks(REFERENCE, "python")
+NETS, WINES, _ = blocks(ADDING, "python")
 OWN = {
     "learning": {"model": "nets:TwoLayers", "dataset": "wines:load", "epochs": 8},
     "federation": {"situation": "all_hold"},
@@ -70,7 +78,7 @@ def test_ones_own_model_and_data_train_by_name(own: Path) -> None:
     assert laboratory.architecture.name == "nets:TwoLayers"
     wave = next(iter(train_federation(laboratory.federation, laboratory.users)))
     assert all(model.accuracy > 0.6 for model in wave)
-    (command,) = [text for language, text in BLOCKS if language == "sh"]
+    (command,) = blocks(ADDING, "sh")
     words = shlex.split(command.replace("\\\n", " "))
     assert words[:3] == ["PYTHONPATH=.", "blockful", "train"]
     outcome = blockful(own, "data", *words[3:])
@@ -99,6 +107,6 @@ def test_the_examples_are_settings(path: Path) -> None:
 
 
 def test_the_documented_settings_are_settings() -> None:
-    (text,) = [text for language, text in BLOCKS if language == "toml"]
+    (text,) = blocks(REFERENCE, "toml")
     privacy = Settings.parse(tomllib.loads(text)).learning.privacy
     assert privacy is not None and privacy.noise == 1.0

@@ -125,7 +125,7 @@ def test_the_same_thief_opens_what_was_not_erased(case: Case) -> None:
 
 
 def test_a_copy_of_the_whole_disk_of_before_opens_everything(case: Case) -> None:
-    """Which is why a backup of the vault is outside what erasure reaches (docs/erasure.md)."""
+    """Which is why a backup of the vault is outside what erasure reaches (docs/explanation/erasure.md)."""
     uri = case.weights("x")
     vault = Vault(case.before / "vaults" / "member1", case.secret(1))
     assert opened(vault.get(uri.digest), case.sealed("x"), uri)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The method that docs/unlearning.md shows how to add."""
+"""The method that docs/how-to/add-models-data-and-methods.md shows how to add."""
 
 from __future__ import annotations
 
@@ -19,8 +19,10 @@ from blockful_py.unlearning import registry
 from blockful_py.unlearning.registry import METHODS, create_method
 from tests.unlearning.conftest import Laboratory
 
-DOCS = Path(__file__).resolve().parents[2] / "docs" / "unlearning.md"
-(EXAMPLE,) = re.findall(r"```python\n(# start_over\.py\n.*?)```", DOCS.read_text(encoding="utf-8"), re.S)
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+ADDING = DOCS / "how-to" / "add-models-data-and-methods.md"
+METHODS_PAGE = DOCS / "reference" / "unlearning.md"
+(EXAMPLE,) = re.findall(r"```python\n(# start_over\.py\n.*?)```", ADDING.read_text(encoding="utf-8"), re.S)
 
 
 @pytest.fixture
@@ -55,5 +57,5 @@ def test_a_name_is_never_an_import_path() -> None:
 
 
 def test_the_docs_name_every_method() -> None:
-    described = DOCS.read_text(encoding="utf-8").split("## Methods")[1]
+    described = METHODS_PAGE.read_text(encoding="utf-8").split("## Methods")[1]
     assert [name for name in METHODS if f"| `{name}` |" not in described] == []

@@ -9,7 +9,7 @@ signers, both sides compute
     r'    = h + phi(R),  c' = challenge(keyId, L, m', r')
 
 Round 2: z_i = sigma (d_i + rho e_i) + lambda_i x_i c'^-1, and s' = c' * sum of z_i opens h with R.x.
-Security argument and its limits: docs/chameleon-hash.md.
+Security argument and its limits: docs/explanation/chameleon-hash.md.
 """
 
 from __future__ import annotations

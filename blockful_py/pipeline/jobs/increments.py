@@ -2,7 +2,7 @@
 """Stored increments: sealed into the live store when models are published, read back for a request.
 
 Each has a data key of its own, which the members keep with that of its model's version, and destroy with
-it; the archive gets neither the file nor the key (docs/erasure.md).
+it; the archive gets neither the file nor the key (docs/explanation/erasure.md).
 """
 
 from __future__ import annotations

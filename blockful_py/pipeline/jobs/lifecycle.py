@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The jobs of a run: one is opened, taken up after a crash, concluded, or given up (docs/jobs.md)."""
+"""The jobs of a run: one is opened, taken up after a crash, concluded, or given up.
+
+States and steps: docs/reference/jobs.md.
+"""
 
 from __future__ import annotations
 
