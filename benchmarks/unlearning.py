@@ -124,12 +124,62 @@ def measure(federation: Trained, repeats: int) -> dict[str, dict[str, Any]]:
     }
 
 
+HEAD = ("graph", "situation", "models", "method", "CPU s (%)", "passes (%)", "longest path (%)", "prepared")
+STORING_HEAD = ("graph", "situation", "stored", "passes, % more", "CPU s, % more")
+
+
+def markdown(result: dict[str, Any]) -> str:
+    """What a request takes, in percent of sequential retraining, and what storing adds to training."""
+    machine = result["machine"]
+    lines = ["# What a request takes", "", "`python benchmarks/unlearning.py --output FILE`", ""]
+    lines += [
+        f"Digits, seed {result['seed']}, CPU time of {machine['threads']} thread, median of "
+        f"{result['repeats']}, {machine['cores']} cores, Python {machine['python']}, torch "
+        f"{machine['torch']}. Percent are of sequential retraining of the same models; prepared: passes when "
+        "models were published.",
+        "",
+        *_row(HEAD, head=True),
+    ]
+    base: dict[str, Any] = {}
+    for case in result["cases"]:
+        base = case if case["method"] == "sequential retraining" else base
+        seconds, whole = median(case["seconds"]), median(base["seconds"])
+        shares = [
+            f"{case[part]:,.0f} ({100 * case[part] / base[part]:.0f})" for part in ("passes", "critical_path")
+        ]
+        first = (case["graph"], case["situation"].replace("_", " "), str(case["models"]), case["method"])
+        took = f"{seconds:.2f} ({100 * seconds / whole:.0f})"
+        lines += _row((*first, took, *shares, f"{case['prepared']:,.0f}"))
+    lines += ["", "## What storing for one class adds to training (n = 1 each)", ""]
+    lines += _row(STORING_HEAD, head=True)
+    for training in result["training"]:
+        whole = training["training"]
+        for kind in STORES:
+            more = [f"{100 * training[kind][part] / whole[part]:.0f}" for part in ("passes", "seconds")]
+            lines += _row((training["graph"], training["situation"].replace("_", " "), kind, *more))
+    return "\n".join([*lines, ""])
+
+
+def _row(cells: tuple[str, ...], head: bool = False) -> list[str]:
+    return [f"| {' | '.join(cells)} |"] + ["|" + "---|" * len(cells)] * head
+
+
+def write(result: dict[str, Any], path: Path) -> None:
+    """JSON at `path`, and the tables beside it."""
+    path.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    path.with_suffix(".md").write_text(markdown(result), encoding="utf-8")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--seed", type=int, default=5)
-    parser.add_argument("--output", type=Path, help="write the result as JSON")
+    parser.add_argument("--output", type=Path, help="write the result as JSON, and its tables as Markdown")
+    parser.add_argument("--render-only", action="store_true", help="measure nothing: the tables of --output")
     options = parser.parse_args()
+    if options.render_only:
+        write(json.loads(options.output.read_text(encoding="utf-8")), options.output)
+        return
     torch.set_num_threads(1)
     cases: list[dict[str, Any]] = []
     trainings: list[dict[str, Any]] = []
@@ -176,7 +226,7 @@ def main() -> None:
             "training": trainings,
             "cases": cases,
         }
-        options.output.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        write(result, options.output)
 
 
 if __name__ == "__main__":

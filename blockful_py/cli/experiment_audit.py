@@ -66,7 +66,7 @@ def audit(
     from blockful_py.experiments.protocol import RECIPES, Scale
     from blockful_py.experiments.seeds import parse_seeds
     from blockful_py.experiments.variants import variants
-    from blockful_py.experiments.writing import write_report
+    from blockful_py.experiments.writing import rewrite_report, write_report
     from blockful_py.forget import Level
 
     out = Output(as_json)
@@ -80,7 +80,8 @@ def audit(
         scale=Scale(scale),
     )
     found = collect(plan) if render_only else run(plan, lambda line: typer.echo(line, err=True))
-    report = write_report(plan, found, tuning)
+    measured = found or not render_only
+    report = write_report(plan, found, tuning) if measured else rewrite_report(plan.folder)
     out.result(report.document)
     if not as_json:
         typer.echo(report.markdown)

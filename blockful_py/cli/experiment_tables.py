@@ -33,6 +33,7 @@ def tables(
     Example: blockful experiment tables --scale small --seeds 5-7 --output runs/tables
     """
     from blockful_py.experiments.comparison import compare, document, markdown
+    from blockful_py.experiments.overview import overview
     from blockful_py.experiments.paper import tables_named
     from blockful_py.experiments.plot_tables import draw
     from blockful_py.experiments.protocol import Scale
@@ -57,7 +58,7 @@ def tables(
         else run(wanted, output, command, lambda line: typer.echo(line, err=True))
     )
     compared = tuple(compare(found, size, titles))
-    text = markdown(compared, describe_run(command))
+    text = markdown(compared, describe_run(command), overview(found, compared))
     write_whole(output / "tables.md", text)
     write_whole(output / "tables.png", draw(compared, LIGHT))
     out.result(document(found, command))

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from statistics import fmean
 from typing import Any
@@ -74,14 +74,20 @@ LEGEND = (
 )
 
 
-def markdown(compared: Sequence[Compared], about: Sequence[str]) -> str:
-    """The tables, each row twice."""
-    parts = ["# The paper's tables", "", *about, "", LEGEND, ""]
+def markdown(compared: Sequence[Compared], about: Sequence[str], short: Iterable[str] = ()) -> str:
+    """What was run, `short` lines of overview, then the tables, each row twice."""
+    parts = ["# The paper's tables", "", *about, "", *short, LEGEND, ""]
     table = ""
     for each in compared:
         if each.row.table != table:
             table = each.row.table
-            parts += [f"## {table}", "", "| case | method | | r5 | r6 | r8 |", "|---|---|---|---|---|---|"]
+            parts += [
+                *([""] if parts[-1] else []),
+                f"## {table}",
+                "",
+                "| case | method | | r5 | r6 | r8 |",
+                "|---|---|---|---|---|---|",
+            ]
         parts += _lines(each)
     return "\n".join([*parts, ""])
 

@@ -63,7 +63,7 @@ def draw(summaries: Mapping[Scenario, Sequence[MethodSummary]], theme: Theme) ->
 
 def _heading(scenario: Scenario, methods: Sequence[MethodSummary]) -> str:
     first = methods[0]
-    return f"{title(scenario)} (seeds {', '.join(map(str, first.seeds))}; n = {first.models})"
+    return f"{title(*scenario)} (seeds {', '.join(map(str, first.seeds))}; n = {first.models})"
 
 
 def _label(method: MethodSummary, first: MethodSummary) -> str:

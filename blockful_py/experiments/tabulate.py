@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from types import MappingProxyType
 from typing import Any
 
-from blockful_py.experiments.summary import MethodSummary, Summary
+from blockful_py.experiments.summary import MethodSummary
 from blockful_py.forget import Level
 from blockful_py.verdicts.outcome import DIGITS
-from blockful_py.verdicts.verdict import Criterion
 
 Scenario = tuple[str, str, Level]
 """Data set, situation, level."""
@@ -30,22 +30,73 @@ LEGEND = (
 )
 
 
-def title(scenario: Scenario) -> str:
+CRITERIA = (
+    "The second table of a scenario has the criteria of the verdict. Bold: failed, with the 95 % interval "
+    "and the limit. AD_f, relearn closed and damage in percent, gaps in times the floor. Relearn closed is "
+    "to be at least its limit, everything else at most. A value beyond its limit passes where its interval "
+    "holds what gold2 reaches. A dash: not asked."
+)
+
+ASKED: Mapping[str, tuple[str, float]] = MappingProxyType(
+    {
+        "worst ad_f": ("worst AD_f", 100),
+        "ad_f": ("AD_f", 100),
+        "membership": ("membership", 1),
+        "auc": ("AUC", 1),
+        "probe": ("probe", 1),
+        "divergence": ("JS", 1),
+        "relearn closed": ("relearn closed", 100),
+        "damage": ("damage", 100),
+        "damage of the worst 5 %": ("damage, worst 5 %", 100),
+    }
+)
+"""Heading of a criterion's column, and what its figures are multiplied by."""
+
+
+def title(data: str, situation: str, level: str) -> str:
     """For example `digits, few hold, class`."""
-    data, situation, level = scenario
     return f"{data}, {situation.replace('_', ' ')}, {level}"
 
 
-def markdown(summaries: Mapping[Scenario, Sequence[MethodSummary]], about: Sequence[str]) -> str:
-    """A table a scenario, below what was run."""
-    parts = ["# Audit", "", *about, "", LEGEND, ""]
-    for scenario, methods in summaries.items():
-        seeds = methods[0].seeds
-        parts += [f"## {title(scenario)}", "", f"Seeds {_listed(seeds)}; {methods[0].models} models.", ""]
+def markdown(found: Mapping[str, Any]) -> str:
+    """Of a `document`: what was run, then for each scenario its figures and its criteria."""
+    parts = ["# Audit", "", f"`{found['command']}`", "", machine_line(found["machine"]), ""]
+    for line in found["left_out"]:
+        parts += [line, ""]
+    if found["tuning"]:
+        parts += ["**Tuning seeds: not to be reported.**", ""]
+    parts += [LEGEND, "", CRITERIA, ""]
+    for scenario in found["scenarios"]:
+        methods = scenario["methods"]
+        seeds = methods[0]["seeds"]
+        named = title(scenario["data"], scenario["situation"], scenario["level"])
+        parts += [f"## {named}", "", f"Seeds {_listed(seeds)}; {methods[0]['models']} models.", ""]
         parts += [HEAD, "|" + "---|" * (HEAD.count("|") - 1)]
         parts += [_line(method, seeds) for method in methods]
-        parts.append("")
+        parts += ["", *_criteria(methods), ""]
     return "\n".join(parts)
+
+
+def _criteria(methods: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    known = {one["name"] for method in methods for one in method["criteria"]}
+    columns = [name for name in ASKED if name in known]
+    yield f"| method | {' | '.join(ASKED[name][0] for name in columns)} |"
+    yield "|" + "---|" * (len(columns) + 1)
+    for method in methods:
+        asked = {one["name"]: one for one in method["criteria"]}
+        cells = [_criterion(asked[name]) if name in asked else "-" for name in columns]
+        yield f"| {method['method']} | {' | '.join(cells)} |"
+
+
+def _criterion(one: Mapping[str, Any]) -> str:
+    scale = ASKED[one["name"]][1]
+    value, low, high, limit = (
+        _number(scale * float(one[name])) for name in ("value", "low", "high", "limit")
+    )
+    if one["passed"]:
+        return value
+    interval = f" ({low} to {high})" if low != high else ""
+    return f"**{value}**{interval}, limit {limit}"
 
 
 def document(
@@ -86,49 +137,57 @@ def _method(method: MethodSummary) -> dict[str, Any]:
     }
 
 
-def _line(method: MethodSummary, seeds: Sequence[int]) -> str:
-    figures = method.figures
-    damage = figures["damage"]
-    forgot = (figures["ad_f_train"].mean.value + figures["ad_f_test"].mean.value) / 2
-    worst = max(figures["ad_f_train"].worst, figures["ad_f_test"].worst)
+def machine_line(machine: Mapping[str, Any]) -> str:
+    """Where it was measured, in a line."""
+    packages = machine["packages"]
+    return (
+        f"{machine['system']} {machine['architecture']}, {machine['cores']} cores, threads: "
+        f"{machine['threads']}, Python {machine['python']}, torch {packages['torch']}, "
+        f"numpy {packages['numpy']}."
+    )
+
+
+def _line(method: Mapping[str, Any], seeds: Sequence[int]) -> str:
+    figures = method["figures"]
+    damage, of_train, of_test = (figures[name] for name in ("damage", "ad_f_train", "ad_f_test"))
+    forgot = (of_train["mean"]["value"] + of_test["mean"]["value"]) / 2
+    worst = max(of_train["worst"], of_test["worst"])
+    name, own = method["method"], method["seeds"]
     cells = [
-        method.method if method.seeds == tuple(seeds) else f"{method.method} (seeds {_listed(method.seeds)})",
+        name if own == list(seeds) else f"{name} (seeds {_listed(own)})",
         f"{100 * forgot:.1f} ({100 * worst:.1f})",
-        f"{0 - 100 * damage.mean.value:+.1f} ({0 - 100 * damage.tail.value:+.1f})",
+        f"{0 - 100 * damage['mean']['value']:+.1f} ({0 - 100 * damage['tail']['value']:+.1f})",
         _gap(figures.get("membership")),
         _gap(figures.get("auc")),
-        _closed(method.verdict.forgetting),
+        _closed(method["criteria"]),
         _gap(figures.get("probe")),
         _gap(figures.get("divergence"), scale=1, digits=3),
-        f"{figures['distance'].mean.value:.2f}",
-        _cost(method),
-        str(method.verdict).split(":")[0],
+        f"{figures['distance']['mean']['value']:.2f}",
+        _cost(method["cost_percent"]),
+        method["verdict"].split(":")[0],
     ]
     return "| " + " | ".join(cells) + " |"
 
 
-def _gap(figure: Summary | None, scale: float = 100, digits: int = 1) -> str:
-    if figure is None or figure.times_floor is None:
+def _gap(figure: Mapping[str, Any] | None, scale: float = 100, digits: int = 1) -> str:
+    if figure is None or figure["times_floor"] is None:
         return "-"
-    times = figure.times_floor
-    return (
-        f"{scale * figure.mean.value:.{digits}f} ({_number(times.value)}; "
-        f"{_number(times.low)} to {_number(times.high)})"
-    )
+    times, low, high = (_number(float(figure["times_floor"][name])) for name in ("value", "low", "high"))
+    return f"{scale * figure['mean']['value']:.{digits}f} ({times}; {low} to {high})"
 
 
-def _closed(criteria: Sequence[Criterion]) -> str:
-    for criterion in criteria:
-        if criterion.name == "relearn closed":
-            return f"{100 * criterion.value:.0f} ({100 * criterion.low:.0f} to {100 * criterion.high:.0f})"
+def _closed(criteria: Sequence[Mapping[str, Any]]) -> str:
+    for one in criteria:
+        if one["name"] == "relearn closed":
+            return f"{100 * one['value']:.0f} ({100 * one['low']:.0f} to {100 * one['high']:.0f})"
     return "-"
 
 
-def _cost(method: MethodSummary) -> str:
-    if method.passes is None or method.critical_path is None:
+def _cost(cost: Mapping[str, float | None]) -> str:
+    passes, path, prepared = (cost[name] for name in ("passes", "critical_path", "prepared"))
+    if passes is None or path is None:
         return "-"
-    prepared = f"; {method.prepared:.1f}" if method.prepared else ""
-    return f"{method.passes:.1f}; {method.critical_path:.1f}{prepared}"
+    return f"{passes:.1f}; {path:.1f}" + (f"; {prepared:.1f}" if prepared else "")
 
 
 def _number(value: float) -> str:

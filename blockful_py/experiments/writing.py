@@ -8,15 +8,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from blockful_py.errors import RunError
+from blockful_py.errors import FormatError, RunError
 from blockful_py.experiments.audit import THREADS, Plan, left_out, scenarios
 from blockful_py.experiments.machine import describe
 from blockful_py.experiments.plot import draw
 from blockful_py.experiments.results import Result
 from blockful_py.experiments.summary import summarise
-from blockful_py.experiments.tabulate import document, markdown
+from blockful_py.experiments.tabulate import document, machine_line, markdown
 from blockful_py.report.plots.canvas import LIGHT
 from blockful_py.whole_file import write_whole
+
+MARKDOWN, DOCUMENT = "audit.md", "audit.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,29 +35,43 @@ def write_report(plan: Plan, found: Sequence[Result], tuning: bool = False) -> R
     if not found:
         raise RunError(f"{plan.folder} has no row of these scenarios: measure them first.")
     summaries = {scenario: summarise(rows) for scenario, rows in scenarios(found).items()}
-    machine = dict(found[0].machine)
     about = {
         "command": plan.command,
         "scale": plan.scale,
         "seeds": list(plan.seeds),
         "tuning": tuning,
-        "machine": machine,
+        "machine": dict(found[0].machine),
+        "left_out": list(left_out(plan)),
     }
-    lines = [f"`{plan.command}`", "", _machine(machine)]
-    for line in left_out(plan):
-        lines += ["", line]
-    if tuning:
-        lines += ["", "**Tuning seeds: not to be reported.**"]
-    text = markdown(summaries, lines)
     full = document(summaries, about)
+    text = markdown(full)
     files = {
-        "audit.md": text.encode(),
-        "audit.json": as_text(full).encode(),
+        MARKDOWN: text.encode(),
+        DOCUMENT: as_text(full).encode(),
         "audit.png": draw(summaries, LIGHT),
     }
     for name, data in files.items():
         write_whole(plan.folder / name, data)
     return Report(text, full, tuple(files))
+
+
+def rewrite_report(folder: Path) -> Report:
+    """The tables anew from the folder's document, whose rows need not be there.
+
+    Raises:
+        RunError: the folder holds no document, or cannot be written.
+        FormatError: the document is damaged.
+    """
+    path = folder / DOCUMENT
+    if not path.exists():
+        raise RunError(f"{folder} has no row of these scenarios and no {DOCUMENT}: measure them first.")
+    try:
+        full = json.loads(path.read_text(encoding="utf-8"))
+        text = markdown(full)
+    except (ValueError, KeyError, TypeError, IndexError) as error:
+        raise FormatError(f"{path} is no document of an audit ({error}): measure it again.") from None
+    write_whole(folder / MARKDOWN, text)
+    return Report(text, full, (MARKDOWN,))
 
 
 def as_text(document: Mapping[str, Any]) -> str:
@@ -78,13 +94,4 @@ def _compact(document: Any) -> str:
 
 def describe_run(command: str) -> list[str]:
     """Lines that say what was run, and where."""
-    return [f"`{command}`", "", _machine(describe(THREADS))]
-
-
-def _machine(machine: dict[str, Any]) -> str:
-    packages = machine["packages"]
-    return (
-        f"{machine['system']} {machine['architecture']}, {machine['cores']} cores, threads: "
-        f"{machine['threads']}, Python {machine['python']}, torch {packages['torch']}, "
-        f"numpy {packages['numpy']}."
-    )
+    return [f"`{command}`", "", machine_line(describe(THREADS))]

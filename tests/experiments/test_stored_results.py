@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tables in benchmarks/results/ are those of the figures stored beside them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from benchmarks.unlearning import markdown as costs
+from blockful_py.errors import FormatError, RunError
+from blockful_py.experiments.comparison import compare
+from blockful_py.experiments.overview import overview
+from blockful_py.experiments.protocol import Scale
+from blockful_py.experiments.tables import Case, Measured, cases, collect
+from blockful_py.experiments.tabulate import markdown
+from blockful_py.experiments.writing import rewrite_report
+
+RESULTS = Path(__file__).resolve().parents[2] / "benchmarks" / "results"
+AUDITS = sorted(path.parent for path in RESULTS.rglob("audit.json"))
+SEEDS = (5, 6, 7, 8, 9)
+
+
+@pytest.fixture(scope="module")
+def found() -> dict[Case, tuple[Measured, ...]]:
+    return collect(cases(SEEDS, Scale.SMALL), RESULTS / "tables")
+
+
+@pytest.mark.parametrize("folder", AUDITS, ids=lambda folder: folder.name)
+def test_an_audits_tables_follow_from_its_document(folder: Path) -> None:
+    document = json.loads((folder / "audit.json").read_text(encoding="utf-8"))
+    assert markdown(document) == (folder / "audit.md").read_text(encoding="utf-8")
+    document["scenarios"][0]["methods"][0]["figures"]["damage"]["mean"]["value"] += 0.01
+    assert markdown(document) != (folder / "audit.md").read_text(encoding="utf-8")
+
+
+def test_tables_are_made_anew_from_the_document_alone(tmp_path: Path) -> None:
+    (tmp_path / "audit.json").write_bytes((AUDITS[0] / "audit.json").read_bytes())
+    assert rewrite_report(tmp_path).files == ("audit.md",)
+    assert (tmp_path / "audit.md").read_bytes() == (AUDITS[0] / "audit.md").read_bytes()
+
+
+def test_a_folder_without_a_document_and_a_damaged_one_are_named(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="measure them first"):
+        rewrite_report(tmp_path)
+    for damaged in ("", "{}", '{"scenarios": [{}]}'):
+        (tmp_path / "audit.json").write_text(damaged)
+        with pytest.raises(FormatError, match=r"audit\.json is no document of an audit"):
+            rewrite_report(tmp_path)
+
+
+def test_the_overview_follows_from_the_cases(found: dict[Case, tuple[Measured, ...]]) -> None:
+    lines = "\n".join(overview(found, tuple(compare(found, Scale.SMALL))))
+    stored = (RESULTS / "tables" / "tables.md").read_text(encoding="utf-8")
+    assert lines in stored
+    without = {case: measured for case, measured in found.items() if case.seed != SEEDS[0]}
+    assert "\n".join(overview(without, tuple(compare(without, Scale.SMALL)))) not in stored
+
+
+def test_an_overview_has_a_mean_and_a_deviation_over_the_seeds(
+    found: dict[Case, tuple[Measured, ...]],
+) -> None:
+    setting, count = next((case.setting, case.classes) for case in found if case.setting.data == "shapes")
+    two = {case: found[case] for case in found if (case.setting, case.classes) == (setting, count)}
+    two = dict(list(two.items())[:2])
+    kept = [
+        sum(one.ad_r_test for one in measured if one.method == "retrain") / 3 * 100
+        for measured in two.values()
+    ]
+    expected = f"{sum(kept) / 2:.1f} ± {abs(kept[0] - kept[1]) / 2**0.5:.1f} / "
+    rows = [line for line in overview(two, ()) if line.startswith(f"| {count} | {setting.title} |")]
+    assert len(rows) == 1 and rows[0].split("|")[4].strip().startswith(expected)
+
+
+def test_what_a_request_takes_follows_from_its_file() -> None:
+    result = json.loads((RESULTS / "unlearning.json").read_text(encoding="utf-8"))
+    assert costs(result) == (RESULTS / "unlearning.md").read_text(encoding="utf-8")
+    result["cases"][1]["passes"] *= 2
+    assert costs(result) != (RESULTS / "unlearning.md").read_text(encoding="utf-8")
