@@ -24,6 +24,9 @@ WIDTH = 100
 SOURCES = ("*.py", "*.sol", "*.toml", "Makefile")
 SKIPPED = frozenset({".git", ".home", ".venv", ".venv-brownie", "build", "node_modules", "runs"})
 
+RENDERED = frozenset({"audit.md", "tables.md", "unlearning.md"})
+"""Pages of benchmarks/results that commands write."""
+
 FENCE = re.compile(r" *```")
 VERBATIM = re.compile(r" *(\||#|!\[|<!--|>)")
 ITEM = re.compile(r"( *)([-*]|\d+\.) +")
@@ -36,6 +39,12 @@ COMMAND = re.compile(r"(\w+=\S+ )*(\.venv/bin/)?blockful ")
 def pages(root: Path) -> list[Path]:
     """Every page, README and rendered results among them."""
     return list(_files(root, "*.md"))
+
+
+def written(root: Path) -> list[Path]:
+    """Every page that is written by hand."""
+    results = root / "benchmarks" / "results"
+    return [page for page in pages(root) if page.name not in RENDERED or not page.is_relative_to(results)]
 
 
 def _files(root: Path, *patterns: str) -> Iterator[Path]:
@@ -191,7 +200,7 @@ def numbers(text: str) -> set[str]:
 
 
 if __name__ == "__main__":
-    for page in pages(Path(__file__).resolve().parents[1]):
+    for page in written(Path(__file__).resolve().parents[1]):
         before = page.read_text(encoding="utf-8")
         if wrapped(before) != before:
             page.write_text(wrapped(before), encoding="utf-8")

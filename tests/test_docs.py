@@ -19,6 +19,7 @@ from tests.documents import (
     refused,
     unknown,
     wrapped,
+    written,
 )
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -72,7 +73,7 @@ def test_a_page_that_a_source_names_wrongly_is_found(tmp_path: Path, name: str) 
     assert broken_mentions(tmp_path) == [f"{name}: {'docs'}/nowhere.md"]
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page not in TABLES], ids=named)
+@pytest.mark.parametrize("page", written(ROOT), ids=named)
 def test_lines_are_wrapped_alike(page: Path) -> None:
     """`python -m tests.documents` wraps them."""
     text = page.read_text(encoding="utf-8")
@@ -130,7 +131,7 @@ def test_commands_are_those_of_the_command_line(page: Path) -> None:
         ("blockful devnet sideways", "no command 'sideways'"),
         ("blockful dmeo", "no command 'dmeo'"),
         ("blockful verify --rnu x", "No such option"),
-        ("blockful unlearn --run runs/mine --start r5 --class three", "three"),
+        ("blockful unlearn --run runs/mine --start r5 --paradigm both", "both"),
         ("blockful verify-proof", "Missing argument"),
     ],
 )
