@@ -31,6 +31,8 @@ FENCE = re.compile(r" *```")
 VERBATIM = re.compile(r" *(\||#|!\[|<!--|>)")
 ITEM = re.compile(r"( *)([-*]|\d+\.) +")
 STARTS_BLOCK = re.compile(r"([-*+>|]|\d+[.)]|#+|```.*)$")
+UNIT = re.compile(r"(?:`[^`]{,60}`|\S)+")
+"""What is not divided: a word, or code of a few words."""
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 MENTION = re.compile(r"\bdocs/[\w./-]+\.\w+")
 COMMAND = re.compile(r"(\w+=\S+ )*(\.venv/bin/)?blockful ")
@@ -107,7 +109,7 @@ def wrapped(text: str) -> str:
     first = rest = ""
 
     def end() -> None:
-        lines.extend(_filled(words, first, rest))
+        lines.extend(_filled(" ".join(words), first, rest))
         words.clear()
 
     for line, code in _marked(text):
@@ -126,10 +128,10 @@ def wrapped(text: str) -> str:
     return "\n".join(lines)
 
 
-def _filled(words: list[str], first: str, rest: str) -> Iterator[str]:
+def _filled(text: str, first: str, rest: str) -> Iterator[str]:
     """Greedily; no line begins with a word that Markdown would take for the start of a list or a heading."""
     line = ""
-    for word in words:
+    for word in UNIT.findall(text):
         if not line:
             line = first + word
         elif len(line) + 1 + len(word) <= WIDTH or STARTS_BLOCK.match(word):

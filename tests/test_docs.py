@@ -107,6 +107,11 @@ def test_what_cannot_be_wrapped_is_left(text: str) -> None:
     assert wrapped(text) == text
 
 
+def test_code_of_a_few_words_is_not_divided() -> None:
+    text = f"{LONG[:89]} then `a few words` and on"
+    assert wrapped(text) == f"{LONG[:89]} then\n`a few words` and on"
+
+
 def test_no_line_begins_as_a_list_or_heading_would() -> None:
     for sign in ("-", "+", "2.", "#"):
         assert "\n" not in wrapped("x" * (WIDTH - 1) + f" {sign}")
