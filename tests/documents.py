@@ -14,15 +14,15 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from typer.main import get_command
-
-from blockful_py.cli.main import UsageError, app
+from blockful_py.cli.main import UsageError, command_line
 
 WIDTH = 100
 """Columns of a line of prose.  Tables, headings, code and images are exempt."""
 
 SOURCES = ("*.py", "*.sol", "*.toml", "Makefile")
-SKIPPED = frozenset({".git", ".home", ".venv", ".venv-brownie", "build", "node_modules", "runs"})
+SKIPPED = frozenset(
+    {".git", ".home", ".pytest_cache", ".venv", ".venv-brownie", "build", "node_modules", "runs"}
+)
 
 RENDERED = frozenset({"audit.md", "tables.md", "unlearning.md"})
 """Pages of benchmarks/results that commands write."""
@@ -161,7 +161,7 @@ def mentioned(text: str) -> Iterator[list[str]]:
 
 @cache
 def _command_line() -> Any:
-    return get_command(app)
+    return command_line()
 
 
 def refused(arguments: list[str]) -> str | None:

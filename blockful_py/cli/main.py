@@ -59,7 +59,7 @@ def main(arguments: list[str] | None = None) -> None:
     words = sys.argv[1:] if arguments is None else arguments
     try:
         with needed_by(f"`blockful {_called(words)}`"):
-            status = _command_line().main(args=words, standalone_mode=False)
+            status = command_line().main(args=words, standalone_mode=False)
     except BlockfulError as error:
         _fail(error, "--json" in words)
         status = error.exit_code
@@ -75,7 +75,8 @@ def main(arguments: list[str] | None = None) -> None:
     sys.exit(status if isinstance(status, int) else 0)
 
 
-def _command_line() -> LazyGroup:
+def command_line() -> LazyGroup:
+    """All commands, for `main` and for whoever checks what it takes."""
     group: Any = typer.main.get_command(app)
     return cast(LazyGroup, group).fill(SECTIONS)
 

@@ -61,7 +61,7 @@ class CommitteeSettings(Section):
         takeover_seconds: how long they leave a request alone that nobody leads any more, before they lead it.
         size, threshold, unanimous: of the committee; the threshold is the quorum unless set.
         attested: members sign what only the models' owners attest, too: that clients and single samples were
-            forgotten by methods that no member can recompute (docs/unlearning.md).
+            forgotten by methods that no member can recompute (docs/reference/unlearning.md).
         election: rules of an elected committee.
     """
 

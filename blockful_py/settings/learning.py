@@ -37,7 +37,7 @@ class TrainingSettings(Section):
         learning_rate: at the first step.
         privacy: noise that makes the training differentially private.
         together: "stacked", "loop", or "auto", which takes the faster for the network, the size of its inputs
-            and the kind of device (docs/learning.md, "Speed").
+            and the kind of device (docs/reference/learning.md, "Speed").
         precision: "float32", or "bfloat16" for the layers that torch.autocast runs in it.
         channels_last, compiled: batches in that memory format; the network through torch.compile, which
             needs a C++ compiler on a CPU.  Both may be faster, and both change bits.
@@ -93,7 +93,7 @@ class LearningSettings(TrainingSettings, DataOptions):
     """Data, model and training recipe.
 
     Attributes:
-        dataset, model: names (docs/learning.md lists them), or package.module:object for one's own.
+        dataset, model: names (docs/reference/learning.md lists them), or package.module:object for one's own.
         options: the model's own, such as {norm = "group"}.
         root_factor: how many times as long a model without references trains.
         increments: classes, or "all", without which each owner that holds them trains its models once more,

@@ -63,7 +63,7 @@ class UnlearningSettings(Section):
         classes: labels to forget.
         clients, samples: users, or samples as "user:row" (row from 0 in the user's training data), to forget
             instead of `classes`, which then only decide how `few_hold` shares the data out.
-        parallel, sequential: the method of each paradigm (docs/unlearning.md lists them).
+        parallel, sequential: the method of each paradigm (docs/reference/unlearning.md lists them).
         alpha: discount factor of eq. 7.
         epsilon: descendants whose update is at most this long (L2) stay.
         options: a method's own settings by its name, such as {clean_increments = {heal_steps = 8}}.
