@@ -24,13 +24,16 @@ def data(
 
     Example: blockful data examples/paper14.toml --set federation.situation=dirichlet
     """
+    from blockful_py.settings import Settings
+
+    settings = Settings.load(settings_file, overrides or ())
     from blockful_py.pipeline.reports.holdings import holdings
     from blockful_py.report.plots.holdings import draw_holdings
     from blockful_py.settings import Settings
     from blockful_py.whole_file import write_whole
 
     out = Output(as_json)
-    found = holdings(Settings.load(settings_file, overrides or ()))
+    found = holdings(settings)
     if plot is not None:
         write_whole(plot, draw_holdings(found))
     out.result(

@@ -31,12 +31,13 @@ def demo(
 
     Example: blockful demo examples/paper14.toml --set federation.situation=all_hold
     """
-    from blockful_py.pipeline.reports.demo import run_demo
-    from blockful_py.report.table import print_report
     from blockful_py.settings import Settings
 
     given = tuple(overrides or ())
     settings = Settings.load(settings_file, given if settings_file else (*DEFAULTS, *given))
+    from blockful_py.pipeline.reports.demo import run_demo
+    from blockful_py.report.table import print_report
+
     directory = output or new_run()
     out = Output(as_json, quiet)
     report = run_demo(settings, directory, out)

@@ -29,12 +29,14 @@ def deploy(
 
     Example: blockful deploy examples/paper14.toml --run runs/mine
     """
-    from blockful_py.cli.devnet import with_running_devnets
-    from blockful_py.pipeline.federation import Federation
     from blockful_py.settings import Settings
 
+    chosen = Settings.load(settings_file, overrides or ())
+    from blockful_py.cli.devnet import with_running_devnets
+    from blockful_py.pipeline.federation import Federation
+
     out = Output(as_json, quiet)
-    settings = with_running_devnets(Settings.load(settings_file, overrides or ()))
+    settings = with_running_devnets(chosen)
     with out.stage("deploy the contracts", None), Federation.create(settings, run) as federation:
         contracts = federation.contracts
         followers = contracts.followers

@@ -39,20 +39,21 @@ def train(
 
     Example: blockful train examples/paper14.toml --run runs/mine
     """
-    from blockful_py.cli.devnet import with_running_devnets
     from blockful_py.errors import RunError
-    from blockful_py.pipeline.federation import Federation
     from blockful_py.settings import Settings
 
-    out = Output(as_json, quiet)
+    settings: Settings | None = None
     if (run / "run.json").exists():
         if settings_file or overrides:
             raise RunError(f"{run} has settings of its own: leave SETTINGS and --set out to go on with it.")
-        opened = Federation.open(run)
     else:
         planned = [] if rounds is None else [f"federation.rounds={rounds}"]
         settings = Settings.load(settings_file, [*(overrides or ()), *planned])
-        opened = Federation.create(with_running_devnets(settings), run)
+    from blockful_py.cli.devnet import with_running_devnets
+    from blockful_py.pipeline.federation import Federation
+
+    out = Output(as_json, quiet)
+    opened = Federation.create(with_running_devnets(settings), run) if settings else Federation.open(run)
     with opened as federation:
         federation.train(out, rounds)
         models = federation.catalogue().models

@@ -76,5 +76,5 @@ def test_other_files_are_refused(scene: Scene, tmp_path: Path, text: str) -> Non
 
 def test_a_folder_that_cannot_be_written_is_told(scene: Scene, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(DeploymentError, match="choose a directory you may write to"):
+    with pytest.raises(DeploymentError, match="choose a directory that you may write to"):
         scene.deployment.write(tmp_path / "file")

@@ -163,8 +163,10 @@ def test_nonces_are_resynchronised_after_somebody_else_used_the_account(
     devnet: Devnet, sender: Sender
 ) -> None:
     sender.send(note())
+    before = nonce(sender)
     Sender(devnet.node, devnet.signer(5)).send(note())
     sender.send(note())
+    assert nonce(sender) == before + 2
 
 
 def test_an_account_without_funds_is_told_so(devnet: Devnet) -> None:

@@ -6,6 +6,8 @@ from __future__ import annotations
 import os
 import socket
 import stat
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -163,3 +165,17 @@ def test_no_node_js(folder: Path) -> None:
     assert "no program `node` was found on PATH" in outcome.error
     assert outcome.status == 4
     assert not (folder / "runs" / "mine").exists()
+
+
+@pytest.mark.parametrize("command", ["data", "demo", "deploy", "train"])
+def test_a_setting_is_refused_before_anything_slow_is_imported(folder: Path, command: str) -> None:
+    program = (
+        "import sys\nfrom blockful_py.cli.main import main\n"
+        f"try:\n    main(['{command}', 'small.toml', '--set', 'learning.epochs=0'])\nfinally:\n"
+        "    print(*sys.modules)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, "learning.epochs" in done.stderr) == (2, True)
+    assert not {"torch", "web3", "matplotlib", "scipy", "sklearn"} & set(done.stdout.split())

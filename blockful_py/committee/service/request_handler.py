@@ -12,7 +12,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 from blockful_py.committee import codec, wire
 from blockful_py.committee.certified import Certified, CertifiedPublication, CertifiedRedaction
@@ -42,6 +42,8 @@ from blockful_py.crypto import eip712
 from blockful_py.crypto.keccak import keccak
 from blockful_py.crypto.threshold.messages import NonceCommitments
 from blockful_py.errors import BlockfulError, CheaterError, MessageError, RefusedError, RefutedError
+
+Body = TypeVar("Body")
 
 REASON_LENGTH = 2000
 """Characters of a refusal's reason."""
@@ -157,78 +159,35 @@ class Desk:
 
     def _decision(self, ask: Ask, message: wire.Message) -> Any:
         seat = self._office.seat(message.epoch)
-        steps: Mapping[Ask, Callable[[Seat, wire.Message], Any]] = {
-            Ask.PUBLICATION: self._publication,
-            Ask.APPROVE: self._approve,
-            Ask.COMMIT: self._commit,
-            Ask.SIGN: self._sign,
-            Ask.REDACTION: self._redaction,
-            Ask.FINISH_PUBLICATION: self._finish_publication,
-            Ask.FINISH_REDACTION: self._finish_redaction,
-            Ask.WITNESS: self._witness,
-            Ask.ERASURE: self._erasure,
-            Ask.MOTION: self._motion,
-        }
         try:
-            return steps[ask](seat, message)
+            return self._decided(seat, ask, message)
         except RefutedError as error:
             self._clerk.refuse(seat.member.ballot(message.epoch, message.subject), str(error))
             raise
 
-    def _publication(self, seat: Seat, message: wire.Message) -> Vote:
-        proposal = codec.decode(PublicationProposal, message.body)
-        _require_subject(message, proposal.epoch, proposal.proposal)
-        return Vote(seat.member.vote_publication(proposal))
+    def _decided(self, seat: Seat, ask: Ask, message: wire.Message) -> Any:
+        step = DECISIONS[ask]
+        body = codec.decode(step.body, message.body)
+        _require_subject(message, *step.subject(message, body))
+        return step.answer(self, seat, message, body)
 
-    def _approve(self, seat: Seat, message: wire.Message) -> Approved:
-        draft = codec.decode(RedactionDraft, message.body)
-        _require_subject(message, draft.epoch, draft.proposal)
+    def _approve(self, seat: Seat, message: wire.Message, draft: RedactionDraft) -> Approved:
         before = seat.downloads()
         seat.member.approve(draft)
         return Approved(seat.downloads() - before)
 
-    def _commit(self, seat: Seat, message: wire.Message) -> NonceCommitments:
-        begin = codec.decode(Begin, message.body)
-        _require_subject(message, begin.draft.epoch, begin.draft.proposal)
-        return seat.member.commit(begin.draft, begin.session)
-
-    def _sign(self, seat: Seat, message: wire.Message) -> Any:
-        share = codec.decode(Share, message.body)
-        _require_subject(message, share.draft.epoch, share.draft.proposal)
+    def _sign(self, seat: Seat, message: wire.Message, share: Share) -> Any:
         commitments = [self._relayed(seat, message, text) for text in share.commitments]
         return seat.member.sign(share.draft, commitments)
 
-    def _redaction(self, seat: Seat, message: wire.Message) -> Vote:
-        decide = codec.decode(Decide, message.body)
-        _require_subject(message, decide.draft.epoch, decide.draft.proposal)
-        return Vote(seat.member.vote_redaction(decide.draft, decide.chunks))
-
-    def _erasure(self, seat: Seat, message: wire.Message) -> Vote:
-        erased = codec.decode(Erased, message.body)
-        _require_subject(message, message.epoch, keccak(erased.statement))
-        return Vote(seat.member.vote_erasure(message.epoch, erased.statement))
-
-    def _motion(self, seat: Seat, message: wire.Message) -> Vote:
-        motion = codec.decode(Motion, message.body)
-        _require_subject(message, motion.epoch, motion.proposal)
-        return Vote(seat.member.vote_motion(motion))
-
-    def _finish_publication(self, seat: Seat, message: wire.Message) -> Nothing:
-        return self._keep(seat, message, codec.decode(CertifiedPublication, message.body))
-
-    def _finish_redaction(self, seat: Seat, message: wire.Message) -> Nothing:
-        return self._keep(seat, message, codec.decode(CertifiedRedaction, message.body))
-
     def _keep(self, seat: Seat, message: wire.Message, certified: Certified) -> Nothing:
-        _require_subject(message, *certified.subject)
         seat.member.check_certified(certified, seat.roster, seat.quorum)
         ballot = seat.member.ballot(*certified.subject)
         self._clerk.witness(ballot, cast_in(certified, seat.roster), seat.roster, seat.member.domain)
         self._clerk.keep(ballot, certified)
         return Nothing()
 
-    def _witness(self, seat: Seat, message: wire.Message) -> Nothing:
-        ballots = codec.decode(Ballots, message.body)
+    def _witness(self, seat: Seat, message: wire.Message, ballots: Ballots) -> Nothing:
         ballot = seat.member.ballot(message.epoch, message.subject)
         self._clerk.witness(ballot, ballots.cast, seat.roster, seat.member.domain)
         return Nothing()
@@ -241,6 +200,63 @@ class Desk:
             raise MessageError(f"there is no member {given.signer}.")
         wire.require_relayed(relayed, asking, seat.roster[given.signer - 1], Ask.COMMIT.round)
         return given
+
+
+@dataclass(frozen=True, slots=True)
+class Decision(Generic[Body]):
+    """How a member answers one question about a proposal.
+
+    Attributes:
+        body: type of the message's body.
+        subject: epoch and proposal that the body is about, which its envelope must name.
+        answer: by the desk, for the member of a seat.
+    """
+
+    body: type[Body]
+    subject: Callable[[wire.Message, Body], tuple[int, bytes]]
+    answer: Callable[[Desk, Seat, wire.Message, Body], Any]
+
+
+def _of_body(message: wire.Message, body: Any) -> tuple[int, bytes]:
+    return body.epoch, body.proposal
+
+
+def _of_draft(message: wire.Message, body: Any) -> tuple[int, bytes]:
+    return _of_body(message, body.draft)
+
+
+DECISIONS: Mapping[Ask, Decision[Any]] = {
+    Ask.PUBLICATION: Decision(
+        PublicationProposal,
+        _of_body,
+        lambda desk, seat, message, body: Vote(seat.member.vote_publication(body)),
+    ),
+    Ask.APPROVE: Decision(RedactionDraft, _of_body, Desk._approve),
+    Ask.COMMIT: Decision(
+        Begin,
+        _of_draft,
+        lambda desk, seat, message, body: seat.member.commit(body.draft, body.session),
+    ),
+    Ask.SIGN: Decision(Share, _of_draft, Desk._sign),
+    Ask.REDACTION: Decision(
+        Decide,
+        _of_draft,
+        lambda desk, seat, message, body: Vote(seat.member.vote_redaction(body.draft, body.chunks)),
+    ),
+    Ask.FINISH_PUBLICATION: Decision(CertifiedPublication, lambda message, body: body.subject, Desk._keep),
+    Ask.FINISH_REDACTION: Decision(CertifiedRedaction, lambda message, body: body.subject, Desk._keep),
+    Ask.WITNESS: Decision(Ballots, lambda message, body: (message.epoch, message.subject), Desk._witness),
+    Ask.ERASURE: Decision(
+        Erased,
+        lambda message, body: (message.epoch, keccak(body.statement)),
+        lambda desk, seat, message, body: Vote(seat.member.vote_erasure(message.epoch, body.statement)),
+    ),
+    Ask.MOTION: Decision(
+        Motion,
+        _of_body,
+        lambda desk, seat, message, body: Vote(seat.member.vote_motion(body)),
+    ),
+}
 
 
 def _require_subject(message: wire.Message, epoch: int, subject: bytes) -> None:

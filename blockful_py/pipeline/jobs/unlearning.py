@@ -159,23 +159,17 @@ class Unlearner:
             resigned = self._resigned(method, task)
             replaced = self._redactor.replace(catalogue, open_ends, request, resigned) if open_ends else None
         heights = {catalogue[name].position.height for name in open_ends}
-        return Unlearned(
-            paradigm=Paradigm.PARALLEL,
-            request=request,
-            affected=task.affected(),
+        return replace(
+            self._unlearned(request, task),
             nodes=_done(catalogue, request) | (replaced.nodes if replaced else {}),
-            before=self._readable(task),
             skipped=outcome.skipped,
-            counted=self._counter.total,
             formula=expected_parallel(len(open_ends), len(heights)) if open_ends else Operations(),
             depth_bound=outcome.depth_bound,
             depth_observed=outcome.depth_observed,
             delta_norm=_longest_change(task, outcome.weights) if outcome.path_weights else None,
             executed=tuple(replaced.executed) if replaced else (),
-            seconds=dict(self._stopwatch.seconds),
             cost=outcome.cost,
             increments=outcome.increments,
-            unusable=dict(self._stored.unusable) if self._stored else {},
         )
 
     def _sequential(
@@ -206,22 +200,32 @@ class Unlearner:
             else Operations()
         )
         depths = task.graph.depth(task.starts)
+        return replace(
+            self._unlearned(request, task),
+            nodes=earlier | nodes,
+            formula=formula,
+            depth_observed=max((depths[name].longest for name in fresh), default=0),
+            executed=tuple(executed),
+            cost=cost,
+            increments=increments,
+        )
+
+    def _unlearned(self, request: Request, task: UnlearningTask) -> Unlearned:
+        """The figures that both paradigms share; those of one are empty."""
         return Unlearned(
-            paradigm=Paradigm.SEQUENTIAL,
+            paradigm=Paradigm(request.paradigm),
             request=request,
             affected=task.affected(),
-            nodes=earlier | nodes,
+            nodes={},
             before=self._readable(task),
             skipped={},
             counted=self._counter.total,
-            formula=formula,
+            formula=Operations(),
             depth_bound=None,
-            depth_observed=max((depths[name].longest for name in fresh), default=0),
+            depth_observed=0,
             delta_norm=None,
-            executed=tuple(executed),
+            executed=(),
             seconds=dict(self._stopwatch.seconds),
-            cost=cost,
-            increments=increments,
             unusable=dict(self._stored.unusable) if self._stored else {},
         )
 
