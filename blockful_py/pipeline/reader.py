@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 
 from blockful_py.chain.calls import Call
@@ -14,7 +13,7 @@ from blockful_py.chain.signer import Signer
 from blockful_py.closable import Closing
 from blockful_py.committee import codec
 from blockful_py.committee.polling import Refusal, at_once
-from blockful_py.committee.service.member_client import Line
+from blockful_py.committee.service.member_client import IndexedLine
 from blockful_py.committee.service.messages import Ask, Lent, Wanted
 from blockful_py.crypto import envelope
 from blockful_py.errors import KeyDestroyedError, RefusedError, RunError
@@ -36,12 +35,6 @@ from blockful_py.types import Position, Uri
 
 POCKET_MONEY = 10**17
 """Wei that a development chain's first account gives a reader that has nothing to pay gas with."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Member:
-    index: int
-    line: Line
 
 
 class Reading(Closing):
@@ -151,9 +144,9 @@ class Reading(Closing):
         roster = self._contracts.committee.roster(epoch)[0].members
         services = services_of(self.run, self._contracts, self._keys.account_secret)
         lines = [each.line for each in services.find(1).values() if isinstance(each, Found)]
-        members = [_Member(number, line) for number, line in enumerate(lines) if line.address in roster]
+        members = [IndexedLine(number, line) for number, line in enumerate(lines) if line.address in roster]
 
-        def ask(member: _Member) -> bytes:
+        def ask(member: IndexedLine) -> bytes:
             answer = member.line.ask(Ask.READ_KEY, epoch, bytes(32), wanted)
             return codec.decode(Lent, answer.message.body).wrapped
 

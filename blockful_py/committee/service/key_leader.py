@@ -11,7 +11,7 @@ from typing import Any
 from blockful_py.committee import codec, wire
 from blockful_py.committee.polling import Refusal, at_once
 from blockful_py.committee.service.generation import Charter
-from blockful_py.committee.service.member_client import Line
+from blockful_py.committee.service.member_client import IndexedLine, Line
 from blockful_py.committee.service.messages import Ask, Nothing, Relayed
 from blockful_py.crypto.threshold.keys import CommitteeKey
 from blockful_py.errors import CheaterError, QuorumError
@@ -24,14 +24,6 @@ STEPS = (
     Ask.KEY_CONFIRM,
     Ask.KEY_FINISH,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A member to be, with its index in the charter."""
-
-    index: int
-    line: Line
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +63,7 @@ def generate_among(
 
 def _attempt(charter: Charter, lines: Sequence[Line]) -> CommitteeKey:
     candidates = sorted(
-        (Candidate(index, line) for line in lines if (index := charter.index(line.address))),
+        (IndexedLine(index, line) for line in lines if (index := charter.index(line.address))),
         key=lambda each: each.index,
     )
     answers = _round(charter, candidates, Ask.KEY_COMMIT, charter)
@@ -87,7 +79,7 @@ def _attempt(charter: Charter, lines: Sequence[Line]) -> CommitteeKey:
 
 
 def _round(
-    charter: Charter, candidates: Sequence[Candidate], ask: Ask, body: Any
+    charter: Charter, candidates: Sequence[IndexedLine], ask: Ask, body: Any
 ) -> dict[int, wire.Received]:
     """Everyone's answer. Raises CheaterError for those that most name, else for those that failed."""
     subject = charter.digest()
@@ -112,7 +104,7 @@ def settle(lines: Sequence[Line], epoch: int, key_id: bytes, quorum: int) -> int
     Returns how many hold shares; with fewer than `quorum` nobody is shown anything.  Can be repeated by
     anyone, also for a key that another led the generation of.
     """
-    places = [Candidate(number, line) for number, line in enumerate(lines, start=1)]
+    places = [IndexedLine(number, line) for number, line in enumerate(lines, start=1)]
     found = at_once(places, lambda each: each.line.ask(Ask.KEY_HELD, epoch, key_id, Nothing()), quorum)
     held = {index: each for index, each in found.items() if not isinstance(each, Refusal)}
     if len(held) >= quorum:

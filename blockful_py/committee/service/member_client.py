@@ -58,6 +58,14 @@ class Line:
         return answer
 
 
+@dataclass(frozen=True, slots=True)
+class IndexedLine:
+    """The way to a member, by its index in a committee, roster or charter."""
+
+    index: int
+    line: Line
+
+
 def identify(url: str, pen: wire.Pen, seconds: float) -> tuple[bytes, Identity]:
     """Address of the member at a URL, and what it can do.
 

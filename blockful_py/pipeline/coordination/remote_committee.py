@@ -16,7 +16,7 @@ from blockful_py.committee.coordinator import Coordinator
 from blockful_py.committee.polling import Refusal, at_once
 from blockful_py.committee.service.generation import Charter
 from blockful_py.committee.service.key_leader import Generated, generate_among, settle
-from blockful_py.committee.service.member_client import Deadlines, Line, identify
+from blockful_py.committee.service.member_client import Deadlines, IndexedLine, Line, identify
 from blockful_py.committee.service.messages import Ask, Identity, Nothing
 from blockful_py.committee.service.remote import AbsentMember, RemoteMember, Tally
 from blockful_py.committee.succession import Succession, SuccessionVoter, certify_succession
@@ -56,12 +56,6 @@ class Found:
 class _Url:
     index: int
     url: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    index: int
-    line: Line
 
 
 class TransferTally:
@@ -221,7 +215,7 @@ class Services:
         committee = self._contracts.committee
         epoch = committee.current_epoch()
         members = committee.roster(epoch)[0].members
-        places = [_Place(number, line) for number, line in enumerate(_of(self.find(), members), start=1)]
+        places = [IndexedLine(number, line) for number, line in enumerate(_of(self.find(), members), start=1)]
         enough = (len(members) - 1) // 3 + 1
         answers = at_once(
             places, lambda place: place.line.ask(Ask.TELL_KEY, epoch, key_id, Nothing()), len(places)
