@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shared by all tests: one torch thread, so that small tensors do not spin on busy machines, and one
-pair of chains for whoever deploys contracts of its own."""
+"""Shared by all tests: one torch thread, so that small tensors do not spin on busy machines, products
+that round alike on every machine, and one pair of chains for whoever deploys contracts of its own."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("MKL_CBWR", "COMPATIBLE")
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     # A shell lets its background jobs ignore Ctrl-C, and the processes that tests interrupt inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -21,6 +22,12 @@ NO_MEMORY = "can't allocate memory"
 def use_threads(count: int) -> None:
     """Sets the CPU threads of torch in this process; sums, and so the bits, depend on their number."""
     torch.set_num_threads(count)
+
+
+def use_portable_products() -> None:
+    """Asks MKL for matrix products that round alike on every x86-64 processor (docs/learning.md, "The same
+    bits").  Works before the first product of the process; an MKL_CBWR that is set already stays."""
+    os.environ.setdefault("MKL_CBWR", "COMPATIBLE")
 
 
 def resolve_device(name: str) -> torch.device:

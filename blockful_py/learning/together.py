@@ -14,13 +14,13 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
-from torch.nn import functional
 
 from blockful_py.errors import SettingsError
 from blockful_py.learning.curves import Tally
 from blockful_py.learning.data import Samples
 from blockful_py.learning.device import memory_errors
 from blockful_py.learning.models import Architecture
+from blockful_py.learning.probabilities import softmax
 from blockful_py.learning.stacked import FORMS, LARGEST_STACK, Stack, stack_weights, stacks_well
 from blockful_py.learning.training import Fitted, fit
 from blockful_py.learning.weights import Weights, detached, require_finite
@@ -133,9 +133,11 @@ def _fit_stack(architecture: Architecture, schedule: Schedule, jobs: Sequence[Jo
             optimiser.zero()
             logits = form.logits(optimiser.stack, x).flatten(0, 1)
             y = labels[flat]
-            losses = functional.cross_entropy(logits, y, reduction="none")
-            torch.dot(losses, shares.to(device).reshape(-1)).backward()  # type: ignore[no-untyped-call]
-            tally.step(losses, logits, y)
+            probabilities = softmax(logits.detach())
+            of_label = probabilities.gather(1, y.unsqueeze(1))
+            gradient = probabilities.scatter(1, y.unsqueeze(1), of_label - 1).float()
+            logits.backward(gradient.mul_(shares.to(device).reshape(-1, 1)))  # type: ignore[no-untyped-call]
+            tally.step(of_label.squeeze(1).log().neg(), logits, y)
             optimiser.step(schedule.settings.rate_at(step, steps))
         curves = tally.curves([len(job.samples) for job in jobs], schedule.settings.epochs)
     unpacked = form.unpacked(optimiser.stack)

@@ -10,12 +10,13 @@ from blockful_py.errors import SettingsError
 from blockful_py.forget import Forget
 from blockful_py.learning.data import Dataset, UserData
 from blockful_py.learning.datasets import load_dataset
-from blockful_py.learning.device import resolve_device, use_threads
+from blockful_py.learning.device import resolve_device, use_portable_products, use_threads
 from blockful_py.learning.federation import FederationSpec
 from blockful_py.learning.forget_sets import retained_after
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.partitions import Division, partition
 from blockful_py.learning.scenario import plan
+from blockful_py.learning.stacked import FORMS
 from blockful_py.settings import Settings
 
 
@@ -40,7 +41,8 @@ class Laboratory:
 
     @classmethod
     def of(cls, settings: Settings) -> Laboratory:
-        """Loads and shares out the data, and sets torch's number of threads.
+        """Loads and shares out the data, and sets torch's number of threads, and for the small network
+        on a CPU portable products.
 
         Raises:
             SettingsError, LearningError: a name, class or number that does not fit the data.
@@ -48,6 +50,8 @@ class Laboratory:
         federation, learning = settings.federation, settings.learning
         device = resolve_device(learning.device)
         use_threads(learning.threads)
+        if device.type == "cpu" and learning.model in FORMS:
+            use_portable_products()
         dataset = load_dataset(learning.dataset, settings.seed, device, learning)
         holders = tuple(sorted({starting_user(settings, name) for name in settings.unlearning.starts}))
         plan(federation, holders)

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 
 from blockful_py.learning.aggregation import aggregate
 from blockful_py.learning.together import train_together
-from blockful_py.learning.training import train
 from blockful_py.learning.weights import Weights
 from blockful_py.unlearning.cost import Work
 from blockful_py.unlearning.recipe import epochs_of, job_of
@@ -30,7 +29,7 @@ def retrain_model(
     if work is not None:
         work.trained(passes_of(task, name))
     job = job_of(model, start, retained, task.seed, "retrain")
-    return train(task.architecture, job.weights, job.samples, job.settings, job.stream)
+    return train_together(task.architecture, [job])[0]
 
 
 def retrain_wave(
@@ -40,7 +39,7 @@ def retrain_wave(
     purpose: str = "retrain",
     share: float = 1.0,
 ) -> dict[str, Weights]:
-    """`retrain_model` for models that do not wait for each other: to rounding the same weights, sooner.
+    """`retrain_model` for models that do not wait for each other: the same weights, sooner.
 
     Args:
         purpose: names the streams that shuffle their samples.

@@ -45,7 +45,9 @@ def _fill(part: nn.Module, generator: torch.Generator) -> None:
         bound = 1 / math.sqrt(part.weight[0].numel())
         for parameter in (part.weight, part.bias):
             if parameter is not None:
-                parameter.uniform_(-bound, bound, generator=generator)
+                # Multiples of 2^-24, then one rounding at a time: uniform_(-bound, bound) fuses two on some
+                # processors.
+                parameter.uniform_(generator=generator).mul_(2 * bound).sub_(bound)
     elif isinstance(part, nn.Embedding):
         part.weight.normal_(generator=generator)
         if part.padding_idx is not None:

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A softmax that has the same bits on every processor.
+
+Libraries compute exp and sum in ways that depend on the vector unit.  Here each operation is a single
+sum, product or quotient of float64 numbers, which IEEE 754 fixes, or a sum that is exact in any order.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+HALVINGS = 6
+"""exp(x) is computed as exp(x / 2^6)^(2^6)."""
+
+COEFFICIENTS = tuple(1 / math.factorial(k) for k in range(12, -1, -1))
+"""Of the Taylor series of exp, whose remainder is below 1e-12 on [-5/8, 0]."""
+
+LOWEST = -40.0
+"""Logits further below the largest count as this: exp(-40) < 1e-17."""
+
+SHIFT = 1.5 * 2.0**12
+"""Adding and subtracting it rounds to multiples of 2^-40, of which 2^12 in [0, 1] have exact sums."""
+
+
+def softmax(logits: Tensor) -> Tensor:
+    """Probabilities (..., classes), float64, to 1e-11, of finite logits of at most 2^12 classes."""
+    x = (logits.double() - logits.amax(-1, True)).clamp_(min=LOWEST).mul_(0.5**HALVINGS)
+    y = torch.full_like(x, COEFFICIENTS[0])
+    for coefficient in COEFFICIENTS[1:]:
+        y.mul_(x).add_(coefficient)
+    for _ in range(HALVINGS):
+        y.mul_(y)
+    y.add_(SHIFT).sub_(SHIFT)
+    return y.div_(y.sum(-1, True))
