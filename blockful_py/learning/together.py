@@ -136,7 +136,8 @@ def _fit_stack(architecture: Architecture, schedule: Schedule, jobs: Sequence[Jo
             probabilities = softmax(logits.detach())
             of_label = probabilities.gather(1, y.unsqueeze(1))
             gradient = probabilities.scatter(1, y.unsqueeze(1), of_label - 1).float()
-            logits.backward(gradient.mul_(shares.to(device).reshape(-1, 1)))  # type: ignore[no-untyped-call]
+            gradient.mul_(shares.to(device).reshape(-1, 1))
+            torch.dot(logits.flatten(), gradient.flatten()).backward()  # type: ignore[no-untyped-call]
             tally.step(of_label.squeeze(1).log().neg(), logits, y)
             optimiser.step(schedule.settings.rate_at(step, steps))
         curves = tally.curves([len(job.samples) for job in jobs], schedule.settings.epochs)
