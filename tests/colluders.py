@@ -100,7 +100,7 @@ class Roster:
 
     def draft(self, nodes: dict[Position, ModelNode]) -> RedactionDraft:
         """A redaction to `nodes`, whose bytes go into the live store."""
-        store, archive = self.federation.live_store, self.federation.contracts.archive
+        store, archive = self.federation.stores.live, self.federation.contracts.archive
         now = archive.records(archive.length() - 1, 1)[0].timestamp
         replacements = [Replacement(place, store.add(node.to_bytes())) for place, node in nodes.items()]
         return self.proposer().redaction(replacements, now)

@@ -116,27 +116,27 @@ def versions(federation: Federation) -> dict[str, int]:
 
 def store_weights(federation: Federation, weights: Weights) -> Uri:
     """Seals weights into the live store and gives the members their key."""
-    sealed = federation._bench.seal(weights)
-    federation._bench.keepers.deliver({sealed.uri: sealed.key})
-    return federation.live_store.add(sealed.data)
+    sealed = federation.opened.context.keys.seal(weights)
+    federation.opened.context.keys.keyring.deliver({sealed.uri: sealed.key})
+    return federation.stores.live.add(sealed.data)
 
 
 @contextmanager
 def readable(federation: Federation) -> Iterator[None]:
     """Files of the live store and data keys that are gone afterwards come back."""
-    kept = {uri: federation.live_store.read(uri) for uri in federation.live_store}
+    kept = {uri: federation.stores.live.read(uri) for uri in federation.stores.live}
     keys = {uri: key for uri in kept if (key := _key_of(federation, uri)) is not None}
     try:
         yield
     finally:
         for data in kept.values():
-            federation.live_store.add(data)
-        federation._bench.keepers.deliver(keys)
+            federation.stores.live.add(data)
+        federation.opened.context.keys.keyring.deliver(keys)
 
 
 def _key_of(federation: Federation, uri: Uri) -> bytes | None:
     try:
-        return federation._bench.keepers.find(uri)
+        return federation.opened.context.keys.keyring.find(uri)
     except KeyDestroyedError:
         return None
 

@@ -18,7 +18,7 @@ def keygen(run: Run = LATEST, as_json: AsJson = False, quiet: Quiet = False) -> 
 
     out = Output(as_json, quiet)
     with out.stage("generate a key", None), Federation.open(run) as federation:
-        generated = federation.hand_over()
+        generated = federation.epochs.hand_over()
     charter = generated.charter
     members = ["0x" + address.hex() for address in charter.members]
     out.result(

@@ -19,7 +19,7 @@ def rotate(run: Run = LATEST, as_json: AsJson = False, quiet: Quiet = False) -> 
 
     out = Output(as_json, quiet)
     with Federation.open(run) as federation:
-        rotated = federation.rotate(tell=out.progress)
+        rotated = federation.epochs.rotate(tell=out.progress)
     members = ["0x" + address.hex() for address in rotated.members]
     out.result(
         {

@@ -14,7 +14,7 @@ from blockful_py.cli.options import LATEST, AsJson, Run
 
 if TYPE_CHECKING:
     from blockful_py.chain.sortition import ElectionState
-    from blockful_py.pipeline.coordination.status import MemberStanding
+    from blockful_py.pipeline.coordination.status import MemberStatus
 
 
 def status(run: Run = LATEST, as_json: AsJson = False) -> None:
@@ -24,13 +24,13 @@ def status(run: Run = LATEST, as_json: AsJson = False) -> None:
 
     Example: blockful committee status --run runs/mine
     """
-    from blockful_py.pipeline.coordination.status import standing_of
+    from blockful_py.pipeline.coordination.status import status_of
     from blockful_py.pipeline.federation import Federation
 
     out = Output(as_json)
     with Federation.open(run) as federation:
-        found = federation.committee()
-        standing = standing_of(federation.contracts, found)
+        found = federation.epochs.reachable()
+        standing = status_of(federation.contracts, found)
         alarms = federation.alarms()
     out.result(
         {
@@ -74,7 +74,7 @@ def _election(election: ElectionState | None) -> dict[str, Any] | None:
     }
 
 
-def _member(member: MemberStanding) -> dict[str, Any]:
+def _member(member: MemberStatus) -> dict[str, Any]:
     from blockful_py.chain.ether import format_ether
 
     document: dict[str, Any] = {
@@ -106,7 +106,7 @@ def _phase(election: ElectionState) -> str:
     return f"election of epoch {election.epoch}: {election.phase.name.lower()} until {until}, {counts}"
 
 
-def _state(member: MemberStanding) -> str:
+def _state(member: MemberStatus) -> str:
     from blockful_py.chain.ether import format_ether
 
     if member.problem is not None:

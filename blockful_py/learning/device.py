@@ -25,8 +25,11 @@ def use_threads(count: int) -> None:
 
 
 def use_portable_products() -> None:
-    """Asks MKL for matrix products that round alike on every x86-64 processor (docs/reference/learning.md, "The same
-    bits").  Works before the first product of the process; an MKL_CBWR that is set already stays."""
+    """Asks MKL for matrix products that round alike on every x86-64 processor.
+
+    See "The same bits" in docs/reference/learning.md.  Works before the first product of the process; an
+    MKL_CBWR that is set already stays.
+    """
     os.environ.setdefault("MKL_CBWR", "COMPATIBLE")
 
 

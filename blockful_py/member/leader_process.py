@@ -120,7 +120,7 @@ def main() -> int:
     try:
         with (
             Nodes(errand.place, Signer(errand.account.to_bytes(32, "big"))) as nodes,
-            Federation.open(errand.run, nodes=nodes, leader=errand.leader) as federation,
+            Federation.open(errand.run, nodes=nodes, secret=errand.leader) as federation,
         ):
             take_up(federation)
     except BlockfulError as error:

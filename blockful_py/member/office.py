@@ -34,15 +34,16 @@ from blockful_py.keys.erasure import Replaced
 from blockful_py.keys.sealing import Keyring, require_key
 from blockful_py.learning.training_setup import Laboratory
 from blockful_py.pipeline.coordination.motions import AgreedMotions
-from blockful_py.pipeline.coordination.remote_committee import Services
+from blockful_py.pipeline.coordination.remote_committee import RemoteCommittee
 from blockful_py.pipeline.coordination.remote_keyring import PeerKeyring, ServiceKeepers
+from blockful_py.pipeline.review.content import ReviewSources
 from blockful_py.pipeline.review.fresh import FreshReviewer
 from blockful_py.pipeline.run.contracts import open_contracts
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.identities import Identities, address_of
 from blockful_py.pipeline.run.nodes import Nodes, Place
 from blockful_py.pipeline.run.stores import archive_store, live_store
-from blockful_py.record.catalogue import ArchiveReader, CatalogueReader
+from blockful_py.record.catalogue import ArchiveReader, CatalogueReader, RecordReaders
 from blockful_py.settings import quorum_of
 from blockful_py.storage.interface import FileStore
 from blockful_py.types import Uri
@@ -86,7 +87,9 @@ class World(Closing):
         agreements = Agreements((self._folder.path if self._folder else self.run.path) / AGREED)
         motions = AgreedMotions(self.contracts, agreements)
         attested = self.run.settings.committee.attested
-        return FreshReviewer(self.contracts, self.live_store, self.keyring, laboratory, motions, attested)
+        record = RecordReaders.of(self.contracts.live, self.contracts.archive, self.live_store)
+        sources = ReviewSources(self.contracts, record, self.live_store, self.keyring, laboratory, attested)
+        return FreshReviewer(sources, motions)
 
     @cached_property
     def keyring(self) -> Keyring:
@@ -94,10 +97,10 @@ class World(Closing):
         folder = self._folder
         if folder is None:
             return NO_KEYS
-        services = Services(
+        remote = RemoteCommittee(
             self.run.settings.committee, self.contracts, folder.voting_secret, self.run.group_keys
         )
-        peers = ServiceKeepers(self.contracts, services)
+        peers = ServiceKeepers(self.contracts, remote)
         return PeerKeyring(folder.vault, peers, self.live_store)
 
     @cached_property

@@ -12,7 +12,7 @@ from blockful_py.errors import RunError
 from blockful_py.member.finishing import rank
 from blockful_py.member.leader_process import Errand, Errands
 from blockful_py.member.office import MemberOffice, World
-from blockful_py.pipeline.run.lease import Lead, request_under_way
+from blockful_py.pipeline.run.lease import Lease, request_under_way
 
 
 class LeadingDuty:
@@ -65,6 +65,6 @@ class LeadingDuty:
 def _orphan(world: World) -> bytes | None:
     """Digest of a pending request that nobody leads."""
     request = request_under_way(world.run.journal)
-    if request is None or not Lead.is_free(world.run.path):
+    if request is None or not Lease.is_free(world.run.path):
         return None
     return keccak(request.model_dump_json().encode())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the committee decides beside models: who is barred from reading, who audits.
+"""What the committee decides beside models: which readers are barred, and who audits.
 
 Members of this process vote as their one operator says.  Members that are processes of their own vote for
 motions that their operators have agreed to (`blockful committee agree`).
@@ -10,7 +10,7 @@ from __future__ import annotations
 from blockful_py.committee.motions import Matter
 from blockful_py.errors import ContractError, QuorumError
 from blockful_py.pipeline.coordination.motions import OpenMotions, carry_out
-from blockful_py.pipeline.jobs.context import Workbench
+from blockful_py.pipeline.jobs.context import FederationContext
 from blockful_py.pipeline.run.operations import Counter
 from blockful_py.types import Point
 
@@ -18,9 +18,9 @@ from blockful_py.types import Point
 class Administration:
     """Puts motions to the members and carries out what they decide."""
 
-    def __init__(self, bench: Workbench) -> None:
-        self._bench = bench
-        self._open = OpenMotions(bench.run.motions)
+    def __init__(self, context: FederationContext) -> None:
+        self._context = context
+        self._open = OpenMotions(context.run.motions)
 
     def set_barred(self, account: bytes, barred: bool) -> None:
         """Bars a reader, or readmits it.
@@ -32,18 +32,19 @@ class Administration:
     def set_auditor(self, account: bytes, key: Point | None) -> None:
         """Registers an auditor or replaces its key; None removes it.
 
-        A new one gets the keys of all versions that stand; one that is removed loses its wrapped keys.
+        A new one gets the keys of all current versions; one that is removed loses its wrapped keys.
         Raises ContractError; QuorumError when too few members agree, with what to do.
         """
         self._carry(Matter.REMOVE_AUDITOR if key is None else Matter.NAME_AUDITOR, account, key)
-        bench = self._bench
-        bench.auditors.drop(account)
+        keys = self._context.keys
+        keys.auditors.drop(account)
         if key is not None:
-            standing = {placed.node.weights for placed in bench.catalogue.read().models.values()}
-            bench.auditors.wrap({uri: bench.keepers.find(uri) for uri in standing})
+            models = self._context.record.catalogue.read().models.values()
+            current = {placed.node.weights for placed in models}
+            keys.auditors.wrap({uri: keys.keyring.find(uri) for uri in current})
 
     def _carry(self, matter: Matter, account: bytes, key: Point | None) -> None:
-        contracts, coordinator = self._bench.contracts, self._bench.panel(Counter()).coordinator
+        contracts, coordinator = self._context.contracts, self._context.session(Counter()).coordinator
         epoch = contracts.committee.current_epoch()
         motion = self._open.find(epoch, matter, account, key)
         try:

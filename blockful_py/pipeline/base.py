@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run that is open: its chains, its stores, its committee, and who leads it."""
+"""A run that is open: its chains, its contracts, and what its jobs share."""
 
 from __future__ import annotations
 
@@ -11,27 +11,23 @@ from pathlib import Path
 from typing import Self
 
 from blockful_py.closable import Closing
-from blockful_py.committee.service.key_leader import Generated
 from blockful_py.engine.jobs import Job
-from blockful_py.errors import BlockfulError, RunError
-from blockful_py.keys.sealing import SealedWeights
+from blockful_py.errors import RunError
 from blockful_py.learning.training_setup import Laboratory
-from blockful_py.pipeline.coordination.remote_committee import Found, Services, services_of
-from blockful_py.pipeline.coordination.rotation import Pause, Rotated, Tell, a_second, rotate, unheard
-from blockful_py.pipeline.jobs.context import Workbench
-from blockful_py.pipeline.jobs.lifecycle import Docket
+from blockful_py.pipeline.jobs.context import FederationContext
+from blockful_py.pipeline.jobs.leader import Leader
+from blockful_py.pipeline.jobs.lifecycle import JobLifecycle
 from blockful_py.pipeline.run.contracts import Contracts, clock_for, deploy, open_contracts
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.identities import Identities
-from blockful_py.pipeline.run.lease import Lead
+from blockful_py.pipeline.run.lease import Lease
 from blockful_py.pipeline.run.nodes import Nodes, Place
 from blockful_py.pipeline.run.progress import Stopwatch
 from blockful_py.settings import Settings
-from blockful_py.storage.interface import FileStore
 
 
 class OpenRun(Closing):
-    """One run directory with its two chains, its users and its committee.
+    """One run directory with its two chains.
 
     Made by `create` or `open`; a context manager that stops the nodes it started.
     """
@@ -43,7 +39,7 @@ class OpenRun(Closing):
         contracts: Contracts,
         closing: ExitStack,
         stopwatch: Stopwatch | None = None,
-        leader: int | None = None,
+        secret: int | None = None,
     ) -> None:
         self.run = run
         self.settings = run.settings
@@ -51,33 +47,15 @@ class OpenRun(Closing):
         self.contracts = contracts
         self.stopwatch = stopwatch or Stopwatch()
         self._closing = closing
-        self._leader = leader
-        self._made: Workbench | None = None
+        self._secret = secret
+        self._context: FederationContext | None = None
 
     @property
-    def _bench(self) -> Workbench:
-        """Raises RunError while the committee has no epoch."""
-        if self._made is None:
-            self._made = Workbench.of(self.run, self.nodes, self.contracts, self._leader)
-        return self._made
-
-    @property
-    def laboratory(self) -> Laboratory:
-        """Data, users and training settings."""
-        return self._bench.laboratory
-
-    @property
-    def live_store(self) -> FileStore:
-        return self._bench.live_store
-
-    @property
-    def weights(self) -> SealedWeights:
-        """What stands in the live store, opened with the members' keys."""
-        return self._bench.weights
-
-    @property
-    def archive_store(self) -> FileStore:
-        return self._bench.archive_store
+    def context(self) -> FederationContext:
+        """What the run's jobs share.  Raises RunError while the committee has no epoch."""
+        if self._context is None:
+            self._context = FederationContext.of(self.run, self.nodes, self.contracts, self._secret)
+        return self._context
 
     @classmethod
     def create(
@@ -111,7 +89,8 @@ class OpenRun(Closing):
             run = RunDirectory.create(path, settings, place)
             opened = cls(run, nodes, contracts, ExitStack(), stopwatch)
             if settings.committee.roster == "services":
-                opened.hand_over()
+                opened.context.leader.follow()
+                opened.context.leader.hand_over()
             opened._closing = closing.pop_all()
             stack.pop_all()
         return opened
@@ -122,29 +101,41 @@ class OpenRun(Closing):
         directory: str | Path,
         *,
         nodes: Nodes | None = None,
-        leader: int | None = None,
+        secret: int | None = None,
         settle: bool = True,
     ) -> Self:
         """A federation that `create` made; finishes what a crash left half-written on the chains.
 
-        `leader`: a member's voting secret, to lead as that member.  `settle`: False leaves what is
-        half-written as it is, for who gives it up.
+        `secret`: a member's voting secret, to lead as that member.  `settle`: False leaves what is
+        half-written as it is, for whoever gives it up.
 
         Raises RunError, NodeError or DeploymentError when it cannot be opened.
         """
         run = RunDirectory.open(Path(directory))
         with ExitStack() as stack:
             nodes = nodes or stack.enter_context(Nodes(run.place))
-            opened = cls(run, nodes, open_contracts(nodes, run.deployments), ExitStack(), leader=leader)
+            opened = cls(run, nodes, open_contracts(nodes, run.deployments), ExitStack(), secret=secret)
             if settle:
                 opened.settle()
             opened._closing = stack.pop_all()
         return opened
 
     def close(self) -> None:
-        if self._made is not None:
-            self._made.journal.close()
+        if self._context is not None:
+            self._context.journal.close()
         self._closing.close()
+
+    @property
+    def leader(self) -> Leader:
+        """Who leads the run's committee here."""
+        chain_ids = (self.nodes.live.chain_id, self.nodes.archive.chain_id)
+        return Leader(self.run, self.contracts, Identities(self.settings.seed, chain_ids), self._secret)
+
+    def renew(self, contracts: Contracts) -> None:
+        """Goes on with other contracts, those of a committee's first epoch among them."""
+        if self._context is not None:
+            self._context.journal.close()
+        self.contracts, self._context = contracts, None
 
     def settle(self) -> str | None:
         """Finishes what was certified and not wholly written, unless somebody leads; returns what it was.
@@ -154,56 +145,24 @@ class OpenRun(Closing):
         """
         if self.contracts.followers is None:
             return None
-        if self.settings.committee.roster != "appointed":
-            self._bench.follow()
-        if self._bench.journal.standing() is None or not Lead.is_free(self.run.path):
+        leader = self.context.leader
+        if not leader.is_local:
+            leader.follow()
+        if self.context.journal.standing() is None or not Lease.is_free(self.run.path):
             return None
-        with self._leading() as settled:
+        with self.leading() as settled:
             return settled or None
 
     def abort(self) -> Job:
         """Gives the unfinished job up.  Raises RunError when something of it may be on a chain."""
-        with Lead(self.run.path):
-            return Docket(self._bench).abort()
-
-    def hand_over(self) -> Generated:
-        """Starts a new epoch with the members at `committee.members`, who generate its key.
-
-        Raises QuorumError when too few work.  Goes on where it was when it is made again after a crash.
-        """
-        _ = self.contracts.appointed
-        self._bench.follow()
-        return self._bench.hand_over()
-
-    def rotate(self, pause: Pause | None = None, tell: Tell | None = None) -> Rotated:
-        """Has the chain elect the next committee, which generates its key; the archive chain follows.
-
-        `pause` waits between looks at the chain, a second unless given; `tell` hears of each phase.  Goes on
-        where it was when it is made again after a crash, by whomever.
-
-        Raises QuorumError when an election cannot be opened yet, is void, or too few of the elected work.
-        """
-        _ = self.contracts.elected
-        rotated, self.contracts = rotate(
-            self.run, self.nodes, self.contracts, self._services(), pause or a_second, tell or unheard
-        )
-        self._made = None
-        return rotated
-
-    def committee(self) -> dict[str, Found | BlockfulError]:
-        """Who answers at each of `committee.members`, or why nobody does."""
-        return self._services().find()
+        with Lease(self.run.path):
+            return JobLifecycle(self.context).abort()
 
     @contextmanager
-    def _leading(self) -> Iterator[str]:
-        """The lead of the run, with all that was certified settled; what had to be, for people."""
-        with Lead(self.run.path):
-            said = Docket(self._bench).settle()
+    def leading(self) -> Iterator[str]:
+        """The lease of the run, with all that was certified settled; what had to be, for people."""
+        with Lease(self.run.path):
+            said = JobLifecycle(self.context).settle()
             if said:
-                self._made = replace(self._bench, clock=clock_for(self.nodes, self.contracts))
+                self._context = replace(self.context, clock=clock_for(self.nodes, self.contracts))
             yield "; ".join(said)
-
-    def _services(self) -> Services:
-        chain_ids = (self.nodes.live.chain_id, self.nodes.archive.chain_id)
-        leader = self._leader or Identities(self.settings.seed, chain_ids).leader()
-        return services_of(self.run, self.contracts, leader)

@@ -28,7 +28,7 @@ def prove(
 
     Raises UnknownModelError, VerificationError, or RunError for a checkpoint that does not fit.
     """
-    contracts, store = federation.contracts, federation.live_store
+    contracts, store = federation.contracts, federation.stores.live
     catalogue = federation.catalogue()
     positions = [catalogue[name].position for name in dict.fromkeys(names)]
     verifier = Verifier(contracts.live, contracts.committee, store)

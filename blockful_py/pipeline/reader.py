@@ -23,7 +23,7 @@ from blockful_py.keys.auditor_keys import AuditorKeys
 from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.keys.sealing import opened
 from blockful_py.learning.weights import Weights
-from blockful_py.pipeline.coordination.remote_committee import Found, services_of
+from blockful_py.pipeline.coordination.remote_committee import ReachableMember, remote_committee_of
 from blockful_py.pipeline.run.contracts import key_shares, open_contracts
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.identities import DEVELOPMENT_CHAINS, Identities
@@ -142,8 +142,8 @@ class Reading(Closing):
         """As the first member answers that does not refuse."""
         epoch = self._contracts.committee.current_epoch()
         roster = self._contracts.committee.roster(epoch)[0].members
-        services = services_of(self.run, self._contracts, self._keys.account_secret)
-        lines = [each.line for each in services.find(1).values() if isinstance(each, Found)]
+        remote = remote_committee_of(self.run, self._contracts, self._keys.account_secret)
+        lines = [each.line for each in remote.reachable(1).values() if isinstance(each, ReachableMember)]
         members = [IndexedLine(number, line) for number, line in enumerate(lines) if line.address in roster]
 
         def ask(member: IndexedLine) -> bytes:

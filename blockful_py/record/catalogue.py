@@ -108,6 +108,19 @@ class ArchiveReader:
         return self._records
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class RecordReaders:
+    """Both chains' records as one party reads them."""
+
+    catalogue: CatalogueReader
+    archive: ArchiveReader
+
+    @classmethod
+    def of(cls, live: LiveChainReader, archive: ArchiveChainReader, store: Store) -> RecordReaders:
+        """`store`: the live chain's, which has the model nodes."""
+        return cls(CatalogueReader(live, store), ArchiveReader(archive))
+
+
 def all_headers(live: LiveLedger) -> tuple[Header, ...]:
     """Headers from height 1 on."""
     return tuple(live.headers(range(1, live.height() + 1)))

@@ -14,9 +14,9 @@ from blockful_py.learning.weights import Weights
 from blockful_py.pipeline.coordination.motions import OwnMotions
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.review.claims import measure
-from blockful_py.pipeline.review.content import ContentReviewer
+from blockful_py.pipeline.review.content import ContentReviewer, ReviewSources
 from blockful_py.pipeline.run.operations import Counter
-from blockful_py.record.catalogue import ArchiveReader, CatalogueReader
+from blockful_py.record.catalogue import RecordReaders
 from blockful_py.record.model_node import ModelNode, Request
 from blockful_py.storage.cid import cid_string
 from blockful_py.types import Position
@@ -32,22 +32,14 @@ class Plan:
     roster: Roster
     places: dict[str, Position]
     nodes: dict[str, ModelNode]
-    announced: dict[str, Weights]
 
     def reviewer(self) -> ContentReviewer:
         contracts = self.federation.contracts
-        reviewer = ContentReviewer(
-            contracts.live,
-            CatalogueReader(contracts.live, self.federation.live_store),
-            ArchiveReader(contracts.archive),
-            self.federation.live_store,
-            self.federation._bench.keepers,
-            self.federation.laboratory,
-            Counter(),
-            OwnMotions(contracts),
-        )
-        reviewer.announced = self.announced
-        return reviewer
+        store = self.federation.stores.live
+        record = RecordReaders.of(contracts.live, contracts.archive, store)
+        keyring = self.federation.opened.context.keys.keyring
+        sources = ReviewSources(contracts, record, store, keyring, self.federation.laboratory)
+        return ContentReviewer(sources, OwnMotions(contracts), Counter())
 
     def draft(self, **changed: ModelNode) -> RedactionDraft:
         nodes = {**self.nodes, **changed}

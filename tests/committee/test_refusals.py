@@ -19,7 +19,7 @@ from blockful_py.types import ArchiveReason
 from tests.colluders import Roster
 from tests.committee.plan import Plan, spoiled
 from tests.devnets import set_slot
-from tests.federations import AFFECTED, STARTS, put_back, readable, small, store_weights, trained
+from tests.federations import AFFECTED, put_back, readable, small, store_weights, trained
 
 RECORDS_SLOT = 3
 """_records of contracts/ArchiveRegistry.sol: after _progress, head, and length with _latest."""
@@ -35,8 +35,7 @@ def plan(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pl
         for name in AFFECTED:
             store_weights(federation, new[name].weights)
         places = {name: placed.position for name, placed in federation.catalogue().models.items()}
-        announced = {name: new[name].weights for name in STARTS}
-        yield Plan(federation, Roster.of(federation), places, dict(unlearned.nodes), announced)
+        yield Plan(federation, Roster.of(federation), places, dict(unlearned.nodes))
 
 
 def test_an_honest_draft_is_certified_and_holds_on_the_chains(plan: Plan) -> None:
@@ -156,16 +155,29 @@ def test_a_stranger_is_refused(plan: Plan) -> None:
     assert "z descends from no start" in plan.refused(plan.draft(z=stranger))
 
 
-@pytest.mark.parametrize("name", ["s", "x"])
-def test_weights_that_the_method_does_not_give_are_refused(plan: Plan, name: str) -> None:
-    draft = plan.draft(**{name: plan.weighted(name, plan.federation.models()["z"].weights)})
-    reason = plan.refused(draft)
-    assert f"the new weights of {name} are not what gradient_ascent gives" in reason
+def test_weights_that_the_method_does_not_give_are_refused(plan: Plan) -> None:
+    draft = plan.draft(x=plan.weighted("x", plan.federation.models()["z"].weights))
+    assert "the new weights of x are not what gradient_ascent gives" in plan.refused(draft)
 
 
-def test_weights_that_were_not_announced_are_refused(plan: Plan) -> None:
-    silent = replace(plan, announced={"s": plan.announced["s"]})
-    assert "the new weights of t were not announced" in silent.refused(silent.draft())
+def test_weights_of_a_start_that_its_owner_did_not_sign_are_refused(plan: Plan) -> None:
+    draft = plan.draft(s=plan.weighted("s", plan.federation.models()["z"].weights))
+    assert "the new weights of s are not those that its owner signed" in plan.refused(draft)
+
+
+def test_a_start_that_is_left_out_is_refused(plan: Plan) -> None:
+    silent = replace(plan, nodes={name: node for name, node in plan.nodes.items() if name != "t"})
+    assert "t would not be unlearned" in silent.refused(silent.draft())
+
+
+def test_weights_of_a_start_that_are_not_in_the_store_are_refused(plan: Plan) -> None:
+    store, uri = plan.federation.stores.live, plan.nodes["t"].weights
+    data = store.read(uri)
+    store.delete(uri)
+    try:
+        assert "the new weights of t: " in plan.refused(plan.draft())
+    finally:
+        store.add(data)
 
 
 def test_other_settings_of_the_method_are_refused(plan: Plan) -> None:
@@ -206,10 +218,10 @@ def test_a_node_of_another_version_is_refused(plan: Plan) -> None:
 def test_a_node_that_is_not_in_the_store_is_refused(plan: Plan) -> None:
     draft = plan.draft()
     uri = draft.chunks[0].targets[0].uri
-    content = plan.federation.live_store.read(uri)
-    plan.federation.live_store.delete(uri)
+    content = plan.federation.stores.live.read(uri)
+    plan.federation.stores.live.delete(uri)
     assert "a model node cannot be read" in plan.refused(draft)
-    plan.federation.live_store.add(content)
+    plan.federation.stores.live.add(content)
 
 
 def _without_last_record(chunk: ArchiveChunk) -> ArchiveChunk:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from blockful_py.chain.archive_registry import ArchiveRegistryContract
 from blockful_py.chain.live_chain import LiveChainContract
+from blockful_py.pipeline.base import OpenRun
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.run.contracts import Followers, open_contracts
 from blockful_py.pipeline.run.directory import RunDirectory
@@ -89,14 +90,15 @@ def fused(
 ) -> Federation:
     """The federation of a run directory, which stops before the given transaction, addition or deletion."""
     run = RunDirectory.open(directory)
-    standing = open_contracts(nodes, run.deployments)
+    deployed = open_contracts(nodes, run.deployments)
     fuse = Fuse(sending, blow)
-    archive = FusedArchive(nodes.archive, standing.archive.address, nodes.archive_sender)
-    live = FusedLive(nodes.live, standing.live.address, nodes.live_sender)
+    archive = FusedArchive(nodes.archive, deployed.archive.address, nodes.archive_sender)
+    live = FusedLive(nodes.live, deployed.live.address, nodes.live_sender)
     archive.fuse = live.fuse = fuse
-    contracts = replace(standing, live=live, followers=Followers(standing.mirror, archive))
-    federation = Federation(run, nodes, contracts, ExitStack())
+    contracts = replace(deployed, live=live, followers=Followers(deployed.mirror, archive))
+    opened = OpenRun(run, nodes, contracts, ExitStack())
     store = FusedStore(run.live_store)
     store.adding, store.deleting = Fuse(adding), Fuse(deleting)
-    federation._made = replace(federation._bench, live_store=store)
-    return federation
+    context = opened.context
+    opened._context = replace(context, stores=replace(context.stores, live=store))
+    return Federation(opened)

@@ -73,7 +73,7 @@ def _go_on(run: Path, urls: tuple[str, str], place: Place, work: Work, moment: M
 
 def _lead(run: Path, nodes: Nodes, work: Work) -> None:
     with Federation.open(run, nodes=nodes) as federation:
-        if federation._bench.journal.standing() is None:
+        if federation.opened.context.journal.standing() is None:
             work(federation)
         else:
             resume(federation)

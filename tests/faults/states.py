@@ -38,9 +38,12 @@ class State:
             tuple(transaction.ch for transaction in transactions),
             tuple((h.parent_hash, h.merkle_root, h.timestamp, h.version) for h in headers),
             tuple(stored.record for stored in archive.records(0, archive.length())),
-            frozenset(federation.live_store),
-            frozenset(federation.archive_store),
-            {address: vault.versions() for address, vault in federation._bench.keepers._vaults.items()},
+            frozenset(federation.stores.live),
+            frozenset(federation.stores.archive),
+            {
+                address: vault.versions()
+                for address, vault in federation.opened.context.keys.keyring._vaults.items()
+            },
             federation.verify().passed,
             federation.audit().passed,
         )
@@ -54,4 +57,4 @@ def assert_archived_before_replaced(federation: Federation) -> None:
     for placed in federation.catalogue().models.values():
         for version in range(placed.version):
             assert (placed.position, version) in superseded
-    assert all(federation.archive_store.read(record.uri) for record in records)
+    assert all(federation.stores.archive.read(record.uri) for record in records)

@@ -107,11 +107,11 @@ def test_chains_that_go_back_before_the_job_is_confirmed(
     nodes = [getattr(ground.nodes, side) for side in ("live", "archive") if which in (side, "both")]
     marks = [(node, node.rpc.call("evm_snapshot")) for node in nodes]
     with Federation.open(run, nodes=ground.nodes) as federation:
-        files = set(federation.live_store)
+        files = set(federation.stores.live)
         before_step(monkeypatch, Act.CONFIRM, 0, go_back(*marks))
         with pytest.raises(NodeError, match=r"was reorganised. Nothing was deleted.*blockful resume"):
             federation.unlearn(paradigm=paradigm)
-        assert files < set(federation.live_store)
+        assert files < set(federation.stores.live)
         assert {*federation.models()} == {"s", "x"}
     monkeypatch.undo()
     assert_resumed(ground, run, paradigm)

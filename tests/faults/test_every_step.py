@@ -116,7 +116,7 @@ def test_a_request_is_given_up_before_anything_is_sent(standing: Path, chains: N
     for moment in (Moment(When.AFTER, Act.KEYS, "s, x"), Moment(When.AFTER, Act.CERTIFY, "s, x")):
         killed_at(moment, standing, chains, in_parallel)
         with Federation.open(standing, nodes=chains, settle=False) as federation:
-            assert not set(federation.live_store) <= before.live_files
+            assert not set(federation.stores.live) <= before.live_files
             assert federation.abort().state is JobState.ABORTED
             assert State.of(federation) == before
     killed_at(first_send, standing, chains, in_parallel)
@@ -143,7 +143,7 @@ def test_a_training_is_given_up_between_its_blocks(deployed: Path, chains: Nodes
         killed_at(Moment(When.AFTER, Act.STORE, "x"), run, chains, publish)
         with Federation.open(run, nodes=chains, settle=False) as federation:
             assert federation.abort().state is JobState.ABORTED
-            assert len(set(federation.live_store)) == 2
+            assert len(set(federation.stores.live)) == 2
             assert versions(federation) == {"s": 0}
             federation.train()
             assert versions(federation) == {"s": 0, "x": 0}
@@ -162,7 +162,7 @@ def test_a_job_killed_at_every_step(case: Case, run: Path, chains: Nodes) -> Non
         with Federation.open(run, nodes=chains, settle=False) as federation:
             assert_archived_before_replaced(federation)
             assert len(jobs_of(federation.run)) == job.number
-            standing = federation._bench.journal.standing()
+            standing = federation.opened.context.journal.standing()
             assert (standing is None) == (moment == CLOSED)
     with Federation.open(run, nodes=chains) as federation:
         assert State.of(federation) == state

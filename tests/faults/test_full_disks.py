@@ -80,14 +80,14 @@ def undisturbed(origin: Path, chains: Nodes, tmp_path: Path) -> State:
 def test_no_room_for_the_weights(run: Path, chains: Nodes, undisturbed: State) -> None:
     """Refused with nothing half-done, and nothing left in the store."""
     with Federation.open(run, nodes=chains) as federation:
-        files, before = set(federation.live_store), State.of(federation)
+        files, before = set(federation.stores.live), State.of(federation)
     largest = max(path.stat().st_size for path in (run / "live" / "blocks").rglob("*"))
     said = unlearn_without_room(run, chains, largest - 1)
     assert "no room is left" in said
     assert "free some space" in said
     with Federation.open(run, nodes=chains) as federation:
         assert jobs_of(federation.run)[-1].state is JobState.FAILED
-        assert set(federation.live_store) == files
+        assert set(federation.stores.live) == files
         assert State.of(federation) == before
         federation.unlearn()
         assert State.of(federation) == undisturbed

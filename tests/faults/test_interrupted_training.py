@@ -53,6 +53,6 @@ def test_training_goes_on_to_the_same_models(
         assert published(federation) == undisturbed
         assert federation.contracts.live.height() == WAVES
         assert federation.contracts.archive.length() == len(GRAPH)
-        assert len(list(federation.live_store)) == 2 * len(GRAPH)
+        assert len(list(federation.stores.live)) == 2 * len(GRAPH)
         assert federation.verify().passed
         assert federation.audit().passed

@@ -21,14 +21,14 @@ def test_it_trains_forgets_and_verifies(
 ) -> None:
     settings = small(storage={"api": node.api, "archive_api": second.api})
     with trained(settings, tmp_path / "run", chains) as federation:
-        before = {uri for uri in federation.live_store if federation.archive_store.has(uri)}
+        before = {uri for uri in federation.stores.live if federation.stores.archive.has(uri)}
         federation.unlearn()
         assert federation.verify().passed
         assert federation.audit().passed
         live = IpfsStore(node.api, SECONDS)
         old = {uri for uri in before if not live.has(uri)}
         assert len(old) >= len(AFFECTED)
-        assert all(federation.archive_store.has(uri) for uri in old)
+        assert all(federation.stores.archive.has(uri) for uri in old)
     assert not (tmp_path / "run" / "live").exists()
 
 

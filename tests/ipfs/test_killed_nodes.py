@@ -74,7 +74,7 @@ def stage(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
             trained = State.of(federation)
             federation.unlearn()
             unlearned = State.of(federation)
-            for store in (federation.live_store, federation.archive_store):
+            for store in (federation.stores.live, federation.stores.archive):
                 for uri in list(store):
                     store.delete(uri)
         yield Stage(folder / "run", chains, {"live": live, "archive": archive}, trained, unlearned)

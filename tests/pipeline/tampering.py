@@ -48,7 +48,7 @@ class World:
         path.write_bytes(alter(path.read_bytes()))
 
     def file(self, uri: Uri) -> Path:
-        (path,) = (self.federation.live_store.directory / "blocks").rglob(cid_string(uri))
+        (path,) = (self.federation.stores.live.directory / "blocks").rglob(cid_string(uri))
         return path
 
     def forge_transaction(self, name: str) -> None:
@@ -139,7 +139,7 @@ def last_digit(signature: str) -> str:
 def restored(world: World, name: str) -> ModelNode:
     """The node as it was published, its weights back from the archive's store."""
     node = world.node(name).model_copy(update={"redaction": None})
-    world.federation.live_store.add(world.federation.archive_store.read(node.weights))
+    world.federation.stores.live.add(world.federation.stores.archive.read(node.weights))
     return node
 
 

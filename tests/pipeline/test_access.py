@@ -117,7 +117,7 @@ def test_who_leaves_and_returns_has_joined_anew(undone: Case) -> None:
 
 
 def test_who_is_barred_is_refused_until_readmitted(undone: Case) -> None:
-    reading, administration = undone.reading(EARLY), Administration(undone.federation._bench)
+    reading, administration = undone.reading(EARLY), Administration(undone.federation.opened.context)
     administration.set_barred(EARLY.account, True)
     with pytest.raises(RefusedError, match="has been barred by the committee"):
         reading.read("a")
@@ -140,8 +140,8 @@ def test_verifying_opens_what_the_reader_may_read_and_says_how_much(case: Case) 
 def test_sealed_bytes_that_hold_no_weights_are_found_by_who_has_their_key(undone: Case) -> None:
     federation = undone.federation
     weights = federation.catalogue()["a"].node.weights
-    key = federation._bench.keepers.find(weights)
-    keepers = federation._bench.keepers
+    key = federation.opened.context.keys.keyring.find(weights)
+    keepers = federation.opened.context.keys.keyring
     keepers.destroy([weights])
     keepers.deliver({weights: bytes(32)})
     try:
@@ -180,7 +180,7 @@ def test_a_key_in_transit_opens_for_its_reader_and_model_only(case: Case) -> Non
     reading, models = case.reading(EARLY), case.federation.catalogue().models
     wanted, other = (Wanted(models[name].position, 0) for name in ("a", "b"))
     access = reading._access
-    wrapped = access.wrapped(EARLY.account, wanted, case.federation._bench.keepers)
+    wrapped = access.wrapped(EARLY.account, wanted, case.federation.opened.context.keys.keyring)
     key = envelope.unwrap(wrapped, EARLY.encryption_secret, access.context(EARLY.account, wanted))
     assert key == reading.key(wanted)
     for secret, account, version in (

@@ -28,7 +28,7 @@ class Backwards:
 
 def test_leaders_whose_clocks_are_behind_publish_and_redact(chains: Nodes, tmp_path: Path) -> None:
     with Federation.create(small(), tmp_path / "run", nodes=chains) as federation:
-        federation._made = replace(federation._bench, clock=Backwards())
+        federation.opened._context = replace(federation.opened.context, clock=Backwards())
         federation.train()
         federation.unlearn()
         assert federation.verify().passed

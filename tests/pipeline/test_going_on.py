@@ -15,7 +15,6 @@ from blockful_py.learning.federation import TrainedModel, train_federation
 from blockful_py.learning.forget_sets import retained_after
 from blockful_py.learning.weights import equal
 from blockful_py.pipeline.federation import Federation
-from blockful_py.pipeline.jobs.history import earlier_forgets
 from blockful_py.pipeline.jobs.publishing import Publisher
 from blockful_py.pipeline.resume import resume
 from blockful_py.pipeline.run.lease import rounds_of, training_text
@@ -68,7 +67,7 @@ def test_later_requests_leave_it_out_too(federation: Federation) -> None:
     federation.train(rounds=2)
     catalogue = federation.catalogue()
     asked = federation.draft_request(["r6"], Forget.of_classes([8])).request
-    found = earlier_forgets(federation._bench, [catalogue["r5"], catalogue["r7"]], asked)
+    found = federation.opened.context.history.earlier_forgets([catalogue["r5"], catalogue["r7"]], asked)
     assert found == {"r5": (THREE,), "r7": ()}
     federation.unlearn(["r6"], [8])
     assert federation.opted_out()[2] == (FIRST, Forget.of_classes([8]))

@@ -70,7 +70,7 @@ def test_every_owner_signs_what_it_stored(federation: Federation) -> None:
             != (node.statement.owner[2:])
         )
         assert not equal(federation.weights.read(uri), models[name].weights)
-        assert not federation.archive_store.has(uri)
+        assert not federation.stores.archive.has(uri)
     assert federation.verify().passed
 
 
@@ -84,7 +84,7 @@ def test_a_request_uses_them_and_gives_the_bits_of_fresh_ones(federation: Federa
     assert found.cost.prepared > 0
     kept = increments(federation)
     for uri in kept.values():
-        federation.live_store.delete(uri)
+        federation.stores.live.delete(uri)
     made = federation.unlearn(method=METHOD)
     assert made.increments is not None and made.cost is not None
     assert (made.increments.stored, made.increments.made) == ((), found.affected)
@@ -95,7 +95,7 @@ def test_a_request_uses_them_and_gives_the_bits_of_fresh_ones(federation: Federa
 
 
 def test_one_that_is_gone_is_made_again_and_said(federation: Federation) -> None:
-    federation.live_store.delete(increments(federation)["x"])
+    federation.stores.live.delete(increments(federation)["x"])
     passes = passes_section(federation.unlearn(method=METHOD))
     assert passes is not None
     assert (passes.stored, passes.made, set(passes.unusable)) == (("s", "t", "y"), ("x",), {"x"})
@@ -105,7 +105,7 @@ def test_one_that_is_gone_is_made_again_and_said(federation: Federation) -> None
 @pytest.mark.parametrize("method", [METHOD, "gradient_ascent"])
 def test_they_are_erased_with_the_version_that_they_belong_to(federation: Federation, method: str) -> None:
     before = increments(federation)
-    sealed = {name: federation.live_store.read(uri) for name, uri in before.items()}
+    sealed = {name: federation.stores.live.read(uri) for name, uri in before.items()}
     unlearned = federation.unlearn(method=method)
     erasure, signed = unlearned.erasure, federation.certify_erasure(unlearned.request).statement.erasure
     assert erasure is not None
@@ -119,7 +119,7 @@ def test_they_are_erased_with_the_version_that_they_belong_to(federation: Federa
         for name in AFFECTED:  # whoever kept the file has nothing to open it with
             with pytest.raises(KeyDestroyedError):
                 vault.get(before[name].digest)
-            assert not federation.live_store.has(before[name])
+            assert not federation.stores.live.has(before[name])
         for name in UNTOUCHED:
             assert opened(vault.get(before[name].digest), sealed[name], before[name])
 

@@ -52,7 +52,7 @@ def _before(federation: Federation) -> Before:
         dict(federation.catalogue().models),
         transactions(federation),
         federation.contracts.archive.length(),
-        blocks(federation.live_store),
+        blocks(federation.stores.live),
     )
 
 
@@ -166,8 +166,8 @@ def test_old_bytes_are_gone_from_the_live_store_and_kept_for_auditors(case: Case
     for name in AFFECTED:
         old = case.before.placed[name]
         for uri in (old.uri, old.node.weights):
-            assert not federation.live_store.has(uri)
-            assert federation.archive_store.read(uri)
+            assert not federation.stores.live.has(uri)
+            assert federation.stores.archive.read(uri)
     assert federation.audit().passed
 
 
@@ -177,8 +177,8 @@ def test_the_live_store_holds_what_the_chain_points_to_and_nothing_else(case: Ca
         for placed in case.federation.catalogue().models.values()
         for uri in (placed.uri, placed.node.weights)
     }
-    assert set(case.federation.live_store) == pointed_to
-    assert len(blocks(case.federation.live_store)) == len(case.before.live_blocks)
+    assert set(case.federation.stores.live) == pointed_to
+    assert len(blocks(case.federation.stores.live)) == len(case.before.live_blocks)
 
 
 def test_everything_verifies_afterwards(case: Case) -> None:

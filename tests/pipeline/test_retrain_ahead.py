@@ -73,7 +73,7 @@ def test_a_clean_model_that_is_gone_is_made_again(federation: Federation) -> Non
     kept = clean_models(federation)
     uri = next(parse_cid(each.weights) for each in federation.catalogue()["x"].node.increments)
     with readable(federation), put_back(federation.nodes.live, federation.nodes.archive):
-        federation.live_store.delete(uri)
+        federation.stores.live.delete(uri)
         found = federation.unlearn(method=METHOD)
         models = federation.models()
     assert found.increments is not None

@@ -10,7 +10,6 @@ import pytest
 from blockful_py.forget import Forget
 from blockful_py.learning.weights import Weights, equal
 from blockful_py.pipeline.federation import Federation
-from blockful_py.pipeline.jobs.history import earlier_forgets
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.unlearning.clean_increments import CleanIncrements
 from blockful_py.unlearning.task import UnlearningTask
@@ -55,6 +54,8 @@ def test_each_request_leaves_out_what_all_before_it_named(federation: Federation
     assert done is not None
     both = (Forget.of_classes([3]), Forget.of_classes([8]))
     other = done.request.model_copy(update={"classes": (5,)})
-    found = earlier_forgets(federation._bench, catalogue.models.values(), other)
+    found = federation.opened.context.history.earlier_forgets(catalogue.models.values(), other)
     assert found == dict.fromkeys(AFFECTED, both) | dict.fromkeys(UNTOUCHED, ())
-    assert earlier_forgets(federation._bench, [catalogue["y"]], done.request) == {"y": both[:1]}
+    assert federation.opened.context.history.earlier_forgets([catalogue["y"]], done.request) == {
+        "y": both[:1]
+    }

@@ -172,7 +172,7 @@ SIGNATURES = {
 @pytest.mark.parametrize("what", STORE)
 def test_a_damaged_store_is_named(world: World, what: str) -> None:
     tamper, expected = STORE[what]
-    blocks = world.federation.live_store.directory / "blocks"
+    blocks = world.federation.stores.live.directory / "blocks"
     kept = {path: path.read_bytes() for path in blocks.rglob("*") if path.is_file()}
     try:
         tamper(world)

@@ -45,7 +45,7 @@ FIND_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ReachableMember:
     """Who answers at a URL."""
 
     line: Line
@@ -74,7 +74,7 @@ class TransferTally:
             self._counter.downloaded(median_low(told.values()) - before)
 
 
-class Services:
+class RemoteCommittee:
     """The members at the URLs of the settings.
 
     `keys`: folder where the public halves of generated keys are kept, one file each.
@@ -89,21 +89,23 @@ class Services:
         self._pen = wire.Pen(secret, wire.domain(committee.chain_id, committee.address))
         self._deadlines = Deadlines(settings.review_seconds, settings.round_seconds)
 
-    def find(self, needed: int | None = None) -> dict[str, Found | BlockfulError]:
+    def reachable(self, needed: int | None = None) -> dict[str, ReachableMember | BlockfulError]:
         """Who answers at each URL, or why nobody does; waits for all, or little longer than for `needed`."""
         places = [_Url(index, url) for index, url in enumerate(self._settings.members)]
         seconds = min(FIND_SECONDS, self._deadlines.round)
         enough = len(places) if needed is None else needed
         answers = at_once(places, lambda place: identify(place.url, self._pen, seconds), enough)
-        found: dict[str, Found | BlockfulError] = {}
+        reachable: dict[str, ReachableMember | BlockfulError] = {}
         for place in places:
             answer = answers[place.index]
             if isinstance(answer, Refusal):
-                found[place.url] = answer.reason
+                reachable[place.url] = answer.reason
             else:
                 address, identity = answer
-                found[place.url] = Found(Line(place.url, address, self._pen, self._deadlines), identity)
-        return found
+                reachable[place.url] = ReachableMember(
+                    Line(place.url, address, self._pen, self._deadlines), identity
+                )
+        return reachable
 
     def coordinator(self, counter: Counter) -> Coordinator:
         """Leads the members of the current epoch; those that do not answer count as absent."""
@@ -127,9 +129,11 @@ class Services:
             place = (committee.chain_id, committee.address, epoch)
             return Charter(*place, 0, 0, members, dealers, threshold, salt)
 
-        found = self.find()
-        lines = [each.line for each in found.values() if isinstance(each, Found)]
-        return self._generated(lines, charter_for, quorum_of(len(found)), len(found), _reasons(found))
+        reachable = self.reachable()
+        lines = [each.line for each in reachable.values() if isinstance(each, ReachableMember)]
+        return self._generated(
+            lines, charter_for, quorum_of(len(reachable)), len(reachable), _reasons(reachable)
+        )
 
     def generate_elected(self, election: ElectionState, members: tuple[bytes, ...]) -> Generated:
         """A key for the elected; those that fail keep their seats and have no share of it.
@@ -144,24 +148,24 @@ class Services:
             place = (committee.chain_id, committee.address, election.epoch, election.draw, election.attempt)
             return Charter(*place, members, dealers, threshold, system_rng(32))
 
-        found = self.find()
-        lines = _of(found, members)
-        generated = self._generated(lines, charter_for, quorum, len(members), _reasons(found))
+        reachable = self.reachable()
+        lines = _of(reachable, members)
+        generated = self._generated(lines, charter_for, quorum, len(members), _reasons(reachable))
         there = {line.address for line in lines}
         silent = [f"0x{each.hex()}: answers at none of the URLs" for each in members if each not in there]
         return replace(generated, excluded=(*generated.excluded, *silent))
 
     def settle(self, election: ElectionState, members: tuple[bytes, ...]) -> bool:
         """Has the elected confirm on chain a key that a quorum of them holds shares of; False without one."""
-        found, quorum = self.find(), quorum_of(len(members))
+        reachable, quorum = self.reachable(), quorum_of(len(members))
         identities = [
             each.identity
-            for each in found.values()
-            if isinstance(each, Found) and each.line.address in members
+            for each in reachable.values()
+            if isinstance(each, ReachableMember) and each.line.address in members
         ]
         held = Counted(key_id for identity in identities for key_id in identity.key_ids)
         common = [key_id for key_id, times in held.items() if times >= quorum]
-        lines = _of(found, members)
+        lines = _of(reachable, members)
         return any(settle(lines, election.epoch, key_id, quorum) >= quorum for key_id in common)
 
     def _generated(
@@ -215,7 +219,9 @@ class Services:
         committee = self._contracts.committee
         epoch = committee.current_epoch()
         members = committee.roster(epoch)[0].members
-        places = [IndexedLine(number, line) for number, line in enumerate(_of(self.find(), members), start=1)]
+        places = [
+            IndexedLine(number, line) for number, line in enumerate(_of(self.reachable(), members), start=1)
+        ]
         enough = (len(members) - 1) // 3 + 1
         answers = at_once(
             places, lambda place: place.line.ask(Ask.TELL_KEY, epoch, key_id, Nothing()), len(places)
@@ -234,9 +240,11 @@ class Services:
     def _voters(
         self, addresses: Sequence[bytes], quorum: int, tally: Tally
     ) -> list[RemoteMember | AbsentMember]:
-        found = self.find(quorum)
-        lines = {each.line.address: each.line for each in found.values() if isinstance(each, Found)}
-        silent = _reasons(found)
+        reachable = self.reachable(quorum)
+        lines = {
+            each.line.address: each.line for each in reachable.values() if isinstance(each, ReachableMember)
+        }
+        silent = _reasons(reachable)
         voters: list[RemoteMember | AbsentMember] = []
         for index, address in enumerate(addresses, start=1):
             if address in lines:
@@ -251,24 +259,28 @@ class Services:
         return min(self._settings.threshold or quorum, size)
 
 
-def services_of(run: RunDirectory, contracts: Contracts, leader: int) -> Services:
+def remote_committee_of(run: RunDirectory, contracts: Contracts, leader: int) -> RemoteCommittee:
     """Raises SettingsError when the members live in the commands' own process."""
     if run.settings.committee.roster == "appointed":
         raise SettingsError(
             f"the committee of {run.path} is appointed and lives in the commands' own process: "
             "make a run with committee.roster=services and committee.members to have processes decide."
         )
-    return Services(run.settings.committee, contracts, leader, run.group_keys)
+    return RemoteCommittee(run.settings.committee, contracts, leader, run.group_keys)
 
 
-def _of(found: Mapping[str, Found | BlockfulError], members: Sequence[bytes]) -> list[Line]:
+def _of(reachable: Mapping[str, ReachableMember | BlockfulError], members: Sequence[bytes]) -> list[Line]:
     """Ways to those of `members` that answer."""
-    return [each.line for each in found.values() if isinstance(each, Found) and each.line.address in members]
+    return [
+        each.line
+        for each in reachable.values()
+        if isinstance(each, ReachableMember) and each.line.address in members
+    ]
 
 
-def _reasons(found: Mapping[str, Found | BlockfulError]) -> str:
+def _reasons(reachable: Mapping[str, ReachableMember | BlockfulError]) -> str:
     """Why others do not answer."""
-    return "; ".join(str(each) for each in found.values() if not isinstance(each, Found))
+    return "; ".join(str(each) for each in reachable.values() if not isinstance(each, ReachableMember))
 
 
 def _uncounted(proposal: bytes, member: int, downloads: int) -> None:

@@ -27,7 +27,7 @@ from blockful_py.crypto.randomness import system_rng
 from blockful_py.errors import KeyDestroyedError, QuorumError
 from blockful_py.keys.appointed_keyring import no_key
 from blockful_py.keys.sealing import Destruction, Keyring, require_key
-from blockful_py.pipeline.coordination.remote_committee import Found, Services
+from blockful_py.pipeline.coordination.remote_committee import ReachableMember, RemoteCommittee
 from blockful_py.pipeline.run.contracts import Contracts
 from blockful_py.storage.interface import FileStore
 from blockful_py.types import Point, Uri
@@ -70,10 +70,10 @@ class PeerKeyring:
 class ServiceKeepers:
     """The members of the current epoch; each question goes to all of them at once."""
 
-    def __init__(self, contracts: Contracts, services: Services) -> None:
+    def __init__(self, contracts: Contracts, remote: RemoteCommittee) -> None:
         committee = contracts.committee
         self._committee = committee
-        self._services = services
+        self._remote = remote
         self._domain = wire.domain(committee.chain_id, committee.address)
         self._known: tuple[int, tuple[_Seat, ...]] = (-1, ())
         self._absent: tuple[str, ...] = ()
@@ -156,8 +156,8 @@ class ServiceKeepers:
         epoch = self._epoch()
         if self._known[0] != epoch:
             roster, quorum = self._committee.roster(epoch)
-            answers = self._services.find(quorum).values()
-            found = [each for each in answers if isinstance(each, Found)]
+            answers = self._remote.reachable(quorum).values()
+            found = [each for each in answers if isinstance(each, ReachableMember)]
             seats = tuple(
                 _Seat(
                     epoch,
@@ -169,7 +169,7 @@ class ServiceKeepers:
                 if each.line.address in roster.members
             )
             self._known = (epoch, seats)
-            self._absent = tuple(str(each) for each in answers if not isinstance(each, Found))
+            self._absent = tuple(str(each) for each in answers if not isinstance(each, ReachableMember))
         return self._known[1]
 
     def _epoch(self) -> int:

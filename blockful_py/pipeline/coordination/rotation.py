@@ -21,7 +21,7 @@ from blockful_py.chain.committee import CommitteeContract
 from blockful_py.chain.sortition import ElectionState, Phase
 from blockful_py.closable import Closing
 from blockful_py.errors import ContractError, QuorumError, RunError
-from blockful_py.pipeline.coordination.remote_committee import Services
+from blockful_py.pipeline.coordination.remote_committee import RemoteCommittee
 from blockful_py.pipeline.run.clock import tick
 from blockful_py.pipeline.run.contracts import Contracts, open_contracts
 from blockful_py.pipeline.run.directory import RunDirectory
@@ -94,9 +94,9 @@ class Goal(Closing):
 class Rotation:
     """Brings the epoch `goal` into force on the home chain."""
 
-    def __init__(self, committee: CommitteeContract, services: Services, goal: int) -> None:
+    def __init__(self, committee: CommitteeContract, remote: RemoteCommittee, goal: int) -> None:
         self._committee = committee
-        self._services = services
+        self._remote = remote
         self._goal = goal
         self._opened = False
         self._since = committee.node.block_number()
@@ -162,19 +162,19 @@ class Rotation:
     def _confirm(self, election: ElectionState) -> None:
         """Generates a key, unless a quorum holds one of this attempt already, and has it confirmed."""
         members = self._committee.elected()
-        if self._services.settle(election, members) or self._moved_on(election):
+        if self._remote.settle(election, members) or self._moved_on(election):
             return
         attempt = (election.draw, election.attempt)
         if self._tried == attempt:
             return
         try:
-            generated = self._services.generate_elected(election, members)
+            generated = self._remote.generate_elected(election, members)
         except QuorumError:
             if self._moved_on(election):
                 return
             raise
         self._tried, self._excluded = attempt, generated.excluded
-        self._services.settle(election, members)
+        self._remote.settle(election, members)
 
     def _moved_on(self, election: ElectionState) -> bool:
         """Whether members that had settled confirmed meanwhile, or the attempt is over."""
@@ -191,7 +191,7 @@ class Rotation:
 
 
 def rotate(
-    run: RunDirectory, nodes: Nodes, contracts: Contracts, services: Services, pause: Pause, tell: Tell
+    run: RunDirectory, nodes: Nodes, contracts: Contracts, remote: RemoteCommittee, pause: Pause, tell: Tell
 ) -> tuple[Rotated, Contracts]:
     """One rotation, from where another was left; the archive side begins with the first or follows.
 
@@ -202,12 +202,12 @@ def rotate(
     with Goal(run.path / "rotation.json") as goal:
         epoch = committee.current_epoch()
         unfinished = epoch > 0 and contracts.followers is None
-        rotation = Rotation(committee, services, goal.begin(epoch if unfinished else epoch + 1))
+        rotation = Rotation(committee, remote, goal.begin(epoch if unfinished else epoch + 1))
         rotated = rotation.run(pause, tell)
         if contracts.followers is None:
             contracts = found_followers(nodes, contracts, run.deployments)
         else:
-            services.follow((), b"")
+            remote.follow((), b"")
         goal.reached()
     return rotated, contracts
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from blockful_py.chain.committee import CommitteeContract
 from blockful_py.chain.sortition import ElectionState, Phase
 from blockful_py.errors import BlockfulError
-from blockful_py.pipeline.coordination.remote_committee import Found
+from blockful_py.pipeline.coordination.remote_committee import ReachableMember
 from blockful_py.pipeline.run.contracts import Contracts
 
 
@@ -25,7 +25,7 @@ class Candidacy:
 
 
 @dataclass(frozen=True, slots=True)
-class MemberStanding:
+class MemberStatus:
     """A URL and who answers there.
 
     ready: it has a seat in the epoch and a share of its key.  elected: in the election under way.
@@ -40,21 +40,21 @@ class MemberStanding:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class CommitteeStatus:
     """`archive_epoch` is None before the first, `election` where nobody is elected."""
 
     epoch: int
     archive_epoch: int | None
     quorum: int
     election: ElectionState | None
-    members: tuple[MemberStanding, ...]
+    members: tuple[MemberStatus, ...]
 
     @property
     def ready(self) -> int:
         return sum(member.ready for member in self.members)
 
 
-def standing_of(contracts: Contracts, found: Mapping[str, Found | BlockfulError]) -> Standing:
+def status_of(contracts: Contracts, found: Mapping[str, ReachableMember | BlockfulError]) -> CommitteeStatus:
     """What the chains and the members say.  Raises NodeError."""
     committee = contracts.committee
     epoch = committee.current_epoch()
@@ -65,15 +65,15 @@ def standing_of(contracts: Contracts, found: Mapping[str, Found | BlockfulError]
     elected = book.elected() if book is not None and election and election.phase is Phase.CONFIRM else ()
     members = []
     for url, each in found.items():
-        if not isinstance(each, Found):
-            members.append(MemberStanding(url, None, False, False, None, str(each)))
+        if not isinstance(each, ReachableMember):
+            members.append(MemberStatus(url, None, False, False, None, str(each)))
             continue
         address = each.line.address
         ready = address in roster.members and key_id in each.identity.key_ids
         candidacy = _candidacy(book, address) if book is not None else None
-        members.append(MemberStanding(url, address, ready, address in elected, candidacy, None))
+        members.append(MemberStatus(url, address, ready, address in elected, candidacy, None))
     follows = contracts.mirror.current_epoch() if contracts.followers is not None else None
-    return Standing(epoch, follows, quorum, election, tuple(members))
+    return CommitteeStatus(epoch, follows, quorum, election, tuple(members))
 
 
 def _candidacy(committee: CommitteeContract, voter: bytes) -> Candidacy | None:

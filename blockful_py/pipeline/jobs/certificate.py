@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from blockful_py.committee.protocols import Store
 from blockful_py.errors import RunError
-from blockful_py.pipeline.jobs.context import Workbench
+from blockful_py.pipeline.jobs.context import FederationContext
 from blockful_py.pipeline.run.contracts import Contracts
 from blockful_py.pipeline.run.operations import Counter
 from blockful_py.record.catalogue import Catalogue
@@ -42,14 +42,16 @@ from blockful_py.types import Action, ArchiveCall, ArchiveReason, RedactCall, St
 from blockful_py.verdicts.outcome import AuditOutcome
 
 
-def issue(bench: Workbench, request: Request, audit: AuditOutcome | None = None) -> ErasureCertificate:
+def issue(
+    context: FederationContext, request: Request, audit: AuditOutcome | None = None
+) -> ErasureCertificate:
     """The certificate of a request that was carried out, signed by a quorum of the current epoch.
 
-    Raises RunError when no model stands that was replaced for it, QuorumError when too few members sign.
+    Raises RunError when no current model was replaced for it, QuorumError when too few members sign.
     """
-    statement = state(bench, request)
-    epoch = bench.contracts.committee.current_epoch()
-    endorsement = bench.panel(Counter()).coordinator.endorse_erasure(epoch, statement.to_bytes())
+    statement = state(context, request)
+    epoch = context.contracts.committee.current_epoch()
+    endorsement = context.session(Counter()).coordinator.endorse_erasure(epoch, statement.to_bytes())
     certificate = ErasureCertificate(
         statement=statement,
         endorsed=Endorsed(
@@ -59,7 +61,7 @@ def issue(bench: Workbench, request: Request, audit: AuditOutcome | None = None)
                 signatures=tuple(map(of_octets, endorsement.votes.values())),
             ),
         ),
-        attachment=None if audit is None else attach(statement, audit, bench.leader),
+        attachment=None if audit is None else attach(statement, audit, context.leader.secret),
     )
     check_certificate(certificate)
     return certificate
@@ -73,9 +75,9 @@ def latest_request(catalogue: Catalogue) -> Request:
     return max(requests, key=lambda request: request.created)
 
 
-def state(bench: Workbench, request: Request) -> Statement:
-    """What is to be signed.  Raises RunError when no model stands that was replaced for the request."""
-    contracts, catalogue = bench.contracts, bench.catalogue.read()
+def state(context: FederationContext, request: Request) -> Statement:
+    """What is to be signed.  Raises RunError when no current model was replaced for the request."""
+    contracts, catalogue = context.contracts, context.record.catalogue.read()
     changed = {
         name: placed
         for name, placed in catalogue.models.items()
@@ -87,19 +89,19 @@ def state(bench: Workbench, request: Request) -> Statement:
     affected = {*starts, *catalogue.graph.descendants(starts)}
     history = export_history(contracts.archive)
     records = [each.stored(index) for index, each in enumerate(history.records)]
-    entries = [_entry(bench.archive_store, placed, records) for placed in changed.values()]
+    entries = [_entry(context.stores.archive, placed, records) for placed in changed.values()]
     decisions = _decisions(contracts, entries)
     models = catalogue.models.values()
-    standing = {cid_string(uri) for each in models for uri in (each.uri, *each.node.sealed)}
-    sealed = {cid_string(uri) for each in entries for uri in each.old.sealed} - standing
-    gone = ({each.old_node for each in entries} - standing) | sealed
-    deleted = [cid for cid in sorted(gone) if not bench.live_store.has(parse_cid(cid))]
+    current = {cid_string(uri) for each in models for uri in (each.uri, *each.node.sealed)}
+    sealed = {cid_string(uri) for each in entries for uri in each.old.sealed} - current
+    gone = ({each.old_node for each in entries} - current) | sealed
+    deleted = [cid for cid in sorted(gone) if not context.stores.live.has(parse_cid(cid))]
     positions = [placed.position for placed in changed.values()]
     return Statement(
         format=FORMAT,
         request=request,
         committee=_committee(contracts, decisions),
-        record=export_record(contracts.live, contracts.committee, bench.live_store, positions),
+        record=export_record(contracts.live, contracts.committee, context.stores.live, positions),
         archive=history,
         replaced=tuple(entries),
         left_alone=tuple(sorted(affected - changed.keys())),

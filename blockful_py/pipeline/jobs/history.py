@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from blockful_py.committee.protocols import Store
 from blockful_py.errors import RunError
 from blockful_py.forget import Forget
-from blockful_py.pipeline.jobs.context import Workbench
+from blockful_py.record.catalogue import RecordReaders
 from blockful_py.record.model_node import ModelNode, PlacedNode, Request, parse_node
 from blockful_py.types import Position
 
@@ -15,60 +16,59 @@ Forgets = tuple[Forget, ...]
 """Oldest first, each once."""
 
 
-def earlier_forgets(bench: Workbench, placed: Iterable[PlacedNode], request: Request) -> dict[str, Forgets]:
-    """What the models are not to be trained on in this request: what other requests made each of them
-    forget, and what its owner opted out of.
+class RequestHistory:
+    """The requests that changed models.
 
-    Raises RunError when the archive lacks a version, StorageError when its node cannot be read.
+    Its methods raise RunError when the archive lacks a version, StorageError when its node cannot be read.
     """
-    history = _History(bench)
-    owners = _opted_out(bench, history, request)
-    return {
-        each.node.name: _once(
-            [
-                *(asked.forget for asked in history.requests(each) if asked != request),
-                *owners.get(each.node.statement.user, ()),
-            ]
-        )
-        for each in placed
-    }
 
-
-def opted_out(bench: Workbench) -> dict[int, Forgets]:
-    """What each user asked to be forgotten at a model of its own, in requests that were carried out there:
-    nothing is trained on it again.  Raises as `earlier_forgets`."""
-    return _opted_out(bench, _History(bench), None)
-
-
-class _History:
-    """The requests that changed models."""
-
-    def __init__(self, bench: Workbench) -> None:
-        self._store = bench.archive_store
+    def __init__(self, record: RecordReaders, store: Store) -> None:
+        """`store`: the archive's."""
+        self._catalogue = record.catalogue
+        self._store = store
         self._archived = {
-            (each.record.position, each.record.version): each.record.uri for each in bench.archive.read()
+            (each.record.position, each.record.version): each.record.uri for each in record.archive.read()
         }
 
+    def earlier_forgets(self, placed: Iterable[PlacedNode], request: Request) -> dict[str, Forgets]:
+        """What the models are not to be trained on in this request: what other requests made each of them
+        forget, and what its owner opted out of."""
+        owners = self._opted_out(request)
+        return {
+            each.node.name: _once(
+                [
+                    *(earlier.forget for earlier in self.requests(each) if earlier != request),
+                    *owners.get(each.node.statement.user, ()),
+                ]
+            )
+            for each in placed
+        }
+
+    def opted_out(self) -> dict[int, Forgets]:
+        """What each user asked to be forgotten at a model of its own, in requests that were carried out
+        there: nothing is trained on it again."""
+        return self._opted_out(None)
+
     def requests(self, placed: PlacedNode) -> Iterator[Request]:
-        """Those that changed a model, oldest first."""
+        """The requests that changed a model, oldest first."""
         for number in range(1, placed.version + 1):
-            node = placed.node if number == placed.version else self._version(placed.position, number)
+            node = placed.node if number == placed.version else self.version(placed.position, number)
             if node.redaction is not None:
                 yield node.redaction.request
 
-    def _version(self, position: Position, number: int) -> ModelNode:
+    def version(self, position: Position, number: int) -> ModelNode:
+        """An archived version of the model at `position`."""
         if (position, number) not in self._archived:
             raise RunError(f"version {number} of the model at {position} is not in the archive.")
         return parse_node(self._store.read(self._archived[position, number]))
 
-
-def _opted_out(bench: Workbench, history: _History, other_than: Request | None) -> dict[int, Forgets]:
-    found: dict[int, list[Forget]] = {}
-    for name, placed in bench.catalogue.read().models.items():
-        for request in history.requests(placed):
-            if request != other_than and name in {start.name for start in request.starts}:
-                found.setdefault(placed.node.statement.user, []).append(request.forget)
-    return {user: _once(forgets) for user, forgets in sorted(found.items())}
+    def _opted_out(self, other_than: Request | None) -> dict[int, Forgets]:
+        forgets: dict[int, list[Forget]] = {}
+        for name, placed in self._catalogue.read().models.items():
+            for request in self.requests(placed):
+                if request != other_than and name in {start.name for start in request.starts}:
+                    forgets.setdefault(placed.node.statement.user, []).append(request.forget)
+        return {user: _once(asked) for user, asked in sorted(forgets.items())}
 
 
 def _once(forgets: Iterable[Forget]) -> Forgets:

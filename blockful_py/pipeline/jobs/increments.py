@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from blockful_py.errors import BlockfulError
 from blockful_py.forget import Forget
 from blockful_py.keys.sealing import Keepers, SealedFile, SealedWeights
+from blockful_py.keys.weight_keys import WeightKeys
 from blockful_py.learning.federation import TrainedModel
 from blockful_py.learning.training_setup import Laboratory
 from blockful_py.learning.weights import Weights
-from blockful_py.pipeline.jobs.context import Workbench
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.statement_parts import Increment
 from blockful_py.storage.cid import cid_string, parse_cid
@@ -43,20 +43,20 @@ class SealedIncrements:
             keepers.deliver({file.uri: file.key for file in self.files})
 
 
-def seal_increments(bench: Workbench, stored: Stored) -> SealedIncrements:
+def seal_increments(keys: WeightKeys, stored: Stored) -> SealedIncrements:
     """Seals increments; nothing is stored."""
     files: list[SealedFile] = []
     said: dict[str, tuple[Increment, ...]] = {}
     for label, by_model in stored.items():
         for name, increment in by_model.items():
-            file = bench.seal(increment.weights)
+            file = keys.seal(increment.weights)
             files.append(file)
             one = Increment(label=label, weights=cid_string(file.uri), base=increment.base.hex())
             said[name] = (*said.get(name, ()), one)
     return SealedIncrements(tuple(files), said)
 
 
-class Storing:
+class IncrementMaker:
     """Makes what owners store with each wave of models."""
 
     def __init__(self, laboratory: Laboratory, catalogue: Catalogue, store: SealedWeights) -> None:
@@ -65,9 +65,9 @@ class Storing:
         self._clean: dict[int, dict[str, Weights]] = {}
         if laboratory.clean_references:
             for label in laboratory.increments:
-                standing = StandingIncrements(catalogue, Forget.of_classes([label]), store)
-                found = {name: standing.get(name) for name in standing}
-                self._clean[label] = {name: each.weights for name, each in found.items() if each is not None}
+                current = CurrentIncrements(catalogue, Forget.of_classes([label]), store)
+                stored = {name: current.get(name) for name in current}
+                self._clean[label] = {name: each.weights for name, each in stored.items() if each is not None}
 
     def with_wave(
         self, wave: Sequence[TrainedModel], published: Mapping[str, TrainedModel]
@@ -83,7 +83,7 @@ class Storing:
         return stored
 
 
-class StandingIncrements(Mapping[str, StoredIncrement]):
+class CurrentIncrements(Mapping[str, StoredIncrement]):
     """Increments of what a request forgets, by model, as the standing versions name them.
 
     Each is read, and compared with its CID, when it is asked for.  One that cannot be used counts as not

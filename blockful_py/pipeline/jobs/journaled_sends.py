@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from blockful_py.chain.settlement import (
     ARCHIVE,
@@ -27,9 +27,19 @@ from blockful_py.errors import ContractError, NodeError, RunError
 from blockful_py.pipeline.run.progress import Stopwatch
 from blockful_py.types import Receipt
 
+Certified = TypeVar("Certified")
+
 
 @dataclass(frozen=True, slots=True)
-class Logged:
+class Decided(Generic[Certified]):
+    """What a committee certified, and the transactions that carry it out."""
+
+    certified: Certified
+    settlement: Settlement
+
+
+@dataclass(frozen=True, slots=True)
+class JournaledExecution:
     """A settlement as the journal has it.
 
     Attributes:
@@ -58,30 +68,33 @@ class Logged:
         return any(step.state in {StepState.BEGUN, StepState.DONE} for step in rest)
 
 
-def logged(job: Job) -> tuple[Logged, ...]:
+def journaled_executions(job: Job) -> tuple[JournaledExecution, ...]:
     """What was certified in a job and not withdrawn, in order."""
     certified = [
         step for step in job.valid if step.act is Act.CERTIFY and step.state is StepState.DONE and step.body
     ]
-    return tuple(_logged(job, step) for step in certified)
+    return tuple(_journaled(job, step) for step in certified)
 
 
-class Settler:
-    """Certifies and settles decisions of the run's open job."""
+class JournaledExecutor:
+    """Certifies and executes decisions of the run's open job."""
 
     def __init__(self, journal: Journal, archive: Contract, live: Contract, stopwatch: Stopwatch) -> None:
         self._journal = journal
         self._stopwatch = stopwatch
         self._sides: Sides = {ARCHIVE: archive, LIVE: live}
 
-    def certify(self, decision: int, subject: str, keepers: int, decide: Callable[[], Settlement]) -> Logged:
+    def certify(
+        self, decision: int, subject: str, keepers: int, decide: Callable[[], Decided[Certified]]
+    ) -> tuple[Certified, JournaledExecution]:
         """Has `decide` get a certificate, and plans what comes of it in the same commit.
 
-        `keepers`: members that are to be given the certificate.
+        `keepers`: how many members are to be given the certificate.
         """
         (step,) = self._journal.plan([Plan(Act.CERTIFY, subject)], decision)
         with self._journal.taking(step) as entry:
-            settlement = decide()
+            decided = decide()
+            settlement = decided.settlement
             entry.body = {
                 "proposal": settlement.proposal.hex(),
                 "forget": list(settlement.forget),
@@ -89,25 +102,25 @@ class Settler:
             }
             entry.plans = list(_plans(settlement, subject, keepers))
         job = self._journal.standing()
-        found = [each for each in logged(job) if each.certify.number == step.number] if job else []
-        if not found:
-            raise RunError("the journal lost a step that was just written: see that nobody else changes it.")
-        return found[0]
+        for execution in journaled_executions(job) if job else ():
+            if execution.certify.number == step.number:
+                return decided.certified, execution
+        raise RunError("the journal lost a step that was just written: see that nobody else changes it.")
 
-    def send(self, given: Logged, announce: Callable[[], object]) -> tuple[Executed, ...]:
+    def send(self, execution: JournaledExecution, announce: Callable[[], object]) -> tuple[Executed, ...]:
         """Tells the members, then sends what the contracts have not executed.
 
         When a contract refuses the first call and nothing has changed, its steps are dropped.
         """
-        if given.tell is not None:
-            with self._journal.taking(given.tell):
+        if execution.tell is not None:
+            with self._journal.taking(execution.tell):
                 announce()
         sent: list[Executed] = []
         try:
-            sent.extend(self._missing(given))
+            sent.extend(self._missing(execution))
         except ContractError:
-            if is_untouched(given.settlement, self._sides):
-                self._journal.drop(given.steps)
+            if is_untouched(execution.settlement, self._sides):
+                self._journal.drop(execution.steps)
             raise
         return tuple(sent)
 
@@ -118,28 +131,32 @@ class Settler:
         are dropped, and whoever goes on with the job has it decided again.
         """
         said = []
-        for given in logged(job):
-            if given.is_sent and is_whole(given.settlement, self._sides):
+        for execution in journaled_executions(job):
+            if execution.is_sent and is_whole(execution.settlement, self._sides):
                 continue
             try:
-                for _ in self._missing(given):
+                for _ in self._missing(execution):
                     pass
-                said.append(given.settlement.note)
+                said.append(execution.settlement.note)
             except ContractError as error:
-                self._journal.drop(given.steps)
-                said.append(f"{given.settlement.note}: given up, as it can no longer run ({error})")
+                self._journal.drop(execution.steps)
+                said.append(f"{execution.settlement.note}: given up, as it can no longer run ({error})")
         return tuple(said)
 
     def confirm(self, job: Job) -> None:
         """Raises NodeError when a chain no longer holds what was sent."""
-        lost = [each.settlement.note for each in logged(job) if not is_whole(each.settlement, self._sides)]
+        lost = [
+            each.settlement.note
+            for each in journaled_executions(job)
+            if not is_whole(each.settlement, self._sides)
+        ]
         if lost:
             raise NodeError(
                 f"a chain no longer holds what it held ({'; '.join(lost)}): it was reorganised. Nothing was "
                 "deleted or destroyed; run `blockful resume`."
             )
 
-    def _missing(self, given: Logged) -> Iterator[Executed]:
+    def _missing(self, execution: JournaledExecution) -> Iterator[Executed]:
         """Sends what is missing; the record of what others sent is completed."""
 
         taken: set[Call] = set()
@@ -149,24 +166,24 @@ class Settler:
             taken.add(call)
             with (
                 self._stopwatch(call.chain),
-                self._journal.taking(given.sends[call.chain, call.chunk]) as entry,
+                self._journal.taking(execution.sends[call.chain, call.chunk]) as entry,
             ):
 
                 def sent(receipt: Receipt | None) -> None:
                     entry.transaction = (
-                        receipt.transaction_hash if receipt else self._found(given.settlement, call)
+                        receipt.transaction_hash if receipt else self._sent_in(execution.settlement, call)
                     )
 
                 yield sent
 
-        yield from send_missing(given.settlement, self._sides, around)
-        for call in given.settlement.calls:
-            step = given.sends[call.chain, call.chunk]
+        yield from send_missing(execution.settlement, self._sides, around)
+        for call in execution.settlement.calls:
+            step = execution.sends[call.chain, call.chunk]
             if call not in taken and step.state is not StepState.DONE:
                 with self._journal.taking(step) as entry:
-                    entry.transaction = self._found(given.settlement, call)
+                    entry.transaction = self._sent_in(execution.settlement, call)
 
-    def _found(self, settlement: Settlement, call: Call) -> bytes | None:
+    def _sent_in(self, settlement: Settlement, call: Call) -> bytes | None:
         return self._sides[call.chain].executed_in(settlement.proposal, call.chunk)
 
 
@@ -183,7 +200,7 @@ def _plans(settlement: Settlement, subject: str, keepers: int) -> Iterator[Plan]
         )
 
 
-def _logged(job: Job, certify: Step) -> Logged:
+def _journaled(job: Job, certify: Step) -> JournaledExecution:
     body: Mapping[str, Any] = certify.body
     mine = [
         step
@@ -193,4 +210,4 @@ def _logged(job: Job, certify: Step) -> Logged:
     sends = {(s.body["chain"], s.body["chunk"]): s for s in mine if s.act is Act.SEND}
     calls = tuple(Call(chain, chunk, bytes.fromhex(s.body["data"])) for (chain, chunk), s in sends.items())
     settlement = Settlement(bytes.fromhex(body["proposal"]), calls, tuple(body["forget"]), body["note"])
-    return Logged(settlement, certify, next((s for s in mine if s.act is Act.TELL), None), sends)
+    return JournaledExecution(settlement, certify, next((s for s in mine if s.act is Act.TELL), None), sends)

@@ -6,7 +6,7 @@ States and steps: docs/reference/jobs.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from typing import TypeVar
 
@@ -23,9 +23,9 @@ from blockful_py.errors import (
     StoreUnreachableError,
     UnlearningError,
 )
-from blockful_py.pipeline.jobs.context import Workbench
-from blockful_py.pipeline.jobs.journaled_sends import logged
-from blockful_py.pipeline.jobs.unstore import standing, withdraw
+from blockful_py.pipeline.jobs.context import FederationContext
+from blockful_py.pipeline.jobs.journaled_sends import journaled_executions
+from blockful_py.pipeline.jobs.unstore import current_files, unstore
 from blockful_py.pipeline.run.progress import Stopwatch
 from blockful_py.storage.cid import parse_cid
 
@@ -35,12 +35,12 @@ REFUSALS = (UnlearningError, LearningError, GraphError, CommitteeError, StorageE
 Answer = TypeVar("Answer")
 
 
-class Docket:
+class JobLifecycle:
     """The jobs in one run's journal.  Whoever changes them holds the lead."""
 
-    def __init__(self, bench: Workbench) -> None:
-        self._bench = bench
-        self._journal = bench.journal
+    def __init__(self, context: FederationContext) -> None:
+        self._context = context
+        self._journal = context.journal
 
     @contextmanager
     def job(self, kind: Kind, request: str, begun: Callable[[], bool]) -> Iterator[None]:
@@ -73,28 +73,28 @@ class Docket:
         job = self._journal.standing()
         if job is None:
             return ()
-        return self._bench.settler(Stopwatch()).finish(job)
+        return self._context.executor(Stopwatch()).finish(job)
 
     def withdraw(self) -> None:
         """Takes back what the open job stored and no model points to; drops the steps that led there."""
         job = self._open()
         stored = {cid for step in job.steps if step.act is Act.STORE for cid in step.body.get("cids", ())}
         if stored:
-            withdraw(self._bench, sorted(stored - standing(self._bench.catalogue.read())))
+            self._unstore(sorted(stored - self._current_files()))
         self._journal.drop([step for step in job.valid if step.decision and step.state is not StepState.DONE])
 
     def confirm(self) -> None:
         """Asks both chains for all that was sent.  Raises NodeError when one no longer holds it."""
         with self._journal.taking(self._own(Act.CONFIRM, "both chains")):
-            self._bench.settler(Stopwatch()).confirm(self._open())
+            self._context.executor(Stopwatch()).confirm(self._open())
 
     def forget(self) -> None:
         """Deletes what the job replaced, and no model points to, from the live store."""
         replaced = {cid for step in self._open().steps for cid in step.body.get("forget", ())}
-        gone = sorted(replaced - standing(self._bench.catalogue.read()))
+        gone = sorted(replaced - self._current_files())
         with self._journal.taking(self._own(Act.DELETE, f"{len(gone)} replaced files")):
             for cid in gone:
-                self._bench.live_store.delete(parse_cid(cid))
+                self._context.stores.live.delete(parse_cid(cid))
 
     def erase(self, destroy: Callable[[], Answer]) -> Answer:
         """Has the members destroy keys."""
@@ -111,18 +111,30 @@ class Docket:
         job = self._journal.standing()
         if job is None:
             raise RunError("no job is unfinished: there is nothing to give up.")
-        out = [given.settlement.note for given in logged(job) if given.may_be_out]
+        out = [each.settlement.note for each in journaled_executions(job) if each.may_be_out]
         if job.kind in {Kind.TRAIN, Kind.ADOPT}:
-            out = [given.settlement.note for given in logged(job) if given.may_be_out and not given.is_sent]
+            out = [
+                each.settlement.note
+                for each in journaled_executions(job)
+                if each.may_be_out and not each.is_sent
+            ]
         if out:
             raise RunError(
                 f"job {job.number} ({job.kind}) cannot be given up: transactions of it may be on the chains "
                 f"already ({'; '.join(out)}), and what is on them stays. Finish it with `blockful resume`."
             )
-        self._journal.drop([step for given in logged(job) if not given.is_sent for step in given.steps])
+        self._journal.drop(
+            [step for each in journaled_executions(job) if not each.is_sent for step in each.steps]
+        )
         self.withdraw()
         self._journal.close_job(JobState.ABORTED, "given up before anything was sent")
         return next(each for each in self._journal.jobs() if each.number == job.number)
+
+    def _current_files(self) -> frozenset[str]:
+        return current_files(self._context.record.catalogue.read())
+
+    def _unstore(self, cids: Collection[str]) -> None:
+        unstore(self._context.stores.live, self._context.keys, cids)
 
     def _fail(self, error: BlockfulError, begun: Callable[[], bool]) -> None:
         """Ends a job that was refused, unless it is half-done and can go on."""
@@ -132,7 +144,7 @@ class Docket:
             self._journal.close_job(JobState.FAILED, str(error))
 
     def _is_half_done(self) -> bool:
-        return any(given.may_be_out and not given.is_sent for given in logged(self._open()))
+        return any(each.may_be_out and not each.is_sent for each in journaled_executions(self._open()))
 
     def _is_erasing(self) -> bool:
         """Whether keys may be destroyed: what is left undone then cannot be done in this job."""

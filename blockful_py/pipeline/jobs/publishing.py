@@ -13,12 +13,14 @@ from blockful_py.committee.proposals import PublicationProposal
 from blockful_py.engine.jobs import Act, Plan
 from blockful_py.keys.sealing import SealedFile
 from blockful_py.learning.federation import TrainedModel
-from blockful_py.pipeline.jobs.context import Panel, Workbench
+from blockful_py.pipeline.jobs.context import FederationContext
 from blockful_py.pipeline.jobs.increments import Stored, seal_increments
+from blockful_py.pipeline.jobs.journaled_sends import Decided
 from blockful_py.pipeline.jobs.statements import recorded_privacy, recorded_training
-from blockful_py.pipeline.jobs.unstore import absent
+from blockful_py.pipeline.jobs.unstore import missing_files
 from blockful_py.pipeline.run.contracts import Contracts
 from blockful_py.pipeline.run.identities import address_of
+from blockful_py.pipeline.run.operations import Counter
 from blockful_py.pipeline.run.progress import Stopwatch
 from blockful_py.record.model_node import Reference, Statement, sign_statement
 from blockful_py.record.statement_parts import Increment
@@ -30,12 +32,12 @@ from blockful_py.types import Position
 class Publisher:
     """Turns trained models into transactions."""
 
-    def __init__(self, bench: Workbench, panel: Panel) -> None:
-        chain = bench.run.settings.chain
-        self._bench = bench
-        self._panel = panel
-        self._settler = bench.settler(Stopwatch())
-        self._packager = Packager(chain.packaging_interval, chain.block_size, bench.clock)
+    def __init__(self, context: FederationContext) -> None:
+        chain = context.run.settings.chain
+        self._context = context
+        self._session = context.session(Counter())
+        self._executor = context.executor(Stopwatch())
+        self._packager = Packager(chain.packaging_interval, chain.block_size, context.clock)
 
     def publish(
         self, models: Sequence[TrainedModel], placed: Mapping[str, Position], stored: Stored | None = None
@@ -44,9 +46,10 @@ class Publisher:
 
         `stored`: increments to be kept beside them.  A job is open, and each step is in its journal.
         """
-        journal, live, archive = self._bench.journal, self._bench.live_store, self._bench.archive_store
-        sealed = [self._bench.seal(model.weights) for model in models]
-        increments = seal_increments(self._bench, stored or {})
+        context = self._context
+        journal, live, archive = context.journal, context.stores.live, context.stores.archive
+        sealed = [context.keys.seal(model.weights) for model in models]
+        increments = seal_increments(context.keys, stored or {})
         nodes = [
             self._node(model, file, increments.statements.get(model.name, ()), placed)
             for model, file in zip(models, sealed, strict=True)
@@ -54,7 +57,7 @@ class Publisher:
         wave = ", ".join(model.name for model in models)
         uris = [*(file.uri for file in (*sealed, *increments.files)), *map(file_uri, nodes)]
         store, keys = journal.plan(
-            [Plan(Act.STORE, wave, {"cids": absent(live, uris)}), Plan(Act.KEYS, wave)]
+            [Plan(Act.STORE, wave, {"cids": missing_files(live, uris)}), Plan(Act.KEYS, wave)]
         )
         with journal.taking(store):
             for data in (*(file.data for file in sealed), *nodes):
@@ -63,30 +66,30 @@ class Publisher:
             for file in increments.files:
                 live.add(file.data)
         with journal.taking(keys):
-            self._bench.give_keys(sealed)
-            increments.deliver(self._bench.keepers)
+            context.keys.give(sealed)
+            increments.deliver(context.keys.keyring)
         waiting = [self._new(model, node, placed) for model, node in zip(models, nodes, strict=True)]
         positions: dict[str, Position] = {}
         executed: list[Executed] = []
         for due, block in self._packager.blocks(waiting):
-            executed += self._settle(store.decision, self._panel.proposer.publication(block, due), block)
-            height = self._bench.contracts.live.height()
+            executed += self._settle(store.decision, self._session.proposer.publication(block, due), block)
+            height = self._context.contracts.live.height()
             positions.update({model.name: Position(height, index) for index, model in enumerate(block)})
         return positions, tuple(executed)
 
     def _settle(
         self, decision: int, proposal: PublicationProposal, block: Sequence[NewModel]
     ) -> tuple[Executed, ...]:
-        coordinator = self._panel.coordinator
+        coordinator = self._session.coordinator
         names = ", ".join(model.name for model in block)
-        decided: list[CertifiedPublication] = []
 
-        def decide() -> Settlement:
-            decided.append(coordinator.certify_publication(proposal))
-            return publication_settlement(self._bench.contracts, decided[0], f"publish {names}")
+        def decide() -> Decided[CertifiedPublication]:
+            certified = coordinator.certify_publication(proposal)
+            contracts = self._context.contracts
+            return Decided(certified, publication_settlement(contracts, certified, f"publish {names}"))
 
-        given = self._settler.certify(decision, names, coordinator.keepers, decide)
-        return self._settler.send(given, lambda: coordinator.hand_over(decided[0]))
+        certified, execution = self._executor.certify(decision, names, coordinator.keepers, decide)
+        return self._executor.send(execution, lambda: coordinator.hand_over(certified))
 
     def _node(
         self,
@@ -95,7 +98,7 @@ class Publisher:
         increments: tuple[Increment, ...],
         placed: Mapping[str, Position],
     ) -> bytes:
-        secret = self._bench.accounts.secret(model.user)
+        secret = self._context.accounts.secret(model.user)
         owner = address_of(secret)
         statement = Statement(
             name=model.name,
@@ -111,13 +114,13 @@ class Publisher:
             training=recorded_training(model.training),
             privacy=recorded_privacy(model.privacy),
             increments=increments,
-            created=self._bench.clock.now(),
+            created=self._context.clock.now(),
         )
-        chain = self._bench.contracts.live
+        chain = self._context.contracts.live
         return sign_statement(statement, secret, chain.chain_id, chain.address).to_bytes()
 
     def _new(self, model: TrainedModel, node: bytes, placed: Mapping[str, Position]) -> NewModel:
-        owner = address_of(self._bench.accounts.secret(model.user))
+        owner = address_of(self._context.accounts.secret(model.user))
         references = tuple(sorted(placed[r.name] for r in model.references))
         return NewModel(model.name, file_uri(node), owner, references)
 

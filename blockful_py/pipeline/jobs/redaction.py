@@ -11,15 +11,15 @@ from blockful_py.chain.settlement import ARCHIVE, LIVE, Call, Executed, Settleme
 from blockful_py.committee.certified import CertifiedRedaction
 from blockful_py.committee.drafting import Replacement
 from blockful_py.engine.jobs import Act, Plan
-from blockful_py.errors import BlockfulError, RunError
+from blockful_py.errors import BlockfulError
 from blockful_py.forget import Forget
 from blockful_py.keys.sealing import SealedFile
 from blockful_py.learning.evaluation import accuracy
 from blockful_py.learning.weights import Weights
-from blockful_py.pipeline.jobs.context import Panel, Workbench
-from blockful_py.pipeline.jobs.history import earlier_forgets
+from blockful_py.pipeline.jobs.context import FederationContext
+from blockful_py.pipeline.jobs.journaled_sends import Decided
 from blockful_py.pipeline.jobs.statements import retrained_privacy
-from blockful_py.pipeline.jobs.unstore import absent, withdraw
+from blockful_py.pipeline.jobs.unstore import missing_files, unstore
 from blockful_py.pipeline.review.claims import measure
 from blockful_py.pipeline.run.contracts import Contracts
 from blockful_py.pipeline.run.operations import Counter
@@ -30,16 +30,15 @@ from blockful_py.record.model_node import (
     PlacedNode,
     Redaction,
     Request,
-    parse_node,
     sign_statement,
 )
 from blockful_py.storage.cid import cid_string
 from blockful_py.storage.unixfs import file_uri
-from blockful_py.types import Position, Uri
+from blockful_py.types import Uri
 
 
 @dataclass(slots=True)
-class Replaced:
+class RedactionOutcome:
     """What a redaction did: the new nodes by name, and the transactions."""
 
     nodes: dict[str, ModelNode] = field(default_factory=dict)
@@ -49,12 +48,12 @@ class Replaced:
 class Redactor:
     """Carries one decision of the committee through: one or many models, one certificate."""
 
-    def __init__(self, bench: Workbench, panel: Panel, counter: Counter, stopwatch: Stopwatch) -> None:
-        self._bench = bench
-        self._panel = panel
+    def __init__(self, context: FederationContext, counter: Counter, stopwatch: Stopwatch) -> None:
+        self._context = context
+        self._session = context.session(counter)
         self._counter = counter
         self._stopwatch = stopwatch
-        self._settler = bench.settler(stopwatch)
+        self._executor = context.executor(stopwatch)
 
     def replace(
         self,
@@ -62,7 +61,7 @@ class Redactor:
         new: Mapping[str, Weights],
         request: Request,
         signed_by_owner: Collection[str],
-    ) -> Replaced:
+    ) -> RedactionOutcome:
         """Replaces the models named in `new`, all under one certificate.
 
         A job is open, and each step is in its journal.  The replaced versions' bytes stay until the job ends.
@@ -71,7 +70,7 @@ class Redactor:
         nodes, sealed = {}, {}
         for name, weights in new.items():
             with self._stopwatch("audit"):
-                sealed[name] = self._bench.seal(weights)
+                sealed[name] = self._context.keys.seal(weights)
                 nodes[name] = self._node(
                     catalogue[name], new[name], sealed[name], request, name in signed_by_owner
                 )
@@ -81,57 +80,48 @@ class Redactor:
         }
         subject = ", ".join(new)
         uris = [*(file.uri for file in sealed.values()), *(each.uri for each in replacements.values())]
-        cids = absent(self._bench.live_store, uris)
-        store, keys = self._bench.journal.plan(
+        cids = missing_files(self._context.stores.live, uris)
+        store, keys = self._context.journal.plan(
             [Plan(Act.STORE, subject, {"cids": cids}), Plan(Act.KEYS, subject)]
         )
-        coordinator = self._panel.coordinator
-        decided: list[CertifiedRedaction] = []
+        coordinator = self._session.coordinator
 
-        def decide() -> Settlement:
-            draft = self._panel.proposer.redaction(list(replacements.values()), self._bench.clock.now())
-            decided.append(coordinator.certify_redaction(draft))
+        def decide() -> Decided[CertifiedRedaction]:
+            draft = self._session.proposer.redaction(list(replacements.values()), self._context.clock.now())
+            certified = coordinator.certify_redaction(draft)
             self._counter.certified(draft)
-            forget = erased(catalogue, nodes)
-            return redaction_settlement(self._bench.contracts, decided[0], forget, f"unlearn {subject}")
+            forget, contracts = erased(catalogue, nodes), self._context.contracts
+            return Decided(
+                certified, redaction_settlement(contracts, certified, forget, f"unlearn {subject}")
+            )
 
         try:
             with self._stopwatch("store"):
-                with self._bench.journal.taking(store):
+                with self._context.journal.taking(store):
                     self._store(catalogue, sealed, nodes)
-                with self._bench.journal.taking(keys):
-                    self._bench.give_keys(sealed.values())
+                with self._context.journal.taking(keys):
+                    self._context.keys.give(sealed.values())
             with self._stopwatch("certify"):
-                given = self._settler.certify(store.decision, subject, coordinator.keepers, decide)
+                certified, execution = self._executor.certify(
+                    store.decision, subject, coordinator.keepers, decide
+                )
         except BaseException:
             with suppress(BlockfulError):  # whoever goes on with the job takes it back
-                withdraw(self._bench, cids)
+                unstore(self._context.stores.live, self._context.keys, cids)
             raise
-        executed = self._settler.send(given, lambda: coordinator.hand_over(decided[0]))
-        return Replaced(nodes, list(executed))
+        executed = self._executor.send(execution, lambda: coordinator.hand_over(certified))
+        return RedactionOutcome(nodes, list(executed))
 
     def _store(
         self, catalogue: Catalogue, sealed: Mapping[str, SealedFile], nodes: Mapping[str, ModelNode]
     ) -> None:
         """Adds weights and nodes to the live store; keeps the versions to be replaced for auditors."""
         for name, file in sealed.items():
-            self._bench.live_store.add(file.data)
+            self._context.stores.live.add(file.data)
             self._counter.uploaded()
-            self._bench.live_store.add(nodes[name].to_bytes())
+            self._context.stores.live.add(nodes[name].to_bytes())
         for name in sealed:
             self._keep_for_auditors(catalogue[name])
-
-    def catalogue(self) -> Catalogue:
-        """The models as they stand."""
-        return self._bench.catalogue.read()
-
-    def archived(self, position: Position, version: int) -> ModelNode:
-        """An archived version of the model at `position`. Raises RunError when there is none."""
-        for stored in self._bench.archive.read():
-            record = stored.record
-            if (record.position, record.version) == (position, version):
-                return parse_node(self._bench.archive_store.read(record.uri))
-        raise RunError(f"version {version} of the model at {position} is not in the archive.")
 
     def _node(
         self, placed: PlacedNode, weights: Weights, sealed: SealedFile, request: Request, resigned: bool
@@ -141,33 +131,33 @@ class Redactor:
             version=placed.version + 1,
             weights=address,
             request=request,
-            claims=measure(self._bench.laboratory, weights, request.classes),
+            claims=measure(self._context.laboratory, weights, request.classes),
         )
         statement, node = placed.node.statement, placed.node
         if resigned:
-            user = self._bench.laboratory.users[statement.user - 1]
-            own = accuracy(self._bench.laboratory.architecture, weights, user.test)
+            user = self._context.laboratory.users[statement.user - 1]
+            own = accuracy(self._context.laboratory.architecture, weights, user.test)
             changed = {
                 "weights": address,
                 "accuracy": own,
                 "privacy": statement.privacy
                 and retrained_privacy(statement, request, user, self._earlier(placed, request)),
                 "increments": (),
-                "created": self._bench.clock.now(),
+                "created": self._context.clock.now(),
             }
-            live = self._bench.contracts.live
-            secret = self._bench.accounts.secret(statement.user)
+            live = self._context.contracts.live
+            secret = self._context.accounts.secret(statement.user)
             node = sign_statement(statement.model_copy(update=changed), secret, live.chain_id, live.address)
         return node.model_copy(update={"redaction": redaction})
 
     def _earlier(self, placed: PlacedNode, request: Request) -> tuple[Forget, ...]:
-        return earlier_forgets(self._bench, [placed], request)[placed.node.name]
+        return self._context.history.earlier_forgets([placed], request)[placed.node.name]
 
     def _keep_for_auditors(self, placed: PlacedNode) -> None:
         """The version to be replaced, into the archive's store (there already after publication)."""
         for uri in (placed.uri, placed.node.weights):
-            if not self._bench.archive_store.has(uri):
-                self._bench.archive_store.add(self._bench.live_store.read(uri))
+            if not self._context.stores.archive.has(uri):
+                self._context.stores.archive.add(self._context.stores.live.read(uri))
 
 
 def erased(catalogue: Catalogue, replaced: Mapping[str, ModelNode]) -> tuple[str, ...]:

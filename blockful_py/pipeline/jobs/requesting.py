@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from blockful_py.errors import UnlearningError
 from blockful_py.forget import Forget
 from blockful_py.learning.partitions import require_classes
-from blockful_py.pipeline.jobs.context import Workbench
+from blockful_py.pipeline.jobs.context import FederationContext
 from blockful_py.pipeline.review.methods import (
     forget_of,
     method_settings,
@@ -24,17 +24,17 @@ from blockful_py.unlearning.method import Method
 
 
 def draft_request(
-    bench: Workbench,
+    context: FederationContext,
     catalogue: Catalogue,
     starts: Sequence[str] | None,
     forget: Forget | None,
     paradigm: Paradigm,
     method: str | None,
-    standing: Request | None = None,
+    under_way: Request | None = None,
 ) -> Request:
     """A request that nobody signed yet; what is None is taken from the settings.
 
-    `standing`: the request under way, whose time it takes.
+    `under_way`: the request that is carried out already, whose time it takes.
 
     Raises:
         UnknownModelError: a start is not on the chain.
@@ -42,10 +42,10 @@ def draft_request(
         UnknownClassError: the data has no such class.
         UnlearningError: there is no start, or members could not check the method's results.
     """
-    settings = bench.run.settings.unlearning
+    settings = context.run.settings.unlearning
     name = method or (settings.parallel if paradigm is Paradigm.PARALLEL else settings.sequential)
-    if standing is not None:
-        bench.clock.wait_until(standing.created)
+    if under_way is not None:
+        context.clock.wait_until(under_way.created)
     wanted = tuple(settings.starts if starts is None else starts)
     forgotten = forget or forget_of(settings)
     if not wanted:
@@ -57,26 +57,26 @@ def draft_request(
         samples=tuple(f"{user}:{row}" for user, row in forgotten.samples),
         paradigm=paradigm.value,
         method=method_text(name, method_settings(name, settings)),
-        created=bench.clock.now() if standing is None else standing.created,
+        created=context.clock.now() if under_way is None else under_way.created,
     )
-    method_of(bench, request)
+    method_of(context, request)
     return request
 
 
-def method_of(bench: Workbench, request: Request) -> Method:
+def method_of(context: FederationContext, request: Request) -> Method:
     """The method that a request names.  Raises as `draft_request` where it cannot be carried out."""
     chosen, paradigm = parse_method(request.method), Paradigm(request.paradigm)
     require_paradigm(chosen, paradigm)
-    require_classes(request.forget.classes, range(bench.laboratory.dataset.class_count), "the data")
-    require_review(chosen, request.forget, paradigm, bench.run.settings.committee.attested)
+    require_classes(request.forget.classes, range(context.laboratory.dataset.class_count), "the data")
+    require_review(chosen, request.forget, paradigm, context.run.settings.committee.attested)
     return chosen
 
 
-def sign_request(bench: Workbench, catalogue: Catalogue, request: Request) -> Request:
+def sign_request(context: FederationContext, catalogue: Catalogue, request: Request) -> Request:
     """The request with the signatures of the owners of its starts.
 
     Raises KeystoreError or SettingsError where the account of an owner is not at hand.
     """
-    secrets = [bench.accounts.secret(catalogue[start.name].node.statement.user) for start in request.starts]
-    live = bench.contracts.live
+    secrets = [context.accounts.secret(catalogue[start.name].node.statement.user) for start in request.starts]
+    live = context.contracts.live
     return request.signed(secrets, live.chain_id, live.address)

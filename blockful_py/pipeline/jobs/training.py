@@ -14,7 +14,7 @@ from blockful_py.learning.curve_file import keep_curves
 from blockful_py.learning.federation import TrainedModel, train_federation
 from blockful_py.learning.scenario import without_users
 from blockful_py.learning.training_setup import Laboratory
-from blockful_py.pipeline.jobs.increments import Storing
+from blockful_py.pipeline.jobs.increments import IncrementMaker
 from blockful_py.pipeline.jobs.publishing import Publisher
 from blockful_py.pipeline.jobs.statements import spent_of, training_of
 from blockful_py.pipeline.run.progress import Progress, Stopwatch
@@ -68,7 +68,7 @@ def train_and_publish(
     left = {user.index for user in laboratory.users if user.index in opted_out and not len(user.train)}
     placed = {name: node.position for name, node in catalogue.models.items()}
     published = load_models(catalogue, catalogue.models, store)
-    storing = Storing(laboratory, catalogue, store)
+    increments = IncrementMaker(laboratory, catalogue, store)
     waves_to_come = without_users(settings.plan(), left, published)
     missing = {spec.name for wave in waves_to_come for spec in wave} - published.keys()
     waves = train_federation(settings, laboratory.users, tuple(published.values()), left)
@@ -81,7 +81,7 @@ def train_and_publish(
                 return tuple(executed)
             keep_curves(curves, wave)
             with stopwatch("train"):
-                stored = storing.with_wave(wave, published)
+                stored = increments.with_wave(wave, published)
             published.update((model.name, model) for model in wave)
             with stopwatch("publish"):
                 positions, transactions = publisher.publish(wave, placed, stored)

@@ -20,9 +20,8 @@ from blockful_py.keys.erasure import Erasure
 from blockful_py.keys.sealing import SealedWeights
 from blockful_py.learning.federation import TrainedModel, initial_weights
 from blockful_py.learning.weights import Weights, equal
-from blockful_py.pipeline.jobs.context import Workbench
-from blockful_py.pipeline.jobs.history import earlier_forgets
-from blockful_py.pipeline.jobs.increments import StandingIncrements
+from blockful_py.pipeline.jobs.context import FederationContext
+from blockful_py.pipeline.jobs.increments import CurrentIncrements
 from blockful_py.pipeline.jobs.redaction import Redactor
 from blockful_py.pipeline.jobs.training import load_model, load_models
 from blockful_py.pipeline.run.operations import Counter
@@ -82,16 +81,14 @@ class Unlearned:
 class Unlearner:
     """Runs one request against one federation."""
 
-    def __init__(self, bench: Workbench, progress: Progress) -> None:
-        self._bench = bench
+    def __init__(self, context: FederationContext, progress: Progress) -> None:
+        self._context = context
         self._progress = progress
         self._counter = Counter()
         self._stopwatch = Stopwatch()
         self._erased: set[str] = set()
-        self._stored: StandingIncrements | None = None
-        panel = bench.panel(self._counter)
-        self._reviewer = panel.reviewer
-        self._redactor = Redactor(bench, panel, self._counter, self._stopwatch)
+        self._stored: CurrentIncrements | None = None
+        self._redactor = Redactor(context, self._counter, self._stopwatch)
 
     def run(self, catalogue: Catalogue, request: Request, method: Method) -> Unlearned:
         """Unlearns what is not unlearned yet of this request.
@@ -114,20 +111,20 @@ class Unlearner:
             wanted |= set(graph.ancestors(affected))
         proxy = None
         if Need.PROXY_DATA in method.needs:
-            proxy = balanced_proxy(self._bench.laboratory.dataset.proxy, request.forget, PROXY_SAMPLES)
+            proxy = balanced_proxy(self._context.laboratory.dataset.proxy, request.forget, PROXY_SAMPLES)
         if Need.HOLDERS_DATA in method.needs:
-            self._stored = StandingIncrements(catalogue, request.forget, self._bench.weights)
+            self._stored = CurrentIncrements(catalogue, request.forget, self._context.weights)
         return UnlearningTask(
             graph=graph,
             models={name: self._before(catalogue[name], request) for name in wanted},
-            users={user.index: user for user in self._bench.laboratory.users},
-            architecture=self._bench.laboratory.architecture,
-            initial=initial_weights(self._bench.laboratory.federation),
+            users={user.index: user for user in self._context.laboratory.users},
+            architecture=self._context.laboratory.architecture,
+            initial=initial_weights(self._context.laboratory.federation),
             starts=starts,
             forget=request.forget,
-            seed=self._bench.laboratory.federation.seed,
+            seed=self._context.laboratory.federation.seed,
             proxy=proxy,
-            earlier=earlier_forgets(self._bench, [catalogue[name] for name in wanted], request),
+            earlier=self._context.history.earlier_forgets([catalogue[name] for name in wanted], request),
             stored=self._stored or {},
         )
 
@@ -136,12 +133,12 @@ class Unlearner:
 
         Where that version is erased already, which is a request's last step, the model as it stands.
         """
-        model = load_model(placed, self._bench.weights)
+        model = load_model(placed, self._context.weights)
         redaction = placed.node.redaction
         if redaction is None or redaction.request != request:
             return model
-        older = self._redactor.archived(placed.position, placed.version - 1)
-        archived = SealedWeights(self._bench.archive_store, self._bench.keepers)
+        older = self._context.history.version(placed.position, placed.version - 1)
+        archived = SealedWeights(self._context.stores.archive, self._context.keys.keyring)
         try:
             return replace(model, weights=archived.read(older.weights))
         except KeyDestroyedError:
@@ -154,7 +151,6 @@ class Unlearner:
         with self._progress.stage(f"unlearn {len(task.affected())} models together", None):
             with self._stopwatch("unlearn"):
                 outcome = method.unlearn(task)
-            self._reviewer.announced = {name: outcome.weights[name] for name in task.starts}
             open_ends = self._open(catalogue, outcome.weights, request)
             resigned = self._resigned(method, task)
             replaced = self._redactor.replace(catalogue, open_ends, request, resigned) if open_ends else None
@@ -186,12 +182,11 @@ class Unlearner:
             for step in self._steps(catalogue, method, task, fresh):
                 name, weights, cost, increments = step.name, step.weights, step.cost, step.increments
                 fresh[name] = weights
-                self._reviewer.announced[name] = weights
                 if self._open(catalogue, {name: weights}, request):
                     replaced = self._redactor.replace(catalogue, {name: weights}, request, resigned)
                     nodes.update(replaced.nodes)
                     executed += replaced.executed
-                    catalogue = self._redactor.catalogue()
+                    catalogue = self._context.record.catalogue.read()
                 advance(1)
         updated = [name for name in task.affected() if name in nodes]
         formula = (
@@ -251,8 +246,8 @@ class Unlearner:
     def _fetch_references(self, task: UnlearningTask, name: str, fresh: Mapping[str, Weights]) -> None:
         """Downloads a model's references as the live chain has them, and compares them with what the
         method aggregates."""
-        catalogue = self._redactor.catalogue()
-        fetched = load_models(catalogue, task.graph.references(name), self._bench.weights)
+        catalogue = self._context.record.catalogue.read()
+        fetched = load_models(catalogue, task.graph.references(name), self._context.weights)
         for reference, model in fetched.items():
             self._counter.downloaded()
             expected = fresh.get(reference, task.models[reference].weights)

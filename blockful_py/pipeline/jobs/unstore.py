@@ -7,31 +7,30 @@ from collections.abc import Collection, Iterable
 from contextlib import suppress
 
 from blockful_py.errors import BlockfulError
-from blockful_py.pipeline.jobs.context import Workbench
+from blockful_py.keys.weight_keys import WeightKeys
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.storage.cid import cid_string, parse_cid
 from blockful_py.storage.interface import FileStore
 from blockful_py.types import Uri
 
 
-def absent(store: FileStore, uris: Iterable[Uri]) -> list[str]:
-    """CIDs of those files that a store does not have, in order."""
+def missing_files(store: FileStore, uris: Iterable[Uri]) -> list[str]:
+    """CIDs of the files that a store does not have, in order."""
     return [cid_string(uri) for uri in dict.fromkeys(uris) if not store.has(uri)]
 
 
-def standing(catalogue: Catalogue) -> frozenset[str]:
+def current_files(catalogue: Catalogue) -> frozenset[str]:
     """CIDs of the nodes, weights and increments that models point to."""
     placed = catalogue.models.values()
     return frozenset(cid_string(uri) for each in placed for uri in (each.uri, *each.node.sealed))
 
 
-def withdraw(bench: Workbench, cids: Collection[str]) -> None:
+def unstore(store: FileStore, keys: WeightKeys, cids: Collection[str]) -> None:
     """Deletes files from the live store and takes back their keys, where members can be reached."""
     if not cids:
         return
     uris = [parse_cid(cid) for cid in cids]
     for uri in uris:
-        bench.live_store.delete(uri)
+        store.delete(uri)
     with suppress(BlockfulError):
-        bench.keepers.withdraw(uris)
-        bench.auditors.destroy_all(uris)
+        keys.withdraw(uris)

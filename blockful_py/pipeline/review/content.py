@@ -17,7 +17,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
-from blockful_py.chain.live_chain import LiveChainContract
 from blockful_py.chain.quorum import AppointedCommitteeContract
 from blockful_py.committee.motions import Motion
 from blockful_py.committee.proposals import PublicationProposal, RedactionDraft, Target
@@ -29,8 +28,9 @@ from blockful_py.learning.weights import Weights
 from blockful_py.pipeline.review.claims import measure
 from blockful_py.pipeline.review.erasure import review_erasure
 from blockful_py.pipeline.review.methods import parse_method, require_paradigm, require_review
+from blockful_py.pipeline.run.contracts import Contracts
 from blockful_py.pipeline.run.operations import Counter
-from blockful_py.record.catalogue import ArchiveReader, Catalogue, CatalogueReader
+from blockful_py.record.catalogue import Catalogue, RecordReaders
 from blockful_py.record.certificates.verifying import Chains
 from blockful_py.record.model_node import ModelNode, Redaction, Request, parse_node
 from blockful_py.storage.cid import cid_string, parse_cid
@@ -55,36 +55,32 @@ class Motions(Protocol):
         """Leaf of the call that a motion allows.  Raises RefusedError unless it agrees."""
 
 
-class ContentReviewer:
-    """Reviews with the chains, the live store, the member's data keys and public test data.
+@dataclass(frozen=True, slots=True, eq=False)
+class ReviewSources:
+    """What a member checks with: its view of chains and store, its data keys, and public test data.
 
-    `announced` holds the new weights of the starts, which their owners send to the committee with the
-    request (Algorithm 1, line 3); each is checked against the CID in the proposal.
+    Attributes:
+        store: the live chain's.
+        attested: the member signs what only owners attest, too.
     """
 
-    def __init__(
-        self,
-        live: LiveChainContract,
-        catalogue: CatalogueReader,
-        archive: ArchiveReader,
-        store: Store,
-        keyring: Keyring,
-        laboratory: Laboratory,
-        counter: Counter,
-        motions: Motions,
-        attested: bool = False,
-    ) -> None:
-        """`attested`: signs what only owners attest, too."""
+    contracts: Contracts
+    record: RecordReaders
+    store: Store
+    keyring: Keyring
+    laboratory: Laboratory
+    attested: bool = False
+
+
+class ContentReviewer:
+    """Reviews proposals; what it fetches is kept for later reviews, and counted."""
+
+    def __init__(self, sources: ReviewSources, motions: Motions, counter: Counter) -> None:
+        self._sources = sources
         self._motions = motions
-        self._attested = attested
-        self._live = live
-        self._catalogue = catalogue
-        self._archive = archive
-        self._store = store
-        self._laboratory = laboratory
-        self._weights = SealedWeights(store, keyring)
-        self._fetched = Fetched(self._weights, counter)
-        self.announced: dict[str, Weights] = {}
+        self._live = sources.contracts.live
+        self._weights = SealedWeights(sources.store, sources.keyring)
+        self._fetched = FetchedWeights(self._weights, counter)
 
     def review_publication(self, proposal: PublicationProposal) -> None:
         for publication in proposal.block.publications:
@@ -105,7 +101,7 @@ class ContentReviewer:
             all(each.redaction.request == request for each in proposed),
             "the models of one proposal come from different requests",
         )
-        catalogue = self._catalogue.read()
+        catalogue = self._sources.record.catalogue.read()
         self._check_request(request, catalogue)
         self._check_archived([each.target for each in proposed])
         names = {each.node.name for each in proposed}
@@ -126,8 +122,9 @@ class ContentReviewer:
 
     def review_erasure(self, statement: bytes) -> None:
         committee = AppointedCommitteeContract(self._live.node, self._live.quorum())
-        chains = Chains(self._live, committee, self._archive.contract)
-        review_erasure(statement, chains, self._catalogue.read(), self._store, self._weights.keyring)
+        chains = Chains(self._live, committee, self._sources.contracts.archive)
+        catalogue = self._sources.record.catalogue.read()
+        review_erasure(statement, chains, catalogue, self._sources.store, self._sources.keyring)
 
     def review_motion(self, motion: Motion) -> bytes:
         return self._motions.review(motion)
@@ -153,14 +150,16 @@ class ContentReviewer:
         try:
             method = parse_method(request.method)
             require_paradigm(method, Paradigm(request.paradigm))
-            require_review(method, request.forget, Paradigm(request.paradigm), self._attested)
+            require_review(method, request.forget, Paradigm(request.paradigm), self._sources.attested)
         except BlockfulError as error:
             raise RefusedError(str(error)) from None
         return method
 
     def _check_archived(self, targets: Sequence[Target]) -> None:
         """Version 0, at publication; that the draft itself archives what it replaces, the member checks."""
-        archived = {(r.record.position, r.record.version, r.record.uri) for r in self._archive.read()}
+        archived = {
+            (r.record.position, r.record.version, r.record.uri) for r in self._sources.record.archive.read()
+        }
         for target in targets:
             _require(
                 target.version > 1 or (target.position, 0, target.old_uri) in archived,
@@ -171,9 +170,9 @@ class ContentReviewer:
         node, target = proposed.node, proposed.target
         signer = node.signer(self._live.chain_id, self._live.address)
         _require(signer == target.owner, f"model {node.name} is not signed by its owner")
-        standing = catalogue[node.name].node.statement
+        current = catalogue[node.name].node.statement
         places = sorted(reference.place() for reference in node.statement.references)
-        kept = sorted(reference.place() for reference in standing.references)
+        kept = sorted(reference.place() for reference in current.references)
         _require(places == kept, f"model {node.name} lists other references")
         _require(
             catalogue[node.name].position == target.position and proposed.redaction.version == target.version,
@@ -185,18 +184,18 @@ class ContentReviewer:
     ) -> None:
         """Every new weight, bit for bit, from the old ones and what the starts' owners announced."""
         starts = tuple(start.name for start in request.starts)
-        announced = self._announcements(starts, proposed)
+        announced = self._announced(starts, proposed)
         missing = [name for name in starts if name not in announced]
-        _require(not missing, f"the new weights of {', '.join(missing)} were not announced")
+        _require(not missing, f"{', '.join(missing)} would not be unlearned")
         digest = request.digest(self._live.chain_id, self._live.address)
-        standing = StandingWeights(catalogue, self._fetched, digest)
-        expected = recompute(method, catalogue.graph, starts, standing, announced)
-        given = {each.node.name: each for each in proposed}
-        left_out = sorted(expected.keys() - given.keys())
+        current = CurrentWeights(catalogue, self._fetched, digest)
+        expected = recompute(method, catalogue.graph, starts, current, announced)
+        by_name = {each.node.name: each for each in proposed}
+        left_out = sorted(expected.keys() - by_name.keys())
         _require(not left_out, f"{', '.join(left_out)} would not be unlearned")
-        too_small = sorted(given.keys() - expected.keys())
+        too_small = sorted(by_name.keys() - expected.keys())
         _require(not too_small, f"the update of {', '.join(too_small)} is under epsilon")
-        for name, each in given.items():
+        for name, each in by_name.items():
             _require(
                 self._is_sealed(each, expected[name]),
                 f"the new weights of {name} are not what {method.name} gives",
@@ -206,15 +205,27 @@ class ContentReviewer:
     def _is_sealed(self, proposed: Proposed, weights: Weights) -> bool:
         uri = parse_cid(proposed.redaction.weights)
         with _refusing(f"the new weights of {proposed.node.name}"):
-            return is_sealed(uri, weights, self._weights.keyring.find(uri))
+            return is_sealed(uri, weights, self._sources.keyring.find(uri))
 
-    def _announcements(self, starts: Sequence[str], proposed: Sequence[Proposed]) -> Mapping[str, Weights]:
-        """The starts' new weights, as far as their owners announced them."""
-        return self.announced
+    def _announced(self, starts: Sequence[str], proposed: Sequence[Proposed]) -> dict[str, Weights]:
+        """The starts' new weights, which their owners sign and announce (Algorithm 1, line 3).
+
+        They are in the live store, where the proposed nodes say.  Announcements are sent to the committee,
+        so reading them is no transfer (`Counter`).
+        """
+        announced = {}
+        for each in proposed:
+            name = each.node.name
+            if name in starts:
+                signed = each.node.statement.weights == each.redaction.weights
+                _require(signed, f"the new weights of {name} are not those that its owner signed")
+                with _refusing(f"the new weights of {name}"):
+                    announced[name] = self._weights.read(each.node.weights)
+        return announced
 
     def _measure(self, proposed: Proposed, weights: Weights, request: Request) -> None:
         claimed = proposed.redaction.claims
-        measured = measure(self._laboratory, weights, request.classes)
+        measured = measure(self._sources.laboratory, weights, request.classes)
         _require(
             claimed == measured,
             f"model {proposed.node.name} claims {claimed}, held-out data give {measured}",
@@ -228,25 +239,10 @@ class ContentReviewer:
 
     def _node(self, uri: Uri) -> ModelNode:
         with _refusing("a model node cannot be read"):
-            return parse_node(self._store.read(uri))
+            return parse_node(self._sources.store.read(uri))
 
 
-class StoreReviewer(ContentReviewer):
-    """Finds what the starts' owners announce in the live store, where the proposed nodes say.
-
-    Announcements are sent to the committee, so reading them is no transfer (`Counter`).
-    """
-
-    def _announcements(self, starts: Sequence[str], proposed: Sequence[Proposed]) -> Mapping[str, Weights]:
-        found = {}
-        for each in proposed:
-            if each.node.name in starts:
-                with _refusing(f"the new weights of {each.node.name}"):
-                    found[each.node.name] = self._weights.read(each.node.weights)
-        return found
-
-
-class Fetched:
+class FetchedWeights:
     """Weights that members fetched for a purpose; what one has fetched, the others read beside it."""
 
     def __init__(self, store: SealedWeights, counter: Counter) -> None:
@@ -263,10 +259,10 @@ class Fetched:
         return self._weights[uri, purpose]
 
 
-class StandingWeights(Mapping[str, Weights]):
-    """Weights of the models as they stand; fetched when they are looked at."""
+class CurrentWeights(Mapping[str, Weights]):
+    """The current weights of the models; fetched when they are looked at."""
 
-    def __init__(self, catalogue: Catalogue, fetched: Fetched, purpose: bytes) -> None:
+    def __init__(self, catalogue: Catalogue, fetched: FetchedWeights, purpose: bytes) -> None:
         self._catalogue = catalogue
         self._fetched = fetched
         self._purpose = purpose

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who leads in a run directory, and the request that is under way there."""
+"""The lease of a run directory, held by whoever leads a job there, and the request that is under way."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from blockful_py.types import Paradigm
 KINDS = {Paradigm.PARALLEL: Kind.PARALLEL, Paradigm.SEQUENTIAL: Kind.SEQUENTIAL}
 
 
-class Lead(Closing):
+class Lease(Closing):
     """A lock on run.json, held by one process at a time; given back when it dies, whatever kills it."""
 
     def __init__(self, run: Path) -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from blockful_py.pipeline.run.directory import RunDirectory
@@ -23,3 +24,16 @@ def archive_store(run: RunDirectory) -> FileStore:
 
 def _opened(run: RunDirectory, folder: Path, api: str | None) -> FileStore:
     return ContentStore(folder) if api is None else IpfsStore(api, run.settings.storage.seconds)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stores:
+    """Where a run keeps its models: those of the live chain, and every version for auditors."""
+
+    live: FileStore
+    archive: FileStore
+
+    @classmethod
+    def of(cls, run: RunDirectory) -> Stores:
+        """Raises StorageError when one of them cannot be used."""
+        return cls(live_store(run), archive_store(run))

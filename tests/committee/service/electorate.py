@@ -82,7 +82,7 @@ class Electorate:
     def rotate(self) -> Rotated:
         """A new epoch, after the present one's least length."""
         self.pass_time(EPOCH_SECONDS)
-        return self.federation.rotate(self.pause)
+        return self.federation.epochs.rotate(self.pause)
 
 
 @contextlib.contextmanager

@@ -73,7 +73,7 @@ def seized(crew: Crew) -> Seized:
     """With a draft that members 1, 2 and 3 approved, and that was then abandoned."""
     seen: list[RedactionDraft] = []
     content: set[bytes] = set()
-    store = crew.federation.live_store
+    store = crew.federation.stores.live
     with pytest.MonkeyPatch.context() as patch:
 
         def stop(self: RemoteMember, draft: RedactionDraft, session: bytes) -> SignedCommitments:
@@ -223,7 +223,7 @@ def test_an_answer_by_someone_else_is_not_taken(seized: Seized) -> None:
 
 def test_a_new_epoch_takes_the_old_ones_power(crew: Crew, seized: Seized) -> None:
     federation = crew.federation
-    generated = federation.hand_over()
+    generated = federation.epochs.hand_over()
     contracts = federation.contracts
     assert generated.charter.epoch == contracts.committee.current_epoch() == 3
     assert contracts.mirror.roster(3) == contracts.committee.roster(3)
@@ -249,6 +249,6 @@ def _members_sign_certificates_over_the_wire(federation: Federation, request: Re
     assert certificate.endorsed.epoch == 3
     assert set(outcome.checked.rosters) == {3}
     altered = certificate.statement.model_copy(update={"left_alone": ("z",)})
-    coordinator = federation._bench.panel(Counter()).coordinator
+    coordinator = federation.opened.context.session(Counter()).coordinator
     with pytest.raises(QuorumError, match="left alone are none, not z"):
         coordinator.endorse_erasure(3, altered.to_bytes())

@@ -63,7 +63,7 @@ class Desk:
 
 @pytest.fixture(scope="module")
 def desk(crew: Crew) -> Desk:
-    found = next(each for each in crew.federation.committee().values() if isinstance(each, Found))
+    found = next(each for each in crew.federation.epochs.reachable().values() if isinstance(each, Found))
     return Desk(crew, found, crew.federation.contracts.committee.current_epoch())
 
 
@@ -131,7 +131,7 @@ def test_keys_are_lent_to_peers_wrapped_for_them(crew: Crew, desk: Desk) -> None
     body = desk.ask(Ask.LEND_KEY, Borrow(uri, curve.multiply_base(reply)), peer)
     context = delivery_context(desk.found.line.pen.domain, uri)
     wrapped = codec.decode(Lent, body).wrapped
-    assert envelope.unwrap(wrapped, reply, context) == crew.federation._bench.keepers.find(uri)
+    assert envelope.unwrap(wrapped, reply, context) == crew.federation.opened.context.keys.keyring.find(uri)
     with pytest.raises(EnvelopeError):
         envelope.unwrap(wrapped, peer, context)
 
@@ -159,7 +159,7 @@ def test_a_key_that_opens_nothing_is_not_kept(desk: Desk) -> None:
 
 def test_a_key_that_is_kept_already_changes_nothing(crew: Crew, desk: Desk) -> None:
     uri = desk.weights("a")
-    key = crew.federation._bench.keepers.find(uri)
+    key = crew.federation.opened.context.keys.keyring.find(uri)
     context = delivery_context(desk.found.line.pen.domain, uri)
     wrapped = envelope.wrap(key, desk.found.identity.encryption_key, context)
     body = desk.ask(Ask.KEEP_KEYS, Delivery((DeliveredKey(uri, wrapped),)))
@@ -180,7 +180,7 @@ def test_no_secret_travels_or_rests_in_the_clear(crew: Crew, monkeypatch: pytest
     monkeypatch.setattr(line, "post", post)
     federation = crew.federation
     uri = federation.catalogue()["a"].node.weights
-    keepers = federation._bench.keepers
+    keepers = federation.opened.context.keys.keyring
     assert isinstance(keepers, ServiceKeepers)
     key = keepers.find(uri)
     keepers.deliver({uri: key})

@@ -42,7 +42,7 @@ def test_the_first_election_may_break_off_before_the_archive_side_is_there(town:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(rotation, "found_followers", broken)
         with pytest.raises(InterruptedError):
-            town.federation.rotate(town.pause)
+            town.federation.epochs.rotate(town.pause)
     assert town.committee.current_epoch() == 1
     with pytest.raises(RunError, match="no epoch yet"):
         town.federation.train()
@@ -51,7 +51,7 @@ def test_the_first_election_may_break_off_before_the_archive_side_is_there(town:
 
 def test_a_committee_is_elected_publishes_and_redacts(town: Electorate) -> None:
     federation = town.federation
-    rotated = federation.rotate(town.pause)
+    rotated = federation.epochs.rotate(town.pause)
     assert (rotated.epoch, len(rotated.members), rotated.threshold, rotated.excluded) == (1, 4, 3, ())
     committee, mirror = federation.contracts.committee, federation.contracts.mirror
     assert mirror.current_epoch() == committee.current_epoch() == 1
@@ -63,7 +63,7 @@ def test_a_committee_is_elected_publishes_and_redacts(town: Electorate) -> None:
 
 def test_the_next_election_waits_for_the_least_length_of_the_epoch(town: Electorate) -> None:
     with pytest.raises(QuorumError, match="the next election opens at"):
-        town.federation.rotate(town.pause)
+        town.federation.epochs.rotate(town.pause)
 
 
 def noted(member: MemberProcess) -> set[int]:

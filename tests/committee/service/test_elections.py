@@ -21,7 +21,7 @@ from blockful_py.committee.service.messages import Ask
 from blockful_py.errors import RefusedError, RunError
 from blockful_py.pipeline.coordination.remote_committee import Found, Services
 from blockful_py.pipeline.coordination.rotation import Rotated
-from blockful_py.pipeline.coordination.status import standing_of
+from blockful_py.pipeline.coordination.status import status_of
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.run.nodes import Nodes
 from tests.committee.service.electorate import ETHER, Electorate, electorate
@@ -49,7 +49,7 @@ def test_a_member_killed_between_commit_and_reveal_pays_and_the_others_draw_agai
             town.alive = 4
         town.pause(election)
 
-    rotated = town.federation.rotate(pause)
+    rotated = town.federation.epochs.rotate(pause)
     assert (rotated.epoch, town.committee.election().draw) == (1, 2)
     assert victim.address not in rotated.members
     state = town.candidate(victim).state()
@@ -76,7 +76,7 @@ def test_a_member_that_restarts_reveals_what_it_committed_to(town: Electorate) -
         town.pause(election)
 
     town.pass_time(1_000)
-    rotated = town.federation.rotate(pause)
+    rotated = town.federation.epochs.rotate(pause)
     assert rotated.epoch == 2
     assert restarted == [town.committee.election().draw]
 
@@ -91,13 +91,13 @@ def test_a_member_dead_at_key_generation_keeps_its_seat_and_has_no_share(town: E
         town.pause(election)
 
     town.pass_time(1_000)
-    rotated = town.federation.rotate(pause)
+    rotated = town.federation.epochs.rotate(pause)
     victim = dead[0]
     assert (rotated.epoch, len(rotated.members), rotated.members[1]) == (3, 4, victim.address)
     assert rotated.excluded == (f"0x{victim.address.hex()}: answers at none of the URLs",)
     forgets(town.federation, 5)
     victim.start()
-    standing = standing_of(town.federation.contracts, town.federation.committee())
+    standing = status_of(town.federation.contracts, town.federation.epochs.reachable())
     (url,) = (member.url for member in town.members if member is victim)
     assert {member.url: member.ready for member in standing.members}[url] is False
     assert (standing.ready, standing.quorum, standing.archive_epoch) == (3, 3, 3)
@@ -123,7 +123,7 @@ def test_a_rotation_that_was_broken_off_is_taken_up_by_another(
         elif where == "follow":
             patch.setattr(Services, "follow", _broken)
         with pytest.raises(BrokenOffError):
-            town.federation.rotate(pause)
+            town.federation.epochs.rotate(pause)
     keys = town.federation.run.group_keys
     shutil.rmtree(keys)  # as in another caller's copy of the run
     with Federation.open(town.federation.run.path, nodes=town.federation.nodes) as another:
@@ -140,13 +140,13 @@ def test_a_second_rotation_in_one_run_says_who_leads(town: Electorate) -> None:
     def pause(election: ElectionState) -> None:
         if not said:
             with pytest.raises(RunError) as refused:
-                town.federation.rotate(town.pause)
+                town.federation.epochs.rotate(town.pause)
             said.append(str(refused.value))
         town.pause(election)
 
     town.pass_time(1_000)
     before = town.committee.current_epoch()
-    assert town.federation.rotate(pause).epoch == before + 1
+    assert town.federation.epochs.rotate(pause).epoch == before + 1
     assert f"is being led in {town.federation.run.path} by process {os.getpid()} on " in said[0]
 
 
@@ -162,7 +162,7 @@ def test_two_rotations_from_two_copies_of_a_run_bring_one_epoch(
 
     def another() -> Rotated:
         with Nodes(place, payer) as nodes, Federation.open(copy, nodes=nodes) as federation:
-            return federation.rotate(lambda election: time.sleep(0.1))
+            return federation.epochs.rotate(lambda election: time.sleep(0.1))
 
     def pause(election: ElectionState) -> None:
         until(lambda: second.done() or (copy / "rotation.json").exists())
@@ -170,7 +170,7 @@ def test_two_rotations_from_two_copies_of_a_run_bring_one_epoch(
 
     with ThreadPoolExecutor(1) as pool:
         second = pool.submit(another)
-        first, found = town.federation.rotate(pause), second.result()
+        first, found = town.federation.epochs.rotate(pause), second.result()
     assert first.epoch == found.epoch == before + 1
     assert first.key_id == found.key_id == town.committee.key_id(before + 1)
     assert town.federation.contracts.mirror.current_epoch() == before + 1
@@ -206,7 +206,7 @@ def test_a_key_that_was_generated_and_not_settled_on_is_used(town: Electorate) -
     with pytest.MonkeyPatch.context() as patch:
         _settle_breaks_after_generation(patch)
         with pytest.raises(BrokenOffError):
-            town.federation.rotate(town.pause)
+            town.federation.epochs.rotate(town.pause)
     with pytest.MonkeyPatch.context() as patch:
 
         def generate(self: Services, *arguments: Any) -> Any:
@@ -214,7 +214,7 @@ def test_a_key_that_was_generated_and_not_settled_on_is_used(town: Electorate) -
             return honest(self, *arguments)
 
         patch.setattr(Services, "generate_elected", generate)
-        town.federation.rotate(town.pause)
+        town.federation.epochs.rotate(town.pause)
     assert made == []
 
 
@@ -233,11 +233,11 @@ def test_an_epoch_that_begins_behind_the_leaders_back_is_the_one_it_wanted(town:
     with pytest.MonkeyPatch.context() as patch:
         _settle_breaks_after_generation(patch)
         with pytest.raises(BrokenOffError):
-            town.federation.rotate(town.pause)
+            town.federation.epochs.rotate(town.pause)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Services, "settle", settle_late)
         patch.setattr(Services, "generate_elected", _broken)  # no second key for what is over
-        assert town.federation.rotate(town.pause).epoch == before + 1
+        assert town.federation.epochs.rotate(town.pause).epoch == before + 1
 
 
 def test_members_admit_no_other_charter_than_the_chain_has_elected(town: Electorate) -> None:
@@ -249,7 +249,7 @@ def test_members_admit_no_other_charter_than_the_chain_has_elected(town: Elector
         town.pause(election)
 
     town.pass_time(1_000)
-    town.federation.rotate(pause)
+    town.federation.epochs.rotate(pause)
     assert refusals == {
         "other draw": "the election is at epoch",
         "other attempt": "the election is at epoch",
@@ -281,7 +281,7 @@ def _refusals(town: Electorate, election: ElectionState) -> dict[str, str]:
         ),
         "threshold that the faulty third has": (replace(right, threshold=1), "use the key alone"),
     }
-    found = town.federation.committee().values()
+    found = town.federation.epochs.reachable().values()
     (line,) = (each.line for each in found if isinstance(each, Found) and each.line.address == members[0])
     told = {}
     for name, (charter, expected) in wrong.items():

@@ -118,7 +118,7 @@ def test_a_redaction_whose_leader_dies_is_finished_exactly_once(
     court: Court, chains: Nodes, transaction: int, number: int
 ) -> None:
     federation = court.publish()
-    old = set(federation.live_store)
+    old = set(federation.stores.live)
     before, chunks, redacted = versions(federation), court.told("ChunkExecuted"), federation.contracts.live
     count = len(redacted.redactions())
     lead_until(federation.run.path, chains, transaction, (number,))
@@ -127,9 +127,9 @@ def test_a_redaction_whose_leader_dies_is_finished_exactly_once(
     assert court.done("ChunkExecuted", chunks) == {"archive": 1, "live": 1}
     assert court.sender(redacted, "ModelRedacted") in court.accounts
     assert versions(federation) == {name: before[name] + (name in AFFECTED) for name in GRAPH}
-    assert old <= set(federation.live_store)
+    assert old <= set(federation.stores.live)
     again = court.reopened().unlearn(classes=[number])
-    assert not old <= set(federation.live_store)
+    assert not old <= set(federation.stores.live)
     assert (again.executed, again.nodes.keys()) == ((), set(AFFECTED))
     assert court.done("ChunkExecuted", chunks) == {"archive": 1, "live": 1}
     assert request_under_way(federation.run.journal) is None

@@ -27,7 +27,7 @@ from tests.federations import transactions
 def town(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Electorate]:
     """An elected committee that has published the models."""
     with electorate(5, tmp_path_factory.mktemp("town"), chains) as town:
-        town.federation.rotate(town.pause)
+        town.federation.epochs.rotate(town.pause)
         town.federation.train()
         yield town
 
@@ -101,7 +101,7 @@ def test_a_member_that_votes_twice_is_slashed_and_its_reporter_rewarded(
             return collude(self, draft, chunks)
 
         monkeypatch.setattr(RemoteMember, "vote_redaction", vote)
-        coordinator = federation._bench.panel(Counter()).coordinator
+        coordinator = federation.opened.context.session(Counter()).coordinator
         hand_over = type(coordinator).hand_over
         second: list[str] = []
 

@@ -21,7 +21,7 @@ from blockful_py.errors import ContractError, RunError
 from blockful_py.member.office import signer_of
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.resume import take_up
-from blockful_py.pipeline.run.lease import Lead, request_under_way
+from blockful_py.pipeline.run.lease import Lease, request_under_way
 from blockful_py.pipeline.run.nodes import Nodes, Place
 from blockful_py.settings import ChainSettings
 from tests.committee.service.conftest import Crew
@@ -118,7 +118,7 @@ def test_a_member_that_leads_ends_when_it_is_told_and_another_goes_on(
 
 
 def test_nobody_takes_over_from_a_leader_that_lives(crew: Crew) -> None:
-    with Lead(crew.federation.run.path), pytest.raises(RunError, match="a job is being led"):
+    with Lease(crew.federation.run.path), pytest.raises(RunError, match="a job is being led"):
         crew.federation.unlearn(classes=[2])
 
 

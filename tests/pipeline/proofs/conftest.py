@@ -40,7 +40,7 @@ class Scene:
     @contextmanager
     def put_back(self) -> Iterator[None]:
         """Whatever happens on both chains and in the live store is undone."""
-        folder, nodes = self.federation.live_store.directory, self.federation.nodes
+        folder, nodes = self.federation.stores.live.directory, self.federation.nodes
         kept = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
         try:
             with readable(self.federation), put_back(nodes.live, nodes.archive):

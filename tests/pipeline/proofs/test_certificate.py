@@ -95,7 +95,7 @@ def test_it_says_what_was_asked_replaced_archived_and_decided(
         assert each.record >= len(GRAPH)
     assert statement.left_alone == ()
     assert len(statement.erasure.deleted) == 2 * len(AFFECTED)
-    assert not any(scene.federation.live_store.has(parse_cid(cid)) for cid in statement.erasure.deleted)
+    assert not any(scene.federation.stores.live.has(parse_cid(cid)) for cid in statement.erasure.deleted)
     assert set(statement.erasure.keys_destroyed) == {each.old_weights for each in statement.replaced}
     assert set(statement.erasure.keys_destroyed) < set(statement.erasure.deleted)
     (decision,) = statement.decisions
@@ -211,7 +211,7 @@ def test_members_sign_nothing_that_they_do_not_find_themselves(
     scene: Scene, certificate: ErasureCertificate, what: str
 ) -> None:
     alter, reason = REFUSED[what]
-    coordinator = scene.federation._bench.panel(Counter()).coordinator
+    coordinator = scene.federation.opened.context.session(Counter()).coordinator
     assert coordinator.endorse_erasure(1, certificate.statement.to_bytes()).votes
     with pytest.raises(QuorumError, match=reason):
         coordinator.endorse_erasure(1, alter(certificate))
@@ -220,11 +220,11 @@ def test_members_sign_nothing_that_they_do_not_find_themselves(
 def test_members_do_not_sign_that_bytes_are_deleted_which_are_there(
     scene: Scene, certificate: ErasureCertificate
 ) -> None:
-    store, archive = scene.federation.live_store, scene.federation.archive_store
+    store, archive = scene.federation.stores.live, scene.federation.stores.archive
     cid = parse_cid(certificate.statement.erasure.deleted[0])
     store.add(archive.read(cid))
     try:
-        coordinator = scene.federation._bench.panel(Counter()).coordinator
+        coordinator = scene.federation.opened.context.session(Counter()).coordinator
         with pytest.raises(QuorumError, match="the live store still has"):
             coordinator.endorse_erasure(1, certificate.statement.to_bytes())
         assert len(scene.federation.certify_erasure(scene.unlearned.request).statement.erasure.deleted) == (

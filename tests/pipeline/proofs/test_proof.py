@@ -103,7 +103,7 @@ def _anchors_of(proof: Proof) -> Anchors:
 
 def test_weights_are_those_of_the_model_or_not(scene: Scene, anchors: Anchors, tmp_path: Path) -> None:
     path, federation = tmp_path / "x.sealed", scene.federation
-    path.write_bytes(federation.live_store.read(federation.catalogue()["x"].node.weights))
+    path.write_bytes(federation.stores.live.read(federation.catalogue()["x"].node.weights))
     verify_proof(scene.proof, anchors, weights=path)
     path.write_bytes(path.read_bytes()[:-1] + b"\x01")
     for other in (path, tmp_path / "nothing"):
@@ -117,7 +117,7 @@ def test_weights_in_the_clear_are_those_of_the_model_to_who_has_their_key(
 ) -> None:
     federation, path = scene.federation, tmp_path / "x"
     uri = federation.catalogue()["x"].node.weights
-    key, sealed = federation._bench.keepers.find(uri), federation.live_store.read(uri)
+    key, sealed = federation.opened.context.keys.keyring.find(uri), federation.stores.live.read(uri)
     plain = b"".join(open_sealed(key, (sealed,)))
     for content in (sealed, plain):
         path.write_bytes(content)

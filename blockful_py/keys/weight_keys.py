@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The data keys of a federation's weights: made, given to members and auditors, taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+from blockful_py.keys.auditor_keys import AuditorKeys
+from blockful_py.keys.sealing import Keepers, NewKey, SealedFile, seal_weights
+from blockful_py.learning.weights import Weights
+from blockful_py.types import Uri
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WeightKeys:
+    """Where data keys come from and who keeps them.
+
+    Attributes:
+        new_key: makes the data key of weights to be sealed.
+        keyring: the committee's members.
+        auditors: the archive's auditors.
+    """
+
+    new_key: NewKey
+    keyring: Keepers
+    auditors: AuditorKeys
+
+    def seal(self, weights: Weights) -> SealedFile:
+        """Weights under a data key of their own, which no member has yet."""
+        return seal_weights(weights, self.new_key)
+
+    def give(self, files: Iterable[SealedFile]) -> None:
+        """Gives the keys of sealed files to the members and to the archive's auditors.
+
+        Raises QuorumError when too few members take them, StorageError when the auditors' cannot be written.
+        """
+        keys = {file.uri: file.key for file in files}
+        self.keyring.deliver(keys)
+        self.auditors.wrap(keys)
+
+    def withdraw(self, uris: Collection[Uri]) -> None:
+        """Takes back the keys of versions that were not published.  Raises as the members and stores do."""
+        self.keyring.withdraw(uris)
+        self.auditors.destroy_all(uris)

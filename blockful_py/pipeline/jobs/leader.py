@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The run's side of its committee: who leads it, and the proposals that it is led through."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, partial
+
+from blockful_py.committee.coordinator import Coordinator
+from blockful_py.committee.drafting import Proposer
+from blockful_py.committee.service.key_leader import Generated
+from blockful_py.committee.succession import Outgoing
+from blockful_py.crypto import eip712
+from blockful_py.crypto.threshold.keys import KeyShare
+from blockful_py.keys.appointed_keyring import AppointedKeepers
+from blockful_py.keys.sealing import Keepers
+from blockful_py.pipeline.coordination.remote_committee import RemoteCommittee, remote_committee_of
+from blockful_py.pipeline.coordination.remote_keyring import ServiceKeepers
+from blockful_py.pipeline.review.content import ContentReviewer
+from blockful_py.pipeline.run.contracts import Contracts, appointed_committee, key_shares
+from blockful_py.pipeline.run.directory import RunDirectory
+from blockful_py.pipeline.run.identities import Identities
+from blockful_py.pipeline.run.operations import Counter
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CommitteeSession:
+    """A committee at work: its coordinator, and the proposer that drafts for it."""
+
+    coordinator: Coordinator
+    proposer: Proposer
+
+
+class Leader:
+    """Leads the committee of a run, in this process or in others."""
+
+    def __init__(
+        self, run: RunDirectory, contracts: Contracts, identities: Identities, secret: int | None = None
+    ) -> None:
+        """`secret`: a member's voting secret, to lead as that member; the run's own unless given."""
+        self.secret = secret or identities.leader()
+        self._run = run
+        self._contracts = contracts
+        self._identities = identities
+
+    @cached_property
+    def _shares(self) -> tuple[KeyShare, ...]:
+        """Shares of the appointed members; an elected committee has none."""
+        elected = self._run.settings.committee.roster == "elected"
+        return () if elected else key_shares(self._run.settings, self._identities)
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the members live in this process."""
+        return self._run.settings.committee.roster == "appointed"
+
+    def session(self, reviewer: ContentReviewer, counter: Counter) -> CommitteeSession:
+        """The committee of the current epoch.
+
+        `reviewer`: of the members in this process.  `counter`: counts what members of others fetch.
+        """
+        live, settings = self._contracts.live, self._run.settings
+        if self.is_local:
+            coordinator = appointed_committee(
+                settings, self._identities, self._shares, self._contracts, reviewer
+            )
+        else:
+            coordinator = self.remote().coordinator(counter)
+        proposer = Proposer(
+            live,
+            self._contracts.archive,
+            coordinator.group_key,
+            self._contracts.committee.current_epoch(),
+            settings.chain.chunk_models,
+            partial(self._identities.rng, "openings", live.address),
+        )
+        return CommitteeSession(coordinator, proposer)
+
+    def keyring(self) -> Keepers:
+        """The members as keepers of data keys."""
+        if not self.is_local:
+            return ServiceKeepers(self._contracts, self.remote())
+        secrets = {share.index: self._identities.voter(share.index) for share in self._shares}
+        return AppointedKeepers(self._run.vaults, secrets)
+
+    def remote(self) -> RemoteCommittee:
+        """The members that are processes of their own.  Raises SettingsError when the run has none."""
+        return remote_committee_of(self._run, self._contracts, self.secret)
+
+    def hand_over(self) -> Generated:
+        """A new epoch: remote members generate a key, the home chain appoints them, the mirror follows.
+
+        Raises QuorumError when too few members work; the epoch that is in force stays so then.
+        """
+        committee = self.remote()
+        generated = committee.generate()
+        committee.appoint(generated)
+        self.follow()
+        return generated
+
+    def follow(self) -> None:
+        """Brings the mirror to the home chain's epoch; finishes a `hand_over` that a crash interrupted."""
+        committee, mirror = self._contracts.committee, self._contracts.mirror
+        domain = eip712.Domain(committee.chain_id, committee.address)
+        founders = [
+            Outgoing(self._identities.voter(share.index), share.index, domain, committee, mirror)
+            for share in self._shares
+        ]
+        founding_key = self._shares[0].public.key_id if self._shares else b""
+        self.remote().follow(founders, founding_key)
