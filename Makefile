@@ -22,11 +22,11 @@ PY := $(VENV)/bin/python
 BROWNIE_ENV := HOME="$(CURDIR)/.home" SOLCX_BINARY_PATH="$(CURDIR)/.home/solcx" \
 	PATH="$(CURDIR)/$(BROWNIE_VENV)/bin:$(CURDIR)/node_modules/.bin:$$PATH"
 
-FORMATTED := contracts tests/contracts/solidity benchmarks/contracts
+FORMATTED := contracts tests/contracts/forge tests/contracts/solidity benchmarks/contracts
 
 .DEFAULT_GOAL := help
-.PHONY: help setup contracts demo test test-python test-beside test-web3-7 test-contracts test-ipfs fuzz check \
-	check-python check-contracts fmt bench clean distclean
+.PHONY: help setup contracts demo test test-python test-beside test-web3-7 test-contracts test-forge test-ipfs fuzz \
+	check check-python check-contracts fmt bench clean distclean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
@@ -92,8 +92,13 @@ test-web3-7: setup
 	@$(BROWNIE_VENV)/bin/python -m pytest -q -p no:pytest-brownie -p no:cacheprovider -c /dev/null --rootdir . \
 	 --ignore tests/chain/test_devnet.py tests/chain
 
-test-contracts: setup
+test-contracts: test-forge
 	@$(BROWNIE_ENV) $(BROWNIE_VENV)/bin/brownie test tests/contracts
+
+# FOUNDRY_PROFILE=thorough: more values, longer histories.
+test-forge: setup
+	@test -x node_modules/.bin/forge || { echo "Forge is needed, and npm has none for this platform"; exit 1; }
+	@node_modules/.bin/forge test
 
 test-ipfs: setup $(STAMPS)/ipfs ## Run the tests that need an IPFS node, a Kubo (`ipfs`) where one is on PATH
 	@$(PY) -m pytest -n $(WORKERS) --dist loadfile tests/ipfs

@@ -16,7 +16,7 @@ from scripts.toolchain.solc import compile_files
 from tests.contracts.node import quickest
 from tests.contracts.patience import Patience
 from tests.contracts.scene import Decider, LiveScene, Panel
-from tests.contracts.sortition import Candidate, Elections, rules
+from tests.contracts.sortition import rules
 from tests.contracts.world import World
 
 NODE = pytest.StashKey[ExitStack]()
@@ -68,11 +68,6 @@ def artifacts() -> dict[str, dict[str, Any]]:
     return compile_files("tests/contracts/solidity/Harness.sol")
 
 
-@pytest.fixture(scope="session")
-def attackers() -> dict[str, dict[str, Any]]:
-    return compile_files("tests/contracts/solidity/Greedy.sol")
-
-
 @pytest.fixture(scope="module")
 def harness(artifacts: dict[str, dict[str, Any]], module_isolation: None) -> Any:
     """The libraries, opened to tests."""
@@ -113,20 +108,3 @@ def elected_committee(module_isolation: None) -> Any:
 
     verifier = accounts[0].deploy(VrfVerifier)
     return accounts[0].deploy(Committee, verifier, rules())
-
-
-@pytest.fixture(scope="module")
-def registered(elected_committee: Any) -> tuple[Elections, list[Candidate]]:
-    """Five candidates with a stake of 2 ether each."""
-    from brownie import accounts, chain
-
-    elections = Elections(elected_committee, chain.id)
-    return elections, [elections.join(accounts[index]) for index in range(1, 6)]
-
-
-@pytest.fixture
-def standing(
-    registered: tuple[Elections, list[Candidate]], fn_isolation: None
-) -> tuple[Elections, list[Candidate]]:
-    """The same; what a test does is undone after it."""
-    return registered

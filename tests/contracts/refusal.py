@@ -63,13 +63,3 @@ def _revert_data(answer: Any) -> bytes:
 
 def _plain(kind: str, value: Any) -> Any:
     return to_checksum_address(value) if kind == "address" else value
-
-
-def creation_refusal(contract: Any, *arguments: Any) -> tuple[Any, ...]:
-    """(name, *parameters) of the custom error that a constructor reverts with."""
-    from brownie import accounts, web3
-
-    data = "0x" + contract.deploy.encode_input(*arguments).removeprefix("0x")
-    request = {"from": accounts[0].address, "data": data, "gas": hex(29_000_000)}
-    found = _revert_data(call(web3.provider.endpoint_uri, "eth_call", request, "latest"))
-    return decoded(contract.abi, found)

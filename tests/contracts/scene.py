@@ -16,7 +16,7 @@ from eth_utils import to_checksum_address
 
 from blockful_py.crypto import chameleon, curve, merkle, payload
 from blockful_py.crypto.eip712 import Domain, decision_digest, sign
-from blockful_py.crypto.keccak import keccak, selector, words
+from blockful_py.crypto.keccak import keccak, selector
 from blockful_py.crypto.randomness import SeededRng
 from blockful_py.types import Codec, Opening, Position, Uri
 
@@ -28,15 +28,11 @@ HEADER_UPDATE = f"(uint32,uint32,{OPENING})"
 CERTIFICATE = "(uint64,bytes32,bytes32,uint256,bytes)"
 ACTION = f"({CERTIFICATE},uint32,uint32,bytes32[])"
 RECORD = "(uint64,uint32,uint8,uint8,bytes32)"
-ROSTER = "(address[],uint32,bool,uint256,uint256)"
 
 APPEND_BLOCK = selector(f"append({NEW_BLOCK},{ACTION})")
 REDACT = selector(f"redact({UPDATE}[],{HEADER_UPDATE}[],{ACTION})")
 APPEND_RECORDS = selector(f"append(bytes32,uint64,{RECORD}[],{ACTION})")
-SET_AUDITOR = selector(f"setAuditor(address,uint256,uint256,{ACTION})")
 SET_BARRED = selector(f"setBarred(address,bool,{ACTION})")
-ADVANCE = selector(f"advance(uint64,{ROSTER},{ACTION})")
-ALARM = keccak(b"Alarm(uint64 epoch,bytes32 proposal,string reason)")
 
 
 def digest(types: Sequence[str], values: Sequence[Any]) -> bytes:
@@ -81,11 +77,6 @@ class Panel:
         vote = decision_digest(domain, epoch, proposal, content)
         votes = b"".join(sign(self.secrets[index], vote) for index in chosen)
         return (epoch, proposal, content, sum(1 << index for index in chosen), votes)
-
-    def alarm(self, domain: Domain, epoch: int, proposal: bytes, reason: str, index: int) -> bytes:
-        """The signature of member `index` over its alarm."""
-        struct = keccak(words(ALARM, epoch, proposal, keccak(reason.encode())))
-        return sign(self.secrets[index], keccak(b"\x19\x01" + domain.separator() + struct))
 
 
 @dataclass
@@ -193,9 +184,7 @@ class LiveScene:
     def fresh_uri(self) -> Uri:
         return Uri(self.rng(32), Codec.RAW)
 
-    def block(
-        self, references: Sequence[Sequence[int]], timestamp: int = 1_700_000_000, *, record: bool = True
-    ) -> tuple[Any, ...]:
+    def block(self, references: Sequence[Sequence[int]], timestamp: int = 1_700_000_000) -> tuple[Any, ...]:
         """The ABI's NewBlock with one model for each list of packed references."""
         height = len(self.blocks) + 1
         publications = []
@@ -206,8 +195,7 @@ class LiveScene:
             message = self.message(model, 0, model.uri)
             model.ch, opening = chameleon.hash_message(self.panel.key, label, message, self.rng)
             publications.append(publication(model, opening))
-            if record:
-                self.models[model.position.packed] = model
+            self.models[model.position.packed] = model
         leaves = [payload.block_leaf(Position(height, i), value[0]) for i, value in enumerate(publications)]
         root = merkle.root(leaves) if leaves else bytes(32)
         block = Block(self.head, 0, root, timestamp, len(publications))
@@ -216,8 +204,7 @@ class LiveScene:
             self.panel.key, label, self.header_message(block, 0), self.rng
         )
         value = (block.parent_hash, timestamp, block.ch, (opening.px, opening.s), publications)
-        if record:
-            self.blocks[height] = block
+        self.blocks[height] = block
         return value
 
     def update(self, position: int, uri: Uri | None = None) -> tuple[Any, ...]:

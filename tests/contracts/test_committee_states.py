@@ -20,9 +20,8 @@ from tests.contracts.committee_witness import STAKES, Witness
 from tests.contracts.histories import action, run
 from tests.contracts.refusal import refusal
 from tests.contracts.scene import Panel
-from tests.contracts.sortition import ETHER, RULES, Elections, Phase, rules
+from tests.contracts.sortition import ETHER, RULES, Elections, Phase, equivocation, rules
 from tests.contracts.stake_model import RefusedError
-from tests.contracts.test_stakes import equivocation
 
 PERIOD = 10_000
 TIMES = {

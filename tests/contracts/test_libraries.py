@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Chameleon hash, Merkle root, quorum sizes and packed references against their Python twins."""
+"""Chameleon hash, Merkle root and packed references against their Python twins."""
 
 from __future__ import annotations
 
@@ -122,18 +122,6 @@ def test_the_merkle_root_is_openzeppelins(harness: Any, count: int) -> None:
     positions = [9 << 32 | index for index in range(count)]
     leaves = [merkle.standard_leaf(words(*pair)) for pair in zip(positions, values, strict=True)]
     assert bytes(harness.merkleRoot(positions, values)) == merkle.root(leaves)
-
-
-def test_quorum_sizes(harness: Any) -> None:
-    table = {1: 1, 4: 3, 7: 5, 10: 7, 15: 10, 20: 14}
-    for members in (*range(1, 22), 64, 100, 255, 256):
-        assert harness.quorumOf(members, False) == table.get(members, -(-2 * members // 3))
-        assert harness.quorumOf(members, True) == members
-
-
-def test_votes_are_counted(harness: Any) -> None:
-    for voters in (0, 1, 0b1011, 2**255, 2**256 - 1, 2**200 - 2):
-        assert harness.countOf(voters) == voters.bit_count()
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 4, 5, 6, 11])

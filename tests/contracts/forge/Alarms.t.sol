@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity 0.8.30;
+
+import {IAlarms} from "../../../contracts/interfaces/IAlarms.sol";
+import {IAppointedCommittee} from "../../../contracts/interfaces/IAppointedCommittee.sol";
+import {FiveCandidates} from "./support/Elections.sol";
+import {Members, Membership} from "./support/Members.sol";
+import {VM} from "./support/Vm.sol";
+
+/// @notice Alarms, which the appointed and the elected committee record alike.
+abstract contract AlarmsTest {
+    bytes32 private constant PROPOSAL = "proposal";
+    string private constant REASON = "model a: AD_f 0.31 above 0.05";
+
+    /// @dev A committee of four in epoch 1.
+    IAlarms internal alarms;
+    Members internal signers;
+    bytes32 internal alarmDomain;
+
+    function test_alarms_are_recorded_with_their_reason() external {
+        bytes memory signature = _signed(2, REASON, 1);
+        VM.expectEmit(address(alarms));
+        emit IAlarms.AlarmRaised(1, PROPOSAL, signers.addressOf(2), REASON);
+        alarms.alarm(1, PROPOSAL, REASON, 2, signature);
+        VM.assertEq(alarms.alarms(1, PROPOSAL), 4);
+        alarms.alarm(1, PROPOSAL, "another reason", 0, _signed(0, "another reason", 1));
+        VM.assertEq(alarms.alarms(1, PROPOSAL), 5);
+        VM.expectRevert(abi.encodeWithSelector(IAlarms.AlarmRepeated.selector, PROPOSAL, 2));
+        alarms.alarm(1, PROPOSAL, REASON, 2, signature);
+    }
+
+    function test_alarms_that_are_not_recorded() external {
+        bytes memory signature = _signed(2, REASON, 1);
+        bytes memory later = _signed(2, REASON, 2);
+        bytes4 invalid = IAlarms.InvalidAlarm.selector;
+        VM.expectPartialRevert(invalid);
+        alarms.alarm(1, PROPOSAL, "yes", 2, signature);
+        VM.expectPartialRevert(invalid);
+        alarms.alarm(1, PROPOSAL, REASON, 1, signature);
+        VM.expectPartialRevert(invalid);
+        alarms.alarm(1, "another", REASON, 2, signature);
+        VM.expectRevert(abi.encodeWithSelector(invalid, 9, address(0), address(0)));
+        alarms.alarm(1, PROPOSAL, REASON, 9, new bytes(64));
+        VM.expectRevert(abi.encodeWithSelector(IAlarms.AlarmOutOfEpoch.selector, 2, 1));
+        alarms.alarm(2, PROPOSAL, REASON, 2, later);
+        VM.expectRevert(abi.encodeWithSelector(IAlarms.ReasonLength.selector, 0));
+        alarms.alarm(1, PROPOSAL, "", 2, signature);
+        VM.expectRevert(abi.encodeWithSelector(IAlarms.ReasonLength.selector, 257));
+        alarms.alarm(1, PROPOSAL, string(new bytes(257)), 2, signature);
+    }
+
+    function testFuzz_a_reason_of_up_to_256_bytes_is_recorded(uint8 length) external {
+        string memory reason = string(new bytes(uint256(length) + 1));
+        alarms.alarm(1, PROPOSAL, reason, 3, _signed(3, reason, 1));
+        VM.assertEq(alarms.alarms(1, PROPOSAL), 8);
+    }
+
+    function test_an_epoch_that_is_over_has_no_more_alarms() external {
+        bytes memory late = _signed(0, REASON, 1);
+        endEpoch();
+        VM.expectRevert(abi.encodeWithSelector(IAlarms.AlarmOutOfEpoch.selector, 1, 2));
+        alarms.alarm(1, PROPOSAL, REASON, 0, late);
+    }
+
+    function endEpoch() internal virtual;
+
+    function _signed(uint256 index, string memory reason, uint64 epoch) private view returns (bytes memory) {
+        return signers.alarm(alarmDomain, epoch, PROPOSAL, reason, index);
+    }
+}
+
+contract AppointedAlarmsTest is AlarmsTest {
+    IAppointedCommittee private _committee;
+
+    function setUp() external {
+        _committee = IAppointedCommittee(VM.deployCode("AppointedCommittee.sol", abi.encode(address(this))));
+        signers = Membership.draw(4, "first");
+        _committee.appoint(signers.roster());
+        (alarms, alarmDomain) = (_committee, _committee.domainSeparator());
+    }
+
+    function endEpoch() internal override {
+        _committee.appoint(Membership.draw(4, "second").roster());
+    }
+}
+
+contract ElectedAlarmsTest is AlarmsTest, FiveCandidates {
+    function setUp() public override {
+        super.setUp();
+        (signers,) = serve(five, "first");
+        (alarms, alarmDomain) = (book, bookDomain);
+    }
+
+    function endEpoch() internal override {
+        serve(five, "second");
+    }
+}

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity 0.8.30;
+
+import {IStakes, Parameters} from "../../../contracts/interfaces/IStakes.sol";
+import {Forcer} from "../solidity/Greedy.sol";
+import {Candidate, FiveCandidates, Rules} from "./support/Elections.sol";
+import {Members} from "./support/Members.sol";
+import {VM} from "./support/Vm.sol";
+import {VrfProver} from "./support/VrfProver.sol";
+import {VRF} from "@chainlink/contracts/src/v0.8/vrf/VRF.sol";
+
+/// @notice Registration, stake and rewards: who may, what is bound, and what comes back.
+contract StakesTest is FiveCandidates {
+    address private constant REPORTER = address(0x4E90);
+
+    function test_a_registration_binds_account_voter_and_key() external {
+        for (uint256 i = 0; i < 5; ++i) {
+            Candidate memory each = five[i];
+            VM.assertEq(book.candidate(each.account).voter, voter(each));
+            VM.assertEq(book.candidate(each.account).stake, 2 ether);
+            VM.assertEq(book.candidate(each.account).good, 0);
+            VM.assertEq(book.candidate(each.account).bad, 0);
+            uint256[2] memory key = VrfProver.prove(each.vrf, 1).pk;
+            VM.assertEq(book.candidate(each.account).vrfKey, keccak256(abi.encode(key)));
+            VM.assertEq(book.registrantOf(voter(each)), each.account);
+            trusts(each, 500_000);
+        }
+        VM.assertEq(book.totalStake(), 10 ether);
+        solvent();
+        VM.assertEq(book.candidate(person(9).account).voter, address(0));
+    }
+
+    function test_what_registration_refuses() external {
+        Candidate memory newcomer = person(8);
+        Candidate memory theirs = five[0];
+        bytes memory agreed = consent(newcomer, bookDomain);
+        VRF.Proof memory proof = VrfProver.prove(newcomer.vrf, book.possessionAlpha(newcomer.account));
+        address own = voter(newcomer);
+        VM.deal(newcomer.account, 9 ether);
+
+        expectRefusal(newcomer, abi.encodeWithSelector(IStakes.StakeTooLow.selector, 1 ether - 1, 1 ether));
+        book.register{value: 1 ether - 1}(own, agreed, proof);
+        bytes32 key = keccak256(abi.encode(proof.pk));
+        expectRefusal(newcomer, _registered(newcomer.account, voter(theirs), key));
+        book.register{value: 1 ether}(voter(theirs), agreed, proof);
+        VRF.Proof memory other = VrfProver.prove(theirs.vrf, 1);
+        expectRefusal(newcomer, _registered(newcomer.account, own, keccak256(abi.encode(other.pk))));
+        book.register{value: 1 ether}(own, agreed, other);
+        VM.deal(theirs.account, 1 ether);
+        expectRefusal(theirs, _registered(theirs.account, own, key));
+        book.register{value: 1 ether}(own, agreed, proof);
+
+        address thief = person(9).account;
+        VM.deal(thief, 1 ether);
+        VM.prank(thief);
+        VM.expectPartialRevert(IStakes.InvalidConsent.selector);
+        book.register{value: 1 ether}(own, agreed, proof);
+        expectRefusal(newcomer, abi.encodeWithSelector(IStakes.InvalidConsent.selector, address(0), own));
+        book.register{value: 1 ether}(own, bytes.concat(agreed, hex"00"), proof);
+        expectRefusal(newcomer, abi.encodeWithSelector(IStakes.InvalidConsent.selector, address(0), address(0)));
+        book.register{value: 1 ether}(address(0), new bytes(64), proof);
+        proof = VrfProver.prove(newcomer.vrf, book.possessionAlpha(thief));
+        expectRefusal(newcomer, "Second mul check failed");
+        book.register{value: 1 ether}(own, agreed, proof);
+        register(newcomer, 1 ether);
+        solvent();
+    }
+
+    function test_stake_comes_back_after_the_delay() external {
+        Candidate memory one = five[0];
+        expectRefusal(one, abi.encodeWithSelector(IStakes.NotUnbonding.selector, one.account));
+        book.withdraw();
+        VM.prank(one.account);
+        book.unbond();
+        uint256 since = VM.getBlockTimestamp();
+        expectRefusal(one, abi.encodeWithSelector(IStakes.IsUnbonding.selector, one.account));
+        book.unbond();
+        pause(9999);
+        expectRefusal(one, abi.encodeWithSelector(IStakes.TooEarly.selector, since + 9999, since + 10_000));
+        book.withdraw();
+        pause(1);
+        VM.prank(one.account);
+        book.withdraw();
+        VM.assertEq(one.account.balance, 2 ether);
+        expectRefusal(one, abi.encodeWithSelector(IStakes.NothingToPay.selector, one.account));
+        book.withdraw();
+        expectRefusal(one, abi.encodeWithSelector(IStakes.StakeTooLow.selector, 1, 1 ether));
+        book.deposit{value: 1}();
+        VM.prank(one.account);
+        book.deposit{value: 1 ether}();
+        VM.assertEq(book.candidate(one.account).unbondingSince, 0);
+        solvent();
+    }
+
+    function test_who_serves_keeps_its_stake_in() external {
+        (, Candidate[] memory serving) = serve(five, "first");
+        Candidate memory leaving = serving[0];
+        VM.prank(leaving.account);
+        book.unbond();
+        pause(10_000);
+        expectRefusal(leaving, abi.encodeWithSelector(IStakes.Engaged.selector, leaving.account));
+        book.withdraw();
+        serve(without(five, leaving), "second");
+        VM.prank(leaving.account);
+        VM.expectPartialRevert(IStakes.TooEarly.selector);
+        book.withdraw();
+        pause(10_000);
+        VM.prank(leaving.account);
+        book.withdraw();
+        VM.assertEq(leaving.account.balance, 2 ether);
+        solvent();
+    }
+
+    function testFuzz_an_unknown_account(address account) external {
+        VM.assume(book.candidate(account).voter == address(0));
+        Candidate memory stranger = Candidate(account, 0, 0, 0);
+        bytes memory unknown = abi.encodeWithSelector(IStakes.UnknownCandidate.selector, account);
+        expectRefusal(stranger, unknown);
+        book.deposit();
+        expectRefusal(stranger, unknown);
+        book.unbond();
+        expectRefusal(stranger, unknown);
+        book.withdraw();
+        expectRefusal(stranger, abi.encodeWithSelector(IStakes.NothingToPay.selector, account));
+        book.claim();
+    }
+
+    function test_forced_ether_belongs_to_nobody() external {
+        new Forcer{value: 1 ether}(payable(address(book)));
+        VM.assertEq(address(book).balance, book.totalStake() + 1 ether);
+        VM.assertEq(book.totalStake(), 10 ether);
+    }
+
+    function test_parameters_that_break_a_rule() external {
+        Parameters memory rules = Rules.standard();
+        rules.minStake = 0;
+        _breaks(rules, "minStake is zero");
+        rules = Rules.standard();
+        rules.forfeit = 2 ether;
+        _breaks(rules, "forfeit above minStake");
+        rules = Rules.standard();
+        rules.minTrust = 500_001;
+        _breaks(rules, "minTrust excludes newcomers");
+        rules = Rules.standard();
+        rules.minimum = 5;
+        _breaks(rules, "minimum out of range");
+        rules.minimum = 0;
+        _breaks(rules, "minimum out of range");
+        rules = Rules.standard();
+        rules.seats = 101;
+        _breaks(rules, "more than 100 seats");
+        rules = Rules.standard();
+        rules.maxCandidates = 3;
+        _breaks(rules, "maxCandidates out of range");
+        rules.maxCandidates = 257;
+        _breaks(rules, "maxCandidates out of range");
+        rules = Rules.standard();
+        rules.reward = 51;
+        _breaks(rules, "reward above half");
+        rules = Rules.standard();
+        rules.attempts = 0;
+        _breaks(rules, "attempts is zero");
+    }
+
+    function test_no_period_is_zero() external {
+        Parameters memory rules = Rules.standard();
+        rules.commitPeriod = 0;
+        _breaks(rules, "a period is zero");
+        (rules.commitPeriod, rules.revealPeriod) = (100, 0);
+        _breaks(rules, "a period is zero");
+        (rules.revealPeriod, rules.provePeriod) = (100, 0);
+        _breaks(rules, "a period is zero");
+        (rules.provePeriod, rules.confirmPeriod) = (100, 0);
+        _breaks(rules, "a period is zero");
+    }
+
+    function test_a_verifier_without_code() external {
+        _refusesCreation(address(9), Rules.standard(), "no VRF verifier");
+    }
+
+    function test_rewards_are_paid_once() external {
+        (Members memory members,) = serve(five, "first");
+        VM.prank(REPORTER);
+        book.slash(equivocation(members, bookDomain, 1, 0));
+        VM.assertEq(book.rewards(REPORTER), 0.4 ether);
+        VM.expectEmit(address(book));
+        emit IStakes.Claimed(REPORTER, 0.4 ether);
+        VM.prank(REPORTER);
+        book.claim();
+        VM.assertEq(REPORTER.balance, 0.4 ether);
+        VM.prank(REPORTER);
+        VM.expectRevert(abi.encodeWithSelector(IStakes.NothingToPay.selector, REPORTER));
+        book.claim();
+        solvent();
+    }
+
+    function _registered(address registrant, address named, bytes32 key) private pure returns (bytes memory) {
+        return abi.encodeWithSelector(IStakes.AlreadyRegistered.selector, registrant, named, key);
+    }
+
+    function _breaks(Parameters memory rules, string memory reason) private {
+        _refusesCreation(address(book.vrf()), rules, reason);
+    }
+
+    function _refusesCreation(address verifier, Parameters memory rules, string memory reason) private {
+        bytes memory code = bytes.concat(VM.getCode("Committee.sol"), abi.encode(verifier, rules));
+        VM.expectRevert(abi.encodeWithSelector(IStakes.InvalidParameters.selector, reason));
+        assembly ("memory-safe") {
+            pop(create(0, add(code, 0x20), mload(code)))
+        }
+    }
+}
