@@ -4,6 +4,7 @@ pragma solidity 0.8.30;
 import {IElection, Phase} from "../../../contracts/interfaces/IElection.sol";
 import {IQuorum, Roster} from "../../../contracts/interfaces/IQuorum.sol";
 import {IStakes} from "../../../contracts/interfaces/IStakes.sol";
+import {Curve, Point} from "./support/Curve.sol";
 import {Candidate, FiveCandidates} from "./support/Elections.sol";
 import {Members} from "./support/Members.sol";
 import {VM} from "./support/Vm.sol";
@@ -29,16 +30,52 @@ contract ElectionTest is FiveCandidates {
     }
 
     function test_the_seed_and_the_input_are_bound_to_chain_contract_epoch_and_draw() external {
-        draw(five);
+        open(five);
+        reveal(five);
         bytes32 fold;
         for (uint256 i = 0; i < 5; ++i) {
             fold ^= keccak256(abi.encode(five[i].account, five[i].secret));
         }
         bytes memory place = abi.encode(block.chainid, book, 1, 1);
         bytes32 seed = keccak256(bytes.concat(keccak256("BlockFUL/sortition/v1/seed"), place, bytes32(0), fold));
-        VM.assertEq(book.election().seed, seed);
         bytes memory input = bytes.concat(keccak256("BlockFUL/sortition/v1/alpha"), place, seed, bytes32(0));
+        VM.expectEmit(address(book));
+        emit IElection.SeedDrawn(1, 1, seed, uint256(keccak256(input)));
+        book.proceed();
+        VM.assertEq(book.election().seed, seed);
         VM.assertEq(book.alpha(), uint256(keccak256(input)));
+    }
+
+    function test_each_step_is_logged() external {
+        Candidate memory one = five[0];
+        VM.expectEmit(address(book));
+        emit IElection.PhaseStarted(1, 1, Phase.Commit, VM.getBlockTimestamp() + PERIOD);
+        book.openElection();
+        bytes32 content = commitment(one);
+        _expect();
+        emit IElection.Committed(1, one.account, content);
+        VM.prank(one.account);
+        book.commit(content);
+        commit(slice(five, 1, 5));
+        expire();
+        _expect();
+        emit IElection.Revealed(1, one.account, one.secret);
+        reveal(one);
+        reveal(slice(five, 1, 5));
+        book.proceed();
+        VRF.Proof memory proof = VrfProver.prove(one.vrf, book.alpha());
+        _expect();
+        emit IElection.Proved(1, one.account, VrfProver.output(proof));
+        prove(one, proof);
+        prove(slice(five, 1, 5));
+        book.proceed();
+        Candidate memory first = elected()[0];
+        Point memory key = Curve.base(7);
+        bytes32 id = keccak256(abi.encode(1, 1, key.x, key.y, 3));
+        _expect();
+        emit IElection.KeyConfirmed(1, 1, first.account, id, 1);
+        VM.prank(first.account);
+        book.confirmKey(key.x, key.y, 3);
     }
 
     function test_phases_take_their_time() external {
@@ -305,6 +342,10 @@ contract ElectionTest is FiveCandidates {
         for (uint256 i = 0; i < 5; ++i) {
             if (placeOf(serving, five[i]) == 4) VM.assertLt(previous, output(five[i]));
         }
+    }
+
+    function _expect() private {
+        VM.expectEmit(address(book));
     }
 
     function _wrongPhase(Phase needed) private {

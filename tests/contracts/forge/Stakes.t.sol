@@ -62,7 +62,11 @@ contract StakesTest is FiveCandidates {
         proof = VrfProver.prove(newcomer.vrf, book.possessionAlpha(thief));
         expectRefusal(newcomer, "Second mul check failed");
         book.register{value: 1 ether}(own, agreed, proof);
-        register(newcomer, 1 ether);
+        proof = VrfProver.prove(newcomer.vrf, book.possessionAlpha(newcomer.account));
+        VM.expectEmit(address(book));
+        emit IStakes.Registered(newcomer.account, own, proof.pk[0], proof.pk[1], 1 ether);
+        VM.prank(newcomer.account);
+        book.register{value: 1 ether}(own, agreed, proof);
         solvent();
     }
 
@@ -70,15 +74,19 @@ contract StakesTest is FiveCandidates {
         Candidate memory one = five[0];
         expectRefusal(one, abi.encodeWithSelector(IStakes.NotUnbonding.selector, one.account));
         book.withdraw();
+        uint256 since = VM.getBlockTimestamp();
+        VM.expectEmit(address(book));
+        emit IStakes.Unbonding(one.account, since);
         VM.prank(one.account);
         book.unbond();
-        uint256 since = VM.getBlockTimestamp();
         expectRefusal(one, abi.encodeWithSelector(IStakes.IsUnbonding.selector, one.account));
         book.unbond();
         pause(9999);
         expectRefusal(one, abi.encodeWithSelector(IStakes.TooEarly.selector, since + 9999, since + 10_000));
         book.withdraw();
         pause(1);
+        VM.expectEmit(address(book));
+        emit IStakes.Withdrawn(one.account, 2 ether);
         VM.prank(one.account);
         book.withdraw();
         VM.assertEq(one.account.balance, 2 ether);
@@ -86,6 +94,8 @@ contract StakesTest is FiveCandidates {
         book.withdraw();
         expectRefusal(one, abi.encodeWithSelector(IStakes.StakeTooLow.selector, 1, 1 ether));
         book.deposit{value: 1}();
+        VM.expectEmit(address(book));
+        emit IStakes.Deposited(one.account, 1 ether, 1 ether);
         VM.prank(one.account);
         book.deposit{value: 1 ether}();
         VM.assertEq(book.candidate(one.account).unbondingSince, 0);
