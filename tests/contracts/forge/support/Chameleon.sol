@@ -4,7 +4,7 @@ pragma solidity 0.8.30;
 import {Opening} from "../../../../contracts/interfaces/ILiveChain.sol";
 import {Curve, Point} from "./Curve.sol";
 
-/// @notice Openings of the chameleon hash by its trapdoor (docs/chameleon-hash.md).
+/// @notice Openings of the chameleon hash by its trapdoor (docs/explanation/chameleon-hash.md).
 /// @dev Every number below n is a hash of every message: an opening of a number drawn at random is a hash.
 library Chameleon {
     bytes32 private constant _CHALLENGE = keccak256("BlockFUL/CH/secp256k1-NR/v1/challenge");

@@ -4,7 +4,7 @@ pragma solidity 0.8.30;
 import {Curve, Point} from "./Curve.sol";
 import {VRF} from "@chainlink/contracts/src/v0.8/vrf/VRF.sol";
 
-/// @notice Proofs that Chainlink's VRF.sol accepts (docs/vrf.md).
+/// @notice Proofs that Chainlink's VRF.sol accepts (docs/reference/vrf.md).
 library VrfProver {
     struct Secrets {
         uint256 x;
