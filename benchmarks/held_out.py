@@ -20,7 +20,7 @@ import torch
 
 from blockful_py.experiments.audit import THREADS
 from blockful_py.experiments.machine import describe
-from blockful_py.experiments.protocol import SITUATIONS, Cell, Laboratory, prepare
+from blockful_py.experiments.protocol import SITUATIONS, Cell, PreparedCell, prepare
 from blockful_py.forget import Level
 from blockful_py.learning.data import Samples
 from blockful_py.learning.datasets.shapes import draw
@@ -63,11 +63,11 @@ def drawn_samples(cell: Cell) -> Samples:
     return Samples(draw(labels, generator(cell.seed, "held out")), labels)
 
 
-def aucs(laboratory: Laboratory, models: Models, sets: Iterable[Samples]) -> Floats:
+def aucs(prepared: PreparedCell, models: Models, sets: Iterable[Samples]) -> Floats:
     """Of all affected models, (models, 3)."""
-    architecture, asked = laboratory.task.architecture, tuple(sets)
+    architecture, asked = prepared.task.architecture, tuple(sets)
     found = []
-    for name in laboratory.task.affected():
+    for name in prepared.task.affected():
         module = architecture.module(models[name], asked[0].x.device)
         said = (observe(module, architecture.class_count, samples).truth() for samples in asked)
         found.append(Scores(*said).aucs())
@@ -76,13 +76,13 @@ def aucs(laboratory: Laboratory, models: Models, sets: Iterable[Samples]) -> Flo
 
 def gaps(cell: Cell) -> dict[str, Floats]:
     """Each row's AUC less gold's, of every affected model: (models, 3)."""
-    laboratory = prepare(cell)
-    samples = audit_samples(laboratory.task, laboratory.data)
-    bench = benches.prepare(laboratory.task, samples)
+    prepared = prepare(cell)
+    samples = audit_samples(prepared.task, prepared.data)
+    bench = benches.prepare(prepared.task, samples)
     rows = {name: bench.reference(name) for name in (GOLD, ORIGINAL, GOLD2, HEAD_MASK)}
-    rows["clean_increments_stored"] = CleanIncrements().unlearn(laboratory.storing()).weights
+    rows["clean_increments_stored"] = CleanIncrements().unlearn(prepared.storing()).weights
     sets = (samples.forget_train, samples.forget_test, drawn_samples(cell))
-    found = {name: aucs(laboratory, models, sets) for name, models in rows.items()}
+    found = {name: aucs(prepared, models, sets) for name, models in rows.items()}
     return {name: found[name] - found[GOLD] for name in found if name != GOLD}
 
 

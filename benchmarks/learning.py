@@ -32,7 +32,7 @@ from blockful_py.learning.federation import FederationSpec, train_federation
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.partitions import Division, partition
 from blockful_py.learning.streams import generator
-from blockful_py.learning.together import Job, is_stacked, train_together
+from blockful_py.learning.together import TrainingJob, is_stacked, train_together
 from blockful_py.settings import FederationSettings, TrainingSettings
 
 CPU = torch.device("cpu")
@@ -62,7 +62,7 @@ CASES = (
 )
 
 
-def jobs(case: Case, architecture: Architecture, mode: str) -> list[Job]:
+def jobs(case: Case, architecture: Architecture, mode: str) -> list[TrainingJob]:
     """Random samples of nearly the same number for each user."""
     settings = TrainingSettings(epochs=case.epochs, batch_size=case.batch, learning_rate=0.01, together=mode)
     listed = []
@@ -77,7 +77,7 @@ def jobs(case: Case, architecture: Architecture, mode: str) -> list[Job]:
         )
         y = torch.randint(0, 10, (count,), generator=drawn)
         weights = architecture.initial(generator(0, user))
-        listed.append(Job(weights, Samples(x, y), settings, generator(1, user)))
+        listed.append(TrainingJob(weights, Samples(x, y), settings, generator(1, user)))
     return listed
 
 

@@ -64,7 +64,7 @@ def list_(folder: Folder = FOLDER, as_json: AsJson = False) -> None:
 
 
 def _show(out: Output, accounts: AccountFolder, users: Iterable[int]) -> None:
-    found = {user: "0x" + accounts.address(user).hex() for user in users}
-    out.result([{"user": user, "address": address} for user, address in found.items()])
-    for user, address in found.items():
+    addresses = {user: "0x" + accounts.address(user).hex() for user in users}
+    out.result([{"user": user, "address": address} for user, address in addresses.items()])
+    for user, address in addresses.items():
         out.say(f"user {user}: {address}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful audit`: the archive's history."""
+"""`blockful audit`: audits the archive and lists its history."""
 
 from __future__ import annotations
 
@@ -22,34 +22,36 @@ if TYPE_CHECKING:
 
 def audit(
     run: Run = LATEST,
-    model: Annotated[str | None, typer.Option(help="Only this model's versions.")] = None,
+    model: Annotated[str | None, typer.Option(help="List only the versions of this model.")] = None,
     remember: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Your own file of the records that you saw: compared, then brought up to date.",
+            help="Compare the archive with the records in this file, then update the file.",
             show_default=False,
         ),
     ] = None,
     auditor: Annotated[
         Path | None,
-        typer.Option("--auditor", metavar="KEYFILE", help="Open the versions whose keys this auditor has."),
+        typer.Option(
+            "--auditor", metavar="KEYFILE", help="Also decrypt the versions whose keys this auditor has."
+        ),
     ] = None,
     passphrase_file: PassphraseFile = None,
     as_json: AsJson = False,
 ) -> None:
     """List every archived version and every alarm, and check that the archive is whole.
 
-    With --remember it must also begin with the records in your file, which then takes in the new ones;
-    keep the file where nobody else writes. Ends with status 3 when a record was altered, is missing, or
-    cannot be read; the file is left as it is if the records are not those that it remembers. Weights are
-    checked as they are stored, sealed; with --auditor also opened.
+    With --remember, the archive must also begin with the records in your file, and the command then adds
+    the later ones to it. Keep the file where nobody else can write. If the archive departs from the
+    file, the file stays unchanged. The check covers weights as sealed files; with --auditor, it also
+    decrypts them. Ends with status 3 when a record was altered, is missing, or cannot be read.
 
     Example: blockful audit --run runs/latest/parallel --model r6 --remember seen.json
     """
     from blockful_py.errors import UnknownModelError
     from blockful_py.keys.reader_keys import ReaderKeys
-    from blockful_py.pipeline.decryptors import AuditorOpens
+    from blockful_py.pipeline.decryptors import AuditorDecryptor
     from blockful_py.pipeline.federation import Federation
     from blockful_py.pipeline.reader import Reading
     from blockful_py.record.archive_memory import recall
@@ -58,10 +60,10 @@ def audit(
     out = Output(as_json)
     keys = None if auditor is None else ReaderKeys.load(auditor, passphrase_from(passphrase_file))
     with Federation.open(run) as federation:
-        opener = None if keys is None else AuditorOpens(Reading(run, keys, federation.nodes))
+        decryptor = None if keys is None else AuditorDecryptor(Reading(run, keys, federation.nodes))
         archive = federation.contracts.archive
         known = recall(remember, archive) if remember is not None else ()
-        outcome, alarms = federation.audit(known, opener), federation.alarms()
+        outcome, alarms = federation.audit(known, decryptor), federation.alarms()
         if remember is not None and outcome.extends:
             write(remember, archive)
     names = sorted({entry.name for entry in outcome.entries if entry.name})
@@ -84,7 +86,7 @@ def audit(
                     "cid": entry.cid,
                     "timestamp": entry.timestamp,
                     "readable": entry.readable,
-                    "opened": entry.opened,
+                    "decrypted": entry.decrypted,
                 }
                 for entry in entries
             ],
@@ -95,8 +97,8 @@ def audit(
         out.say(line)
     for problem in outcome.problems:
         out.say(f"PROBLEM {problem}")
-    opened = sum(entry.opened for entry in outcome.entries)
-    out.say(f"weights: {opened} opened, {len(outcome.entries) - opened} checked as sealed bytes")
+    decrypted = sum(entry.decrypted for entry in outcome.entries)
+    out.say(f"weights: {decrypted} decrypted, {len(outcome.entries) - decrypted} checked as sealed bytes")
     out.say(f"{len(outcome.entries)} records, {len(outcome.problems)} problems, head:")
     out.say(f"0x{outcome.head.hex()}")
     if remember is not None:
@@ -106,7 +108,7 @@ def audit(
 
 
 def _table(timelines: Sequence[Timeline]) -> Table:
-    """One position after the other; its last line says what stands on the live chain."""
+    """The versions of each position; its last row is the version on the live chain."""
     table = Table(
         "position", "model", "version", "archived (UTC)", "record", "", "node", box=None, pad_edge=False
     )
@@ -117,8 +119,8 @@ def _table(timelines: Sequence[Timeline]) -> Table:
             when = datetime.fromtimestamp(entry.timestamp, UTC).strftime("%Y-%m-%d %H:%M:%S")
             table.add_row(*place, str(entry.version), when, str(entry.index), told, entry.cid)
             place = ["", ""]
-        standing = "none" if timeline.standing is None else str(timeline.standing)
-        table.add_row(*place, standing, "", "", "on the live chain", "", end_section=True)
+        current = "none" if timeline.current is None else str(timeline.current)
+        table.add_row(*place, current, "", "", "on the live chain", "", end_section=True)
     return table
 
 

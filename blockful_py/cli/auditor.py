@@ -30,15 +30,15 @@ def add(
     from blockful_py.errors import SettingsError
     from blockful_py.pipeline.federation import Federation
 
-    out, found = Output(as_json), address(account)
+    out, account_bytes = Output(as_json), address(account)
     try:
         point = curve.decompress(bytes.fromhex(key.removeprefix("0x")))
     except ValueError:
         raise SettingsError(f"{key!r} is not a compressed key of 33 bytes such as 0x02....") from None
     with Federation.open(run) as federation:
-        federation.administration().set_auditor(found, point)
-    out.result({"account": "0x" + found.hex()})
-    out.say(f"0x{found.hex()} is an auditor")
+        federation.administration().set_auditor(account_bytes, point)
+    out.result({"account": "0x" + account_bytes.hex()})
+    out.say(f"0x{account_bytes.hex()} is an auditor")
 
 
 def remove(account: Account, run: Run = LATEST, as_json: AsJson = False) -> None:
@@ -48,8 +48,8 @@ def remove(account: Account, run: Run = LATEST, as_json: AsJson = False) -> None
     """
     from blockful_py.pipeline.federation import Federation
 
-    out, found = Output(as_json), address(account)
+    out, account_bytes = Output(as_json), address(account)
     with Federation.open(run) as federation:
-        federation.administration().set_auditor(found, None)
-    out.result({"account": "0x" + found.hex()})
-    out.say(f"0x{found.hex()} is no auditor any more")
+        federation.administration().set_auditor(account_bytes, None)
+    out.result({"account": "0x" + account_bytes.hex()})
+    out.say(f"0x{account_bytes.hex()} is no auditor any more")

@@ -42,7 +42,7 @@ def show(
     out.result(json.loads(certificate.to_bytes()))
     out.say(f"{page.asked}, {page.method}, {page.paradigm}; decided {page.decided}")
     table = Table("model", "position", "version", "AD_f %", "AD_r %", "record", box=None, pad_edge=False)
-    for line in page.lines:
+    for line in page.models:
         ad_f = "" if line.ad_f is None else f"{100 * line.ad_f:.1f}"
         version = f"{line.version_before} → {line.version_after}"
         table.add_row(line.name, line.position, version, ad_f, f"{100 * line.ad_r:.1f}", str(line.record))

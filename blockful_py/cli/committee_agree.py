@@ -33,12 +33,12 @@ def agree(
     from blockful_py.committee.service.folder import keys_in
     from blockful_py.pipeline.coordination.motions import read_motion
 
-    out, found = Output(as_json), read_motion(motion)
+    out, parsed = Output(as_json), read_motion(motion)
     keys_in(folder, passphrase_from(passphrase_file))
     agreements = Agreements(folder / AGREED)
     if withdraw:
-        agreements.withdraw(found.proposal)
+        agreements.withdraw(parsed.proposal)
     else:
-        agreements.agree(found.proposal)
-    out.result({"motion": str(found), "proposal": "0x" + found.proposal.hex(), "agreed": not withdraw})
-    out.say(f"the member in {folder} {'does not agree' if withdraw else 'agrees'} to {found}")
+        agreements.agree(parsed.proposal)
+    out.result({"motion": str(parsed), "proposal": "0x" + parsed.proposal.hex(), "agreed": not withdraw})
+    out.say(f"the member in {folder} {'does not agree' if withdraw else 'agrees'} to {parsed}")

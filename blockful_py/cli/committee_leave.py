@@ -36,13 +36,13 @@ def leave(
     out = Output(as_json)
     place, keys = urls(live_url, archive_url), keys_in(folder, passphrase_from(passphrase_file))
     with World(run, place, signer_of(keys)) as world:
-        found = Candidate(world.contracts.elected, keys).leave()
-    stake = format_ether(found.stake)
-    out.result({"state": found.state, "stake": stake, "withdrawableAt": found.at})
-    if found.state == "serving":
+        departure = Candidate(world.contracts.elected, keys).leave()
+    stake = format_ether(departure.stake)
+    out.result({"state": departure.state, "stake": stake, "withdrawableAt": departure.at})
+    if departure.state == "serving":
         out.say(f"the member serves: repeat this when another committee is in force ({stake} ether)")
-    elif found.at is not None:
-        when = datetime.fromtimestamp(found.at, UTC).isoformat(" ")
+    elif departure.at is not None:
+        when = datetime.fromtimestamp(departure.at, UTC).isoformat(" ")
         out.say(f"{stake} ether can be taken from {when}: repeat this then")
     else:
         out.say(f"the member has left; {stake} ether went back to its account")

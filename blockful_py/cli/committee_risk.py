@@ -65,13 +65,13 @@ def risk(
         f"worst case {float(worst):.3e}  the same if every malicious member attacks (rho = 1)",
     ]
     if trials:
-        found = simulate(candidates, size, trials, seed)
+        simulation = simulate(candidates, size, trials, seed)
         document["simulation"] = {
-            "trials": trials, "seed": seed, "hits": found.hits, "frequency": found.frequency,
-            "confidence": CONFIDENCE, "interval": [found.low, found.high],
+            "trials": trials, "seed": seed, "hits": simulation.hits, "frequency": simulation.frequency,
+            "confidence": CONFIDENCE, "interval": [simulation.low, simulation.high],
         }  # fmt: skip
         lines.append(
-            f"simulated  {found.frequency:.3e}  {found.low:.3e} to {found.high:.3e} "
+            f"simulated  {simulation.frequency:.3e}  {simulation.low:.3e} to {simulation.high:.3e} "
             f"({CONFIDENCE:.0%}, {trials} draws)"
         )
     if wanted is not None:
@@ -95,10 +95,10 @@ def risk(
 def _advice(target: str, smallest: int | None, lasting: int | None, pool: int) -> str:
     if smallest is None:
         return f"no committee from this pool of {pool} has a risk of {target} or less: enlarge the pool"
-    found = f"smallest committee for a risk of {target}: {smallest} members"
+    answer = f"smallest committee for a risk of {target}: {smallest} members"
     if lasting is None:
-        return f"{found}; some larger ones exceed it"
-    return f"{found}; every size from {lasting} on will do"
+        return f"{answer}; some larger ones exceed it"
+    return f"{answer}; every size from {lasting} on will do"
 
 
 def _plotted(pool: Pool, size: int, target: Fraction | None) -> RiskPlot:
@@ -108,8 +108,8 @@ def _plotted(pool: Pool, size: int, target: Fraction | None) -> RiskPlot:
     from blockful_py.committee.risk import MAX_POOL, attack_probabilities
     from blockful_py.report.plots.risk import RiskCurve, RiskPlot
 
-    def curve(given: Pool) -> RiskCurve:
-        return RiskCurve(given.candidates, given.malicious, attack_probabilities(given))
+    def curve(pool: Pool) -> RiskCurve:
+        return RiskCurve(pool.candidates, pool.malicious, attack_probabilities(pool))
 
     most = min(2 * pool.candidates, MAX_POOL)
     step = -(-most // COLUMNS)

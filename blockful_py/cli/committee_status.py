@@ -29,33 +29,32 @@ def status(run: Run = LATEST, as_json: AsJson = False) -> None:
 
     out = Output(as_json)
     with Federation.open(run) as federation:
-        found = federation.epochs.reachable()
-        standing = status_of(federation.contracts, found)
+        current = status_of(federation.contracts, federation.epochs.reachable())
         alarms = federation.alarms()
     out.result(
         {
-            "epoch": standing.epoch,
-            "archiveEpoch": standing.archive_epoch,
-            "quorum": standing.quorum,
-            "ready": standing.ready,
-            "election": _election(standing.election),
-            "members": [_member(member) for member in standing.members],
+            "epoch": current.epoch,
+            "archiveEpoch": current.archive_epoch,
+            "quorum": current.quorum,
+            "ready": current.ready,
+            "election": _election(current.election),
+            "members": [_member(member) for member in current.members],
             "alarms": documents(alarms),
         }
     )
-    follows = standing.archive_epoch if standing.archive_epoch is not None else "not deployed"
+    follows = current.archive_epoch if current.archive_epoch is not None else "not deployed"
     out.say(
-        f"epoch {standing.epoch} (archive chain: {follows}), {standing.ready} members ready, "
-        f"quorum {standing.quorum}"
+        f"epoch {current.epoch} (archive chain: {follows}), {current.ready} members ready, "
+        f"quorum {current.quorum}"
     )
-    if standing.election is not None:
-        out.say(_phase(standing.election))
-    for member in standing.members:
+    if current.election is not None:
+        out.say(_phase(current.election))
+    for member in current.members:
         address = "0x" + member.address.hex() if member.address else "-"
         out.say(f"{member.url}  {address:42}  {_state(member)}")
     for line in lines(alarms):
         out.say(line)
-    if standing.epoch == 0 or standing.ready < standing.quorum:
+    if current.epoch == 0 or current.ready < current.quorum:
         raise typer.Exit(6)
 
 

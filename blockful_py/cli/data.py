@@ -33,18 +33,18 @@ def data(
     from blockful_py.whole_file import write_whole
 
     out = Output(as_json)
-    found = holdings(settings)
+    table = holdings(settings)
     if plot is not None:
-        write_whole(plot, draw_holdings(found))
+        write_whole(plot, draw_holdings(table))
     out.result(
         {
-            "title": found.title,
-            "forget": list(found.forget),
-            "users": {str(user): list(row) for user, row in enumerate(found.counts, start=1)},
+            "title": table.title,
+            "forget": list(table.forget),
+            "users": {str(user): list(row) for user, row in enumerate(table.counts, start=1)},
         }
     )
-    out.say(found.title)
-    for user, row in enumerate(found.counts, start=1):
+    out.say(table.title)
+    for user, row in enumerate(table.counts, start=1):
         held = [f"{label}:{count}" for label, count in enumerate(row) if count]
         shown = " ".join(held) if len(held) <= 20 else f"{len(held)} classes"
         out.say(f"user {user:<4} {sum(row):6,} samples  {shown}")

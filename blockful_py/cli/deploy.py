@@ -41,12 +41,12 @@ def deploy(
         contracts = federation.contracts
         followers = contracts.followers
         late = (followers.mirror, followers.archive) if followers else ()
-        found = {
+        places = {
             contract.NAME: {"chain": contract.chain_id, "address": "0x" + contract.address.hex()}
             for contract in (contracts.committee, contracts.live, *late)
         }
-    out.result({"run": str(run), "contracts": found})
-    for name, place in found.items():
+    out.result({"run": str(run), "contracts": places})
+    for name, place in places.items():
         out.say(f"{name:16} {place['address']} on chain {place['chain']}")
     out.say(f"run directory: {run}")
     if not late:

@@ -43,12 +43,12 @@ def evaluate(
 
     out = Output(as_json)
     with Federation.open(run) as federation:
-        found = evaluating.evaluate(federation, models or None)
+        qualities = evaluating.evaluate(federation, models or None)
         forget = federation.settings.unlearning.classes
     if plot is not None:
-        write_whole(plot, _drawn(found, forget))
-    out.result({"models": {name: asdict(quality) for name, quality in found.items()}})
-    for name, quality in found.items():
+        write_whole(plot, _drawn(qualities, forget))
+    out.result({"models": {name: asdict(quality) for name, quality in qualities.items()}})
+    for name, quality in qualities.items():
         known = [(share, label) for label, share in enumerate(quality.per_class) if share is not None]
         share, label = min(known)
         out.say(
@@ -59,12 +59,12 @@ def evaluate(
         out.say(f"drawn in {plot}")
 
 
-def _drawn(found: dict[str, Quality], forget: tuple[int, ...]) -> bytes:
+def _drawn(qualities: dict[str, Quality], forget: tuple[int, ...]) -> bytes:
     from blockful_py.report.plots.classes import ClassPanel, draw_classes
     from blockful_py.report.plots.confusion import draw_confusions
 
-    if len(found) == 1:
-        ((name, quality),) = found.items()
+    if len(qualities) == 1:
+        ((name, quality),) = qualities.items()
         seen = [
             (each.confidence, each.accuracy, each.samples)
             for each in quality.reliability
@@ -73,7 +73,7 @@ def _drawn(found: dict[str, Quality], forget: tuple[int, ...]) -> bytes:
         return draw_confusions({name: quality.confusion}, forget, reliability=seen)
     panel = ClassPanel(
         "",
-        [[None if s is None else 100 * s for s in quality.per_class] for quality in found.values()],
-        [100 * quality.calibration_error for quality in found.values()],
+        [[None if s is None else 100 * s for s in quality.per_class] for quality in qualities.values()],
+        [100 * quality.calibration_error for quality in qualities.values()],
     )
-    return draw_classes(list(found), [panel], forget)
+    return draw_classes(list(qualities), [panel], forget)

@@ -79,9 +79,9 @@ def audit(
         folder=output,
         scale=Scale(scale),
     )
-    found = collect(plan) if render_only else run(plan, lambda line: typer.echo(line, err=True))
-    measured = found or not render_only
-    report = write_report(plan, found, tuning) if measured else rewrite_report(plan.folder)
+    rows = collect(plan) if render_only else run(plan, lambda line: typer.echo(line, err=True))
+    measured = rows or not render_only
+    report = write_report(plan, rows, tuning) if measured else rewrite_report(plan.folder)
     out.result(report.document)
     if not as_json:
         typer.echo(report.markdown)

@@ -52,16 +52,16 @@ def tables(
         f"{'--render-only ' * render_only}--output {output.name}"
     )
     wanted = cases(numbers, size, titles)
-    found = (
+    measured = (
         collect(wanted, output)
         if render_only
         else run(wanted, output, command, lambda line: typer.echo(line, err=True))
     )
-    compared = tuple(compare(found, size, titles))
-    text = markdown(compared, describe_run(command), overview(found, compared))
+    compared = tuple(compare(measured, size, titles))
+    text = markdown(compared, describe_run(command), overview(measured, compared))
     write_whole(output / "tables.md", text)
     write_whole(output / "tables.png", draw(compared, LIGHT))
-    out.result(document(found, command))
+    out.result(document(measured, command))
     if not as_json:
         typer.echo(text)
     out.say(f"written to {output}: tables.md, tables.png")

@@ -31,14 +31,14 @@ def jobs(
     from blockful_py.pipeline.run.directory import RunDirectory
 
     out = Output(as_json)
-    found = jobs_of(RunDirectory.open(run))
-    out.result({"jobs": [job_document(job) for job in found]})
-    if not found:
+    jobs = jobs_of(RunDirectory.open(run))
+    out.result({"jobs": [job_document(job) for job in jobs]})
+    if not jobs:
         out.say("no job was begun in this run")
         return
-    out.say(_table(found))
+    out.say(_table(jobs))
     if steps:
-        for job in found:
+        for job in jobs:
             out.say(_steps(job))
 
 

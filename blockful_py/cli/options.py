@@ -78,9 +78,9 @@ def urls(live: str | None, archive: str | None) -> Urls | None:
 def address(text: str) -> bytes:
     """Raises SettingsError unless `text` is an address."""
     try:
-        found = bytes.fromhex(text.removeprefix("0x"))
+        raw = bytes.fromhex(text.removeprefix("0x"))
     except ValueError:
-        found = b""
-    if len(found) != 20:
+        raw = b""
+    if len(raw) != 20:
         raise SettingsError(f"{text!r} is not an address of 20 bytes such as 0x12...ef.")
-    return found
+    return raw

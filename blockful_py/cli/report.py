@@ -17,9 +17,9 @@ def report(run: Run = LATEST, as_json: AsJson = False) -> None:
     from blockful_py.report.table import print_report
     from blockful_py.report.writer import read_report, write_report
 
-    found = read_report(run)
-    paths = write_report(found, run)
+    report = read_report(run)
+    paths = write_report(report, run)
     if as_json:
-        Output(as_json).result(found.to_json())
+        Output(as_json).result(report.to_json())
     else:
-        print_report(found, Console(highlight=False), paths.html.parent)
+        print_report(report, Console(highlight=False), paths.html.parent)

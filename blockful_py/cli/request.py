@@ -61,9 +61,9 @@ def sign(
     from blockful_py.crypto import signature
     from blockful_py.record.request_file import RequestFile
 
-    found = RequestFile.read(file)
+    request_file = RequestFile.read(file)
     secret = secret_in(keystore, passphrase_from(passphrase_file))
-    _add(Output(as_json), file, found, signature.sign(secret, found.digest))
+    _add(Output(as_json), file, request_file, signature.sign(secret, request_file.digest))
 
 
 def add(
@@ -78,12 +78,12 @@ def add(
     from blockful_py.errors import InvalidSignatureError
     from blockful_py.record.request_file import RequestFile
 
-    found = RequestFile.read(file)
+    request_file = RequestFile.read(file)
     try:
         signed = bytes.fromhex(signature.removeprefix("0x"))
     except ValueError:
         raise InvalidSignatureError("a signature is given in hexadecimal, 0x...") from None
-    _add(Output(as_json), file, found, signed)
+    _add(Output(as_json), file, request_file, signed)
 
 
 def show(file: File, as_json: AsJson = False) -> None:
@@ -96,24 +96,24 @@ def show(file: File, as_json: AsJson = False) -> None:
     _show(Output(as_json), file, RequestFile.read(file))
 
 
-def _add(out: Output, file: Path, found: RequestFile, signature: bytes) -> None:
-    signed = found.with_signature(signature)
+def _add(out: Output, file: Path, request_file: RequestFile, signature: bytes) -> None:
+    signed = request_file.with_signature(signature)
     signed.write(file)
     _show(out, file, signed)
 
 
-def _show(out: Output, file: Path, found: RequestFile) -> None:
-    request = found.request
+def _show(out: Output, file: Path, request_file: RequestFile) -> None:
+    request = request_file.request
     starts = ", ".join(f"{start.name} at {start.position}" for start in request.starts)
     out.result(
         {
             "file": str(file),
             "request": request.model_dump(mode="json", exclude={"signatures"}),
-            "owners": list(found.owners),
-            "missing": list(found.missing),
-            "digest": "0x" + found.digest.hex(),
+            "owners": list(request_file.owners),
+            "missing": list(request_file.missing),
+            "digest": "0x" + request_file.digest.hex(),
         }
     )
     out.say(f"from {starts} forget {request.forget}, {request.paradigm}, by {request.method}")
-    for owner in dict.fromkeys(found.owners):
-        out.say(f"  {owner} {'has yet to sign' if owner in found.missing else 'signed'}")
+    for owner in dict.fromkeys(request_file.owners):
+        out.say(f"  {owner} {'has yet to sign' if owner in request_file.missing else 'signed'}")

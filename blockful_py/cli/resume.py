@@ -36,15 +36,15 @@ def resume(job: Job = None, run: Run = LATEST, as_json: AsJson = False, quiet: Q
     from blockful_py.types import Paradigm
 
     out = Output(as_json, quiet)
-    found = unfinished_job(RunDirectory.open(run), job)
-    request = request_of(found)
+    unfinished = unfinished_job(RunDirectory.open(run), job)
+    request = request_of(unfinished)
     with Federation.open(run) as federation:
         if request is None:
             resume(federation, out)
             report = None
         else:
             report = unlearn_once(federation, None, None, Paradigm.PARALLEL, None, out, request)
-    (ended,) = (each for each in jobs_of(RunDirectory.open(run)) if each.number == found.number)
+    (ended,) = (each for each in jobs_of(RunDirectory.open(run)) if each.number == unfinished.number)
     out.result({"job": job_document(ended), "report": report.to_json() if report else None})
     if report is not None and not as_json:
         print_report(report, Console(highlight=False), run)

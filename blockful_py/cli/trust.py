@@ -59,14 +59,14 @@ TrustedContract = Annotated[
 ]
 
 
-def digests(given: list[str] | None, option: str) -> frozenset[bytes]:
+def digests(texts: list[str] | None, option: str) -> frozenset[bytes]:
     """Raises SettingsError for text that is not 32 bytes in hexadecimal."""
-    return frozenset(_octets(text, 32, option) for text in given or ())
+    return frozenset(_octets(text, 32, option) for text in texts or ())
 
 
-def digest(given: str | None, option: str) -> bytes | None:
+def digest(text: str | None, option: str) -> bytes | None:
     """Raises SettingsError for text that is not 32 bytes in hexadecimal."""
-    return None if given is None else _octets(given, 32, option)
+    return None if text is None else _octets(text, 32, option)
 
 
 @contextmanager
@@ -84,11 +84,11 @@ def sources(
     if run is not None and url is not None:
         raise SettingsError("give --run, or --live-url and --contract.")
     if run is not None:
-        with opened_run(run) as found:
-            yield found
+        with opened_run(run) as chains:
+            yield chains
     elif url is not None and contract is not None:
-        with opened_url(url, _octets(contract, 20, "--contract"), chain_id) as found:
-            yield found
+        with opened_url(url, _octets(contract, 20, "--contract"), chain_id) as chains:
+            yield chains
     else:
         yield None
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful verify-proof`: is a model on the record, without a node and without a store?"""
+"""`blockful verify-proof`: verifies an exported proof without a node or a store."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def verify_proof(
-    file: Annotated[Path, typer.Argument(help="A proof that `blockful export-proof` wrote.")],
+    file: Annotated[Path, typer.Argument(help="The proof, as `blockful export-proof` wrote it.")],
     block_hashes: BlockHashes = None,
     key_ids: KeyIds = None,
     archive_heads: ArchiveHeads = None,
@@ -34,7 +34,7 @@ def verify_proof(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="The model's weights as they are stored, sealed; or in the clear, with --data-key.",
+            help="The model's weights: the sealed file or, with --data-key, the plain file too.",
         ),
     ] = None,
     data_key: Annotated[
@@ -46,14 +46,15 @@ def verify_proof(
     contract: TrustedContract = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check a proof: node, opening, Merkle path, headers, links, signatures, history, whom it rests on.
+    """Check a proof: node, opening, Merkle path, headers, links, signatures, history, and trust anchors.
 
-    It proves nothing to those who trust nothing: give the hash of a block (that of the last one, say) and
-    the ids of the group keys, or name a run or a node to read them from. Ends with status 3 and the first
-    failing check, 5 when the file is no proof.
+    A proof needs anchors that you trust. Give the hash of a block, such as the last one, and the ids of the
+    group keys, or name a run or a node to read them from. Ends with status 3 and the first failing check;
+    ends with status 5 when the file is not a proof.
 
-    The proof names weights by the CID of their sealed bytes, so --weights alone checks those and opens
-    nothing. With --data-key they are opened, or, given in the clear, sealed once more and compared.
+    The proof names weights by the CID of their sealed file, so --weights alone checks that file without
+    decrypting it. With --data-key, the command decrypts a sealed file; it seals a plain file and compares
+    the result.
 
     Example: blockful verify-proof r6.proof.json --run runs/latest/parallel
     """
@@ -66,7 +67,7 @@ def verify_proof(
 
     out = Output(as_json)
     if data_key is not None and weights is None:
-        raise SettingsError("--data-key is of the weights: give --weights too.")
+        raise SettingsError("--data-key needs --weights: give both.")
     key = None if data_key is None else read_data_key(data_key)
     anchors = Anchors(
         digests(block_hashes, "--block-hash"),
@@ -74,9 +75,9 @@ def verify_proof(
         digests(archive_heads, "--archive-head"),
     )
     proof = parse_proof(read_document(file, "proof"))
-    with sources(run, live_url, contract, proof.record.chain_id) as found:
-        outcome = verify(proof, anchors, found, weights, key)
-    checked = None if weights is None else "sealed" if key is None else "opened"
+    with sources(run, live_url, contract, proof.record.chain_id) as chains:
+        outcome = verify(proof, anchors, chains, weights, key)
+    checked = None if weights is None else "sealed" if key is None else "decrypted"
     out.result(_document(outcome) | {"weights": checked})
     for model in outcome.models:
         place = model.transaction.position
@@ -90,8 +91,8 @@ def verify_proof(
 
 def _said_of_weights(key: bytes | None) -> str:
     if key is None:
-        return "the sealed bytes are the model's; they were not opened, which takes their key (--data-key)"
-    return "opened with their key, they are the model's"
+        return "the sealed bytes are the model's; decrypting them needs their key (--data-key)"
+    return "decrypted with their key, they are the model's"
 
 
 def _said_of_history(outcome: ProofOutcome) -> str:

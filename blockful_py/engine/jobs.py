@@ -57,7 +57,7 @@ class StepState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class PlannedStep:
     """A step to be taken, and what it takes, as JSON."""
 
     act: Act

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from blockful_py.closable import Closing
-from blockful_py.engine.jobs import Act, Job, JobState, Kind, Plan, Step, StepState
+from blockful_py.engine.jobs import Act, Job, JobState, Kind, PlannedStep, Step, StepState
 from blockful_py.engine.journal_file import connect, create, unwritten
 from blockful_py.errors import RunError
 
@@ -31,7 +31,7 @@ STEPS = (
 
 
 @dataclass(slots=True)
-class Entry:
+class StepResult:
     """What a step leaves behind when it is done.
 
     Attributes:
@@ -42,7 +42,7 @@ class Entry:
 
     transaction: bytes | None = None
     body: dict[str, Any] = field(default_factory=dict)
-    plans: list[Plan] = field(default_factory=list)
+    plans: list[PlannedStep] = field(default_factory=list)
 
 
 class Journal(Closing):
@@ -59,20 +59,20 @@ class Journal(Closing):
     def begin(self, kind: Kind, request: str = "") -> Job:
         """Opens a job.  Raises RunError when another one is open."""
         with self._turn:
-            standing = self.standing()
-            if standing is not None:
-                raise unfinished(standing)
+            unfinished_job = self.open_job()
+            if unfinished_job is not None:
+                raise unfinished(unfinished_job)
             if self._reached() is None:
                 create(self._path)
             with self._transaction() as connection:
                 row = (kind, request, JobState.OPEN, time.time())
                 connection.execute("INSERT INTO job (kind, request, state, begun) VALUES (?, ?, ?, ?)", row)
-            job = self.standing()
+            job = self.open_job()
         if job is None:
             raise RunError(f"{self._path} took a job and holds none: see that nobody else changes it.")
         return job
 
-    def standing(self) -> Job | None:
+    def open_job(self) -> Job | None:
         """The open job, if any."""
         return next(iter(self._jobs("WHERE state = ?", JobState.OPEN)), None)
 
@@ -90,7 +90,7 @@ class Journal(Closing):
                 (state, outcome, time.time(), number),
             )
 
-    def plan(self, plans: Sequence[Plan], decision: int | None = None) -> tuple[Step, ...]:
+    def plan(self, plans: Sequence[PlannedStep], decision: int | None = None) -> tuple[Step, ...]:
         """Adds steps to the open job: of a decision, or of a new one when that is None; 0 for none."""
         with self._transaction() as connection:
             number = _open(connection)
@@ -100,14 +100,14 @@ class Journal(Closing):
             return tuple(_add(connection, number, decision, plan) for plan in plans)
 
     @contextmanager
-    def taking(self, step: Step) -> Iterator[Entry]:
+    def taking(self, step: Step) -> Iterator[StepResult]:
         """The step is begun before the block and done after it; where the block fails, it stays begun."""
         with self._transaction() as connection:
             connection.execute(
                 "UPDATE step SET state = ?, begun = ? WHERE number = ?",
                 (StepState.BEGUN, time.time(), step.number),
             )
-        entry = Entry()
+        entry = StepResult()
         yield entry
         with self._transaction() as connection:
             connection.execute(
@@ -146,13 +146,13 @@ class Journal(Closing):
             try:
                 connection.execute("BEGIN")
                 try:
-                    found = connection.execute(f"{JOBS} {clause}", values).fetchall()
-                    steps = [connection.execute(STEPS, (row[0],)).fetchall() for row in found]
+                    jobs = connection.execute(f"{JOBS} {clause}", values).fetchall()
+                    steps = [connection.execute(STEPS, (row[0],)).fetchall() for row in jobs]
                 finally:
                     connection.execute("COMMIT")
             except sqlite3.Error as error:
                 raise RunError(f"{self._path} cannot be read: {error}.") from None
-        return tuple(_job(row, rows) for row, rows in zip(found, steps, strict=True))
+        return tuple(_job(row, rows) for row, rows in zip(jobs, steps, strict=True))
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
@@ -197,7 +197,7 @@ def _open(connection: sqlite3.Connection) -> int:
     return int(row[0])
 
 
-def _add(connection: sqlite3.Connection, job: int, decision: int, plan: Plan) -> Step:
+def _add(connection: sqlite3.Connection, job: int, decision: int, plan: PlannedStep) -> Step:
     row = (job, decision, plan.act, plan.subject, json.dumps(dict(plan.body)), StepState.PLANNED)
     cursor = connection.execute(
         "INSERT INTO step (job, decision, act, subject, body, state) VALUES (?, ?, ?, ?, ?, ?)", row
@@ -208,8 +208,8 @@ def _add(connection: sqlite3.Connection, job: int, decision: int, plan: Plan) ->
 
 def _job(row: Sequence[Any], steps: Sequence[Sequence[Any]]) -> Job:
     number, kind, request, state, outcome, begun, ended = row
-    found = tuple(
+    parsed = tuple(
         Step(at, decision, Act(act), subject, json.loads(body), StepState(how), since, until, sent)
         for at, decision, act, subject, body, how, since, until, sent in steps
     )
-    return Job(number, Kind(kind), request, JobState(state), outcome, begun, ended, found)
+    return Job(number, Kind(kind), request, JobState(state), outcome, begun, ended, parsed)

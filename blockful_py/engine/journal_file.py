@@ -119,15 +119,15 @@ def _inspect(path: Path) -> None:
     if not size:
         raise OSError("it is empty")
     with closing(sqlite3.connect(_uri(path, "ro"), timeout=BUSY_SECONDS, uri=True)) as connection:
-        found = [_one(connection, name) for name in ("integrity_check", "application_id", "user_version")]
+        answers = [_one(connection, name) for name in ("integrity_check", "application_id", "user_version")]
         pages = int(_one(connection, "page_count")) * int(_one(connection, "page_size"))
-    if found[:2] != ["ok", APPLICATION]:
-        raise OSError(f"a check of it said {str(found)[:200]}")
+    if answers[:2] != ["ok", APPLICATION]:
+        raise OSError(f"a check of it said {str(answers)[:200]}")
     if not _has_log(path) and size != pages:
         raise OSError(f"it has {size} bytes, {pages} were expected")
-    if found[2] != VERSION:
+    if answers[2] != VERSION:
         raise RunError(
-            f"{path} is a journal of version {found[2]}, this program knows version {VERSION}: use the "
+            f"{path} is a journal of version {answers[2]}, this program knows version {VERSION}: use the "
             "version that made it."
         )
 

@@ -13,7 +13,7 @@ from typing import Any
 from blockful_py.errors import RunError
 from blockful_py.experiments import results
 from blockful_py.experiments.machine import describe
-from blockful_py.experiments.protocol import TUNING_SEEDS, Cell, Laboratory, Scale, prepare
+from blockful_py.experiments.protocol import TUNING_SEEDS, Cell, PreparedCell, Scale, prepare
 from blockful_py.experiments.variants import Variant
 from blockful_py.forget import Level
 from blockful_py.learning.device import use_threads
@@ -87,8 +87,8 @@ def collect(plan: Plan) -> tuple[results.Result, ...]:
 
     Raises as `run`.
     """
-    found = (_read(plan, cell, name) for cell in plan.cells() for name in _rows(plan, cell))
-    return tuple(result for result in found if result is not None)
+    rows = (_read(plan, cell, name) for cell in plan.cells() for name in _rows(plan, cell))
+    return tuple(result for result in rows if result is not None)
 
 
 def _read(plan: Plan, cell: Cell, name: str) -> results.Result | None:
@@ -124,9 +124,9 @@ def _method(variant: Variant, cell: Cell) -> Any:
 
 
 def _measure(plan: Plan, cell: Cell, missing: Sequence[str]) -> None:
-    laboratory = prepare(cell)
-    _require_same_federation(plan, cell, laboratory.task)
-    bench = benches.prepare(laboratory.task, audit_samples(laboratory.task, laboratory.data))
+    prepared = prepare(cell)
+    _require_same_federation(plan, cell, prepared.task)
+    bench = benches.prepare(prepared.task, audit_samples(prepared.task, prepared.data))
     digest, machine = samples_digest(bench.samples), describe(THREADS)
 
     def keep(name: str, made: Made, settings: Mapping[str, Any]) -> None:
@@ -141,7 +141,7 @@ def _measure(plan: Plan, cell: Cell, missing: Sequence[str]) -> None:
             keep(name, _reference(bench, name), {})
     for variant in plan.variants:
         if variant.name in missing:
-            keep(variant.name, _unlearn(laboratory, variant, cell), variant.recorded_for(cell.data))
+            keep(variant.name, _unlearn(prepared, variant, cell), variant.recorded_for(cell.data))
 
 
 def _require_same_federation(plan: Plan, cell: Cell, task: UnlearningTask) -> None:
@@ -173,8 +173,8 @@ def _reference(bench: benches.Bench, name: str) -> Made:
     return Made(weights, bench.gold_cost if name == GOLD else None, perf_counter() - began)
 
 
-def _unlearn(laboratory: Laboratory, variant: Variant, cell: Cell) -> Made:
-    task = laboratory.storing(variant.clean_references) if variant.stored else laboratory.task
+def _unlearn(prepared: PreparedCell, variant: Variant, cell: Cell) -> Made:
+    task = prepared.storing(variant.clean_references) if variant.stored else prepared.task
     began = perf_counter()
     outcome = _method(variant, cell).unlearn(task)
     return Made(outcome.weights, outcome.cost, perf_counter() - began)
@@ -184,10 +184,10 @@ def _title(cell: Cell) -> str:
     return f"{cell.data}, {cell.situation}, {cell.level}, seed {cell.seed}"
 
 
-def scenarios(found: Iterable[results.Result]) -> dict[tuple[str, str, Level], list[results.Result]]:
+def scenarios(rows: Iterable[results.Result]) -> dict[tuple[str, str, Level], list[results.Result]]:
     """Rows by data set, situation and level, in the order of the plan."""
     grouped: dict[tuple[str, str, Level], list[results.Result]] = {}
-    for result in found:
+    for result in rows:
         cell = result.cell
         grouped.setdefault((cell.data, cell.situation, cell.level), []).append(result)
     return grouped

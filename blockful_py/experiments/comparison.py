@@ -34,12 +34,12 @@ class Compared:
 
     def mean(self, figure: str, model: str) -> float | None:
         """Over the seeds; accuracies in percent, seconds as they are; None where nothing was run."""
-        found = [getattr(one, figure) for one in self.ours if one.model == model]
-        return fmean(found) * (1 if figure == "seconds" else 100) if found else None
+        values = [getattr(one, figure) for one in self.ours if one.model == model]
+        return fmean(values) * (1 if figure == "seconds" else 100) if values else None
 
 
 def compare(
-    found: Mapping[Case, tuple[Measured, ...]], scale: Scale, titles: Collection[str] | None = None
+    cases: Mapping[Case, tuple[Measured, ...]], scale: Scale, titles: Collection[str] | None = None
 ) -> Iterator[Compared]:
     """What was measured of the tables (of all, where none are named), in the paper's order."""
     for row in paper_rows():
@@ -48,7 +48,7 @@ def compare(
         setting = setting_of(row, scale)
         ours = [
             measured
-            for case, measured in found.items()
+            for case, measured in cases.items()
             if (case.setting, case.classes) == (setting, row.classes)
         ]
         for method in row.methods or (ORIGINAL, *row.averages):
@@ -57,13 +57,13 @@ def compare(
             yield Compared(row, setting, method, printed, said, of_method, len(ours))
 
 
-def document(found: Mapping[Case, tuple[Measured, ...]], command: str) -> dict[str, Any]:
+def document(cases: Mapping[Case, tuple[Measured, ...]], command: str) -> dict[str, Any]:
     """What was measured, for programs."""
     return {
         "command": command,
         "cases": [
             {**asdict(case), "measured": [asdict(one) for one in measured]}
-            for case, measured in found.items()
+            for case, measured in cases.items()
         ],
     }
 

@@ -18,27 +18,27 @@ LEGEND = (
     "seeds, each with other data and other classes. Paper: as printed."
 )
 
-Found = Mapping[Case, tuple[Measured, ...]]
+Cases = Mapping[Case, tuple[Measured, ...]]
 
 
-def overview(found: Found, compared: Sequence[Compared]) -> Iterator[str]:
+def overview(cases: Cases, compared: Sequence[Compared]) -> Iterator[str]:
     """Markdown lines: a table for each stand-in data set, then the times."""
     yield from ("## In short", "", LEGEND, "")
-    for data in dict.fromkeys(case.setting.data for case in found):
+    for data in dict.fromkeys(case.setting.data for case in cases):
         yield from (f"### {data}", "", _row("classes", "whose", COLUMNS), "|" + "---|" * (len(COLUMNS) + 2))
         printed = {
             (each.row.classes, f"paper, {each.row.data}, {each.row.network}")
             for each in compared
             if each.printed is not None and each.setting.data == data
         }
-        ours = {(case.classes, case.setting.title) for case in found if case.setting.data == data}
+        ours = {(case.classes, case.setting.title) for case in cases if case.setting.data == data}
         for classes in sorted({classes for classes, _ in printed | ours}):
             for _, whose in sorted(row for row in printed if row[0] == classes):
                 yield _row(str(classes), whose, [_paper(compared, classes, whose, name) for name in COLUMNS])
             for _, whose in sorted(row for row in ours if row[0] == classes):
-                yield _row(str(classes), whose, [_ours(found, classes, whose, name) for name in COLUMNS])
+                yield _row(str(classes), whose, [_ours(cases, classes, whose, name) for name in COLUMNS])
         yield ""
-    yield from _times(found)
+    yield from _times(cases)
 
 
 def _row(classes: str, whose: str, cells: Sequence[str]) -> str:
@@ -57,10 +57,10 @@ def _means(printed: Printed) -> str:
     return " / ".join(f"{fmean(figure.values()):.1f}" for figure in (printed.ad_r, printed.ad_f))
 
 
-def _ours(found: Found, classes: int, title: str, method: str) -> str:
+def _ours(cases: Cases, classes: int, title: str, method: str) -> str:
     seeds = [
         [one for one in measured if one.method == method]
-        for case, measured in found.items()
+        for case, measured in cases.items()
         if (case.classes, case.setting.title) == (classes, title)
     ]
     kept, left = ([100 * fmean(getattr(one, name) for one in seed) for seed in seeds if seed] for name in AD)
@@ -75,14 +75,14 @@ def _spread(values: Sequence[float]) -> str:
     return f"{fmean(values):.1f}{deviation}"
 
 
-def _times(found: Found) -> Iterator[str]:
+def _times(cases: Cases) -> Iterator[str]:
     """Of every method, as a share of what retraining takes up to the deepest model."""
     yield from ("### Time", "", f"Percent of what `retrain` takes up to {DEEPEST}, over all cases.", "")
     yield from ("| method | median | first tenth | last tenth | n |", "|---|---|---|---|---|")
     for name in METHODS:
         shares = sorted(
             100 * took[name] / took["retrain"]
-            for measured in found.values()
+            for measured in cases.values()
             if (took := {one.method: one.seconds for one in measured if one.model == DEEPEST})
         )
         if len(shares) > 1:

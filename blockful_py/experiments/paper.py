@@ -143,8 +143,8 @@ def paper_rows() -> tuple[PaperRow, ...]:
             row["network"],
             row["classes"],
             {
-                name: Printed(given["ad_r"], given["ad_f"], given.get("seconds"))
-                for name, given in row["methods"].items()
+                name: Printed(printed["ad_r"], printed["ad_f"], printed.get("seconds"))
+                for name, printed in row["methods"].items()
             },
             row["averages"],
             row.get("situation", "few_hold"),

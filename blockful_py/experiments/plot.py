@@ -119,6 +119,6 @@ def _estimate(name: str, method: MethodSummary) -> Estimate | None:
     if figures is None:
         return None
     if name == "damage":
-        found = figures.mean
-        return Estimate(-100 * found.value, -100 * found.high, -100 * found.low)
+        mean = figures.mean
+        return Estimate(-100 * mean.value, -100 * mean.high, -100 * mean.low)
     return figures.times_floor

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The laboratory: which federation is trained, and what it is asked to forget, by seed."""
+"""The protocol of the experiments: which federation is trained, and what it is asked to forget, by seed."""
 
 from __future__ import annotations
 
@@ -73,12 +73,12 @@ class Cell:
     scale: Scale = Scale.FULL
 
     def __post_init__(self) -> None:
-        for what, given, known in (
+        for what, name, known in (
             ("data set", self.data, tuple(RECIPES)),
             ("situation", self.situation, SITUATIONS),
         ):
-            if given not in known:
-                raise SettingsError(f"there is no {what} {given!r} to audit. Known: {', '.join(known)}.")
+            if name not in known:
+                raise SettingsError(f"there is no {what} {name!r} to audit. Known: {', '.join(known)}.")
 
     @property
     def label(self) -> int:
@@ -88,7 +88,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Laboratory:
+class PreparedCell:
     """A trained federation, its request, the data set, and what the federation was trained with."""
 
     task: UnlearningTask
@@ -104,7 +104,7 @@ class Laboratory:
         return replace(task, stored={name: kept for each in stored.values() for name, kept in each.items()})
 
 
-def prepare(cell: Cell) -> Laboratory:
+def prepare(cell: Cell) -> PreparedCell:
     """Train the federation of a cell; the same cell gives the same bits."""
     data = load_dataset(cell.data, cell.seed, resolve_device("cpu"))
     situation = cast(Situation, cell.situation)
@@ -122,7 +122,7 @@ def prepare(cell: Cell) -> Laboratory:
     retained = [label for label in data.train.classes() if label not in forget.classes]
     proxy = first_of_each(data.proxy, tuple(retained), SHOWN)
     starts = [model.name for model in models if is_start(cell, model)]
-    return Laboratory(UnlearningTask.of(settings, models, users, starts, forget, proxy), data, settings)
+    return PreparedCell(UnlearningTask.of(settings, models, users, starts, forget, proxy), data, settings)
 
 
 def what_to_forget(cell: Cell, users: tuple[UserData, ...]) -> Forget:

@@ -72,14 +72,14 @@ class MethodSummary:
     seconds: float
 
 
-def summarise(found: Sequence[Result]) -> tuple[MethodSummary, ...]:
+def summarise(results: Sequence[Result]) -> tuple[MethodSummary, ...]:
     """The methods of one scenario, references first, over the seeds that each has.
 
     Raises:
         RunError: a reference row is missing.
     """
     by_method: dict[str, dict[int, Result]] = {}
-    for result in found:
+    for result in results:
         by_method.setdefault(result.row.method, {})[result.cell.seed] = result
     return tuple(_method(name, rows, by_method) for name, rows in by_method.items())
 

@@ -16,7 +16,7 @@ from blockful_py.errors import FormatError
 from blockful_py.experiments.audit import THREADS
 from blockful_py.experiments.machine import describe
 from blockful_py.experiments.paper import MODELS, Setting, paper_rows, setting_of
-from blockful_py.experiments.protocol import HOLDERS, Laboratory, Scale
+from blockful_py.experiments.protocol import HOLDERS, PreparedCell, Scale
 from blockful_py.forget import Forget
 from blockful_py.learning.data import pooled
 from blockful_py.learning.datasets import load_dataset
@@ -103,7 +103,7 @@ def collect(wanted: Iterable[Case], folder: Path) -> dict[Case, tuple[Measured, 
     return {case: measured for case, measured in read.items() if measured is not None}
 
 
-def prepare(case: Case) -> Laboratory:
+def prepare(case: Case) -> PreparedCell:
     """The paper's 14 users with one model each, of whom users 5 and 7 start; they alone hold the classes
     unless the setting shares the data out otherwise.
 
@@ -131,14 +131,14 @@ def prepare(case: Case) -> Laboratory:
     models = [model for wave in train_federation(settings, users) for model in wave]
     proxy = first_of_each(data.proxy, tuple(label for label in labels if label not in forget), SHOWN)
     task = UnlearningTask.of(settings, models, users, STARTS, Forget.of_classes(forget), proxy)
-    return Laboratory(task, data, settings)
+    return PreparedCell(task, data, settings)
 
 
-def _measure(laboratory: Laboratory) -> Iterator[Measured]:
+def _measure(prepared: PreparedCell) -> Iterator[Measured]:
     """The original, and each method model by model; seconds add up, as in the paper, along the order in
     which the models are made."""
-    task = laboratory.task
-    yield from _audited(laboratory, ORIGINAL, task.weights(MODELS), dict.fromkeys(MODELS, 0.0))
+    task = prepared.task
+    yield from _audited(prepared, ORIGINAL, task.weights(MODELS), dict.fromkeys(MODELS, 0.0))
     for name in METHODS:
         weights: dict[str, Weights] = {}
         seconds: dict[str, float] = {}
@@ -146,16 +146,16 @@ def _measure(laboratory: Laboratory) -> Iterator[Measured]:
         for step in create_method(name).steps(task):
             passed += step.seconds
             weights[step.name], seconds[step.name] = step.weights, passed
-        yield from _audited(laboratory, name, {model: weights[model] for model in MODELS}, seconds)
+        yield from _audited(prepared, name, {model: weights[model] for model in MODELS}, seconds)
 
 
 def _audited(
-    laboratory: Laboratory, method: str, weights: Mapping[str, Weights], seconds: Mapping[str, float]
+    prepared: PreparedCell, method: str, weights: Mapping[str, Weights], seconds: Mapping[str, float]
 ) -> Iterator[Measured]:
-    task = laboratory.task
+    task = prepared.task
     train = pooled(user.train for user in task.users.values())
-    found = audit_accuracy(task.architecture, weights, train, laboratory.data.test, task.classes)
-    for model, accuracy in found.items():
+    accuracies = audit_accuracy(task.architecture, weights, train, prepared.data.test, task.classes)
+    for model, accuracy in accuracies.items():
         yield Measured(
             method,
             model,

@@ -58,15 +58,15 @@ def title(data: str, situation: str, level: str) -> str:
     return f"{data}, {situation.replace('_', ' ')}, {level}"
 
 
-def markdown(found: Mapping[str, Any]) -> str:
+def markdown(audit: Mapping[str, Any]) -> str:
     """Of a `document`: what was run, then for each scenario its figures and its criteria."""
-    parts = ["# Audit", "", f"`{found['command']}`", "", machine_line(found["machine"]), ""]
-    for line in found["left_out"]:
+    parts = ["# Audit", "", f"`{audit['command']}`", "", machine_line(audit["machine"]), ""]
+    for line in audit["left_out"]:
         parts += [line, ""]
-    if found["tuning"]:
+    if audit["tuning"]:
         parts += ["**Tuning seeds: not to be reported.**", ""]
     parts += [LEGEND, "", CRITERIA, ""]
-    for scenario in found["scenarios"]:
+    for scenario in audit["scenarios"]:
         methods = scenario["methods"]
         seeds = methods[0]["seeds"]
         named = title(scenario["data"], scenario["situation"], scenario["level"])

@@ -23,7 +23,7 @@ MARKDOWN, DOCUMENT = "audit.md", "audit.json"
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class AuditReport:
     """What was written."""
 
     markdown: str
@@ -31,17 +31,17 @@ class Report:
     files: tuple[str, ...]
 
 
-def write_report(plan: Plan, found: Sequence[Result], tuning: bool = False) -> Report:
+def write_report(plan: Plan, results: Sequence[Result], tuning: bool = False) -> AuditReport:
     """Raises RunError where nothing was measured, or the folder cannot be written."""
-    if not found:
+    if not results:
         raise RunError(f"{plan.folder} has no row of these scenarios: measure them first.")
-    summaries = {scenario: summarise(rows) for scenario, rows in scenarios(found).items()}
+    summaries = {scenario: summarise(rows) for scenario, rows in scenarios(results).items()}
     about = {
         "command": plan.command,
         "scale": plan.scale,
         "seeds": list(plan.seeds),
         "tuning": tuning,
-        "machine": dict(found[0].machine),
+        "machine": dict(results[0].machine),
         "left_out": list(left_out(plan)),
     }
     full = document(summaries, about)
@@ -53,10 +53,10 @@ def write_report(plan: Plan, found: Sequence[Result], tuning: bool = False) -> R
     }
     for name, data in files.items():
         write_whole(plan.folder / name, data)
-    return Report(text, full, tuple(files))
+    return AuditReport(text, full, tuple(files))
 
 
-def rewrite_report(folder: Path) -> Report:
+def rewrite_report(folder: Path) -> AuditReport:
     """The tables anew from the folder's document, whose rows need not be there.
 
     Raises:
@@ -72,7 +72,7 @@ def rewrite_report(folder: Path) -> Report:
     except (ValueError, KeyError, TypeError, IndexError) as error:
         raise FormatError(f"{path} is no document of an audit ({error}): measure it again.") from None
     write_whole(folder / MARKDOWN, text)
-    return Report(text, full, (MARKDOWN,))
+    return AuditReport(text, full, (MARKDOWN,))
 
 
 def as_text(document: Mapping[str, Any]) -> str:

@@ -148,9 +148,9 @@ class InheritanceGraph:
             (np.ones(len(indices) + len(sources), dtype=np.int8), np.append(indices, sources), ptr),
             shape=(size + 1, size + 1),
         )
-        found = breadth_first_order(edges, size, directed=True, return_predecessors=False)
+        reached = breadth_first_order(edges, size, directed=True, return_predecessors=False)
         inside = np.zeros(size + 1, dtype=bool)
-        inside[found] = True
+        inside[reached] = True
         inside[sources] = False
         return self.order[inside[self.order]]
 

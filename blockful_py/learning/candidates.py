@@ -16,7 +16,7 @@ from blockful_py.learning.weights import Weights
 
 
 @dataclass(frozen=True, slots=True)
-class Reference:
+class ScoredModel:
     """A model that another was aggregated from, and its accuracy on the referencing user's test data."""
 
     name: str
@@ -37,13 +37,15 @@ def draw_candidates(pool: Sequence[str], count: int, stream: torch.Generator) ->
 
 def score(
     architecture: Architecture, models: Mapping[str, Weights], names: Sequence[str], samples: Samples
-) -> tuple[Reference, ...]:
+) -> tuple[ScoredModel, ...]:
     """(AC_test, W*) of eq. 1: the accuracy of each named model on the user's own test samples."""
     scored = accuracies(architecture, {name: models[name] for name in names}, samples)
-    return tuple(Reference(name, scored[name]) for name in names)
+    return tuple(ScoredModel(name, scored[name]) for name in names)
 
 
-def select(scored: Sequence[Reference], count: int, forced: Collection[str] = ()) -> tuple[Reference, ...]:
+def select(
+    scored: Sequence[ScoredModel], count: int, forced: Collection[str] = ()
+) -> tuple[ScoredModel, ...]:
     """The `count` most accurate, best first; equal ones as they were drawn.
 
     Those of the scored models that are `forced` must be among them: they push out the last ones.

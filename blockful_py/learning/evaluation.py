@@ -52,7 +52,7 @@ def hits(architecture: Architecture, models: Mapping[str, Weights], samples: Sam
             labels = _labels_of_stacks(architecture, models, samples.x)
         else:
             labels = _labels_one_by_one(architecture, models, samples.x)
-    return {name: (found == samples.y).to(torch.float64) for name, found in labels.items()}
+    return {name: (predicted == samples.y).to(torch.float64) for name, predicted in labels.items()}
 
 
 def _labels_one_by_one(
@@ -78,6 +78,6 @@ def _labels_of_stacks(
             some = names[first : first + LARGEST_STACK]
             stack = form.packed(stack_weights(architecture, {name: models[name] for name in some}, x.device))
             logits = form.logits(stack, prepared.expand(len(some), *prepared.shape))
-            for name, found in zip(some, logits.argmax(2), strict=True):
-                labels[name].append(found)
+            for name, predicted in zip(some, logits.argmax(2), strict=True):
+                labels[name].append(predicted)
     return {name: torch.cat(parts) for name, parts in labels.items()}

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from blockful_py.errors import LearningError
 from blockful_py.learning.aggregation import aggregate
-from blockful_py.learning.candidates import Reference, draw_candidates, score, select
+from blockful_py.learning.candidates import ScoredModel, draw_candidates, score, select
 from blockful_py.learning.curves import Curve
 from blockful_py.learning.data import UserData
 from blockful_py.learning.evaluation import accuracy
@@ -16,7 +16,7 @@ from blockful_py.learning.models import Architecture
 from blockful_py.learning.privacy import Spent, spent
 from blockful_py.learning.scenario import LastChance, ModelSpec, Plan, plan, without_users
 from blockful_py.learning.streams import generator
-from blockful_py.learning.together import Job, fit_together
+from blockful_py.learning.together import TrainingJob, fit_together
 from blockful_py.learning.weights import Weights
 from blockful_py.settings import FederationSettings, TrainingSettings
 
@@ -60,7 +60,7 @@ class TrainedModel:
     name: str
     user: int
     round: int
-    references: tuple[Reference, ...]
+    references: tuple[ScoredModel, ...]
     weights: Weights
     accuracy: float
     training: TrainingSettings
@@ -122,7 +122,7 @@ def train_wave(
         choose_references(settings, spec, owner, published) for spec, owner in zip(specs, owners, strict=True)
     ]
     jobs = [
-        Job(
+        TrainingJob(
             weights=_start(settings, chosen, published),
             samples=owner.train,
             settings=_phi(settings, spec),
@@ -148,7 +148,7 @@ def train_wave(
 
 
 def _start(
-    settings: FederationSpec, chosen: Sequence[Reference], published: Mapping[str, TrainedModel]
+    settings: FederationSpec, chosen: Sequence[ScoredModel], published: Mapping[str, TrainedModel]
 ) -> Weights:
     if not chosen:
         return initial_weights(settings)
@@ -162,7 +162,7 @@ def _phi(settings: FederationSpec, spec: ModelSpec) -> TrainingSettings:
 
 def choose_references(
     settings: FederationSpec, spec: ModelSpec, user: UserData, published: Mapping[str, TrainedModel]
-) -> tuple[Reference, ...]:
+) -> tuple[ScoredModel, ...]:
     """The scripted references, or the top N of K candidates (eq. 1), scored on the user's test data."""
     if spec.is_root:
         return ()

@@ -30,11 +30,11 @@ def find(name: str, what: str, builtin: Mapping[str, Plugin], group: str) -> Plu
     """
     if name in builtin:
         return builtin[name]
-    found = entry_points(group=group, name=name)
+    entries = entry_points(group=group, name=name)
     module, separator, attribute = name.partition(":")
     try:
-        if found:
-            loaded: Plugin = next(iter(found)).load()
+        if entries:
+            loaded: Plugin = next(iter(entries)).load()
             return loaded
         if separator:
             named: Plugin = getattr(import_module(module), attribute)

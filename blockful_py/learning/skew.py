@@ -31,7 +31,7 @@ def principal_directions(samples: Samples, stream: torch.Generator) -> dict[int,
 
     For texts the inputs are token ids, whose greatest spread is mostly that of the texts' lengths.
     """
-    found = {}
+    directions = {}
     for label in samples.classes():
         x = samples.x[samples.y == label].flatten(1).to(torch.float64)
         centre = x.mean(0)
@@ -41,5 +41,5 @@ def principal_directions(samples: Samples, stream: torch.Generator) -> dict[int,
             moved = (x @ vector) @ x
             norm = moved.norm()
             vector = moved / norm if norm > 0 else vector / vector.norm()
-        found[label] = Direction(centre, vector)
-    return found
+        directions[label] = Direction(centre, vector)
+    return directions

@@ -32,7 +32,7 @@ train in one stack."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Job:
+class TrainingJob:
     """One model to train; the arguments of `fit`."""
 
     weights: Weights
@@ -55,7 +55,7 @@ class Schedule:
     last: int
 
     @classmethod
-    def of(cls, job: Job) -> Schedule:
+    def of(cls, job: TrainingJob) -> Schedule:
         batch = job.settings.batch_size
         batches = -(-len(job.samples) // batch)
         step = max(1, batch // SIZES_OF_LAST_BATCH)
@@ -63,12 +63,12 @@ class Schedule:
         return cls(job.settings, batches, min(batch, -(-last // step) * step))
 
 
-def train_together(architecture: Architecture, jobs: Sequence[Job]) -> tuple[Weights, ...]:
+def train_together(architecture: Architecture, jobs: Sequence[TrainingJob]) -> tuple[Weights, ...]:
     """The weights of `fit_together`."""
     return tuple(fitted.weights for fitted in fit_together(architecture, jobs))
 
 
-def fit_together(architecture: Architecture, jobs: Sequence[Job]) -> tuple[Fitted, ...]:
+def fit_together(architecture: Architecture, jobs: Sequence[TrainingJob]) -> tuple[Fitted, ...]:
     """`fit` for every job, in order.
 
     Looped models have the bits of `fit`, stacked ones agree with it to rounding (docs/reference/learning.md).
@@ -116,7 +116,7 @@ def _split(members: list[int]) -> list[list[int]]:
     return [members[k * len(members) // parts : (k + 1) * len(members) // parts] for k in range(parts)]
 
 
-def _fit_stack(architecture: Architecture, schedule: Schedule, jobs: Sequence[Job]) -> list[Fitted]:
+def _fit_stack(architecture: Architecture, schedule: Schedule, jobs: Sequence[TrainingJob]) -> list[Fitted]:
     """Models of one schedule at once."""
     form = FORMS[architecture.name]
     device = jobs[0].samples.x.device
@@ -150,7 +150,7 @@ def _fit_stack(architecture: Architecture, schedule: Schedule, jobs: Sequence[Jo
     return fitted
 
 
-def _batches(schedule: Schedule, jobs: Sequence[Job]) -> Iterator[tuple[Tensor, Tensor]]:
+def _batches(schedule: Schedule, jobs: Sequence[TrainingJob]) -> Iterator[tuple[Tensor, Tensor]]:
     """Row numbers among all samples (M, B), and each row's share of its model's loss (M, B): `1 / own rows`,
     0 where the batch is filled up."""
     sizes = [len(job.samples) for job in jobs]

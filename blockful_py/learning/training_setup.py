@@ -21,7 +21,7 @@ from blockful_py.settings import Settings
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Laboratory:
+class TrainingSetup:
     """Data on the device, one UserData a user, and what decides the bits of training.
 
     Attributes:
@@ -40,7 +40,7 @@ class Laboratory:
         return self.federation.architecture
 
     @classmethod
-    def of(cls, settings: Settings) -> Laboratory:
+    def of(cls, settings: Settings) -> TrainingSetup:
         """Loads and shares out the data, and sets torch's number of threads, and for the small network
         on a CPU portable products.
 
@@ -72,13 +72,13 @@ class Laboratory:
         )
         return cls(dataset, users, spec, _increments(settings, dataset), learning.clean_references)
 
-    def with_rounds(self, rounds: int) -> Laboratory:
+    def with_rounds(self, rounds: int) -> TrainingSetup:
         """The same with so many models a user.  Raises SettingsError where the scenario has none."""
         federation = replace(self.federation, scenario=replace(self.federation.scenario, rounds=rounds))
         federation.plan()
         return replace(self, federation=federation)
 
-    def without(self, opted_out: Mapping[int, tuple[Forget, ...]]) -> Laboratory:
+    def without(self, opted_out: Mapping[int, tuple[Forget, ...]]) -> TrainingSetup:
         """The same with what users, by index, opted out of taken from their training data."""
         users = (
             replace(user, train=retained_after(user, opted_out[user.index]))

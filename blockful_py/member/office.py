@@ -32,7 +32,7 @@ from blockful_py.keys.access import Access
 from blockful_py.keys.appointed_keyring import NO_KEYS, VaultKeyring
 from blockful_py.keys.erasure import Replaced
 from blockful_py.keys.sealing import Keyring, require_key
-from blockful_py.learning.training_setup import Laboratory
+from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.pipeline.coordination.motions import AgreedMotions
 from blockful_py.pipeline.coordination.remote_committee import RemoteCommittee
 from blockful_py.pipeline.coordination.remote_keyring import PeerKeyring, ServiceKeepers
@@ -83,12 +83,12 @@ class World(Closing):
 
     @cached_property
     def reviewer(self) -> FreshReviewer:
-        laboratory = Laboratory.of(self.run.settings)
+        setup = TrainingSetup.of(self.run.settings)
         agreements = Agreements((self._folder.path if self._folder else self.run.path) / AGREED)
         motions = AgreedMotions(self.contracts, agreements)
         attested = self.run.settings.committee.attested
         record = RecordReaders.of(self.contracts.live, self.contracts.archive, self.live_store)
-        sources = ReviewSources(self.contracts, record, self.live_store, self.keyring, laboratory, attested)
+        sources = ReviewSources(self.contracts, record, self.live_store, self.keyring, setup, attested)
         return FreshReviewer(sources, motions)
 
     @cached_property

@@ -13,7 +13,7 @@ from typing import Self
 from blockful_py.closable import Closing
 from blockful_py.engine.jobs import Job
 from blockful_py.errors import RunError
-from blockful_py.learning.training_setup import Laboratory
+from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.pipeline.jobs.context import FederationContext
 from blockful_py.pipeline.jobs.leader import Leader
 from blockful_py.pipeline.jobs.lifecycle import JobLifecycle
@@ -76,7 +76,7 @@ class OpenRun(Closing):
             NodeError, ToolchainError: a node cannot be started or reached.
         """
         path = Path(directory)
-        Laboratory.of(settings)
+        TrainingSetup.of(settings)
         if (path / "run.json").exists():
             raise RunError(f"{path} holds a run already: choose another folder, or open that run.")
         place = nodes.place if nodes is not None else Place.of(settings.chain, path / "chains")
@@ -148,7 +148,7 @@ class OpenRun(Closing):
         leader = self.context.leader
         if not leader.is_local:
             leader.follow()
-        if self.context.journal.standing() is None or not Lease.is_free(self.run.path):
+        if self.context.journal.open_job() is None or not Lease.is_free(self.run.path):
             return None
         with self.leading() as settled:
             return settled or None

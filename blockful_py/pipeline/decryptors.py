@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Opening what is checked, for those who have keys: sealed bytes that hash to their CID may hold anything."""
+"""Decrypts sealed weights during verification and audits.
+
+A CID covers the sealed bytes alone, so only a holder of the key can tell whether they hold weights.
+"""
 
 from __future__ import annotations
 
@@ -9,24 +12,24 @@ from blockful_py.pipeline.reader import Reading
 from blockful_py.types import Position, Uri
 
 
-class LeaderOpens:
-    """Who leads a run, with the members' keys."""
+class LeaderDecryptor:
+    """Decrypts every version with the members' keys."""
 
     def __init__(self, weights: SealedWeights) -> None:
         self._weights = weights
 
-    def opens(self, position: Position, version: int, weights: Uri) -> bool:
+    def decrypts(self, position: Position, version: int, weights: Uri) -> bool:
         self._weights.read(weights)
         return True
 
 
-class ReaderOpens:
-    """A reader; what the members refuse to give it a key of stays closed."""
+class ReaderDecryptor:
+    """Decrypts the versions whose keys the members give to this reader."""
 
     def __init__(self, reading: Reading) -> None:
         self._reading = reading
 
-    def opens(self, position: Position, version: int, weights: Uri) -> bool:
+    def decrypts(self, position: Position, version: int, weights: Uri) -> bool:
         try:
             self._reading.open(position, version, weights)
         except RefusedError:
@@ -34,13 +37,13 @@ class ReaderOpens:
         return True
 
 
-class AuditorOpens:
-    """An auditor, with the keys that are wrapped to it; other versions stay closed."""
+class AuditorDecryptor:
+    """Decrypts the archived versions whose keys are wrapped to this auditor."""
 
     def __init__(self, reading: Reading) -> None:
         self._reading = reading
 
-    def opens(self, position: Position, version: int, weights: Uri) -> bool:
+    def decrypts(self, position: Position, version: int, weights: Uri) -> bool:
         try:
             self._reading.open_archived(weights)
         except RefusedError:

@@ -26,7 +26,7 @@ from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.keys.erasure import Erasure, Replaced, ReplacedVersion, erase, expire
 from blockful_py.keys.sealing import SealedWeights
 from blockful_py.learning.federation import TrainedModel
-from blockful_py.learning.training_setup import Laboratory
+from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.pipeline.administration import Administration
 from blockful_py.pipeline.alarms import RaisedAlarm, raised_alarms
 from blockful_py.pipeline.base import OpenRun
@@ -46,7 +46,7 @@ from blockful_py.pipeline.run.stores import Stores
 from blockful_py.record.audit import Audit, audit_archive
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.certificates.document import ErasureCertificate
-from blockful_py.record.decryption import Opener
+from blockful_py.record.decryption import Decryptor
 from blockful_py.record.model_node import Request
 from blockful_py.record.request_file import RequestFile
 from blockful_py.record.verify import Verification, Verifier
@@ -126,9 +126,9 @@ class Federation(Closable):
         return self.opened.stopwatch
 
     @property
-    def laboratory(self) -> Laboratory:
+    def setup(self) -> TrainingSetup:
         """Data, users and training settings.  Raises RunError while the committee has no epoch."""
-        return self.opened.context.laboratory
+        return self.opened.context.setup
 
     @property
     def stores(self) -> Stores:
@@ -161,11 +161,11 @@ class Federation(Closable):
         scenario has not so many rounds.
         """
         with self.opened.leading():
-            rounds = rounds_of(self.opened.context.journal.standing(), rounds)
-            laboratory = self.laboratory if rounds is None else self.laboratory.with_rounds(rounds)
+            rounds = rounds_of(self.opened.context.journal.open_job(), rounds)
+            setup = self.setup if rounds is None else self.setup.with_rounds(rounds)
             with self._job(Kind.TRAIN, training_text(rounds)):
                 return train_and_publish(
-                    laboratory,
+                    setup,
                     self.opted_out(),
                     Publisher(self.opened.context),
                     self.catalogue(),
@@ -229,7 +229,7 @@ class Federation(Closable):
             forget = Forget.of_classes(classes)
         with self.opened.leading():
             catalogue = self.catalogue()
-            job = self.opened.context.journal.standing()
+            job = self.opened.context.journal.open_job()
             under_way = None if job is None else request_of(job)
             if request is None:
                 drafted = draft_request(
@@ -274,13 +274,13 @@ class Federation(Closable):
         self,
         names: Sequence[str] | None = None,
         progress: Progress | None = None,
-        opener: Opener | None = None,
+        decryptor: Decryptor | None = None,
     ) -> Verification:
         """Checks every model, or those named, against the chain and the store; weights as they are sealed.
 
-        `opener`: also opens those that it has keys of.
+        `decryptor`: also opens those that it has keys of.
         """
-        verifier = Verifier(self.contracts.live, self.contracts.committee, self.stores.live, opener)
+        verifier = Verifier(self.contracts.live, self.contracts.committee, self.stores.live, decryptor)
         positions = list(verifier.positions())
         if names is not None:
             catalogue = self.catalogue()
@@ -288,13 +288,15 @@ class Federation(Closable):
         with (progress or Silent()).stage("verify", len(positions)) as advance, self.stopwatch("verify"):
             return verifier.verify_all(positions, lambda done: advance(1))
 
-    def audit(self, remembered: tuple[StoredArchiveRecord, ...] = (), opener: Opener | None = None) -> Audit:
+    def audit(
+        self, remembered: tuple[StoredArchiveRecord, ...] = (), decryptor: Decryptor | None = None
+    ) -> Audit:
         """The archive's history of every position, and whether it is whole and begins with `remembered`.
 
-        `opener`: also opens the versions that it has keys of.
+        `decryptor`: also opens the versions that it has keys of.
         """
         archive, live = self.contracts.archive, self.contracts.live
-        return audit_archive(archive, live, self.stores.archive, remembered, opener)
+        return audit_archive(archive, live, self.stores.archive, remembered, decryptor)
 
     def certify_erasure(self, request: Request, audit: AuditOutcome | None = None) -> ErasureCertificate:
         """A certificate, signed by a quorum, of a request that was carried out.  Raises as `issue`."""

@@ -25,7 +25,7 @@ def unfinished_job(run: RunDirectory, number: int | None = None) -> Job:
     if number is not None and number not in jobs:
         raise RunError(f"there is no job {number} in {run.path}: see `blockful jobs`.")
     with Journal(run.journal) as journal:
-        job = journal.standing()
+        job = journal.open_job()
     if number is not None and (job is None or job.number != number):
         raise RunError(
             f"job {number} is {jobs[number].state}, not unfinished: there is nothing to go on with."

@@ -24,7 +24,7 @@ MAX_BYTES = 1 << 30
 """Of a file of remembered records: some four million of them."""
 
 
-class Memory(Part):
+class RememberedArchive(Part):
     """The file."""
 
     format: Literal["blockful-archive/1"]
@@ -44,7 +44,7 @@ def recall(path: Path, archive: ArchiveSource) -> tuple[StoredArchiveRecord, ...
     except OSError as error:
         raise RunError(f"{path} cannot be read: {error.strerror}.") from None
     try:
-        history = parsed(Memory, data, "file of remembered records", MAX_BYTES).archive
+        history = parsed(RememberedArchive, data, "file of remembered records", MAX_BYTES).archive
         check_history(history, ())
     except (FormatError, VerificationError) as error:
         raise FormatError(
@@ -64,7 +64,7 @@ def remember(path: Path, archive: ArchiveSource) -> int:
     Raises RunError when the file cannot be written.
     """
     history = export_history(archive)
-    write_whole(path, spelt(Memory(format="blockful-archive/1", archive=history)))
+    write_whole(path, spelt(RememberedArchive(format="blockful-archive/1", archive=history)))
     return len(history.records)
 
 

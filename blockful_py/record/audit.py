@@ -12,7 +12,7 @@ from blockful_py.crypto import payload
 from blockful_py.errors import CryptoError, LearningError, StorageError
 from blockful_py.record.archive_memory import departures
 from blockful_py.record.catalogue import all_transactions
-from blockful_py.record.decryption import Opener
+from blockful_py.record.decryption import Decryptor
 from blockful_py.record.model_node import parse_node
 from blockful_py.storage.cid import cid_string
 from blockful_py.storage.interface import FileStore
@@ -47,12 +47,12 @@ class ArchiveLog(ArchiveLedger, Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ArchiveEntry:
     """One archived version of one model.
 
     Attributes:
         readable: its bytes, with the weights sealed, are in the archive's store.
-        opened: its weights were opened with their key.
+        decrypted: its weights were decrypted with their key.
         defect: why weights whose key is there are none; None where nothing is wrong.
     """
 
@@ -64,7 +64,7 @@ class Entry:
     cid: str
     timestamp: int
     readable: bool
-    opened: bool = False
+    decrypted: bool = False
     defect: str | None = None
 
 
@@ -74,13 +74,13 @@ class Timeline:
 
     Attributes:
         name: of the model, as far as any of its nodes can be read.
-        standing: version on the live chain; None where it holds no such model.
+        current: version on the live chain; None where it holds no such model.
     """
 
     position: Position
     name: str | None
-    entries: tuple[Entry, ...]
-    standing: int | None
+    entries: tuple[ArchiveEntry, ...]
+    current: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class Audit:
     `extends`: the records hash to the head and begin with all that was remembered.
     """
 
-    entries: tuple[Entry, ...]
+    entries: tuple[ArchiveEntry, ...]
     head: bytes
     problems: tuple[str, ...]
     extends: bool
@@ -106,27 +106,27 @@ def audit_archive(
     live: LiveLog,
     store: FileStore,
     remembered: tuple[StoredArchiveRecord, ...] = (),
-    opener: Opener | None = None,
+    decryptor: Decryptor | None = None,
 ) -> Audit:
     """Walks the hash chain, reads every archived version, and looks for versions that are missing.
 
     `remembered`: records that the auditor saw before; the archive must begin with them.
-    `opener`: opens the versions that the auditor has keys of.
+    `decryptor`: opens the versions that the auditor has keys of.
     """
     records = tuple(archive.records(0, archive.length()))
     problems = [*_chain_problems(archive, records), *departures(remembered, records)]
     extends = not problems
-    entries = tuple(_entry(stored, store, opener) for stored in records)
+    entries = tuple(_entry(stored, store, decryptor) for stored in records)
     problems += [
         f"record {entry.index}: version {entry.version} of {entry.position} cannot be read"
         for entry in entries
         if not entry.readable
     ]
     problems += [f"record {entry.index}: {entry.defect}" for entry in entries if entry.defect]
-    standing = {each.position: each for each in all_transactions(live)}
-    problems += _missing(records, standing)
+    current = {each.position: each for each in all_transactions(live)}
+    problems += _missing(records, current)
     problems += _contradictions(records, live)
-    return Audit(entries, archive.head(), tuple(problems), extends, tuple(_timelines(entries, standing)))
+    return Audit(entries, archive.head(), tuple(problems), extends, tuple(_timelines(entries, current)))
 
 
 def _chain_problems(archive: ArchiveLog, records: Sequence[StoredArchiveRecord]) -> Iterator[str]:
@@ -145,15 +145,15 @@ def _chain_problems(archive: ArchiveLog, records: Sequence[StoredArchiveRecord])
 
 
 def _missing(
-    records: Sequence[StoredArchiveRecord], standing: dict[Position, ModelTransaction]
+    records: Sequence[StoredArchiveRecord], current: dict[Position, ModelTransaction]
 ) -> Iterator[str]:
     archived = {(stored.record.position, stored.record.version) for stored in records}
-    for position in sorted({position for position, _ in archived} - standing.keys()):
+    for position in sorted({position for position, _ in archived} - current.keys()):
         yield (
             f"the model at {position} is archived and not on the live chain: blocks were lost, or its "
             "publication is unfinished"
         )
-    for transaction in standing.values():
+    for transaction in current.values():
         for version in range(max(transaction.version, 1)):
             if (transaction.position, version) not in archived:
                 yield f"version {version} of {transaction.position} was never archived"
@@ -174,21 +174,23 @@ def _contradictions(records: Sequence[StoredArchiveRecord], live: LiveLog) -> It
             )
 
 
-def _timelines(entries: Sequence[Entry], standing: dict[Position, ModelTransaction]) -> Iterator[Timeline]:
-    by_position: dict[Position, list[Entry]] = {position: [] for position in standing}
+def _timelines(
+    entries: Sequence[ArchiveEntry], current: dict[Position, ModelTransaction]
+) -> Iterator[Timeline]:
+    by_position: dict[Position, list[ArchiveEntry]] = {position: [] for position in current}
     for entry in entries:
         by_position.setdefault(entry.position, []).append(entry)
     for position in sorted(by_position):
         own = by_position[position]
         name = next((entry.name for entry in own if entry.name), None)
-        version = standing[position].version if position in standing else None
+        version = current[position].version if position in current else None
         yield Timeline(position, name, tuple(own), version)
 
 
-def _entry(stored: StoredArchiveRecord, store: FileStore, opener: Opener | None) -> Entry:
+def _entry(stored: StoredArchiveRecord, store: FileStore, decryptor: Decryptor | None) -> ArchiveEntry:
     record = stored.record
     name: str | None = None
-    opened, defect = False, None
+    decrypted, defect = False, None
     try:
         node = parse_node(store.read(record.uri))
         name = node.name
@@ -198,10 +200,12 @@ def _entry(stored: StoredArchiveRecord, store: FileStore, opener: Opener | None)
         readable = False
     else:
         try:
-            opened = opener is not None and opener.opens(record.position, record.version, node.weights)
+            decrypted = decryptor is not None and decryptor.decrypts(
+                record.position, record.version, node.weights
+            )
         except (StorageError, LearningError, CryptoError) as error:
             defect = str(error)
-    return Entry(
+    return ArchiveEntry(
         stored.index,
         record.position,
         record.version,
@@ -210,6 +214,6 @@ def _entry(stored: StoredArchiveRecord, store: FileStore, opener: Opener | None)
         cid_string(record.uri),
         stored.timestamp,
         readable,
-        opened,
+        decrypted,
         defect,
     )

@@ -141,7 +141,7 @@ def check_request(live: LiveChainId, request: Request, find: Find, subject: str)
         )
 
 
-def check_descent(transaction: ModelTransaction, descent: Descent, subject: str) -> None:
+def check_descent(transaction: ModelTransaction, descent: Descendants, subject: str) -> None:
     """A start of the request that replaced the model is the model, or one of its ancestors."""
     require(
         transaction.position in descent,
@@ -151,7 +151,7 @@ def check_descent(transaction: ModelTransaction, descent: Descent, subject: str)
     )
 
 
-class Descent:
+class Descendants:
     """The models that descend from the starts of a request, the starts among them.
 
     Looks at each transaction once, and only at ancestors of those that are asked for.

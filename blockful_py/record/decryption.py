@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What verification asks of somebody who has keys of sealed weights."""
+"""The interface through which verification and audits decrypt sealed weights."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Protocol
 from blockful_py.types import Position, Uri
 
 
-class Opener(Protocol):
-    """Somebody who may have keys of weights."""
+class Decryptor(Protocol):
+    """A holder of data keys: the leader, a reader, or an auditor."""
 
-    def opens(self, position: Position, version: int, weights: Uri) -> bool:
-        """Whether it has the key of a version's sealed weights, which it then opens.
+    def decrypts(self, position: Position, version: int, weights: Uri) -> bool:
+        """Decrypts the sealed weights of a version; False where this holder may not have their key.
 
-        Raises StorageError, LearningError or CryptoError when they hold no weights, KeyDestroyedError when
-        nobody has the key.
+        Raises StorageError, LearningError or CryptoError when the file does not hold weights, and
+        KeyDestroyedError when no member has the key.
         """

@@ -57,7 +57,7 @@ class RequestFile(BaseModel):
         except OSError as error:
             raise FormatError(f"{path} cannot be read: {error.strerror}.") from None
         try:
-            found = cls.model_validate_json(data[:MAX_BYTES])
+            document = cls.model_validate_json(data[:MAX_BYTES])
         except ValidationError as error:
             first = error.errors()[0]
             place = ".".join(map(str, first["loc"])) or "document"
@@ -65,11 +65,11 @@ class RequestFile(BaseModel):
                 f"{path} is no request to be signed ({place}: {first['msg']}): make one with "
                 "`blockful request make`."
             ) from None
-        if found.request.signatures or len(found.owners) != len(found.request.starts):
+        if document.request.signatures or len(document.owners) != len(document.request.starts):
             raise FormatError(f"{path} does not name one owner for each start: make it anew.")
-        if found.typed_data != found._typed_data():
+        if document.typed_data != document._typed_data():
             raise FormatError(f"{path} shows wallets another request than it makes: do not sign it.")
-        return found
+        return document
 
     def write(self, path: Path) -> None:
         """Replaces the file.  Raises FormatError when it cannot be written."""

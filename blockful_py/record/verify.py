@@ -25,7 +25,7 @@ from blockful_py.crypto import merkle, payload
 from blockful_py.errors import CryptoError, LearningError, StorageError, VerificationError
 from blockful_py.record.chain_view import ChainView, Rosters
 from blockful_py.record.checks import (
-    Descent,
+    Descendants,
     check_descent,
     check_header,
     check_leaf,
@@ -35,7 +35,7 @@ from blockful_py.record.checks import (
     check_statement,
     require,
 )
-from blockful_py.record.decryption import Opener
+from blockful_py.record.decryption import Decryptor
 from blockful_py.record.model_node import ModelNode, Request, parse_node
 from blockful_py.types import ModelTransaction, Position
 
@@ -56,13 +56,13 @@ class Failure:
 class Verification:
     """Outcome for the models looked at.
 
-    `opened`: how many models' weights were opened with their keys; of the others, the sealed bytes were
+    `decrypted`: how many models' weights were decrypted with their keys; of the others, the sealed bytes were
     checked.
     """
 
     checked: int
     failures: tuple[Failure, ...]
-    opened: int = 0
+    decrypted: int = 0
 
     @property
     def passed(self) -> bool:
@@ -76,17 +76,17 @@ class Verifier:
     """
 
     def __init__(
-        self, live: LiveLedger, rosters: Rosters, store: Store, opener: Opener | None = None
+        self, live: LiveLedger, rosters: Rosters, store: Store, decryptor: Decryptor | None = None
     ) -> None:
-        """`opener`: opens the weights that it has keys of; without, none are opened."""
-        self._opener = opener
+        """`decryptor`: opens the weights that it has keys of; without, none are decrypted."""
+        self._decryptor = decryptor
         self._read: set[Position] = set()
         self._view = ChainView(live, rosters)
         self._live = live
         self._store = store
         self._opened: set[int] = set()
         self._trees: dict[int, merkle.MerkleTree] = {}
-        self._requests: dict[Request, Descent] = {}
+        self._requests: dict[Request, Descendants] = {}
         self._hashes = [payload.genesis_block_hash(live.chain_id, live.address)]
 
     def positions(self) -> Iterator[Position]:
@@ -127,7 +127,7 @@ class Verifier:
         try:
             node = parse_node(self._store.read(transaction.uri))
             self._store.read(node.weights)
-            if self._opener is not None and self._opener.opens(
+            if self._decryptor is not None and self._decryptor.decrypts(
                 transaction.position, transaction.version, node.weights
             ):
                 self._read.add(transaction.position)
@@ -167,5 +167,5 @@ class Verifier:
         request = node.redaction.request
         if request not in self._requests:
             check_request(self._live, request, self._view.find, subject)
-            self._requests[request] = Descent(request, self._view.find)
+            self._requests[request] = Descendants(request, self._view.find)
         check_descent(transaction, self._requests[request], subject)

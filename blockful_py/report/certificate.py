@@ -10,7 +10,7 @@ from blockful_py.report.pages import page_templates
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ModelRow:
     """A model that was replaced; accuracies in [0, 1], None where there is no class to measure on.
 
     Attributes:
@@ -33,7 +33,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Vote:
+class VoteRow:
     """A decision, or the signatures of the certificate."""
 
     what: str
@@ -64,9 +64,9 @@ class CertificatePage:
     requested: str
     decided: str
     requesters: Sequence[tuple[str, str, str]]
-    lines: Sequence[Line]
+    models: Sequence[ModelRow]
     left_alone: Sequence[str]
-    votes: Sequence[Vote]
+    votes: Sequence[VoteRow]
     deleted: Sequence[str]
     words: str
     keys_destroyed: Sequence[str]

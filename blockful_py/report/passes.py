@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from blockful_py.report.sections import Part
+from blockful_py.report.sections import ReportPart
 
 
-class SamplePasses(Part):
+class SamplePasses(ReportPart):
     """What a request took in sample passes (forward and backward 1, forward alone a third).
 
     Attributes:

@@ -17,19 +17,19 @@ from blockful_py.report.sections import (
     Accuracies,
     Address,
     ByParadigm,
-    Chains,
+    ChainsSection,
     Confusions,
     Count,
-    Depth,
-    Erasure,
-    Forget,
+    DepthSection,
+    ErasureSection,
+    ForgetSection,
     GasSection,
     LearningCurve,
-    Method,
+    MethodSection,
+    ModelOutcome,
     OperationsCheck,
-    Outcome,
-    Part,
-    Privacy,
+    PrivacySection,
+    ReportPart,
     SecondsSection,
     VerificationSection,
 )
@@ -38,7 +38,7 @@ from blockful_py.types import Paradigm, Position
 FORMAT: Literal["blockful-report/1"] = "blockful-report/1"
 
 
-class ModelEntry(Part):
+class ModelEntry(ReportPart):
     """A model.
 
     Attributes:
@@ -60,17 +60,17 @@ class ModelEntry(Part):
     start: bool
     below_epsilon: bool = False
     cid: str
-    privacy: Privacy | None = None
+    privacy: PrivacySection | None = None
     learning_curve: LearningCurve | None = None
     before: Accuracies
-    parallel: Outcome | None = None
-    sequential: Outcome | None = None
+    parallel: ModelOutcome | None = None
+    sequential: ModelOutcome | None = None
 
-    def after(self, paradigm: Paradigm) -> Outcome | None:
+    def after(self, paradigm: Paradigm) -> ModelOutcome | None:
         return self.parallel if paradigm is Paradigm.PARALLEL else self.sequential
 
 
-class Report(Part):
+class Report(ReportPart):
     """Everything that a run did.
 
     Attributes:
@@ -81,8 +81,8 @@ class Report(Part):
     seed: int
     scenario: str
     situation: str
-    forget: Forget
-    method: ByParadigm[Method]
+    forget: ForgetSection
+    method: ByParadigm[MethodSection]
     versions: dict[str, str]
     settings: dict[str, JsonValue]
     certificates: dict[Paradigm, str] = Field(default_factory=dict)
@@ -90,12 +90,12 @@ class Report(Part):
     confusions: Confusions | None = None
     operations: ByParadigm[OperationsCheck]
     gas: GasSection
-    depth: Depth
+    depth: DepthSection
     seconds: SecondsSection
     passes: ByParadigm[SamplePasses] = ByParadigm[SamplePasses]()
     verification: VerificationSection
-    erasure: ByParadigm[Erasure] = ByParadigm[Erasure]()
-    chains: Chains
+    erasure: ByParadigm[ErasureSection] = ByParadigm[ErasureSection]()
+    chains: ChainsSection
 
     @model_validator(mode="after")
     def _names_agree(self) -> Report:

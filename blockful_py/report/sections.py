@@ -17,14 +17,14 @@ Address = Annotated[str, Field(pattern=r"^0x[0-9a-fA-F]{40}$")]
 Count = Annotated[int, Field(ge=0)]
 
 
-class Part(BaseModel):
+class ReportPart(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 Section = TypeVar("Section")
 
 
-class ByParadigm(Part, Generic[Section]):
+class ByParadigm(ReportPart, Generic[Section]):
     """One section a paradigm; null for a paradigm that the run left out."""
 
     parallel: Section | None = None
@@ -41,7 +41,7 @@ class ByParadigm(Part, Generic[Section]):
         return self.parallel if paradigm is Paradigm.PARALLEL else self.sequential
 
 
-class Forget(Part):
+class ForgetSection(ReportPart):
     """What is to be forgotten: labels, or users, or samples (user:row), and the models that the request
     starts from."""
 
@@ -51,7 +51,7 @@ class Forget(Part):
     starts: tuple[str, ...]
 
 
-class Method(Part):
+class MethodSection(ReportPart):
     """`checked`: what members did about its results before they signed; unknown in older reports."""
 
     name: str
@@ -59,7 +59,7 @@ class Method(Part):
     checked: Checked | None = None
 
 
-class Accuracies(Part):
+class Accuracies(ReportPart):
     """Accuracy on the forgotten (ad_f) and the retained classes (ad_r), held-out and training data.
 
     Attributes:
@@ -75,7 +75,7 @@ class Accuracies(Part):
     calibration_error: Percent | None = None
 
 
-class LearningCurve(Part):
+class LearningCurve(ReportPart):
     """How a training went on its own samples, epoch by epoch: mean loss in nats, and accuracy."""
 
     loss: tuple[Norm, ...]
@@ -85,7 +85,7 @@ class LearningCurve(Part):
 Table = tuple[tuple[Count, ...], ...]
 
 
-class Confusions(Part):
+class Confusions(ReportPart):
     """Held-out samples by true (row) and predicted (column) class, summed over the starts and the affected
     models; a model that a paradigm left alone counts as it was before."""
 
@@ -94,14 +94,14 @@ class Confusions(Part):
     sequential: Table | None = None
 
 
-class Outcome(Accuracies):
+class ModelOutcome(Accuracies):
     """A model after unlearning; `version` counts its redactions, `cid` names its weights."""
 
     version: Count
     cid: str
 
 
-class Privacy(Part):
+class PrivacySection(ReportPart):
     """(epsilon, delta)-differential privacy of the owner's training samples, as one training spent it."""
 
     epsilon: Annotated[float, Field(ge=0)]
@@ -126,7 +126,7 @@ class Counted(Protocol):
     def downloads(self) -> int: ...
 
 
-class OperationCounts(Part):
+class OperationCounts(ReportPart):
     """Counters as `costs.Operations` has them."""
 
     model_config = ConfigDict(from_attributes=True)
@@ -138,7 +138,7 @@ class OperationCounts(Part):
     downloads: Count
 
 
-class OperationsCheck(Part):
+class OperationsCheck(ReportPart):
     """Operations as they were counted, and as the paper's formula gives them."""
 
     counted: OperationCounts
@@ -155,7 +155,7 @@ class OperationsCheck(Part):
         return self.counted == self.formula
 
 
-class Gas(Part):
+class Gas(ReportPart):
     """Gas spent on both chains: by archive and live chain, together, and a model."""
 
     archive: Count
@@ -176,7 +176,7 @@ class GasSection(ByParadigm[Gas]):
     publication: Gas
 
 
-class Depth(Part):
+class DepthSection(ReportPart):
     """Bound of theorem 1 (eq. 16) beside the depth observed; |delta| is the largest of the starts'."""
 
     bound: Count | None
@@ -185,7 +185,7 @@ class Depth(Part):
     delta_norm: Norm | None
 
 
-class ErasedVersion(Part):
+class ErasedVersion(ReportPart):
     """A replaced version; `weights`: CID of its sealed file, `increments`: of those stored with it."""
 
     name: str
@@ -194,7 +194,7 @@ class ErasedVersion(Part):
     increments: tuple[str, ...] = ()
 
 
-class Erasure(Part):
+class ErasureSection(ReportPart):
     """What became of the keys of replaced versions.
 
     Attributes:
@@ -211,7 +211,7 @@ class Erasure(Part):
     said: str
 
 
-class SecondsSection(Part):
+class SecondsSection(ReportPart):
     """Wall-clock time by stage; those of a paradigm have names such as `STAGES`."""
 
     setup: Seconds
@@ -230,7 +230,7 @@ STAGES = ("unlearn", "store", "certify", "archive", "live", "audit")
 """Stages of a paradigm in the order they are shown; others follow by name."""
 
 
-class Failure(Part):
+class FailedCheck(ReportPart):
     """A check that failed: what it was made on, which one, and why."""
 
     subject: str
@@ -238,27 +238,27 @@ class Failure(Part):
     detail: str
 
 
-class Verification(Part):
+class VerificationRun(ReportPart):
     """How many models were checked, and what failed."""
 
     checked: Count
-    failed: tuple[Failure, ...] = ()
+    failed: tuple[FailedCheck, ...] = ()
 
 
-class VerificationSection(ByParadigm[Verification]):
+class VerificationSection(ByParadigm[VerificationRun]):
     """Verification after publication and after each paradigm, and all together."""
 
-    published: Verification | None = None
+    published: VerificationRun | None = None
     checked: Count
-    failed: tuple[Failure, ...]
+    failed: tuple[FailedCheck, ...]
 
     @classmethod
     def of_runs(
         cls,
         *,
-        published: Verification | None = None,
-        parallel: Verification | None = None,
-        sequential: Verification | None = None,
+        published: VerificationRun | None = None,
+        parallel: VerificationRun | None = None,
+        sequential: VerificationRun | None = None,
     ) -> VerificationSection:
         runs = [run for run in (published, parallel, sequential) if run is not None]
         return cls(
@@ -270,12 +270,12 @@ class VerificationSection(ByParadigm[Verification]):
         )
 
 
-class Chain(Part):
+class Chain(ReportPart):
     chain_id: Count
     client: str
     contracts: dict[str, Address]
 
 
-class Chains(Part):
+class ChainsSection(ReportPart):
     live: Chain
     archive: Chain

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from blockful_py.report.schema import ModelEntry, Report
-from blockful_py.report.sections import Forget
+from blockful_py.report.sections import ForgetSection
 from blockful_py.types import Checked, Paradigm
 
 SITUATIONS = {
@@ -55,7 +55,7 @@ def mean_after(report: Report, figure: str, paradigm: Paradigm) -> float | None:
     return _mean([getattr(m.after(paradigm) or m.before, figure) for m in concerned(report)])
 
 
-def _forgotten(forget: Forget) -> str:
+def _forgotten(forget: ForgetSection) -> str:
     if forget.clients:
         kinds, listed = ("client", "clients"), [str(user) for user in forget.clients]
     elif forget.samples:

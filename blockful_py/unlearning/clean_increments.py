@@ -29,10 +29,10 @@ from blockful_py.unlearning.increments import (
 )
 from blockful_py.unlearning.method import (
     IncrementsUsed,
+    ModelUpdate,
     Need,
     Outcome,
     Review,
-    Step,
     outcome_of,
     require_level,
     steps_of,
@@ -123,21 +123,21 @@ class CleanIncrements:
         seconds = {"increments": made - began, "pass": added - made, "heal": healed - added}
         return replace(outcome_of(task, weights, meter.cost(), seconds), increments=used)
 
-    def steps(self, task: UnlearningTask) -> Iterator[Step]:
+    def steps(self, task: UnlearningTask) -> Iterator[ModelUpdate]:
         return steps_of(self.unlearn(task))
 
     def _increments(self, task: UnlearningTask, meter: Meter) -> tuple[Mapping[str, Change], IncrementsUsed]:
         names = holders(task)
-        found = stored_increments(task, names)
-        made = clean_increments(task, [name for name in names if name not in found], self.share)
+        usable = stored_increments(task, names)
+        made = clean_increments(task, [name for name in names if name not in usable], self.share)
         for name in names:
-            stored = name in found
+            stored = name in usable
             with meter.preparation() if stored else meter.job(name) as work:
                 work.trained(passes_of(task, name, 1.0 if stored else self.share))
-        all_of_them = {name: found[name] if name in found else made[name] for name in names}
+        all_of_them = {name: usable[name] if name in usable else made[name] for name in names}
         if self.clip is not None and all_of_them:
             all_of_them = clipped(all_of_them, self.clip)
-        return all_of_them, IncrementsUsed(tuple(found), tuple(made))
+        return all_of_them, IncrementsUsed(tuple(usable), tuple(made))
 
     def _healed(self, task: UnlearningTask, name: str, rough: Weights, work: Work) -> Weights:
         model, retained = task.models[name], task.retained(name)

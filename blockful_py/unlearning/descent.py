@@ -61,10 +61,10 @@ class Descent:
         moving = {n: p for n, p in module.named_parameters() if wanted is None or n in wanted}
         speed = {name: torch.zeros_like(parameter) for name, parameter in moving.items()}
         for step, batch in enumerate(batches):
-            found = torch.autograd.grad(loss(module, batch), list(moving.values()), allow_unused=True)
+            derivatives = torch.autograd.grad(loss(module, batch), list(moving.values()), allow_unused=True)
             gradients = {
                 name: torch.zeros_like(moving[name]) if gradient is None else gradient
-                for name, gradient in zip(moving, found, strict=True)
+                for name, gradient in zip(moving, derivatives, strict=True)
             }
             scale = self._scale(gradients.values())
             rate = self._rate(step, len(batches))

@@ -22,7 +22,7 @@ from blockful_py.learning.weights import Weights
 from blockful_py.types import Paradigm
 from blockful_py.unlearning.cost import Meter, Work
 from blockful_py.unlearning.descent import Descent, Loss, epochs_of, weights_of
-from blockful_py.unlearning.method import Need, Outcome, Review, Step, outcome_of, require_level
+from blockful_py.unlearning.method import ModelUpdate, Need, Outcome, Review, outcome_of, require_level
 from blockful_py.unlearning.retraining import aggregate_of
 from blockful_py.unlearning.task import UnlearningTask
 
@@ -62,17 +62,17 @@ class Distill:
         weights = {step.name: step.weights for step in done}
         return outcome_of(task, weights, meter.cost(), {"distill": sum(step.seconds for step in done)})
 
-    def steps(self, task: UnlearningTask) -> Iterator[Step]:
+    def steps(self, task: UnlearningTask) -> Iterator[ModelUpdate]:
         return self._steps(task, Meter())
 
-    def _steps(self, task: UnlearningTask, meter: Meter) -> Iterator[Step]:
+    def _steps(self, task: UnlearningTask, meter: Meter) -> Iterator[ModelUpdate]:
         require_level(self, task)
         updated: dict[str, Weights] = {}
         for name in task.affected():
             began = perf_counter()
             with meter.job(name, after=task.graph.references(name)) as work:
                 updated[name] = self._student(task, name, updated, work)
-            yield Step(name, updated[name], perf_counter() - began, meter.cost())
+            yield ModelUpdate(name, updated[name], perf_counter() - began, meter.cost())
 
     def _student(
         self, task: UnlearningTask, name: str, updated: Mapping[str, Weights], work: Work

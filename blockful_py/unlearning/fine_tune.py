@@ -17,7 +17,7 @@ from blockful_py.learning.weights import Weights
 from blockful_py.types import Paradigm
 from blockful_py.unlearning.cost import Work
 from blockful_py.unlearning.descent import Descent, epochs_of, weights_of
-from blockful_py.unlearning.method import Need, Outcome, Review, Step, steps_of, unlearn_apart
+from blockful_py.unlearning.method import ModelUpdate, Need, Outcome, Review, steps_of, unlearn_apart
 from blockful_py.unlearning.task import UnlearningTask
 
 
@@ -54,7 +54,7 @@ class FineTune:
     def unlearn(self, task: UnlearningTask) -> Outcome:
         return unlearn_apart(self, task, self._tuned)
 
-    def steps(self, task: UnlearningTask) -> Iterator[Step]:
+    def steps(self, task: UnlearningTask) -> Iterator[ModelUpdate]:
         return steps_of(self.unlearn(task))
 
     def _tuned(self, task: UnlearningTask, name: str, work: Work) -> Weights:

@@ -19,7 +19,15 @@ from blockful_py.unlearning.cost import Meter
 from blockful_py.unlearning.fisher import Fisher, dampened, fisher, merged, require_dampening
 from blockful_py.unlearning.head import output_layer
 from blockful_py.unlearning.lending import lent
-from blockful_py.unlearning.method import Need, Outcome, Review, Step, outcome_of, require_level, steps_of
+from blockful_py.unlearning.method import (
+    ModelUpdate,
+    Need,
+    Outcome,
+    Review,
+    outcome_of,
+    require_level,
+    steps_of,
+)
 from blockful_py.unlearning.task import UnlearningTask
 
 LAYERS = ("head", "all")
@@ -75,12 +83,12 @@ class Fiun:
             published = task.models[name].weights
             with meter.preparation() as work:
                 own = fisher(task.architecture, published, task.owner(name).train, self.batch, work)
-            found = merged([matrix for start, matrix in starts.items() if start in above])
-            weights[name] = dampened(published, found, own, self.selection, self.dampening, names)
+            information = merged([matrix for start, matrix in starts.items() if start in above])
+            weights[name] = dampened(published, information, own, self.selection, self.dampening, names)
         seconds = {"starts": known - began, "dampen": perf_counter() - known}
         return outcome_of(task, weights, meter.cost(), seconds)
 
-    def steps(self, task: UnlearningTask) -> Iterator[Step]:
+    def steps(self, task: UnlearningTask) -> Iterator[ModelUpdate]:
         return steps_of(self.unlearn(task))
 
 

@@ -21,7 +21,7 @@ from blockful_py.learning.weights import Vector, Weights
 from blockful_py.types import Paradigm
 from blockful_py.unlearning.cost import Meter, Work
 from blockful_py.unlearning.descent import Descent, batches_of, weights_of
-from blockful_py.unlearning.method import Need, Outcome, Review, Step, require_level, steps_of
+from blockful_py.unlearning.method import ModelUpdate, Need, Outcome, Review, require_level, steps_of
 from blockful_py.unlearning.propagation import delta, moved, passed_change, propagate
 from blockful_py.unlearning.retraining import retrain_model
 from blockful_py.unlearning.task import UnlearningTask
@@ -105,7 +105,7 @@ class GradientAscent:
             cost=meter.cost(),
         )
 
-    def steps(self, task: UnlearningTask) -> Iterator[Step]:
+    def steps(self, task: UnlearningTask) -> Iterator[ModelUpdate]:
         return steps_of(self.unlearn(task))
 
     def _updated_starts(

@@ -23,13 +23,13 @@ def output_layer(module: nn.Module, class_count: int) -> tuple[str, nn.Linear]:
     Raises:
         UnlearningError: the network has none.
     """
-    found = [(name, part) for name, part in module.named_modules() if isinstance(part, nn.Linear)]
-    if not found or found[-1][1].out_features != class_count:
+    layers = [(name, part) for name, part in module.named_modules() if isinstance(part, nn.Linear)]
+    if not layers or layers[-1][1].out_features != class_count:
         raise UnlearningError(
             f"a network is expected to end in a linear layer with {class_count} outputs; "
             f"{type(module).__name__} does not."
         )
-    return found[-1]
+    return layers[-1]
 
 
 def neutralised(architecture: Architecture, weights: Weights, classes: Collection[int]) -> Weights:

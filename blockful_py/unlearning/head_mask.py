@@ -12,7 +12,15 @@ from blockful_py.forget import Level
 from blockful_py.types import Paradigm
 from blockful_py.unlearning.cost import Meter
 from blockful_py.unlearning.head import neutralised
-from blockful_py.unlearning.method import Need, Outcome, Review, Step, outcome_of, require_level, steps_of
+from blockful_py.unlearning.method import (
+    ModelUpdate,
+    Need,
+    Outcome,
+    Review,
+    outcome_of,
+    require_level,
+    steps_of,
+)
 from blockful_py.unlearning.task import UnlearningTask
 
 
@@ -38,5 +46,5 @@ class HeadMask:
         }
         return outcome_of(task, weights, Meter().cost(), {"mask": perf_counter() - began})
 
-    def steps(self, task: UnlearningTask) -> Iterator[Step]:
+    def steps(self, task: UnlearningTask) -> Iterator[ModelUpdate]:
         return steps_of(self.unlearn(task))

@@ -29,7 +29,7 @@ def holders(task: UnlearningTask) -> tuple[str, ...]:
     """
     affected = set(task.affected())
     above = set(task.graph.ancestors(task.starts)) | set(task.graph.ancestors(affected))
-    found = []
+    names = []
     for name in task.graph.topological_order():
         if name not in affected and (name not in above or not task.graph.references(name)):
             continue
@@ -41,8 +41,8 @@ def holders(task: UnlearningTask) -> tuple[str, ...]:
                 f"{', '.join(missing) or f'the data of user {task.models[name].user}'} is not there."
             )
         if len(task.forgotten(name)):
-            found.append(name)
-    return tuple(found)
+            names.append(name)
+    return tuple(names)
 
 
 def clean_increments(task: UnlearningTask, names: Sequence[str], share: float = 1.0) -> dict[str, Change]:
@@ -55,8 +55,8 @@ def clean_increments(task: UnlearningTask, names: Sequence[str], share: float = 
 def stored_increments(task: UnlearningTask, names: Sequence[str]) -> dict[str, Change]:
     """Those of `names` that are stored with the task, are about the one class that it forgets, and fit the
     models as they are."""
-    found = {name: task.stored[name] for name in names if name in task.stored}
-    return _changes(task, {name: kept.weights for name, kept in found.items() if fits(task, name, kept, {})})
+    stored = {name: task.stored[name] for name in names if name in task.stored}
+    return _changes(task, {name: kept.weights for name, kept in stored.items() if fits(task, name, kept, {})})
 
 
 def fits(task: UnlearningTask, name: str, kept: StoredIncrement, updated: Mapping[str, Weights]) -> bool:

@@ -21,10 +21,10 @@ def lent(task: UnlearningTask, name: str) -> Samples:
         return own
     above = {name, *task.graph.ancestors([name])}
     lenders = dict.fromkeys(task.models[start].user for start in task.starts if start in above)
-    found = pooled(forget_set(task.forget, task.users[user]) for user in lenders)
-    if not len(found):
+    samples = pooled(forget_set(task.forget, task.users[user]) for user in lenders)
+    if not len(samples):
         raise UnlearningError(
             f"neither the owner of {name!r} nor those of the starts above it hold anything of {task.forget}: "
             "start from a model of somebody who does."
         )
-    return found
+    return samples

@@ -70,7 +70,7 @@ class IncrementsUsed:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Step:
+class ModelUpdate:
     """One model's new weights, and the seconds it took to make them.
 
     Attributes:
@@ -144,7 +144,7 @@ class Method(Protocol):
         """
         ...
 
-    def steps(self, task: UnlearningTask) -> Iterator[Step]:
+    def steps(self, task: UnlearningTask) -> Iterator[ModelUpdate]:
         """The same weights model by model, in topological order; each may be committed before the next
         is asked for."""
         ...
@@ -191,8 +191,8 @@ def outcome_of(
     )
 
 
-def steps_of(outcome: Outcome) -> Iterator[Step]:
+def steps_of(outcome: Outcome) -> Iterator[ModelUpdate]:
     """Steps of a method that makes all weights at once; each is given an equal part of its time."""
     each = sum(outcome.seconds.values()) / len(outcome.weights)
     for name, weights in outcome.weights.items():
-        yield Step(name, weights, each, outcome.cost, outcome.increments)
+        yield ModelUpdate(name, weights, each, outcome.cost, outcome.increments)

@@ -25,7 +25,15 @@ from blockful_py.unlearning.descent import Descent, weights_of
 from blockful_py.unlearning.distill import softened
 from blockful_py.unlearning.gradient_ascent import GradientAscent
 from blockful_py.unlearning.head import neutralised
-from blockful_py.unlearning.method import Need, Outcome, Review, Step, outcome_of, require_level, steps_of
+from blockful_py.unlearning.method import (
+    ModelUpdate,
+    Need,
+    Outcome,
+    Review,
+    outcome_of,
+    require_level,
+    steps_of,
+)
 from blockful_py.unlearning.projection import (
     class_means,
     direction_beyond,
@@ -94,15 +102,15 @@ class Ppnr:
         seconds = {"pass": reached - began, "repair": perf_counter() - reached}
         return outcome_of(task, weights, meter.cost(), seconds)
 
-    def steps(self, task: UnlearningTask) -> Iterator[Step]:
+    def steps(self, task: UnlearningTask) -> Iterator[ModelUpdate]:
         return steps_of(self.unlearn(task))
 
     def _proxy(self, task: UnlearningTask) -> Samples:
         if task.proxy is None or len(task.proxy) < self.proxy_samples:
-            found = 0 if task.proxy is None else len(task.proxy)
+            size = 0 if task.proxy is None else len(task.proxy)
             raise UnlearningError(
                 f"method {self.name!r} needs a proxy set of at least {self.proxy_samples} labelled samples, "
-                f"found {found}: give more, or choose a method without, e.g. clean_increments."
+                f"found {size}: give more, or choose a method without, e.g. clean_increments."
             )
         return task.proxy
 

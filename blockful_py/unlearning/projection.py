@@ -21,19 +21,19 @@ def penultimate_layer(module: nn.Module, class_count: int) -> tuple[str, nn.Modu
         UnlearningError: there is none with as many outputs as the output layer has inputs.
     """
     head, layer = output_layer(module, class_count)
-    found = [
+    layers = [
         (name, part)
         for name, part in module.named_modules()
         if isinstance(part, nn.Linear | nn.Conv2d)
         and name != head
         and part.weight.shape[0] == layer.in_features
     ]
-    if not found:
+    if not layers:
         raise UnlearningError(
             f"no layer of {type(module).__name__} says the {layer.in_features} features of its output layer: "
             "they cannot be projected; choose clean_increments."
         )
-    return found[-1]
+    return layers[-1]
 
 
 def class_means(module: nn.Module, layer: nn.Module, samples: Samples) -> dict[int, Tensor]:

@@ -79,8 +79,8 @@ def propagate(
     missing = [name for name in path_weights.descendants if name not in weights]
     if missing:
         raise UnlearningError(f"nothing is there for {', '.join(missing)}: give every start and descendant.")
-    found = passing(path_weights, deltas, alpha, epsilon)
-    held = {name: weights[name] for name in found.terms}
+    passes = passing(path_weights, deltas, alpha, epsilon)
+    held = {name: weights[name] for name in passes.terms}
     old = {name: _vectors(held[name]) for name in held}
     new = old if in_place else {name: _like(parts) for name, parts in old.items()}
     before = {name: _variances(held[name]) for name in held}
@@ -89,12 +89,12 @@ def propagate(
     for key, part in next(iter(old.values()), {}).items():
         for begin in range(0, len(part), BLOCK):  # a block of the deltas stays in the cache for all models
             end = min(begin + BLOCK, len(part))
-            for name, terms in found.terms.items():
+            for name, terms in passes.terms.items():
                 some = [(weight, change[first + begin : first + end]) for weight, change in terms]
                 pass_block(old[name][key][begin:end], some, new[name][key][begin:end], scratch)
         first += len(part)
     passed = {name: with_sound_variances(_tensors(new[name], held[name]), before[name]) for name in held}
-    return Propagation(passed, found.skipped)
+    return Propagation(passed, passes.skipped)
 
 
 def _vectors(weights: Weights) -> dict[str, Vector]:

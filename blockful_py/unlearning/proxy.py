@@ -46,10 +46,10 @@ def require_clean_proxy(proxy: Samples, forget: Forget, users: Iterable[UserData
             "leave them out."
         )
     known = {row for user in users for row in _bytes_of_rows(forget_set(forget, user).x)}
-    found = [i for i, row in enumerate(_bytes_of_rows(proxy.x)) if row in known]
-    if found:
+    rows = [i for i, row in enumerate(_bytes_of_rows(proxy.x)) if row in known]
+    if rows:
         raise UnlearningError(
-            f"the proxy set holds forgotten samples (rows {', '.join(map(str, found[:10]))}): leave them out."
+            f"the proxy set holds forgotten samples (rows {', '.join(map(str, rows[:10]))}): leave them out."
         )
 
 

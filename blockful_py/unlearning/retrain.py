@@ -12,7 +12,7 @@ from blockful_py.forget import Level
 from blockful_py.learning.weights import Weights
 from blockful_py.types import Paradigm
 from blockful_py.unlearning.cost import Meter
-from blockful_py.unlearning.method import Need, Outcome, Review, Step, outcome_of
+from blockful_py.unlearning.method import ModelUpdate, Need, Outcome, Review, outcome_of
 from blockful_py.unlearning.retraining import retrain_model
 from blockful_py.unlearning.task import UnlearningTask
 
@@ -38,13 +38,13 @@ class Retrain:
         weights = {step.name: step.weights for step in done}
         return outcome_of(task, weights, meter.cost(), {"retrain": sum(step.seconds for step in done)})
 
-    def steps(self, task: UnlearningTask) -> Iterator[Step]:
+    def steps(self, task: UnlearningTask) -> Iterator[ModelUpdate]:
         return self._steps(task, Meter())
 
-    def _steps(self, task: UnlearningTask, meter: Meter) -> Iterator[Step]:
+    def _steps(self, task: UnlearningTask, meter: Meter) -> Iterator[ModelUpdate]:
         updated: dict[str, Weights] = {}
         for name in task.affected():
             began = perf_counter()
             with meter.job(name, after=task.graph.references(name)) as work:
                 updated[name] = retrain_model(task, name, updated, work)
-            yield Step(name, updated[name], perf_counter() - began, meter.cost())
+            yield ModelUpdate(name, updated[name], perf_counter() - began, meter.cost())

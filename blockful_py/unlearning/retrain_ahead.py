@@ -16,10 +16,10 @@ from blockful_py.unlearning.cost import Meter
 from blockful_py.unlearning.increments import fits
 from blockful_py.unlearning.method import (
     IncrementsUsed,
+    ModelUpdate,
     Need,
     Outcome,
     Review,
-    Step,
     outcome_of,
     require_level,
     steps_of,
@@ -55,14 +55,14 @@ class RetrainAhead:
         stored: list[str] = []
         for wave in task.graph.waves(reached(task)):
             kept = {name: task.stored[name] for name in wave if name in task.stored}
-            found = {name: each.weights for name, each in kept.items() if fits(task, name, each, clean)}
-            made = retrain_wave(task, [name for name in wave if name not in found], clean, CLEAN)
+            usable = {name: each.weights for name, each in kept.items() if fits(task, name, each, clean)}
+            made = retrain_wave(task, [name for name in wave if name not in usable], clean, CLEAN)
             for name in wave:
                 after = task.graph.references(name)
-                with meter.preparation() if name in found else meter.job(name, after) as work:
+                with meter.preparation() if name in usable else meter.job(name, after) as work:
                     work.trained(passes_of(task, name))
-            clean |= found | made
-            stored += found
+            clean |= usable | made
+            stored += usable
         used = IncrementsUsed(
             tuple(name for name in task.graph.topological_order() if name in stored),
             tuple(name for name in task.graph.topological_order() if name in clean and name not in stored),
@@ -71,7 +71,7 @@ class RetrainAhead:
         outcome = outcome_of(task, weights, meter.cost(), {self.name: perf_counter() - began})
         return replace(outcome, increments=used)
 
-    def steps(self, task: UnlearningTask) -> Iterator[Step]:
+    def steps(self, task: UnlearningTask) -> Iterator[ModelUpdate]:
         return steps_of(self.unlearn(task))
 
 
@@ -91,5 +91,5 @@ def reached(task: UnlearningTask) -> tuple[str, ...]:
                 f"{name!r} is not there, or its owner's data."
             )
     holders = [name for name in needed if len(task.forgotten(name))]
-    found = needed & {*affected, *holders, *task.graph.descendants(holders)}
-    return tuple(name for name in task.graph.topological_order() if name in found)
+    selected = needed & {*affected, *holders, *task.graph.descendants(holders)}
+    return tuple(name for name in task.graph.topological_order() if name in selected)

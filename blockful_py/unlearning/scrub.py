@@ -21,7 +21,7 @@ from blockful_py.types import Paradigm
 from blockful_py.unlearning.cost import Work
 from blockful_py.unlearning.descent import Descent, epochs_of, weights_of
 from blockful_py.unlearning.lending import lent
-from blockful_py.unlearning.method import Need, Outcome, Review, Step, steps_of, unlearn_apart
+from blockful_py.unlearning.method import ModelUpdate, Need, Outcome, Review, steps_of, unlearn_apart
 from blockful_py.unlearning.task import UnlearningTask
 
 
@@ -70,7 +70,7 @@ class Scrub:
     def unlearn(self, task: UnlearningTask) -> Outcome:
         return unlearn_apart(self, task, self._scrubbed)
 
-    def steps(self, task: UnlearningTask) -> Iterator[Step]:
+    def steps(self, task: UnlearningTask) -> Iterator[ModelUpdate]:
         return steps_of(self.unlearn(task))
 
     def _scrubbed(self, task: UnlearningTask, name: str, work: Work) -> Weights:

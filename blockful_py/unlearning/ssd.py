@@ -15,7 +15,15 @@ from blockful_py.unlearning.cost import Meter
 from blockful_py.unlearning.fisher import dampened, fisher, require_dampening
 from blockful_py.unlearning.fiun import parameters
 from blockful_py.unlearning.lending import lent
-from blockful_py.unlearning.method import Need, Outcome, Review, Step, outcome_of, require_level, steps_of
+from blockful_py.unlearning.method import (
+    ModelUpdate,
+    Need,
+    Outcome,
+    Review,
+    outcome_of,
+    require_level,
+    steps_of,
+)
 from blockful_py.unlearning.task import UnlearningTask
 
 
@@ -54,9 +62,9 @@ class Ssd:
             with meter.preparation() as work:
                 own = fisher(task.architecture, published, task.owner(name).train, self.batch, work)
             with meter.job(name) as work:
-                found = fisher(task.architecture, published, lent(task, name), self.batch, work)
-            weights[name] = dampened(published, found, own, self.selection, self.dampening, names)
+                information = fisher(task.architecture, published, lent(task, name), self.batch, work)
+            weights[name] = dampened(published, information, own, self.selection, self.dampening, names)
         return outcome_of(task, weights, meter.cost(), {"dampen": perf_counter() - began})
 
-    def steps(self, task: UnlearningTask) -> Iterator[Step]:
+    def steps(self, task: UnlearningTask) -> Iterator[ModelUpdate]:
         return steps_of(self.unlearn(task))

@@ -85,12 +85,12 @@ def store_increments(
         job_of(model, starts[model.name], owners[model.user].train.without([label]), settings.seed, CLEAN)
         for label, model in wanted
     ]
-    found: dict[int, dict[str, StoredIncrement]] = {label: {} for label, _ in wanted}
+    increments: dict[int, dict[str, StoredIncrement]] = {label: {} for label, _ in wanted}
     trained = train_together(settings.architecture, jobs)
     for (label, model), weights in zip(wanted, trained, strict=True):
         base = base_of(starts[model.name], model.weights)
-        found[label][model.name] = StoredIncrement(label, weights, base)
-    return found
+        increments[label][model.name] = StoredIncrement(label, weights, base)
+    return increments
 
 
 def store_clean_models(
@@ -117,9 +117,9 @@ def store_clean_models(
     known = {**(published or {}), **{model.name: model for model in listed}}
     owners = {user.index: user for user in users}
     graph = _graph_of(known)
-    found: dict[int, dict[str, StoredIncrement]] = {label: {} for label in dict.fromkeys(classes)}
-    lines = {label: dict((clean or {}).get(label, {})) for label in found}
-    reached = {label: _reached(graph, known, owners, label) for label in found}
+    increments: dict[int, dict[str, StoredIncrement]] = {label: {} for label in dict.fromkeys(classes)}
+    lines = {label: dict((clean or {}).get(label, {})) for label in increments}
+    reached = {label: _reached(graph, known, owners, label) for label in increments}
     for wave in graph.waves(model.name for model in listed):
         starts: dict[tuple[int, str], Weights] = {}
         for label, line in lines.items():
@@ -137,8 +137,8 @@ def store_clean_models(
         for (label, name), weights in made.items():
             lines[label][name] = weights
             base = base_of(starts[label, name], known[name].weights)
-            found[label][name] = StoredIncrement(label, weights, base)
-    return found
+            increments[label][name] = StoredIncrement(label, weights, base)
+    return increments
 
 
 def _graph_of(known: Mapping[str, TrainedModel]) -> InheritanceGraph:

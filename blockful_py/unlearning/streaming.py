@@ -56,7 +56,7 @@ def pass_stream(model: Iterable[bytes], terms: Sequence[tuple[np.float32, Change
         FormatError: not a whole safetensors file, or with floating-point tensors other than float32.
         LearningError: changes of another length than the model, or a number that is not finite.
     """
-    source = _Pieces(model)
+    source = _ByteReader(model)
     length = int.from_bytes(source.take(8), "little")
     if length > LONGEST_HEADER:
         raise FormatError(f"this is not a safetensors file: its header would have {length} bytes.")
@@ -79,7 +79,7 @@ def pass_stream(model: Iterable[bytes], terms: Sequence[tuple[np.float32, Change
 
 
 def _passed(
-    source: _Pieces,
+    source: _ByteReader,
     name: str,
     size: int,
     begin: int,
@@ -121,7 +121,7 @@ def _tensors(header: bytes) -> list[tuple[str, str, int]]:
     return tensors
 
 
-class _Pieces:
+class _ByteReader:
     """Bytes in pieces, taken in other pieces."""
 
     def __init__(self, pieces: Iterable[bytes]) -> None:

@@ -68,15 +68,15 @@ def worse_tail(values: Sequence[float], counts: Counts) -> Estimate:
 
 
 def _means(values: Floats, counts: Counts) -> Floats:
-    found: Floats = (counts @ values) / counts.sum(1)
-    return found
+    means: Floats = (counts @ values) / counts.sum(1)
+    return means
 
 
 def _divide(above: Floats | float, below: Floats | float) -> Floats:
     top, bottom = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
-        found: Floats = np.where(bottom == 0, np.where(top == 0, 1.0, np.sign(top) * np.inf), top / bottom)
-    return found
+        ratios: Floats = np.where(bottom == 0, np.where(top == 0, 1.0, np.sign(top) * np.inf), top / bottom)
+    return ratios
 
 
 def _estimate(value: float, drawn: Floats) -> Estimate:

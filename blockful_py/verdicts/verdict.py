@@ -97,9 +97,9 @@ def judge(method: Sequence[Placed], floor: Sequence[Placed]) -> Verdict:
     counts = resample([one.federation for one in method])
     forgetting = [_ad_f(method, floor, counts)]
     for name in RELATIVE:
-        found, least = _values(method, name), _values(floor, name)
-        if found is not None and least is not None:
-            times = ratio(found, least, counts)
+        values, least = _values(method, name), _values(floor, name)
+        if values is not None and least is not None:
+            times = ratio(values, least, counts)
             # Few models make noisy ratios: a gap counts once its interval excludes the floor.
             passed = times.value <= ALLOWED_RATIO or times.low <= 1
             forgetting.append(Criterion(name, times.value, times.low, times.high, ALLOWED_RATIO, 1.0, passed))
@@ -125,10 +125,10 @@ def judge_model(one: Placed, floor: Sequence[Placed]) -> tuple[str, ...]:
 
 def _ad_f(method: Sequence[Placed], floor: Sequence[Placed], counts: Counts) -> Criterion:
     """At class level the worst model's; where gold itself is right by generalising, the mean's."""
-    found, least = [one.gaps.ad_f for one in method], [one.gaps.ad_f for one in floor]
-    average, noise = mean(found, counts), mean([abs(value) for value in least], counts)
+    values, least = [one.gaps.ad_f for one in method], [one.gaps.ad_f for one in floor]
+    average, noise = mean(values, counts), mean([abs(value) for value in least], counts)
     if all(one.gaps.probe is not None for one in method):
-        worst, limit = max(found), max(ALLOWED_AD_F, *least)
+        worst, limit = max(values), max(ALLOWED_AD_F, *least)
         return Criterion("worst ad_f", worst, worst, worst, limit, max(least), worst <= limit)
     limit = max(ALLOWED_AD_F, ALLOWED_RATIO * noise.value)
     passed = average.value <= limit or average.low <= noise.value
@@ -172,11 +172,11 @@ def _damage(method: Sequence[Placed], floor: Sequence[Placed], counts: Counts) -
     Gold and gold2 might as well have been drawn the other way round, so each limit is the upper end of the
     interval of gold2's figure, or of gold's as seen from gold2, whichever is higher.
     """
-    found, least = [one.gaps.damage for one in method], [one.gaps.damage for one in floor]
+    values, least = [one.gaps.damage for one in method], [one.gaps.damage for one in floor]
     mirrored = [-value for value in least]
     criteria = []
     for name, measure in (("damage", mean), ("damage of the worst 5 %", worse_tail)):
-        value, noise = measure(found, counts), measure(least, counts)
+        value, noise = measure(values, counts), measure(least, counts)
         limit = max(noise.high, measure(mirrored, counts).high)
         passed = value.value <= limit
         criteria.append(Criterion(name, value.value, value.low, value.high, limit, noise.value, passed))

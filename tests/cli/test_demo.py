@@ -75,7 +75,7 @@ def test_the_report_holds_what_it_must(runs: tuple[Path, Path]) -> None:
 def test_both_records_of_a_demo_can_be_verified_later(runs: tuple[Path, Path]) -> None:
     for paradigm in ("parallel", "sequential"):
         outcome = blockful(runs[0], "verify", "--run", f"runs/one/{paradigm}", "--json")
-        assert outcome.document == {"checked": len(GRAPH), "opened": 0, "failed": []}
+        assert outcome.document == {"checked": len(GRAPH), "decrypted": 0, "failed": []}
     assert nodes_of(runs[0]) == []
 
 

@@ -46,8 +46,8 @@ class Session:
         return outcome
 
 
-def verdict(opened: int) -> dict[str, object]:
-    return {"checked": len(GRAPH), "opened": opened, "failed": []}
+def verdict(decrypted: int) -> dict[str, object]:
+    return {"checked": len(GRAPH), "decrypted": decrypted, "failed": []}
 
 
 @pytest.fixture(scope="module")
@@ -111,9 +111,9 @@ def test_a_session(session: Session) -> None:
     _certificates(session, unlearned["certificates"]["parallel"])
     verified = session.run("verify", *RUN, "--json")
     assert verified.document == verdict(0)
-    assert session.run("verify", *RUN, "--open", "--json").document == verdict(len(GRAPH))
+    assert session.run("verify", *RUN, "--decrypt", "--json").document == verdict(len(GRAPH))
     one = session.run("verify", *RUN, "s", "x")
-    assert "weights: 0 opened, 2 checked as sealed bytes" in one.out
+    assert "weights: 0 decrypted, 2 checked as sealed bytes" in one.out
     assert one.out.splitlines()[-1] == "2 models checked, 0 failed"
 
     audited = session.run("audit", *RUN, "--model", "x", "--json")

@@ -38,7 +38,7 @@ class Plan:
         store = self.federation.stores.live
         record = RecordReaders.of(contracts.live, contracts.archive, store)
         keyring = self.federation.opened.context.keys.keyring
-        sources = ReviewSources(contracts, record, store, keyring, self.federation.laboratory)
+        sources = ReviewSources(contracts, record, store, keyring, self.federation.setup)
         return ContentReviewer(sources, OwnMotions(contracts), Counter())
 
     def draft(self, **changed: ModelNode) -> RedactionDraft:
@@ -88,7 +88,7 @@ class Plan:
         redaction = self.nodes[name].redaction
         assert redaction is not None
         address = cid_string(store_weights(self.federation, weights))
-        claims = measure(self.federation.laboratory, weights, redaction.request.classes)
+        claims = measure(self.federation.setup, weights, redaction.request.classes)
         altered = redaction.model_copy(update={"weights": address, "claims": claims})
         return self.nodes[name].model_copy(update={"redaction": altered})
 

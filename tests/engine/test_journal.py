@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from blockful_py.engine.jobs import Act, JobState, Kind, Plan, StepState
+from blockful_py.engine.jobs import Act, JobState, Kind, PlannedStep, StepState
 from blockful_py.engine.journal import Journal
 from blockful_py.errors import RunError
 
-SEND = Plan(Act.SEND, "s, live 1 of 1", {"data": "00ff"})
+SEND = PlannedStep(Act.SEND, "s, live 1 of 1", {"data": "00ff"})
 HASH = bytes(range(32))
 
 
@@ -34,13 +34,13 @@ def journal(path: Path) -> Iterator[Journal]:
 def states(path: Path) -> list[StepState]:
     """As another process sees them."""
     with Journal(path) as reading:
-        job = reading.standing()
+        job = reading.open_job()
     assert job is not None
     return [step.state for step in job.steps]
 
 
 def test_nothing_is_made_before_the_first_job(journal: Journal, path: Path) -> None:
-    assert journal.standing() is None
+    assert journal.open_job() is None
     assert journal.jobs() == ()
     assert not path.exists()
     with pytest.raises(RunError, match="no job"):
@@ -54,9 +54,9 @@ def test_a_step_is_on_the_disk_before_it_is_taken_and_when_it_is_done(journal: J
     with journal.taking(step) as entry:
         assert states(path) == [StepState.BEGUN]
         entry.transaction = HASH
-        entry.plans = [Plan(Act.CONFIRM, "both chains")]
+        entry.plans = [PlannedStep(Act.CONFIRM, "both chains")]
     assert states(path) == [StepState.DONE, StepState.PLANNED]
-    job = journal.standing()
+    job = journal.open_job()
     assert job is not None
     assert job.steps[0].transaction == HASH
     assert job.steps[0].body == {"data": "00ff"}
@@ -78,10 +78,10 @@ def test_each_decision_has_a_number_and_dropped_steps_do_not_count(journal: Jour
     journal.begin(Kind.SEQUENTIAL, "{}")
     first = journal.plan([SEND, SEND])
     journal.plan([SEND])
-    journal.plan([Plan(Act.CONFIRM, "both chains")], 0)
+    journal.plan([PlannedStep(Act.CONFIRM, "both chains")], 0)
     journal.plan([SEND], first[0].decision)
     journal.drop(first[:1])
-    job = journal.standing()
+    job = journal.open_job()
     assert job is not None
     assert {number: len(steps) for number, steps in job.decisions.items()} == {1: 2, 2: 1}
     assert len(job.steps) == 5
@@ -93,7 +93,7 @@ def test_one_job_is_open_at_a_time(journal: Journal, path: Path) -> None:
         other.begin(Kind.TRAIN)
     journal.plan([SEND])
     journal.close_job(JobState.FAILED, "the members refused")
-    assert journal.standing() is None
+    assert journal.open_job() is None
     assert journal.begin(Kind.TRAIN).number == 2
     first, second = journal.jobs()
     assert (first.state, first.outcome, second.state) == (
@@ -219,7 +219,7 @@ def test_who_reads_beside_a_writer_does_not_end_its_locks(journal: Journal, path
     assert states(path) == [StepState.PLANNED]
     reading = (
         "import sys; from pathlib import Path; from blockful_py.engine.journal import Journal\n"
-        "with Journal(Path(sys.argv[1])) as journal: print(journal.standing().steps[0].state)"
+        "with Journal(Path(sys.argv[1])) as journal: print(journal.open_job().steps[0].state)"
     )
     done = subprocess.run(
         [sys.executable, "-c", reading, str(path)], check=True, capture_output=True, text=True

@@ -11,7 +11,7 @@ from pathlib import Path
 from signal import SIGKILL
 
 from blockful_py.engine.jobs import Act, Job, JobState, Kind, Step
-from blockful_py.engine.journal import Entry, Journal
+from blockful_py.engine.journal import Journal, StepResult
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.resume import resume
 from blockful_py.pipeline.run.nodes import Nodes, Place
@@ -73,7 +73,7 @@ def _go_on(run: Path, urls: tuple[str, str], place: Place, work: Work, moment: M
 
 def _lead(run: Path, nodes: Nodes, work: Work) -> None:
     with Federation.open(run, nodes=nodes) as federation:
-        if federation.opened.context.journal.standing() is None:
+        if federation.opened.context.journal.open_job() is None:
             work(federation)
         else:
             resume(federation)
@@ -84,7 +84,7 @@ def _arm(moment: Moment) -> None:
     taking, close_job, begin = Journal.taking, Journal.close_job, Journal.begin
 
     @contextmanager
-    def deadly_taking(self: Journal, step: Step) -> Iterator[Entry]:
+    def deadly_taking(self: Journal, step: Step) -> Iterator[StepResult]:
         with taking(self, step) as entry:
             if moment.is_at(step, When.BEFORE):
                 die()

@@ -11,7 +11,7 @@ import pytest
 
 from blockful_py.chain.node import Node
 from blockful_py.engine.jobs import Act, Step
-from blockful_py.engine.journal import Entry, Journal
+from blockful_py.engine.journal import Journal, StepResult
 from blockful_py.errors import NodeError
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.run.nodes import Nodes
@@ -45,7 +45,7 @@ def before_step(monkeypatch: pytest.MonkeyPatch, act: Act, number: int, what: Ca
     taking, seen = Journal.taking, 0
 
     @contextmanager
-    def disturbed(self: Journal, step: Step) -> Iterator[Entry]:
+    def disturbed(self: Journal, step: Step) -> Iterator[StepResult]:
         nonlocal seen
         if step.act is act:
             seen += 1

@@ -99,7 +99,7 @@ def test_no_room_for_the_journal(run: Path, chains: Nodes, undisturbed: State) -
     assert "journal.sqlite cannot be written" in said
     assert "Make room" in said
     with Journal(run / "journal.sqlite") as journal:
-        job = journal.standing()
+        job = journal.open_job()
     assert job is not None
     assert job.kind is Kind.PARALLEL
     with Federation.open(run, nodes=chains) as federation:

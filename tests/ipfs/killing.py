@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from blockful_py.engine.jobs import Act, Step
-from blockful_py.engine.journal import Entry, Journal
+from blockful_py.engine.journal import Journal, StepResult
 from blockful_py.storage.ipfs_api import IpfsApi
 from tests.ipfs.nodes import IpfsNode
 
@@ -50,7 +50,7 @@ def killed(moment: Moment, node: IpfsNode) -> Iterator[None]:
         return fetch(self, path, *rest, **more)
 
     @contextmanager
-    def deadly_taking(self: Journal, step: Step) -> Iterator[Entry]:
+    def deadly_taking(self: Journal, step: Step) -> Iterator[StepResult]:
         with taking(self, step) as entry:
             under_way.append(step.act)
             if step.act is moment.act and not moment.path:

@@ -13,7 +13,7 @@ from blockful_py.learning.curves import Tally
 from blockful_py.learning.data import Dataset, Samples, UserData
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.streams import generator
-from blockful_py.learning.together import Job, fit_together
+from blockful_py.learning.together import TrainingJob, fit_together
 from blockful_py.learning.training import Fitted, fit
 from blockful_py.learning.weights import equal
 from blockful_py.settings import PrivacySettings, TrainingSettings
@@ -23,7 +23,10 @@ STACKED = replace(LOOP, together="stacked")
 
 
 def fitted(cnn: Architecture, parts: list[Samples], settings: TrainingSettings) -> tuple[Fitted, ...]:
-    jobs = [Job(cnn.initial(generator(i)), part, settings, generator(5, i)) for i, part in enumerate(parts)]
+    jobs = [
+        TrainingJob(cnn.initial(generator(i)), part, settings, generator(5, i))
+        for i, part in enumerate(parts)
+    ]
     return fit_together(cnn, jobs)
 
 

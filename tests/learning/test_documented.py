@@ -18,7 +18,7 @@ import pytest
 
 from blockful_py.learning import plugins
 from blockful_py.learning.federation import train_federation
-from blockful_py.learning.training_setup import Laboratory
+from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.settings import Settings
 from tests.cli.commands import blockful
 
@@ -74,9 +74,9 @@ def test_ones_own_takes_twenty_lines(text: str) -> None:
 
 
 def test_ones_own_model_and_data_train_by_name(own: Path) -> None:
-    laboratory = Laboratory.of(Settings.parse(OWN))
-    assert laboratory.architecture.name == "nets:TwoLayers"
-    wave = next(iter(train_federation(laboratory.federation, laboratory.users)))
+    setup = TrainingSetup.of(Settings.parse(OWN))
+    assert setup.architecture.name == "nets:TwoLayers"
+    wave = next(iter(train_federation(setup.federation, setup.users)))
     assert all(model.accuracy > 0.6 for model in wave)
     (command,) = blocks(ADDING, "sh")
     words = shlex.split(command.replace("\\\n", " "))
@@ -95,8 +95,8 @@ def test_a_package_offers_models_and_data_by_entry_points(own: Path, monkeypatch
     )
     monkeypatch.setattr(plugins, "entry_points", offered.select)
     named = {**OWN, "learning": {"model": "two_layers", "dataset": "wines"}}
-    laboratory = Laboratory.of(Settings.parse(named))
-    assert laboratory.dataset.name == "wines"
+    setup = TrainingSetup.of(Settings.parse(named))
+    assert setup.dataset.name == "wines"
     assert plugins.known({"cnn": None}, "blockful.models") == ("cnn", "two_layers")
 
 

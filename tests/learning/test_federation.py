@@ -9,7 +9,7 @@ import pytest
 
 from blockful_py.errors import CycleError, LearningError, SettingsError
 from blockful_py.graph.inheritance import InheritanceGraph
-from blockful_py.learning.candidates import Reference, draw_candidates, select
+from blockful_py.learning.candidates import ScoredModel, draw_candidates, select
 from blockful_py.learning.data import UserData
 from blockful_py.learning.federation import FederationSpec, TrainedModel, train_federation
 from blockful_py.learning.models import Architecture
@@ -164,7 +164,7 @@ def test_candidates_are_drawn_without_repetition() -> None:
 
 
 def test_selection_takes_the_best_and_keeps_the_order_of_equals() -> None:
-    scored = [Reference("a", 0.5), Reference("b", 0.9), Reference("c", 0.9), Reference("d", 0.1)]
+    scored = [ScoredModel("a", 0.5), ScoredModel("b", 0.9), ScoredModel("c", 0.9), ScoredModel("d", 0.1)]
     assert [reference.name for reference in select(scored, 2)] == ["b", "c"]
     assert [reference.name for reference in select(scored, 2, forced=("d",))] == ["b", "d"]
     assert [reference.name for reference in select(scored, 2, forced=("c",))] == ["b", "c"]

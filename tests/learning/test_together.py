@@ -15,7 +15,7 @@ from blockful_py.learning.federation import FederationSpec, train_federation
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.stacked import FORMS, stack_weights
 from blockful_py.learning.streams import generator
-from blockful_py.learning.together import Job, is_stacked, train_together
+from blockful_py.learning.together import TrainingJob, is_stacked, train_together
 from blockful_py.learning.training import train
 from blockful_py.learning.weights import Weights, equal, flatten
 from blockful_py.settings import FederationSettings, TrainingSettings
@@ -35,9 +35,9 @@ def one_thread() -> Iterator[None]:
 
 def jobs(
     cnn: Architecture, parts: Sequence[Samples], settings: TrainingSettings, some: Sequence[int] | None = None
-) -> list[Job]:
+) -> list[TrainingJob]:
     return [
-        Job(cnn.initial(generator(i)), parts[i], settings, generator(9, i))
+        TrainingJob(cnn.initial(generator(i)), parts[i], settings, generator(9, i))
         for i in (range(len(parts)) if some is None else some)
     ]
 
@@ -73,7 +73,9 @@ def test_users_of_any_size_keep_their_own_batches(cnn: Architecture, digits: Dat
     assert furthest(train_together(cnn, jobs(cnn, parts, settings)), looped) < 1e-5
 
 
-def _arguments(listed: Sequence[Job]) -> list[tuple[Weights, Samples, TrainingSettings, torch.Generator]]:
+def _arguments(
+    listed: Sequence[TrainingJob],
+) -> list[tuple[Weights, Samples, TrainingSettings, torch.Generator]]:
     return [(job.weights, job.samples, job.settings, job.stream) for job in listed]
 
 
@@ -89,7 +91,7 @@ def test_streams_decide_the_bits(
     cnn: Architecture, shares: list[Samples], stacked: tuple[Weights, ...]
 ) -> None:
     assert all(map(equal, train_together(cnn, jobs(cnn, shares, STACKED)), stacked))
-    other = Job(cnn.initial(generator(0)), shares[0], STACKED, generator(8, 0))
+    other = TrainingJob(cnn.initial(generator(0)), shares[0], STACKED, generator(8, 0))
     assert not equal(train_together(cnn, [other])[0], stacked[0])
 
 
@@ -151,7 +153,7 @@ def test_bad_jobs_are_refused(cnn: Architecture, shares: list[Samples]) -> None:
         train_together(cnn, jobs(cnn, shares[:2], TrainingSettings(learning_rate=1e20, together="stacked")))
     other = Architecture("cnn", (1, 8, 8), 11).initial(generator(0))
     with pytest.raises(LearningError, match="not of a 'cnn'"):
-        train_together(cnn, [Job(other, shares[0], STACKED, generator(0))])
+        train_together(cnn, [TrainingJob(other, shares[0], STACKED, generator(0))])
 
 
 def test_models_are_scored_alike_in_any_company(

@@ -18,7 +18,7 @@ from blockful_py.errors import ContractError, EnvelopeError, KeystoreError, Refu
 from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.learning.weights import equal
 from blockful_py.pipeline.administration import Administration
-from blockful_py.pipeline.decryptors import LeaderOpens, ReaderOpens
+from blockful_py.pipeline.decryptors import LeaderDecryptor, ReaderDecryptor
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.reader import Reading
 from blockful_py.pipeline.run.nodes import Nodes
@@ -129,12 +129,12 @@ def test_who_is_barred_is_refused_until_readmitted(undone: Case) -> None:
 
 def test_verifying_opens_what_the_reader_may_read_and_says_how_much(case: Case) -> None:
     federation = case.federation
-    middle = federation.verify(opener=ReaderOpens(case.reading(MIDDLE)))
+    middle = federation.verify(decryptor=ReaderDecryptor(case.reading(MIDDLE)))
     later = [p for p in federation.catalogue().models.values() if p.position.height >= 2]
-    for opener, opened in ((None, 0), (LeaderOpens(federation.weights), len(GRAPH))):
-        outcome = federation.verify(opener=opener)
-        assert (outcome.passed, outcome.opened) == (True, opened)
-    assert (middle.passed, middle.opened) == (True, len(later))
+    for decryptor, decrypted in ((None, 0), (LeaderDecryptor(federation.weights), len(GRAPH))):
+        outcome = federation.verify(decryptor=decryptor)
+        assert (outcome.passed, outcome.decrypted) == (True, decrypted)
+    assert (middle.passed, middle.decrypted) == (True, len(later))
 
 
 def test_sealed_bytes_that_hold_no_weights_are_found_by_who_has_their_key(undone: Case) -> None:
@@ -145,7 +145,7 @@ def test_sealed_bytes_that_hold_no_weights_are_found_by_who_has_their_key(undone
     keepers.destroy([weights])
     keepers.deliver({weights: bytes(32)})
     try:
-        (failure,) = federation.verify(opener=LeaderOpens(federation.weights)).failures
+        (failure,) = federation.verify(decryptor=LeaderDecryptor(federation.weights)).failures
         assert failure.check == "content"
         assert "under another key than this one" in failure.detail
         assert federation.verify().passed

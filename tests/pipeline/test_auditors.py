@@ -16,7 +16,7 @@ from blockful_py.errors import EnvelopeError, FormatError, RefusedError, RunErro
 from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.learning.federation import TrainedModel
 from blockful_py.learning.weights import equal
-from blockful_py.pipeline.decryptors import AuditorOpens
+from blockful_py.pipeline.decryptors import AuditorDecryptor
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.reader import Reading
 from blockful_py.pipeline.run.nodes import Nodes
@@ -114,11 +114,11 @@ def test_after_the_retention_nobody_reads_a_replaced_version(
 def test_an_audit_opens_what_the_auditor_has_keys_of_and_says_so(federation: Federation) -> None:
     federation.unlearn()
     records = len(GRAPH) + len(AFFECTED)
-    for keys, opened in ((FIRST, records), (USER, 0)):
-        audit = federation.audit(opener=AuditorOpens(reading(federation, keys)))
+    for keys, decrypted in ((FIRST, records), (USER, 0)):
+        audit = federation.audit(decryptor=AuditorDecryptor(reading(federation, keys)))
         assert audit.passed
-        assert sum(entry.opened for entry in audit.entries) == opened
-    assert not any(entry.opened for entry in federation.audit().entries)
+        assert sum(entry.decrypted for entry in audit.entries) == decrypted
+    assert not any(entry.decrypted for entry in federation.audit().entries)
 
 
 def test_an_audit_names_a_version_whose_key_opens_nothing(federation: Federation) -> None:
@@ -127,7 +127,7 @@ def test_an_audit_names_a_version_whose_key_opens_nothing(federation: Federation
         federation.opened.context.keys.auditors._path(placed[name].node.weights) for name in ("a", "b")
     )
     shutil.copy(other, one)
-    (problem,) = federation.audit(opener=AuditorOpens(reading(federation, FIRST))).problems
+    (problem,) = federation.audit(decryptor=AuditorDecryptor(reading(federation, FIRST))).problems
     assert "a wrapped key does not open" in problem
     assert federation.audit().passed
 

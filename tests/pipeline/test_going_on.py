@@ -39,11 +39,9 @@ def trained_beside(
     federation: Federation, before: dict[str, TrainedModel], opted_out: dict[int, tuple[Forget, ...]]
 ) -> dict[str, TrainedModel]:
     """The models of the second round, trained beside the pipeline."""
-    laboratory = federation.laboratory.with_rounds(2)
-    users = [
-        replace(user, train=retained_after(user, opted_out.get(user.index, ()))) for user in laboratory.users
-    ]
-    waves = train_federation(laboratory.federation, users, before.values(), left={4})
+    setup = federation.setup.with_rounds(2)
+    users = [replace(user, train=retained_after(user, opted_out.get(user.index, ()))) for user in setup.users]
+    waves = train_federation(setup.federation, users, before.values(), left={4})
     return {model.name: model for wave in waves for model in wave}
 
 
@@ -96,9 +94,9 @@ def test_a_training_of_more_rounds_is_resumed_to_their_end(
 
 
 def test_a_scenario_of_one_round_is_not_gone_on_with(federation: Federation) -> None:
-    laboratory = federation.laboratory
-    paper = replace(laboratory.federation.scenario, scenario="paper14", users=14)
-    scripted = replace(laboratory, federation=replace(laboratory.federation, scenario=paper))
+    setup = federation.setup
+    paper = replace(setup.federation.scenario, scenario="paper14", users=14)
+    scripted = replace(setup, federation=replace(setup.federation, scenario=paper))
     with pytest.raises(SettingsError, match="choose scenario 'organic'"):
         scripted.with_rounds(2)
 

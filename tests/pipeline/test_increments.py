@@ -10,7 +10,7 @@ import pytest
 from blockful_py.committee.vault import Vault
 from blockful_py.errors import KeyDestroyedError, QuorumError, SettingsError
 from blockful_py.keys.sealing import opened
-from blockful_py.learning.training_setup import Laboratory
+from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.learning.weights import Weights, equal
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.jobs import publishing
@@ -173,7 +173,7 @@ def test_members_refuse_a_model_whose_increment_is_not_there(
 
 @pytest.mark.parametrize(("asked", "found"), [((), ()), ((8, 3, 3), (3, 8)), ("all", tuple(range(10)))])
 def test_classes_are_named_or_all(asked: tuple[int, ...] | str, found: tuple[int, ...]) -> None:
-    assert Laboratory.of(small(learning={"increments": asked})).increments == found
+    assert TrainingSetup.of(small(learning={"increments": asked})).increments == found
 
 
 @pytest.mark.parametrize(
@@ -187,4 +187,4 @@ def test_classes_are_named_or_all(asked: tuple[int, ...] | str, found: tuple[int
 )
 def test_what_cannot_be_stored_is_refused(learning: dict[str, object], reason: str) -> None:
     with pytest.raises(SettingsError, match=reason):
-        Laboratory.of(small(learning=learning))
+        TrainingSetup.of(small(learning=learning))

@@ -36,7 +36,7 @@ def federation(origin: Federation) -> Iterator[Federation]:
     """The chains are put back afterwards; deleted bytes of replaced versions are kept aside."""
     with readable(origin), put_back(origin.nodes.live, origin.nodes.archive):
         yield origin
-    if origin.opened.context.journal.standing() is not None:
+    if origin.opened.context.journal.open_job() is not None:
         origin.opened.context.journal.close_job(JobState.ABORTED)
 
 
@@ -109,8 +109,8 @@ def test_options_name_one_kind() -> None:
 
 def test_accuracies_are_on_what_the_request_names(federation: Federation) -> None:
     weights = {"s": federation.models()["s"].weights}
-    rows = measure_all(federation.laboratory, weights, Forget.of_clients([3]))
-    train = federation.laboratory.users[2].train
+    rows = measure_all(federation.setup, weights, Forget.of_clients([3]))
+    train = federation.setup.users[2].train
     right = rows["s"].train.ad_f * len(train)
     assert right == pytest.approx(round(right))
 
@@ -128,9 +128,9 @@ def test_members_that_take_the_owners_word_sign_a_retraining(trusting: Federatio
     assert not report.verification.failed
     after = trusting.models()
     assert equal(after["s"].weights, before["a"].weights)
-    laboratory = trusting.laboratory
+    setup = trusting.setup
     beside = Retrain().unlearn(
-        UnlearningTask.of(laboratory.federation, before.values(), laboratory.users, ["s"], clients)
+        UnlearningTask.of(setup.federation, before.values(), setup.users, ["s"], clients)
     )
     assert all(equal(after[name].weights, beside.weights[name]) for name in ("s", "x", "y"))
     method = report.method.sequential

@@ -42,13 +42,13 @@ def private(folder: Path, shown: tuple[Outcome, Outcome]) -> Iterator[Federation
 def test_every_node_says_what_its_training_spent(private: Federation) -> None:
     for name, placed in private.catalogue().models.items():
         privacy = placed.node.statement.privacy
-        user = private.laboratory.users[placed.node.statement.user - 1]
+        user = private.setup.users[placed.node.statement.user - 1]
         assert privacy is not None, name
         assert (privacy.noise, privacy.clip, privacy.delta) == (1.0, 0.5, 1e-4)
         assert privacy.sample_rate == 32 / len(user.train)
         assert privacy.epsilon == epsilon_of(1.0, privacy.sample_rate, privacy.steps, 1e-4) > 0
     assert private.verify().passed
-    assert private.models()["s"].training == private.laboratory.federation.training
+    assert private.models()["s"].training == private.setup.federation.training
 
 
 def test_commands_show_what_was_spent(private: Federation, shown: tuple[Outcome, Outcome]) -> None:
@@ -65,7 +65,7 @@ def test_owners_of_starts_spend_again_when_they_retrain(private: Federation) -> 
     for name, placed in private.catalogue().models.items():
         now, then = placed.node.statement.privacy, before[name].privacy
         assert now is not None and then is not None
-        retained = private.laboratory.users[before[name].user - 1].train.without((3,))
+        retained = private.setup.users[before[name].user - 1].train.without((3,))
         if name in STARTS:
             assert now.sample_rate == 32 / len(retained) > then.sample_rate
         elif name in UNTOUCHED:

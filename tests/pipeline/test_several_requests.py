@@ -30,11 +30,11 @@ def forgets(
     federation: Federation, number: int, earlier: dict[str, tuple[Forget, ...]]
 ) -> dict[str, Weights]:
     """What the next request gives, computed beside the pipeline."""
-    laboratory = federation.laboratory
+    setup = federation.setup
     task = UnlearningTask.of(
-        laboratory.federation,
+        setup.federation,
         federation.models().values(),
-        laboratory.users,
+        setup.users,
         STARTS,
         Forget.of_classes([number]),
     )

@@ -56,7 +56,7 @@ def report_of(
     references: Mapping[str, Sequence[str]],
     starts: tuple[str, ...],
     scenario: str = "paper14",
-    failed: tuple[sections.Failure, ...] = (),
+    failed: tuple[sections.FailedCheck, ...] = (),
     train_seconds: float = 11.4321,
 ) -> schema.Report:
     rng = np.random.default_rng(7)
@@ -98,22 +98,22 @@ def _report(
     references: Mapping[str, Sequence[str]],
     starts: tuple[str, ...],
     scenario: str,
-    failed: tuple[sections.Failure, ...],
+    failed: tuple[sections.FailedCheck, ...],
     train_seconds: float,
 ) -> schema.Report:
     updated = [m.name for m in models if m.affected]
     passed = [m for m in models if m.affected and not m.below_epsilon]
     parallel = costs.expected_parallel(len(passed), len({m.position.height for m in passed}))
     sequential = costs.expected_sequential(len(updated), costs.mean_references(references, updated))
-    good = sections.Verification(checked=len(models))
+    good = sections.VerificationRun(checked=len(models))
     return schema.Report(
         seed=7,
         scenario=scenario,
         situation="few_hold",
-        forget=sections.Forget(classes=(3,), starts=starts),
+        forget=sections.ForgetSection(classes=(3,), starts=starts),
         method=sections.ByParadigm(
-            parallel=sections.Method(name="gradient_ascent", settings={"alpha": 1.0, "epsilon": 0.05}),
-            sequential=sections.Method(name="retrain", settings={"epochs": 10}),
+            parallel=sections.MethodSection(name="gradient_ascent", settings={"alpha": 1.0, "epsilon": 0.05}),
+            sequential=sections.MethodSection(name="retrain", settings={"epochs": 10}),
         ),
         versions={"blockful": "0.1.0", "python": "3.11.2", "torch": "2.13.0"},
         settings={
@@ -141,7 +141,7 @@ def _report(
                 transactions=2 * len(updated),
             ),
         ),
-        depth=sections.Depth(bound=6, observed=4, epsilon=0.05, delta_norm=2.71828182845),
+        depth=sections.DepthSection(bound=6, observed=4, epsilon=0.05, delta_norm=2.71828182845),
         seconds=sections.SecondsSection(
             setup=4.2,
             train=train_seconds,
@@ -168,10 +168,10 @@ def _report(
         verification=sections.VerificationSection.of_runs(
             published=good,
             parallel=good,
-            sequential=sections.Verification(checked=len(models), failed=failed),
+            sequential=sections.VerificationRun(checked=len(models), failed=failed),
         ),
         erasure=sections.ByParadigm(parallel=_erasure(passed)),
-        chains=sections.Chains(
+        chains=sections.ChainsSection(
             live=sections.Chain(
                 chain_id=1337, client="Ganache/v7.9.2", contracts={"LiveChain": "0x" + "ab" * 20}
             ),
@@ -182,8 +182,8 @@ def _report(
     )
 
 
-def _erasure(replaced: Sequence[schema.ModelEntry]) -> sections.Erasure:
-    return sections.Erasure(
+def _erasure(replaced: Sequence[schema.ModelEntry]) -> sections.ErasureSection:
+    return sections.ErasureSection(
         versions=tuple(sections.ErasedVersion(name=m.name, version=0, weights=m.cid) for m in replaced),
         destroyed=("0x" + "11" * 20, "0x" + "22" * 20),
         silent={"0x" + "33" * 20: "does not answer"},
@@ -191,7 +191,7 @@ def _erasure(replaced: Sequence[schema.ModelEntry]) -> sections.Erasure:
     )
 
 
-def after_of(report: schema.Report, name: str, paradigm: Paradigm) -> sections.Outcome | None:
+def after_of(report: schema.Report, name: str, paradigm: Paradigm) -> sections.ModelOutcome | None:
     return next(model for model in report.models if model.name == name).after(paradigm)
 
 
@@ -225,6 +225,6 @@ def _confusions() -> sections.Confusions:
     return sections.Confusions(before=before, parallel=after, sequential=after)
 
 
-def _outcome(ad_f: float, ad_r: float, version: int, i: int) -> sections.Outcome:
+def _outcome(ad_f: float, ad_r: float, version: int, i: int) -> sections.ModelOutcome:
     ad_f, ad_r = float(np.clip(ad_f, 0, 100)), float(np.clip(ad_r, 0, 100))
-    return sections.Outcome(**_accuracies(ad_f, ad_r).model_dump(), version=version, cid=_cid(i + 9))
+    return sections.ModelOutcome(**_accuracies(ad_f, ad_r).model_dump(), version=version, cid=_cid(i + 9))

@@ -17,7 +17,7 @@ from blockful_py.report.html import render_html
 from blockful_py.report.passes import SamplePasses
 from blockful_py.report.plots import DARK, LIGHT, draw_all
 from blockful_py.report.schema import Report
-from blockful_py.report.sections import ByParadigm, Failure, Gas, OperationsCheck, Privacy
+from blockful_py.report.sections import ByParadigm, FailedCheck, Gas, OperationsCheck, PrivacySection
 from blockful_py.report.table import print_report
 from blockful_py.types import Paradigm
 from tests.report.made_up import paper_references, report_of
@@ -139,7 +139,7 @@ def test_a_name_cannot_bring_markup_into_the_page() -> None:
 
 
 def test_failures_and_wrong_counts_are_shown(paper14: Report, plots: Plots) -> None:
-    failure = Failure(subject="r8", check="opening", detail="does not open its hash")
+    failure = FailedCheck(subject="r8", check="opening", detail="does not open its hash")
     wrong = OperationsCheck.of(counted=Operations(1, 1, 1, 1, 1), formula=Operations(2, 1, 1, 1, 1))
     bad = report_of(paper_references(), ("r5", "r7"), failed=(failure,)).model_copy(
         update={"operations": ByParadigm[OperationsCheck](parallel=wrong)}
@@ -231,8 +231,8 @@ def test_a_request_without_increments_says_what_it_took_alone(paper14: Report, p
 
 
 def test_what_training_spent_of_privacy_is_shown_at_the_model(paper14: Report, plots: Plots) -> None:
-    def of(epsilon: float) -> Privacy:
-        return Privacy(epsilon=epsilon, delta=1e-5)
+    def of(epsilon: float) -> PrivacySection:
+        return PrivacySection(epsilon=epsilon, delta=1e-5)
 
     models = tuple(
         model.model_copy(update={"privacy": of(i + 1.25) if i < 3 else None})

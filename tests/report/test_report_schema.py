@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from blockful_py.costs import Operations
 from blockful_py.errors import RunError
 from blockful_py.report.schema import Report
-from blockful_py.report.sections import Accuracies, Gas, OperationsCheck, Verification, VerificationSection
+from blockful_py.report.sections import Accuracies, Gas, OperationsCheck, VerificationRun, VerificationSection
 from tests.report.made_up import paper_references, report_of
 
 
@@ -94,6 +94,6 @@ def test_counts_that_differ_from_the_formula_are_not_equal() -> None:
 
 def test_verifications_add_up() -> None:
     section = VerificationSection.of_runs(
-        published=Verification(checked=14), sequential=Verification(checked=7)
+        published=VerificationRun(checked=14), sequential=VerificationRun(checked=7)
     )
     assert (section.checked, section.failed, section.parallel) == (21, (), None)

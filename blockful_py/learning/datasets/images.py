@@ -110,14 +110,14 @@ def _decoded(
         )
     try:
         with Image.open(io.BytesIO(data)) as image:
-            found = np.asarray(image.convert(mode))
+            pixels = np.asarray(image.convert(mode))
     except (OSError, ValueError, SyntaxError) as error:
         raise LearningError(
             f"{what} is damaged ({error}): fetch the file again or take the row out."
         ) from None
-    if found.shape[:2] != (schema.side, schema.side):
+    if pixels.shape[:2] != (schema.side, schema.side):
         raise LearningError(
-            f"{what} has {found.shape[1]}x{found.shape[0]} pixels, {schema.name!r} has "
+            f"{what} has {pixels.shape[1]}x{pixels.shape[0]} pixels, {schema.name!r} has "
             f"{schema.side}x{schema.side}: name the data set that the files are of."
         )
-    return found.reshape(schema.side, schema.side, -1)
+    return pixels.reshape(schema.side, schema.side, -1)

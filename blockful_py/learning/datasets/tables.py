@@ -65,15 +65,17 @@ def read_splits(schema: Schema, options: DataOptions, seed: int) -> tuple[Split,
             f"parquet or CSV files of {schema.hub}, or a hub id."
         )
     if place is not None and Path(place).is_dir():
-        found = _from_folder(schema, Path(place))
+        splits = _from_folder(schema, Path(place))
     else:
-        found = from_hub(schema, place or schema.hub)
-    train, test = (_split(schema, found[which], options.data_limit, seed) for which in ("train", schema.test))
+        splits = from_hub(schema, place or schema.hub)
+    train, test = (
+        _split(schema, splits[which], options.data_limit, seed) for which in ("train", schema.test)
+    )
     return train, test
 
 
-def _split(schema: Schema, found: tuple[str, Any], limit: int | None, seed: int) -> Split:
-    source, table = found
+def _split(schema: Schema, sourced: tuple[str, Any], limit: int | None, seed: int) -> Split:
+    source, table = sourced
     missing = [column for column in (*schema.columns, schema.label) if column not in table.column_names]
     if missing:
         raise LearningError(
@@ -106,7 +108,7 @@ def _labels(schema: Schema, source: str, table: Any) -> torch.Tensor:
 
 
 def _from_folder(schema: Schema, folder: Path) -> Mapping[str, tuple[str, Any]]:
-    found = {}
+    splits = {}
     for split in ("train", schema.test):
         paths = [
             path for path in sorted(folder.rglob(f"{split}*")) if path.suffix in SUFFIXES and path.is_file()
@@ -116,8 +118,8 @@ def _from_folder(schema: Schema, folder: Path) -> Mapping[str, tuple[str, Any]]:
                 f"learning.data_files: {folder} has no file {split}*.parquet or {split}*.csv, "
                 f"at any depth: put the files of {schema.hub} there."
             )
-        found[split] = (_named(paths), _read(paths))
-    return found
+        splits[split] = (_named(paths), _read(paths))
+    return splits
 
 
 def _named(paths: Sequence[Path]) -> str:

@@ -71,8 +71,8 @@ def tokenizer(options: DataOptions) -> tuple[Tokenize, int]:
         )
 
     def tokenize(texts: Sequence[str]) -> Tensor:
-        found = loaded(list(texts), truncation=True, padding="max_length", max_length=options.text_length)
-        return torch.tensor(found["input_ids"], dtype=torch.int64).reshape(len(texts), options.text_length)
+        encoded = loaded(list(texts), truncation=True, padding="max_length", max_length=options.text_length)
+        return torch.tensor(encoded["input_ids"], dtype=torch.int64).reshape(len(texts), options.text_length)
 
     return tokenize, len(loaded)
 
@@ -82,8 +82,8 @@ def word_ids(texts: Sequence[str], length: int) -> Tensor:
     ids = torch.zeros(len(texts), length, dtype=torch.int64)
     for row, text in enumerate(texts):
         words = WORD.findall(text.lower())[:length]
-        found = [zlib.crc32(word.encode()) % (BUCKETS - 1) + 1 for word in words]
-        ids[row, : len(found)] = torch.tensor(found, dtype=torch.int64)
+        numbers = [zlib.crc32(word.encode()) % (BUCKETS - 1) + 1 for word in words]
+        ids[row, : len(numbers)] = torch.tensor(numbers, dtype=torch.int64)
     return ids
 
 

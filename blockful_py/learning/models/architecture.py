@@ -78,12 +78,12 @@ class Architecture:
     def load(self, module: nn.Module, weights: Weights) -> None:
         """Copy weights into a module of this architecture.  Raises LearningError."""
         expected = {name: tuple(tensor.shape) for name, tensor in module.state_dict().items()}
-        found = {name: tuple(tensor.shape) for name, tensor in weights.items()}
-        if expected != found:
-            odd = sorted(expected.items() ^ found.items())[0][0]
+        shapes = {name: tuple(tensor.shape) for name, tensor in weights.items()}
+        if expected != shapes:
+            odd = sorted(expected.items() ^ shapes.items())[0][0]
             raise LearningError(
                 f"these weights are not of a {self.name!r} for {self.input_shape} and {self.class_count} "
-                f"classes: {odd} should be {expected.get(odd, 'absent')}, is {found.get(odd, 'absent')}."
+                f"classes: {odd} should be {expected.get(odd, 'absent')}, is {shapes.get(odd, 'absent')}."
             )
         module.load_state_dict(dict(weights))
 

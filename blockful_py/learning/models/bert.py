@@ -86,13 +86,13 @@ class Bert(nn.Module):
     def features(self, x: Tensor) -> Tensor:
         """Pooled output at the first token, (B, hidden)."""
         positions = torch.arange(x.shape[1], device=x.device).expand(x.shape)
-        found = self.bert(
+        output = self.bert(
             input_ids=x,
             attention_mask=(x != PADDING).long(),
             token_type_ids=torch.zeros_like(x),
             position_ids=positions,
         )
-        pooled: Tensor = found.pooler_output
+        pooled: Tensor = output.pooler_output
         return pooled
 
     def forward(self, x: Tensor) -> Tensor:

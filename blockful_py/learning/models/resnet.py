@@ -13,7 +13,7 @@ STAGES = ((64, 1), (128, 2), (256, 2), (512, 2))
 """Maps of each stage, and the stride of its first block."""
 
 
-class Block(nn.Module):
+class ResidualBlock(nn.Module):
     """relu(x' + conv(relu(conv(x)))): x' is x, or a 1x1 convolution of it where the shape changes."""
 
     def __init__(self, maps: int, out: int, stride: int, norm: str, device: torch.device) -> None:
@@ -51,7 +51,10 @@ class ResNet18(nn.Module):
         blocks: list[nn.Module] = []
         maps = 64
         for out, stride in STAGES:
-            blocks += [Block(maps, out, stride, norm, device), Block(out, out, 1, norm, device)]
+            blocks += [
+                ResidualBlock(maps, out, stride, norm, device),
+                ResidualBlock(out, out, 1, norm, device),
+            ]
             maps = out
         self.blocks = nn.Sequential(*blocks)
         self.head = nn.Linear(maps, class_count, device=device)

@@ -14,9 +14,9 @@ from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.certificates.attachment import attach
 from blockful_py.record.certificates.checking import check_certificate, replaced
 from blockful_py.record.certificates.decisions import (
-    ArchiveChunk,
-    Decision,
-    LiveChunk,
+    CertifiedArchiveChunk,
+    CertifiedDecision,
+    CertifiedLiveChunk,
     LiveHeader,
     LiveUpdate,
     Members,
@@ -27,11 +27,11 @@ from blockful_py.record.certificates.document import (
     FORMAT,
     WORDS,
     Bytes,
+    CertificateStatement,
     Committee,
     Endorsed,
     ErasureCertificate,
-    Replaced,
-    Statement,
+    ReplacedModel,
 )
 from blockful_py.record.model_node import PlacedNode, Request
 from blockful_py.record.proofs.exporting import export_history, export_record
@@ -75,7 +75,7 @@ def latest_request(catalogue: Catalogue) -> Request:
     return max(requests, key=lambda request: request.created)
 
 
-def state(context: FederationContext, request: Request) -> Statement:
+def state(context: FederationContext, request: Request) -> CertificateStatement:
     """What is to be signed.  Raises RunError when no current model was replaced for the request."""
     contracts, catalogue = context.contracts, context.record.catalogue.read()
     changed = {
@@ -97,7 +97,7 @@ def state(context: FederationContext, request: Request) -> Statement:
     gone = ({each.old_node for each in entries} - current) | sealed
     deleted = [cid for cid in sorted(gone) if not context.stores.live.has(parse_cid(cid))]
     positions = [placed.position for placed in changed.values()]
-    return Statement(
+    return CertificateStatement(
         format=FORMAT,
         request=request,
         committee=_committee(contracts, decisions),
@@ -111,7 +111,7 @@ def state(context: FederationContext, request: Request) -> Statement:
     )
 
 
-def _entry(store: Store, placed: PlacedNode, records: Sequence[StoredArchiveRecord]) -> Replaced:
+def _entry(store: Store, placed: PlacedNode, records: Sequence[StoredArchiveRecord]) -> ReplacedModel:
     for stored in records:
         record = stored.record
         if (record.position, record.version, record.reason) == (
@@ -123,7 +123,7 @@ def _entry(store: Store, placed: PlacedNode, records: Sequence[StoredArchiveReco
     raise RunError(f"version {placed.version - 1} of {placed.node.name} is not in the archive: audit it.")
 
 
-def _committee(contracts: Contracts, decisions: Sequence[Decision]) -> Committee:
+def _committee(contracts: Contracts, decisions: Sequence[CertifiedDecision]) -> Committee:
     committee = contracts.committee
     epochs = {each.epoch for each in decisions} | {committee.current_epoch()}
     return Committee(
@@ -133,7 +133,7 @@ def _committee(contracts: Contracts, decisions: Sequence[Decision]) -> Committee
     )
 
 
-def _decisions(contracts: Contracts, entries: Sequence[Replaced]) -> tuple[Decision, ...]:
+def _decisions(contracts: Contracts, entries: Sequence[ReplacedModel]) -> tuple[CertifiedDecision, ...]:
     """The decisions that the entries come from, as their transactions are on both chains, oldest first."""
     wanted = {(each.position, each.version_after) for each in entries}
     hashes = [
@@ -151,15 +151,15 @@ def _decisions(contracts: Contracts, entries: Sequence[Replaced]) -> tuple[Decis
     return tuple(_decision(calls, archive.get(proposal, [])) for proposal, calls in live.items())
 
 
-def _decision(live: Sequence[RedactCall], archive: Sequence[ArchiveCall]) -> Decision:
+def _decision(live: Sequence[RedactCall], archive: Sequence[ArchiveCall]) -> CertifiedDecision:
     certificate = live[0].action.certificate
-    return Decision(
+    return CertifiedDecision(
         epoch=certificate.epoch,
         proposal=of_octets(certificate.proposal),
         content_hash=of_octets(certificate.content_hash),
         votes=votes_of(certificate),
         archive=tuple(
-            ArchiveChunk(
+            CertifiedArchiveChunk(
                 first=call.first,
                 expected_head=of_octets(call.expected_head),
                 timestamp=call.timestamp,
@@ -172,7 +172,7 @@ def _decision(live: Sequence[RedactCall], archive: Sequence[ArchiveCall]) -> Dec
             for call in archive
         ),
         live=tuple(
-            LiveChunk(
+            CertifiedLiveChunk(
                 updates=tuple(map(LiveUpdate.of, call.updates)),
                 headers=tuple(
                     LiveHeader(

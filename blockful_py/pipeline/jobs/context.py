@@ -10,7 +10,7 @@ from blockful_py.engine.journal import Journal
 from blockful_py.keys.auditor_keys import AuditorKeys
 from blockful_py.keys.sealing import SealedWeights, random_keys
 from blockful_py.keys.weight_keys import WeightKeys
-from blockful_py.learning.training_setup import Laboratory
+from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.pipeline.coordination.motions import OwnMotions
 from blockful_py.pipeline.jobs.history import RequestHistory
 from blockful_py.pipeline.jobs.journaled_sends import JournaledExecutor
@@ -32,14 +32,14 @@ class FederationContext:
     """Chains, stores, data and keys of one federation.
 
     Attributes:
-        laboratory: data, users and training settings.
+        setup: data, users and training settings.
         keys: of weights.
         accounts: the users'.
     """
 
     run: RunDirectory
     contracts: Contracts
-    laboratory: Laboratory
+    setup: TrainingSetup
     stores: Stores
     record: RecordReaders
     keys: WeightKeys
@@ -64,7 +64,7 @@ class FederationContext:
         return cls(
             run=run,
             contracts=contracts,
-            laboratory=Laboratory.of(run.settings),
+            setup=TrainingSetup.of(run.settings),
             stores=stores,
             record=RecordReaders.of(contracts.live, contracts.archive, stores.live),
             keys=WeightKeys(new_key, leader.keyring(), auditors),
@@ -95,7 +95,7 @@ class FederationContext:
             self.record,
             self.stores.live,
             self.keys.keyring,
-            self.laboratory,
+            self.setup,
             self.run.settings.committee.attested,
         )
         return self.leader.session(ContentReviewer(sources, OwnMotions(self.contracts), counter), counter)

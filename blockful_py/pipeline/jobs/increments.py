@@ -15,7 +15,7 @@ from blockful_py.forget import Forget
 from blockful_py.keys.sealing import Keepers, SealedFile, SealedWeights
 from blockful_py.keys.weight_keys import WeightKeys
 from blockful_py.learning.federation import TrainedModel
-from blockful_py.learning.training_setup import Laboratory
+from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.learning.weights import Weights
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.statement_parts import Increment
@@ -59,12 +59,12 @@ def seal_increments(keys: WeightKeys, stored: Stored) -> SealedIncrements:
 class IncrementMaker:
     """Makes what owners store with each wave of models."""
 
-    def __init__(self, laboratory: Laboratory, catalogue: Catalogue, store: SealedWeights) -> None:
+    def __init__(self, setup: TrainingSetup, catalogue: Catalogue, store: SealedWeights) -> None:
         """What stands on the chain is gone on from; a clean model that cannot be read is passed over."""
-        self._laboratory = laboratory
+        self._setup = setup
         self._clean: dict[int, dict[str, Weights]] = {}
-        if laboratory.clean_references:
-            for label in laboratory.increments:
+        if setup.clean_references:
+            for label in setup.increments:
                 current = CurrentIncrements(catalogue, Forget.of_classes([label]), store)
                 stored = {name: current.get(name) for name in current}
                 self._clean[label] = {name: each.weights for name, each in stored.items() if each is not None}
@@ -73,9 +73,9 @@ class IncrementMaker:
         self, wave: Sequence[TrainedModel], published: Mapping[str, TrainedModel]
     ) -> dict[int, dict[str, StoredIncrement]]:
         """Increments of a wave, by class, then by model.  Raises LearningError as `store_increments`."""
-        settings, users = self._laboratory.federation, self._laboratory.users
-        classes = self._laboratory.increments
-        if not self._laboratory.clean_references:
+        settings, users = self._setup.federation, self._setup.users
+        classes = self._setup.increments
+        if not self._setup.clean_references:
             return store_increments(settings, wave, users, classes, published)
         stored = store_clean_models(settings, wave, users, classes, published, self._clean)
         for label, by_model in stored.items():

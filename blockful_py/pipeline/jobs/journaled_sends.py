@@ -21,7 +21,7 @@ from blockful_py.chain.settlement import (
     is_whole,
     send_missing,
 )
-from blockful_py.engine.jobs import Act, Job, Plan, Step, StepState
+from blockful_py.engine.jobs import Act, Job, PlannedStep, Step, StepState
 from blockful_py.engine.journal import Journal
 from blockful_py.errors import ContractError, NodeError, RunError
 from blockful_py.pipeline.run.progress import Stopwatch
@@ -91,7 +91,7 @@ class JournaledExecutor:
 
         `keepers`: how many members are to be given the certificate.
         """
-        (step,) = self._journal.plan([Plan(Act.CERTIFY, subject)], decision)
+        (step,) = self._journal.plan([PlannedStep(Act.CERTIFY, subject)], decision)
         with self._journal.taking(step) as entry:
             decided = decide()
             settlement = decided.settlement
@@ -101,7 +101,7 @@ class JournaledExecutor:
                 "note": settlement.note,
             }
             entry.plans = list(_plans(settlement, subject, keepers))
-        job = self._journal.standing()
+        job = self._journal.open_job()
         for execution in journaled_executions(job) if job else ():
             if execution.certify.number == step.number:
                 return decided.certified, execution
@@ -187,13 +187,13 @@ class JournaledExecutor:
         return self._sides[call.chain].executed_in(settlement.proposal, call.chunk)
 
 
-def _plans(settlement: Settlement, subject: str, keepers: int) -> Iterator[Plan]:
+def _plans(settlement: Settlement, subject: str, keepers: int) -> Iterator[PlannedStep]:
     proposal = settlement.proposal.hex()
     if keepers:
-        yield Plan(Act.TELL, f"{subject}, {keepers} members", {"proposal": proposal})
+        yield PlannedStep(Act.TELL, f"{subject}, {keepers} members", {"proposal": proposal})
     chunks = {chain: sum(call.chain == chain for call in settlement.calls) for chain in (ARCHIVE, LIVE)}
     for call in settlement.calls:
-        yield Plan(
+        yield PlannedStep(
             Act.SEND,
             f"{subject}, {call.chain} {call.chunk + 1} of {chunks[call.chain]}",
             {"proposal": proposal, "chain": call.chain, "chunk": call.chunk, "data": call.data.hex()},

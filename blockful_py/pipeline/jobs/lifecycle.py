@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from typing import TypeVar
 
-from blockful_py.engine.jobs import Act, Job, JobState, Kind, Plan, Step, StepState
+from blockful_py.engine.jobs import Act, Job, JobState, Kind, PlannedStep, Step, StepState
 from blockful_py.engine.journal import unfinished
 from blockful_py.errors import (
     BlockfulError,
@@ -51,7 +51,7 @@ class JobLifecycle:
 
         Raises RunError when a job of another kind is open.
         """
-        job = self._journal.standing()
+        job = self._journal.open_job()
         if job is None:
             self._journal.begin(kind, request)
         elif job.kind is not kind:
@@ -70,7 +70,7 @@ class JobLifecycle:
 
     def settle(self) -> tuple[str, ...]:
         """Finishes what was certified and not wholly sent; says what that was."""
-        job = self._journal.standing()
+        job = self._journal.open_job()
         if job is None:
             return ()
         return self._context.executor(Stopwatch()).finish(job)
@@ -108,7 +108,7 @@ class JobLifecycle:
 
         Raises RunError when there is none, or when something of it may be on a chain.
         """
-        job = self._journal.standing()
+        job = self._journal.open_job()
         if job is None:
             raise RunError("no job is unfinished: there is nothing to give up.")
         out = [each.settlement.note for each in journaled_executions(job) if each.may_be_out]
@@ -153,10 +153,10 @@ class JobLifecycle:
     def _own(self, act: Act, subject: str) -> Step:
         """The job's own step of this kind, planned where it is not yet."""
         known = next((step for step in self._open().valid if step.act is act and not step.decision), None)
-        return known or self._journal.plan([Plan(act, subject)], 0)[0]
+        return known or self._journal.plan([PlannedStep(act, subject)], 0)[0]
 
     def _open(self) -> Job:
-        job = self._journal.standing()
+        job = self._journal.open_job()
         if job is None:
             raise RunError("no job is open: begin one before its steps.")
         return job

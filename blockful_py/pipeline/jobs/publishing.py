@@ -10,7 +10,7 @@ from blockful_py.committee.certified import CertifiedPublication
 from blockful_py.committee.drafting import NewModel
 from blockful_py.committee.packaging import Packager
 from blockful_py.committee.proposals import PublicationProposal
-from blockful_py.engine.jobs import Act, Plan
+from blockful_py.engine.jobs import Act, PlannedStep
 from blockful_py.keys.sealing import SealedFile
 from blockful_py.learning.federation import TrainedModel
 from blockful_py.pipeline.jobs.context import FederationContext
@@ -57,7 +57,7 @@ class Publisher:
         wave = ", ".join(model.name for model in models)
         uris = [*(file.uri for file in (*sealed, *increments.files)), *map(file_uri, nodes)]
         store, keys = journal.plan(
-            [Plan(Act.STORE, wave, {"cids": missing_files(live, uris)}), Plan(Act.KEYS, wave)]
+            [PlannedStep(Act.STORE, wave, {"cids": missing_files(live, uris)}), PlannedStep(Act.KEYS, wave)]
         )
         with journal.taking(store):
             for data in (*(file.data for file in sealed), *nodes):

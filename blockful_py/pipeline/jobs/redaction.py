@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from blockful_py.chain.settlement import ARCHIVE, LIVE, Call, Executed, Settlement
 from blockful_py.committee.certified import CertifiedRedaction
 from blockful_py.committee.drafting import Replacement
-from blockful_py.engine.jobs import Act, Plan
+from blockful_py.engine.jobs import Act, PlannedStep
 from blockful_py.errors import BlockfulError
 from blockful_py.forget import Forget
 from blockful_py.keys.sealing import SealedFile
@@ -82,7 +82,7 @@ class Redactor:
         uris = [*(file.uri for file in sealed.values()), *(each.uri for each in replacements.values())]
         cids = missing_files(self._context.stores.live, uris)
         store, keys = self._context.journal.plan(
-            [Plan(Act.STORE, subject, {"cids": cids}), Plan(Act.KEYS, subject)]
+            [PlannedStep(Act.STORE, subject, {"cids": cids}), PlannedStep(Act.KEYS, subject)]
         )
         coordinator = self._session.coordinator
 
@@ -131,12 +131,12 @@ class Redactor:
             version=placed.version + 1,
             weights=address,
             request=request,
-            claims=measure(self._context.laboratory, weights, request.classes),
+            claims=measure(self._context.setup, weights, request.classes),
         )
         statement, node = placed.node.statement, placed.node
         if resigned:
-            user = self._context.laboratory.users[statement.user - 1]
-            own = accuracy(self._context.laboratory.architecture, weights, user.test)
+            user = self._context.setup.users[statement.user - 1]
+            own = accuracy(self._context.setup.architecture, weights, user.test)
             changed = {
                 "weights": address,
                 "accuracy": own,

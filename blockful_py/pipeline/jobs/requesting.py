@@ -67,7 +67,7 @@ def method_of(context: FederationContext, request: Request) -> Method:
     """The method that a request names.  Raises as `draft_request` where it cannot be carried out."""
     chosen, paradigm = parse_method(request.method), Paradigm(request.paradigm)
     require_paradigm(chosen, paradigm)
-    require_classes(request.forget.classes, range(context.laboratory.dataset.class_count), "the data")
+    require_classes(request.forget.classes, range(context.setup.dataset.class_count), "the data")
     require_review(chosen, request.forget, paradigm, context.run.settings.committee.attested)
     return chosen
 

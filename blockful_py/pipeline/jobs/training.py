@@ -9,11 +9,11 @@ from pathlib import Path
 from blockful_py.chain.settlement import Executed
 from blockful_py.forget import Forget
 from blockful_py.keys.sealing import SealedWeights
-from blockful_py.learning.candidates import Reference
+from blockful_py.learning.candidates import ScoredModel
 from blockful_py.learning.curve_file import keep_curves
 from blockful_py.learning.federation import TrainedModel, train_federation
 from blockful_py.learning.scenario import without_users
-from blockful_py.learning.training_setup import Laboratory
+from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.pipeline.jobs.increments import IncrementMaker
 from blockful_py.pipeline.jobs.publishing import Publisher
 from blockful_py.pipeline.jobs.statements import spent_of, training_of
@@ -33,7 +33,7 @@ def load_model(placed: PlacedNode, store: SealedWeights) -> TrainedModel:
         name=statement.name,
         user=statement.user,
         round=statement.round,
-        references=tuple(Reference(r.name, r.accuracy or 0.0) for r in statement.references),
+        references=tuple(ScoredModel(r.name, r.accuracy or 0.0) for r in statement.references),
         weights=store.read(placed.node.weights),
         accuracy=statement.accuracy,
         training=training_of(statement),
@@ -47,7 +47,7 @@ def load_models(catalogue: Catalogue, names: Iterable[str], store: SealedWeights
 
 
 def train_and_publish(
-    laboratory: Laboratory,
+    setup: TrainingSetup,
     opted_out: Mapping[int, tuple[Forget, ...]],
     publisher: Publisher,
     catalogue: Catalogue,
@@ -60,18 +60,18 @@ def train_and_publish(
 
     Nothing is trained on what users `opted_out` of; those who keep nothing publish no more.
 
-    How the trainings went is kept in the file `curves`; increments that the laboratory asks for are made and
+    How the trainings went is kept in the file `curves`; increments that the setup asks for are made and
     stored with each wave.
     """
-    laboratory = laboratory.without(opted_out)
-    settings = laboratory.federation
-    left = {user.index for user in laboratory.users if user.index in opted_out and not len(user.train)}
+    setup = setup.without(opted_out)
+    settings = setup.federation
+    left = {user.index for user in setup.users if user.index in opted_out and not len(user.train)}
     placed = {name: node.position for name, node in catalogue.models.items()}
     published = load_models(catalogue, catalogue.models, store)
-    increments = IncrementMaker(laboratory, catalogue, store)
+    increments = IncrementMaker(setup, catalogue, store)
     waves_to_come = without_users(settings.plan(), left, published)
     missing = {spec.name for wave in waves_to_come for spec in wave} - published.keys()
-    waves = train_federation(settings, laboratory.users, tuple(published.values()), left)
+    waves = train_federation(settings, setup.users, tuple(published.values()), left)
     executed: list[Executed] = []
     with progress.stage("train and publish", len(missing)) as advance:
         while True:

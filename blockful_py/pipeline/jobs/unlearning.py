@@ -30,7 +30,7 @@ from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.model_node import ModelNode, PlacedNode, Request
 from blockful_py.types import Paradigm
 from blockful_py.unlearning.cost import Cost
-from blockful_py.unlearning.method import IncrementsUsed, Method, Need, Step
+from blockful_py.unlearning.method import IncrementsUsed, Method, ModelUpdate, Need
 from blockful_py.unlearning.propagation import delta
 from blockful_py.unlearning.proxy import balanced_proxy
 from blockful_py.unlearning.task import UnlearningTask
@@ -111,18 +111,18 @@ class Unlearner:
             wanted |= set(graph.ancestors(affected))
         proxy = None
         if Need.PROXY_DATA in method.needs:
-            proxy = balanced_proxy(self._context.laboratory.dataset.proxy, request.forget, PROXY_SAMPLES)
+            proxy = balanced_proxy(self._context.setup.dataset.proxy, request.forget, PROXY_SAMPLES)
         if Need.HOLDERS_DATA in method.needs:
             self._stored = CurrentIncrements(catalogue, request.forget, self._context.weights)
         return UnlearningTask(
             graph=graph,
             models={name: self._before(catalogue[name], request) for name in wanted},
-            users={user.index: user for user in self._context.laboratory.users},
-            architecture=self._context.laboratory.architecture,
-            initial=initial_weights(self._context.laboratory.federation),
+            users={user.index: user for user in self._context.setup.users},
+            architecture=self._context.setup.architecture,
+            initial=initial_weights(self._context.setup.federation),
             starts=starts,
             forget=request.forget,
-            seed=self._context.laboratory.federation.seed,
+            seed=self._context.setup.federation.seed,
             proxy=proxy,
             earlier=self._context.history.earlier_forgets([catalogue[name] for name in wanted], request),
             stored=self._stored or {},
@@ -230,7 +230,7 @@ class Unlearner:
         method: Method,
         task: UnlearningTask,
         fresh: Mapping[str, Weights],
-    ) -> Iterator[Step]:
+    ) -> Iterator[ModelUpdate]:
         """The method's steps; before each but the first, its owner fetches the references."""
         steps = method.steps(task)
         for number, name in enumerate(task.affected()):

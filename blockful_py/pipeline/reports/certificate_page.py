@@ -13,7 +13,7 @@ from blockful_py.record.certificates.checking import CheckedStatement
 from blockful_py.record.certificates.document import ErasureCertificate
 from blockful_py.record.model_node import Request
 from blockful_py.record.proofs.fields import of_octets, position
-from blockful_py.report.certificate import CertificatePage, Line, Vote
+from blockful_py.report.certificate import CertificatePage, ModelRow, VoteRow
 from blockful_py.report.summary import CHECKED
 from blockful_py.verdicts.outcome import AuditOutcome
 
@@ -26,8 +26,8 @@ def page_of(certificate: ErasureCertificate, checked: CheckedStatement, file: st
     verdicts = {each.model: each.forgotten for each in outcome.models()} if outcome else {}
     starts = {start.name for start in request.starts}
     rosters = {each.epoch: each for each in statement.committee.rosters}
-    lines = [
-        Line(
+    models = [
+        ModelRow(
             each.name,
             each.position,
             each.name in starts,
@@ -46,7 +46,7 @@ def page_of(certificate: ErasureCertificate, checked: CheckedStatement, file: st
     epoch = certificate.endorsed.epoch
     digest = of_octets(erasure_digest(statement.committee.domain, epoch, statement.to_bytes()))
     votes = [
-        Vote(
+        VoteRow(
             f"Replacement of {sum(len(chunk.updates) for chunk in each.live)}",
             each.epoch,
             each.votes.voters,
@@ -58,7 +58,7 @@ def page_of(certificate: ErasureCertificate, checked: CheckedStatement, file: st
     ]
     signed = rosters[epoch]
     votes.append(
-        Vote(
+        VoteRow(
             "This certificate",
             epoch,
             certificate.endorsed.votes.voters,
@@ -79,7 +79,7 @@ def page_of(certificate: ErasureCertificate, checked: CheckedStatement, file: st
             (start.name, start.position, of_octets(record.transactions[position(start.position)].owner))
             for start in request.starts
         ],
-        lines=lines,
+        models=models,
         left_alone=statement.left_alone,
         votes=votes,
         deleted=statement.erasure.deleted,

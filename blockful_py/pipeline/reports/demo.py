@@ -16,7 +16,7 @@ from pathlib import Path
 from blockful_py.errors import RunError
 from blockful_py.learning.curve_file import kept_curves
 from blockful_py.learning.metrics import qualities
-from blockful_py.learning.training_setup import Laboratory
+from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.reports.measure import measured
 from blockful_py.pipeline.reports.reporting import Published, build_report, seconds_section
@@ -54,7 +54,7 @@ def run_demo(settings: Settings, directory: Path, progress: Progress) -> Report:
 def _run(settings: Settings, directory: Path, progress: Progress) -> Report:
     watch = Stopwatch()
     with watch("total"):
-        Laboratory.of(settings)
+        TrainingSetup.of(settings)
         with ExitStack() as stack:
             with watch("setup"), progress.stage("start two chains, deploy the contracts", None):
                 nodes = stack.enter_context(Nodes(Place.of(settings.chain, directory / "chains")))
@@ -69,11 +69,11 @@ def _run(settings: Settings, directory: Path, progress: Progress) -> Report:
             catalogue = first.catalogue()
             with progress.stage("publish the same models once more, for the second paradigm", None):
                 second.adopt(models)
-            laboratory = first.laboratory
+            setup = first.setup
             published = Published(
                 catalogue,
-                measure_all(laboratory, weights, forget_of(settings.unlearning)),
-                qualities(laboratory.architecture, weights, laboratory.dataset.test),
+                measure_all(setup, weights, forget_of(settings.unlearning)),
+                qualities(setup.architecture, weights, setup.dataset.test),
                 executed,
                 first.verify(progress=progress),
                 kept_curves(first.run.curves),

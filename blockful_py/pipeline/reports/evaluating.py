@@ -21,7 +21,7 @@ def evaluate(federation: Federation, names: Sequence[str] | None = None) -> dict
         catalogue[name]
     models = load_models(catalogue, wanted, federation.weights)
     return qualities(
-        federation.laboratory.architecture,
+        federation.setup.architecture,
         {name: model.weights for name, model in models.items()},
-        federation.laboratory.dataset.test,
+        federation.setup.dataset.test,
     )

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from blockful_py.learning.training_setup import Laboratory
+from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.report.plots.holdings import Holdings
 from blockful_py.settings import Settings
 
@@ -13,12 +13,12 @@ def holdings(settings: Settings) -> Holdings:
 
     Raises SettingsError or LearningError where the settings do not fit the data.
     """
-    laboratory = Laboratory.of(settings)
-    dataset = laboratory.dataset
+    setup = TrainingSetup.of(settings)
+    dataset = setup.dataset
     labels = range(dataset.class_count)
     return Holdings(
-        counts=[user.train.y.bincount(minlength=dataset.class_count).tolist() for user in laboratory.users],
+        counts=[user.train.y.bincount(minlength=dataset.class_count).tolist() for user in setup.users],
         title=f"Training samples of {dataset.name!r}, {settings.federation.situation}, seed {settings.seed}",
         forget=tuple(label for label in settings.unlearning.classes if label in labels),
-        holders=laboratory.federation.starting_users,
+        holders=setup.federation.starting_users,
     )

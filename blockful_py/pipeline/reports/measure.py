@@ -17,9 +17,9 @@ def measured(federation: Federation, unlearned: Unlearned, progress: Progress) -
     """Measures the models that were replaced, and verifies the whole record."""
     models = federation.models()
     weights = {name: models[name].weights for name in unlearned.nodes}
-    laboratory = federation.laboratory
-    after = measure_all(laboratory, weights, unlearned.request.forget)
-    quality = qualities(laboratory.architecture, weights, laboratory.dataset.test)
+    setup = federation.setup
+    after = measure_all(setup, weights, unlearned.request.forget)
+    quality = qualities(setup.architecture, weights, setup.dataset.test)
     verified = federation.verify(progress=progress)
     return Branch(unlearned, after, quality, verified, certified(federation, unlearned))
 

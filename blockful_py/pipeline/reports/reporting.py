@@ -76,13 +76,13 @@ def build_report(
         seed=settings.seed,
         scenario=settings.federation.scenario,
         situation=settings.federation.situation,
-        forget=sections.Forget(
+        forget=sections.ForgetSection(
             classes=request.classes,
             clients=request.clients,
             samples=request.samples,
             starts=tuple(start.name for start in request.starts),
         ),
-        method=sections.ByParadigm[sections.Method](
+        method=sections.ByParadigm[sections.MethodSection](
             **{paradigm.value: _method(each.unlearned.request) for paradigm, each in branches.items()}
         ),
         versions=versions(contracts.live.node),
@@ -116,7 +116,7 @@ def build_report(
         ),
         depth=_depth(settings, branches),
         seconds=seconds_section(branches, watch),
-        erasure=sections.ByParadigm[sections.Erasure](
+        erasure=sections.ByParadigm[sections.ErasureSection](
             **{paradigm.value: _erasure(branch.unlearned.erasure) for paradigm, branch in branches.items()}
         ),
         passes=sections.ByParadigm[SamplePasses](
@@ -126,7 +126,7 @@ def build_report(
             published=_verification(published.verification),
             **{paradigm.value: _verification(branch.verification) for paradigm, branch in branches.items()},
         ),
-        chains=sections.Chains(
+        chains=sections.ChainsSection(
             live=_chain(contracts.live.node, [contracts.committee, contracts.live]),
             archive=_chain(contracts.archive.node, [contracts.mirror, contracts.archive]),
         ),
@@ -172,8 +172,8 @@ def _model(
     )
 
 
-def _privacy(spent: Privacy | None) -> sections.Privacy | None:
-    return None if spent is None else sections.Privacy(epsilon=spent.epsilon, delta=spent.delta)
+def _privacy(spent: Privacy | None) -> sections.PrivacySection | None:
+    return None if spent is None else sections.PrivacySection(epsilon=spent.epsilon, delta=spent.delta)
 
 
 def _curve(curve: Curve | None) -> sections.LearningCurve | None:
@@ -182,20 +182,20 @@ def _curve(curve: Curve | None) -> sections.LearningCurve | None:
     return sections.LearningCurve(loss=curve.loss, accuracy=tuple(100 * share for share in curve.accuracy))
 
 
-def _outcome(name: str, branch: Branch) -> sections.Outcome | None:
+def _outcome(name: str, branch: Branch) -> sections.ModelOutcome | None:
     node = branch.unlearned.nodes.get(name)
     if node is None or node.redaction is None:
         return None
-    return sections.Outcome(
+    return sections.ModelOutcome(
         **_accuracies(branch.after[name], branch.quality[name]),
         version=node.redaction.version,
         cid=node.redaction.weights,
     )
 
 
-def _method(request: Request) -> sections.Method:
+def _method(request: Request) -> sections.MethodSection:
     name, settings = named_method(request.method)
-    return sections.Method(name=name, settings=settings, checked=checked_by_members(request))
+    return sections.MethodSection(name=name, settings=settings, checked=checked_by_members(request))
 
 
 def _accuracies(measured: ModelAccuracy, quality: Quality) -> dict[str, Any]:
@@ -210,10 +210,10 @@ def _accuracies(measured: ModelAccuracy, quality: Quality) -> dict[str, Any]:
     }
 
 
-def _erasure(erasure: Erasure | None) -> sections.Erasure | None:
+def _erasure(erasure: Erasure | None) -> sections.ErasureSection | None:
     if erasure is None:
         return None
-    return sections.Erasure(
+    return sections.ErasureSection(
         versions=tuple(
             sections.ErasedVersion(
                 name=each.name,
@@ -253,9 +253,9 @@ def _gas(executed: Sequence[Executed], models: int) -> sections.Gas:
     )
 
 
-def _depth(settings: Settings, branches: Mapping[Paradigm, Branch]) -> sections.Depth:
+def _depth(settings: Settings, branches: Mapping[Paradigm, Branch]) -> sections.DepthSection:
     branch = branches.get(Paradigm.PARALLEL) or branches[Paradigm.SEQUENTIAL]
-    return sections.Depth(
+    return sections.DepthSection(
         bound=branch.unlearned.depth_bound,
         observed=branch.unlearned.depth_observed,
         epsilon=settings.unlearning.epsilon,
@@ -275,13 +275,13 @@ def seconds_section(branches: Mapping[Paradigm, Branch], watch: Stopwatch) -> se
     )
 
 
-def _verification(outcome: Verification | None) -> sections.Verification | None:
+def _verification(outcome: Verification | None) -> sections.VerificationRun | None:
     if outcome is None:
         return None
-    return sections.Verification(
+    return sections.VerificationRun(
         checked=outcome.checked,
         failed=tuple(
-            sections.Failure(subject=f.model, check=f.check, detail=f.detail) for f in outcome.failures
+            sections.FailedCheck(subject=f.model, check=f.check, detail=f.detail) for f in outcome.failures
         ),
     )
 

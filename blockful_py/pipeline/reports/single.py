@@ -43,9 +43,9 @@ def unlearn_once(
         models = federation.models()
         unlearned = federation.unlearn(starts, None, paradigm, method, progress, forgotten, request)
         weights = {name: model.weights for name, model in models.items()} | dict(unlearned.before)
-        laboratory = federation.laboratory
-        before = measure_all(laboratory, weights, forgotten)
-        quality = qualities(laboratory.architecture, weights, laboratory.dataset.test)
+        setup = federation.setup
+        before = measure_all(setup, weights, forgotten)
+        quality = qualities(setup.architecture, weights, setup.dataset.test)
         branch = measured(federation, unlearned, progress)
     report = build_report(
         federation.settings,

@@ -9,22 +9,22 @@ from blockful_py.forget import Forget
 from blockful_py.learning.data import pooled
 from blockful_py.learning.evaluation import accuracy
 from blockful_py.learning.forget_sets import forget_set, retain_set
-from blockful_py.learning.training_setup import Laboratory
+from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.learning.weights import Weights
 from blockful_py.record.model_node import Claimed
 from blockful_py.unlearning.audit import ForgetRetain, ModelAccuracy, audit_accuracy
 
 
 def measure_all(
-    laboratory: Laboratory, models: Mapping[str, Weights], forget: Forget
+    setup: TrainingSetup, models: Mapping[str, Weights], forget: Forget
 ) -> dict[str, ModelAccuracy]:
     """AD_f and AD_r of models on all users' training data and on the held-out test data.
 
     Held-out data has no samples of clients; there AD_f is on those of the classes that the client had.
     """
-    architecture, test = laboratory.architecture, laboratory.dataset.test
-    gone = pooled(forget_set(forget, user) for user in laboratory.users)
-    kept = pooled(retain_set(forget, user) for user in laboratory.users)
+    architecture, test = setup.architecture, setup.dataset.test
+    gone = pooled(forget_set(forget, user) for user in setup.users)
+    kept = pooled(retain_set(forget, user) for user in setup.users)
     like = test.only(gone.classes())
     return {
         name: ModelAccuracy(
@@ -38,10 +38,10 @@ def measure_all(
     }
 
 
-def measure(laboratory: Laboratory, weights: Weights, classes: Sequence[int]) -> Claimed:
+def measure(setup: TrainingSetup, weights: Weights, classes: Sequence[int]) -> Claimed:
     """What one model may claim: its accuracies on the held-out test data alone, which everybody has."""
-    test = laboratory.dataset.test
+    test = setup.dataset.test
     if not classes:
-        return Claimed(ad_f=None, ad_r=accuracy(laboratory.architecture, weights, test))
-    found = audit_accuracy(laboratory.architecture, {"": weights}, test, test, classes)[""].test
+        return Claimed(ad_f=None, ad_r=accuracy(setup.architecture, weights, test))
+    found = audit_accuracy(setup.architecture, {"": weights}, test, test, classes)[""].test
     return Claimed(ad_f=found.ad_f, ad_r=found.ad_r)

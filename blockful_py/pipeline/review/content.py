@@ -23,7 +23,7 @@ from blockful_py.committee.proposals import PublicationProposal, RedactionDraft,
 from blockful_py.committee.protocols import Store
 from blockful_py.errors import BlockfulError, InvalidSignatureError, RefusedError, StoreUnreachableError
 from blockful_py.keys.sealing import Keyring, SealedWeights, is_sealed
-from blockful_py.learning.training_setup import Laboratory
+from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.learning.weights import Weights
 from blockful_py.pipeline.review.claims import measure
 from blockful_py.pipeline.review.erasure import review_erasure
@@ -68,7 +68,7 @@ class ReviewSources:
     record: RecordReaders
     store: Store
     keyring: Keyring
-    laboratory: Laboratory
+    setup: TrainingSetup
     attested: bool = False
 
 
@@ -225,7 +225,7 @@ class ContentReviewer:
 
     def _measure(self, proposed: Proposed, weights: Weights, request: Request) -> None:
         claimed = proposed.redaction.claims
-        measured = measure(self._sources.laboratory, weights, request.classes)
+        measured = measure(self._sources.setup, weights, request.classes)
         _require(
             claimed == measured,
             f"model {proposed.node.name} claims {claimed}, held-out data give {measured}",

@@ -49,7 +49,7 @@ class Lease(Closing):
 def request_under_way(journal: Path) -> Request | None:
     """The request of the open job in a journal, if that is one.  Raises RunError as the journal does."""
     with Journal(journal) as reading:
-        job = reading.standing()
+        job = reading.open_job()
     return None if job is None else request_of(job)
 
 

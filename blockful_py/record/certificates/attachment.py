@@ -7,13 +7,13 @@ from blockful_py.bounded_json import parse_json
 from blockful_py.committee.certificates import is_signed
 from blockful_py.crypto import curve, signature
 from blockful_py.errors import BlockfulError, VerificationError
-from blockful_py.record.certificates.document import Attachment, Statement, attachment_digest
+from blockful_py.record.certificates.document import Attachment, CertificateStatement, attachment_digest
 from blockful_py.record.checks import require
 from blockful_py.record.proofs.fields import octets, of_octets
 from blockful_py.verdicts.outcome import AuditOutcome
 
 
-def attach(statement: Statement, outcome: AuditOutcome, secret: int) -> Attachment:
+def attach(statement: CertificateStatement, outcome: AuditOutcome, secret: int) -> Attachment:
     """An audit, signed by its issuer."""
     audit = outcome.canonical().decode()
     digest = attachment_digest(statement.committee.domain, statement, audit)
@@ -24,7 +24,7 @@ def attach(statement: Statement, outcome: AuditOutcome, secret: int) -> Attachme
     )
 
 
-def check_attachment(statement: Statement, attachment: Attachment) -> None:
+def check_attachment(statement: CertificateStatement, attachment: Attachment) -> None:
     """Raises VerificationError (`audit`)."""
     subject = "the attached audit"
     try:

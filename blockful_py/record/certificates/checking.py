@@ -22,8 +22,8 @@ from blockful_py.committee.erasure import erasure_digest
 from blockful_py.crypto import merkle, payload
 from blockful_py.errors import BlockfulError, StorageError, VerificationError
 from blockful_py.record.certificates.attachment import check_attachment
-from blockful_py.record.certificates.decisions import Decision, Members
-from blockful_py.record.certificates.document import ErasureCertificate, Replaced, Statement
+from blockful_py.record.certificates.decisions import CertifiedDecision, Members
+from blockful_py.record.certificates.document import CertificateStatement, ErasureCertificate, ReplacedModel
 from blockful_py.record.checks import require
 from blockful_py.record.model_node import ModelNode, parse_node
 from blockful_py.record.proofs.checking import CheckedRecord, archived, check_history, check_record
@@ -42,13 +42,13 @@ class CheckedStatement:
         rosters: identifiers by epoch.
     """
 
-    statement: Statement
+    statement: CertificateStatement
     record: CheckedRecord
     heads: tuple[bytes, ...]
     rosters: dict[int, bytes]
 
 
-def check_statement(statement: Statement) -> CheckedStatement:
+def check_statement(statement: CertificateStatement) -> CheckedStatement:
     """Raises VerificationError, which names the first check that fails."""
     record = check_record(statement.record)
     heads = check_history(statement.archive, [record.transactions[place] for place in record.nodes])
@@ -95,7 +95,7 @@ def check_certificate(certificate: ErasureCertificate) -> CheckedStatement:
     return checked
 
 
-def _check_request(statement: Statement, record: CheckedRecord) -> None:
+def _check_request(statement: CertificateStatement, record: CheckedRecord) -> None:
     for place, node in record.nodes.items():
         require(
             node.redaction is not None and node.redaction.request == statement.request,
@@ -106,7 +106,7 @@ def _check_request(statement: Statement, record: CheckedRecord) -> None:
 
 
 def _check_replaced(
-    statement: Statement, record: CheckedRecord, records: Sequence[StoredArchiveRecord]
+    statement: CertificateStatement, record: CheckedRecord, records: Sequence[StoredArchiveRecord]
 ) -> None:
     """Each entry of `replaced` says what follows from the record and the archive, and nothing else."""
     places = [each.position for each in statement.replaced]
@@ -134,7 +134,9 @@ def _check_replaced(
             "the old node does not hash to its archived CID",
         )
         expected = replaced(each.before, node, uri, superseded[0])
-        differing = [name for name in Replaced.model_fields if getattr(each, name) != getattr(expected, name)]
+        differing = [
+            name for name in ReplacedModel.model_fields if getattr(each, name) != getattr(expected, name)
+        ]
         require(not differing, "replaced", subject, f"{', '.join(differing)} is not what its record says")
         require(
             parse_node(each.before.encode()).statement.owner == node.statement.owner,
@@ -144,7 +146,7 @@ def _check_replaced(
         )
 
 
-def replaced(before: str, node: ModelNode, uri: Uri, stored: StoredArchiveRecord) -> Replaced:
+def replaced(before: str, node: ModelNode, uri: Uri, stored: StoredArchiveRecord) -> ReplacedModel:
     """The entry of a model, from its old node, its new node (and its URI), and the version before's record.
 
     Raises FormatError when the old node is none.
@@ -152,7 +154,7 @@ def replaced(before: str, node: ModelNode, uri: Uri, stored: StoredArchiveRecord
     redaction, old = node.redaction, parse_node(before.encode())
     if redaction is None:
         raise VerificationError("replaced", f"model {node.name}", "it was not replaced")
-    return Replaced(
+    return ReplacedModel(
         name=node.name,
         position=str(stored.record.position),
         version_before=redaction.version - 1,
@@ -168,7 +170,7 @@ def replaced(before: str, node: ModelNode, uri: Uri, stored: StoredArchiveRecord
 
 
 def _check_decisions(
-    statement: Statement,
+    statement: CertificateStatement,
     record: CheckedRecord,
     heads: Sequence[bytes],
     records: Sequence[StoredArchiveRecord],
@@ -216,8 +218,8 @@ def _check_decisions(
 
 
 def _check_votes(
-    statement: Statement,
-    decision: Decision,
+    statement: CertificateStatement,
+    decision: CertifiedDecision,
     members: Members,
     live: Sequence[RedactCall],
     archive: Sequence[ArchiveCall],
@@ -247,12 +249,12 @@ def _check_votes(
 def _check_live(call: RedactCall, record: CheckedRecord, subject: str) -> list[str]:
     """Positions of a transaction whose updates are what the record holds."""
     for update in call.updates:
-        standing = record.transactions.get(update.position)
+        transaction = record.transactions.get(update.position)
         require(
-            standing is not None
+            transaction is not None
             and (update.version, update.uri, update.opening)
-            == (standing.version, standing.uri, standing.opening)
-            and update.references_hash == payload.references_hash(standing.references),
+            == (transaction.version, transaction.uri, transaction.opening)
+            and update.references_hash == payload.references_hash(transaction.references),
             "decision",
             subject,
             f"the model at {update.position} was decided to be something else",
@@ -263,11 +265,11 @@ def _check_live(call: RedactCall, record: CheckedRecord, subject: str) -> list[s
 def _check_archive(
     call: ArchiveCall, heads: Sequence[bytes], records: Sequence[StoredArchiveRecord], subject: str
 ) -> None:
-    found = records[call.first : call.first + len(call.records)]
+    archived = records[call.first : call.first + len(call.records)]
     require(
         call.first < len(heads)
         and heads[call.first] == call.expected_head
-        and [(each.record, each.timestamp) for each in found]
+        and [(each.record, each.timestamp) for each in archived]
         == [(each, call.timestamp) for each in call.records],
         "decision",
         subject,
@@ -275,7 +277,7 @@ def _check_archive(
     )
 
 
-def _check_erasure(statement: Statement, record: CheckedRecord) -> None:
+def _check_erasure(statement: CertificateStatement, record: CheckedRecord) -> None:
     kept = {cid_string(uri) for node in record.nodes.values() for uri in node.sealed}
     sealed = {cid_string(uri) for each in statement.replaced for uri in each.old.sealed} - kept
     gone = {each.old_node for each in statement.replaced} | sealed
@@ -293,7 +295,7 @@ def _check_erasure(statement: Statement, record: CheckedRecord) -> None:
         )
 
 
-def _members(statement: Statement, epoch: int, check: str) -> Members:
+def _members(statement: CertificateStatement, epoch: int, check: str) -> Members:
     for members in statement.committee.rosters:
         if members.epoch == epoch:
             return members

@@ -108,14 +108,14 @@ class LiveUpdate(Part):
         )
 
     @classmethod
-    def of(cls, found: Update) -> LiveUpdate:
+    def of(cls, update: Update) -> LiveUpdate:
         return cls(
-            position=str(found.position),
-            version=found.version,
-            cid=cid_string(found.uri),
-            px=of_number(found.opening.px),
-            s=of_number(found.opening.s),
-            references_hash=of_octets(found.references_hash),
+            position=str(update.position),
+            version=update.version,
+            cid=cid_string(update.uri),
+            px=of_number(update.opening.px),
+            s=of_number(update.opening.s),
+            references_hash=of_octets(update.references_hash),
         )
 
 
@@ -128,7 +128,7 @@ class LiveHeader(Part):
     s: Hash
 
 
-class LiveChunk(Part):
+class CertifiedLiveChunk(Part):
     """One transaction to the live chain, and its path to the decision's content."""
 
     updates: Annotated[tuple[LiveUpdate, ...], Field(min_length=1)]
@@ -136,7 +136,7 @@ class LiveChunk(Part):
     path: Path
 
 
-class ArchiveChunk(Part):
+class CertifiedArchiveChunk(Part):
     """One transaction to the archive, and its path to the decision's content."""
 
     first: Small
@@ -146,15 +146,15 @@ class ArchiveChunk(Part):
     path: Path
 
 
-class Decision(Part):
+class CertifiedDecision(Part):
     """What a quorum of an epoch voted for, and the transactions, chunk by chunk, that this allowed."""
 
     epoch: Small
     proposal: Hash
     content_hash: Hash
     votes: Votes
-    archive: Annotated[tuple[ArchiveChunk, ...], Field(min_length=1)]
-    live: Annotated[tuple[LiveChunk, ...], Field(min_length=1)]
+    archive: Annotated[tuple[CertifiedArchiveChunk, ...], Field(min_length=1)]
+    live: Annotated[tuple[CertifiedLiveChunk, ...], Field(min_length=1)]
 
     def certificate(self) -> Certificate:
         return Certificate(

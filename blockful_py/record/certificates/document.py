@@ -10,7 +10,7 @@ from pydantic import Field, field_validator
 
 from blockful_py.crypto import eip712
 from blockful_py.crypto.keccak import keccak
-from blockful_py.record.certificates.decisions import Decision, Members, Votes
+from blockful_py.record.certificates.decisions import CertifiedDecision, Members, Votes
 from blockful_py.record.model_node import Claimed, ModelNode, Request, parse_node
 from blockful_py.record.proofs.fields import (
     Address,
@@ -51,7 +51,7 @@ class Committee(Part):
         return eip712.Domain(self.chain_id, octets(self.contract))
 
 
-class Replaced(Part):
+class ReplacedModel(Part):
     """A model that was replaced; accuracies on held-out data, in [0, 1], as members measured them again.
 
     Attributes:
@@ -99,7 +99,7 @@ class Bytes(Part):
         return words
 
 
-class Statement(Part):
+class CertificateStatement(Part):
     """What the members who signed found on the chains themselves.
 
     Attributes:
@@ -116,9 +116,9 @@ class Statement(Part):
     committee: Committee
     record: LiveRecord
     archive: ArchiveHistory
-    replaced: Annotated[tuple[Replaced, ...], Field(min_length=1)]
+    replaced: Annotated[tuple[ReplacedModel, ...], Field(min_length=1)]
     left_alone: tuple[str, ...]
-    decisions: Annotated[tuple[Decision, ...], Field(min_length=1)]
+    decisions: Annotated[tuple[CertifiedDecision, ...], Field(min_length=1)]
     erasure: Bytes
     decided: Seconds
 
@@ -147,7 +147,7 @@ class Attachment(Part):
 class ErasureCertificate(Part):
     """The whole document; `attachment` is null where there is no audit."""
 
-    statement: Statement
+    statement: CertificateStatement
     endorsed: Endorsed
     attachment: Attachment | None
 
@@ -160,9 +160,9 @@ def parse_certificate(data: bytes) -> ErasureCertificate:
     return parsed(ErasureCertificate, data, "certificate")
 
 
-def parse_statement(data: bytes) -> Statement:
+def parse_statement(data: bytes) -> CertificateStatement:
     """Raises FormatError, which names the field, for bytes that are no statement."""
-    return parsed(Statement, data, "statement of an erasure")
+    return parsed(CertificateStatement, data, "statement of an erasure")
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +173,6 @@ class ErasureAudit:
     audit: bytes = eip712.typed("bytes32")
 
 
-def attachment_digest(domain: eip712.Domain, statement: Statement, audit: str) -> bytes:
+def attachment_digest(domain: eip712.Domain, statement: CertificateStatement, audit: str) -> bytes:
     """What the issuer signs: the statement and the audit, by their keccak256."""
     return eip712.digest(domain, ErasureAudit(keccak(statement.to_bytes()), keccak(audit.encode())))

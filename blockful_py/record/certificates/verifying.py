@@ -110,10 +110,10 @@ def verify_certificate(
 
 
 def check_on_chains(checked: CheckedStatement, chains: Chains) -> Mapping[str, int]:
-    """The rosters are those of the contract, the decisions were executed, the models stand or stood.
+    """Checks that rosters and decisions are those of the contracts, and that the chain held the models.
 
-    Returns versions of models that were replaced again since.  Raises VerificationError: `anchor`,
-    `executed` or `standing`.
+    Returns the current versions of models that were replaced again since.  Raises VerificationError:
+    `anchor`, `executed` or `current`.
     """
     statement, committee = checked.statement, chains.committee
     require(
@@ -144,15 +144,17 @@ def check_on_chains(checked: CheckedStatement, chains: Chains) -> Mapping[str, i
             )
     places = list(checked.record.nodes)
     superseded = {}
-    for found in chains.live.transactions(places):
-        given, node = checked.record.transactions[found.position], checked.record.nodes[found.position]
-        subject = f"model {node.name} at {found.position}"
+    for current in chains.live.transactions(places):
+        position = current.position
+        certified, node = checked.record.transactions[position], checked.record.nodes[position]
+        subject = f"model {node.name} at {position}"
         require(
-            found.version > given.version or (found.version, found.uri) == (given.version, given.uri),
-            "standing",
+            current.version > certified.version
+            or (current.version, current.uri) == (certified.version, certified.uri),
+            "current",
             subject,
-            f"the chain holds version {found.version} of it, which is not the one of this certificate",
+            f"the chain holds version {current.version} of it, which is not the one of this certificate",
         )
-        if found.version > given.version:
-            superseded[node.name] = found.version
+        if current.version > certified.version:
+            superseded[node.name] = current.version
     return superseded

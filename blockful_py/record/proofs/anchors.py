@@ -152,20 +152,20 @@ def anchors_of_blocks(record: CheckedRecord, live: LiveSource, keys: KeySource) 
     return Anchors(frozenset(hashes), frozenset(record.key_ids().values()))
 
 
-def check_standing(record: CheckedRecord, live: LiveSource) -> None:
-    """Raises VerificationError (`standing`) where the chain holds another version of a model by now."""
+def check_current(record: CheckedRecord, live: LiveSource) -> None:
+    """Raises VerificationError (`current`) where the chain holds another version of a model by now."""
     positions = list(record.nodes)
     try:
-        standing = live.transactions(positions)
+        current = live.transactions(positions)
     except ContractError as error:
-        raise VerificationError("standing", "the record", f"the chain has no such model: {error}") from None
-    for position, found in zip(positions, standing, strict=True):
-        given = record.transactions[position]
+        raise VerificationError("current", "the record", f"the chain has no such model: {error}") from None
+    for position, transaction in zip(positions, current, strict=True):
+        recorded = record.transactions[position]
         require(
-            (found.version, found.uri) == (given.version, given.uri),
-            "standing",
+            (transaction.version, transaction.uri) == (recorded.version, recorded.uri),
+            "current",
             f"model {record.nodes[position].name} at {position}",
-            f"this is version {given.version}, the chain holds version {found.version}",
+            f"this is version {recorded.version}, the chain holds version {transaction.version}",
         )
 
 
@@ -185,8 +185,8 @@ def anchors_in_archive(history: ArchiveHistory, heads: Sequence[bytes], archive:
         f"it has {count} records, the chain has {length}",
     )
     own = [(each.record, each.timestamp) for each in archive.records(0, count)]
-    given = [each.stored(index) for index, each in enumerate(history.records)]
-    for index, (mine, stored) in enumerate(zip(own, given, strict=True)):
+    documented = [each.stored(index) for index, each in enumerate(history.records)]
+    for index, (mine, stored) in enumerate(zip(own, documented, strict=True)):
         require(
             mine == (stored.record, stored.timestamp),
             "anchor",
@@ -196,11 +196,11 @@ def anchors_in_archive(history: ArchiveHistory, heads: Sequence[bytes], archive:
     return Anchors(archive_heads=frozenset((heads[-1],)))
 
 
-def _require_same(given: tuple[int, bytes], expected: tuple[int, bytes], what: str) -> None:
+def _require_same(named: tuple[int, bytes], expected: tuple[int, bytes], what: str) -> None:
     require(
-        given == expected,
+        named == expected,
         "anchor",
         "the document",
-        f"it is of contract 0x{given[1].hex()} on chain {given[0]}, your {what} is contract "
+        f"it is of contract 0x{named[1].hex()} on chain {named[0]}, your {what} is contract "
         f"0x{expected[1].hex()} on chain {expected[0]}",
     )

@@ -13,7 +13,7 @@ from itertools import pairwise
 from blockful_py.crypto import curve, payload
 from blockful_py.errors import StorageError, VerificationError
 from blockful_py.record.checks import (
-    Descent,
+    Descendants,
     check_descent,
     check_header,
     check_leaf,
@@ -147,10 +147,10 @@ class _Checker:
         """One order, nothing twice, nothing missing, nothing that is not needed."""
         models = [each.transaction for each in self._record.models]
         for listed in (models, self._record.others):
-            found = [self._transaction(each) for each in listed]
-            for before, after in pairwise(found):
+            transactions = [self._transaction(each) for each in listed]
+            for before, after in pairwise(transactions):
                 _shape(before.position < after.position, "its transactions are not in the order of positions")
-            for each in found:
+            for each in transactions:
                 _shape(each.position not in self.transactions, f"{each.position} stands in it twice")
                 self.transactions[each.position] = each
         for position in self.transactions:
@@ -207,7 +207,7 @@ class _Checker:
         return hashes
 
     def signature(self) -> None:
-        requests: dict[Request, Descent] = {}
+        requests: dict[Request, Descendants] = {}
         for position, node in self.nodes.items():
             transaction = self.transactions[position]
             subject = self._subject(transaction)
@@ -216,7 +216,7 @@ class _Checker:
                 request = node.redaction.request
                 if request not in requests:
                     check_request(self, request, self.transactions.get, subject)
-                    requests[request] = Descent(request, self.transactions.get)
+                    requests[request] = Descendants(request, self.transactions.get)
                 check_descent(transaction, requests[request], subject)
 
     def _parts(self) -> Iterator[Transaction]:

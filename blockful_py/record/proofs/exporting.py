@@ -39,7 +39,7 @@ def export_record(
     """
     view = ChainView(live, rosters)
     models = {position: view.transaction(position) for position in sorted(positions)}
-    nodes = {position: store.read(found.uri) for position, found in models.items()}
+    nodes = {position: store.read(transaction.uri) for position, transaction in models.items()}
     others: dict[Position, ModelTransaction] = {}
     for position, data in nodes.items():
         redaction = parse_node(data).redaction
@@ -64,8 +64,8 @@ def export_record(
         headers=tuple(map(BlockHeader.of, headers)),
         keys=tuple(GroupKey.of(epoch, view.key(epoch)) for epoch in sorted(epochs)),
         models=tuple(
-            Model(transaction=_with_path(view, found), node=nodes[position].decode())
-            for position, found in models.items()
+            Model(transaction=_with_path(view, transaction), node=nodes[position].decode())
+            for position, transaction in models.items()
         ),
         others=tuple(_with_path(view, others[position]) for position in sorted(others)),
     )

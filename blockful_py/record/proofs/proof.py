@@ -21,7 +21,7 @@ from blockful_py.record.proofs.anchors import (
     anchors_of_blocks,
     check_anchors,
     check_archive_anchor,
-    check_standing,
+    check_current,
 )
 from blockful_py.record.proofs.checking import CheckedRecord, archived, check_history, check_record
 from blockful_py.record.proofs.fields import Part, parsed, spelt
@@ -109,7 +109,7 @@ def verify_proof(
     heads = _heads(proof, record)
     if sources is not None:
         anchors |= anchors_of_blocks(record, sources.live, sources.keys)
-        check_standing(record, sources.live)
+        check_current(record, sources.live)
         if proof.archive is not None and sources.archive is not None:
             anchors |= anchors_in_archive(proof.archive, heads, sources.archive)
     trusted = check_anchors(record, anchors)
@@ -136,10 +136,10 @@ def check_weights(record: CheckedRecord, path: Path, key: bytes | None = None) -
     (node,) = record.nodes.values()
     try:
         with path.open("rb") as file:
-            found = file_uri(file)
+            uri = file_uri(file)
             if key is not None:
                 file.seek(0)
-                found = _with_key(file, found, node.weights, key)
+                uri = _with_key(file, uri, node.weights, key)
     except OSError as error:
         require(False, "content", f"the weights {path}", f"they cannot be read: {error.strerror}")
         raise
@@ -147,20 +147,20 @@ def check_weights(record: CheckedRecord, path: Path, key: bytes | None = None) -
         raise VerificationError("content", f"the weights {path}", str(error)) from None
     what = "their CID is" if key is None else "sealed under this data key, their CID is"
     require(
-        found == node.weights,
+        uri == node.weights,
         "content",
         f"the weights {path}",
-        f"{what} {cid_string(found)}, that of model {node.name} is {cid_string(node.weights)} (sealed)",
+        f"{what} {cid_string(uri)}, that of model {node.name} is {cid_string(node.weights)} (sealed)",
     )
 
 
-def _with_key(file: BinaryIO, found: Uri, expected: Uri, key: bytes) -> Uri:
+def _with_key(file: BinaryIO, uri: Uri, expected: Uri, key: bytes) -> Uri:
     """The CID of the sealed file, given that or what is in it.  Raises EnvelopeError for another key."""
-    if found != expected:
+    if uri != expected:
         return file_uri(stream_of(seal(key, file)))
     for _ in open_sealed(key, iter(partial(file.read, SEGMENT), b"")):
         pass
-    return found
+    return uri
 
 
 def _heads(proof: Proof, record: CheckedRecord) -> tuple[bytes, ...]:

@@ -122,17 +122,17 @@ class Transaction(Part):
         )
 
     @classmethod
-    def of(cls, found: ModelTransaction, path: tuple[bytes, ...]) -> Transaction:
+    def of(cls, transaction: ModelTransaction, path: tuple[bytes, ...]) -> Transaction:
         return cls(
-            position=str(found.position),
-            ch=of_number(found.ch),
-            px=of_number(found.opening.px),
-            s=of_number(found.opening.s),
-            cid=cid_string(found.uri),
-            version=found.version,
-            epoch=found.epoch,
-            owner=of_octets(found.owner),
-            references=tuple(map(str, found.references)),
+            position=str(transaction.position),
+            ch=of_number(transaction.ch),
+            px=of_number(transaction.opening.px),
+            s=of_number(transaction.opening.s),
+            cid=cid_string(transaction.uri),
+            version=transaction.version,
+            epoch=transaction.epoch,
+            owner=of_octets(transaction.owner),
+            references=tuple(map(str, transaction.references)),
             path=tuple(map(of_octets, path)),
         )
 
@@ -180,14 +180,14 @@ class Archived(Part):
         return StoredArchiveRecord(index, record, self.timestamp)
 
     @classmethod
-    def of(cls, found: StoredArchiveRecord) -> Archived:
-        record = found.record
+    def of(cls, stored: StoredArchiveRecord) -> Archived:
+        record = stored.record
         return cls(
             position=str(record.position),
             version=record.version,
             reason="published" if record.reason is ArchiveReason.PUBLISHED else "superseded",
             cid=cid_string(record.uri),
-            timestamp=found.timestamp,
+            timestamp=stored.timestamp,
         )
 
 

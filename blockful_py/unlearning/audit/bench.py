@@ -69,13 +69,14 @@ class Bench:
             LearningError: weights of another architecture, or not finite.
         """
         affected = self.task.affected()
-        found = {name: weights.get(name, self.task.models[name].weights) for name in affected}
+        complete = {name: weights.get(name, self.task.models[name].weights) for name in affected}
         for name in affected:
-            require_finite(found[name], f"model {name!r} of {method}")
+            require_finite(complete[name], f"model {name!r} of {method}")
         samples = self.samples
         device = samples.forget_test.x.device
-        learnt = relearn.relearn_steps(self.task.architecture, found, self._lessons, samples.classes, device)
-        return Row(method, tuple(self._figures(name, found[name], learnt.get(name)) for name in affected))
+        architecture = self.task.architecture
+        learnt = relearn.relearn_steps(architecture, complete, self._lessons, samples.classes, device)
+        return Row(method, tuple(self._figures(name, complete[name], learnt.get(name)) for name in affected))
 
     def _figures(self, name: str, weights: Weights, learnt: float | None) -> ModelFigures:
         samples, architecture = self.samples, self.task.architecture
@@ -131,7 +132,7 @@ def prepare(task: UnlearningTask, samples: AuditSamples) -> Bench:
         lesson = _lesson(task, samples, name, module)
         if lesson is not None:
             lessons[name] = lesson
-    depth = {name: found.longest for name, found in task.graph.depth(task.starts).items()}
+    depth = {name: depths.longest for name, depths in task.graph.depth(task.starts).items()}
     return Bench(task, samples, gold, meter.cost(), says, lessons, depth)
 
 

@@ -38,8 +38,8 @@ def membership_rate(members: Floats, strangers: Floats, questioned: Floats) -> f
     Raises:
         UnlearningError: one of the three is empty.
     """
-    for what, given in (("member", members), ("stranger", strangers), ("questioned sample", questioned)):
-        if not len(given):
+    for what, values in (("member", members), ("stranger", strangers), ("questioned sample", questioned)):
+        if not len(values):
             raise UnlearningError(f"membership inference needs at least one {what}.")
     known = label_free_features(np.concatenate([members, strangers]))
     centre, spread = known.mean(0), known.std(0) + 1e-12
@@ -57,19 +57,19 @@ def _with_constant(features: Floats) -> Floats:
 def _logistic(features: Floats, target: Floats, weight: Floats) -> Floats:
     """Newton's method with halved steps: the objective is strictly convex, so it converges."""
     penalty = RIDGE * np.diag([0.0] + [1.0] * (features.shape[1] - 1))
-    found = np.zeros(features.shape[1])
+    fitted = np.zeros(features.shape[1])
     for _ in range(STEPS):
-        probability = expit(features @ found)
-        gradient = features.T @ (weight * (probability - target)) + penalty @ found
+        probability = expit(features @ fitted)
+        gradient = features.T @ (weight * (probability - target)) + penalty @ fitted
         curvature = (features.T * (weight * probability * (1 - probability))) @ features + penalty
-        step = np.linalg.solve(curvature + 1e-12 * np.eye(len(found)), gradient)
-        size, before = 1.0, _objective(features, target, weight, penalty, found)
-        while size > 1e-6 and _objective(features, target, weight, penalty, found - size * step) > before:
+        step = np.linalg.solve(curvature + 1e-12 * np.eye(len(fitted)), gradient)
+        size, before = 1.0, _objective(features, target, weight, penalty, fitted)
+        while size > 1e-6 and _objective(features, target, weight, penalty, fitted - size * step) > before:
             size /= 2
-        found = found - size * step
+        fitted = fitted - size * step
         if np.abs(size * step).max() < 1e-9:
             break
-    return found
+    return fitted
 
 
 def _objective(features: Floats, target: Floats, weight: Floats, penalty: Floats, at: Floats) -> float:

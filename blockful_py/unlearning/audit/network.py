@@ -29,8 +29,8 @@ class Observation:
 
     def right(self) -> Floats:
         """1.0 for each sample that is classified rightly, else 0.0: (n,)."""
-        found: Floats = (self.log_probs.argmax(1) == self.labels).astype(np.float64)
-        return found
+        correct: Floats = (self.log_probs.argmax(1) == self.labels).astype(np.float64)
+        return correct
 
     def accuracy(self) -> float:
         """Share of samples classified rightly, from 0 to 1."""
@@ -38,8 +38,8 @@ class Observation:
 
     def truth(self) -> Floats:
         """Log-probability of the true label: (n,)."""
-        found: Floats = self.log_probs[np.arange(len(self.labels)), self.labels]
-        return found
+        likelihoods: Floats = self.log_probs[np.arange(len(self.labels)), self.labels]
+        return likelihoods
 
 
 def observe(module: nn.Module, class_count: int, samples: Samples) -> Observation:

@@ -99,12 +99,12 @@ def relearn_steps(
             name: _alone(architecture.module(weights, device), lessons[name])
             for name, weights in taught.items()
         }
-    found: dict[str, float] = {}
+    steps: dict[str, float] = {}
     for names in _stacks(lessons):
         stack = stack_weights(architecture, {name: taught[name] for name in names}, device)
         learnt = _stacked(FORMS[architecture.name], stack, [lessons[name] for name in names])
-        found.update(zip(names, learnt, strict=True))
-    return {name: found[name] for name in lessons}
+        steps.update(zip(names, learnt, strict=True))
+    return {name: steps[name] for name in lessons}
 
 
 def equalised(architecture: Architecture, weights: Weights, classes: Collection[int]) -> Weights:

@@ -75,7 +75,7 @@ def first_of_each(samples: Samples, classes: tuple[int, ...], count: int) -> Sam
         UnlearningError: a class has fewer.
     """
     rows = {label: torch.nonzero(samples.y == label).flatten()[:count] for label in classes}
-    short = [str(label) for label, found in rows.items() if len(found) < count]
+    short = [str(label) for label, indices in rows.items() if len(indices) < count]
     if short:
         raise UnlearningError(
             f"the probe needs {count} proxy samples of every class; class {', '.join(short)} has fewer: "

@@ -91,24 +91,24 @@ def test_the_old_committee_has_no_power_left(town: Electorate) -> None:
     position = town.federation.catalogue()["y"].position
     old, new = (Bench(contracts, epoch, town.seated(epoch)) for epoch in (1, 2))
 
-    def redact(opener: Bench, voter: Bench) -> None:
-        updates, headers = opener.redaction(position)
+    def redact(decryptor: Bench, voter: Bench) -> None:
+        updates, headers = decryptor.redaction(position)
         contracts.live.redact(
             updates, headers, voter.certify(contracts.live.redact_leaf(updates, headers, 0, 1))
         )
 
     standing = transactions(town.federation)
     with pytest.raises(ContractError) as stale:
-        redact(opener=new, voter=old)
+        redact(decryptor=new, voter=old)
     assert (stale.value.name, stale.value.arguments) == ("StaleEpoch", {"given": 1, "current": 2})
     with pytest.raises(ContractError) as opening:
-        redact(opener=old, voter=new)
+        redact(decryptor=old, voter=new)
     version = standing["y"].version + 1
     expected = {"position": position.packed, "version": version}
     assert (opening.value.name, opening.value.arguments) == ("InvalidOpening", expected)
     assert transactions(town.federation) == standing
     with put_back(contracts.live.node):
-        redact(opener=new, voter=new)
+        redact(decryptor=new, voter=new)
         assert contracts.live.transactions([position])[0].version == version
 
 

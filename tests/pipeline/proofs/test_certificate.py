@@ -19,8 +19,8 @@ from blockful_py.pipeline.run.identities import Identities
 from blockful_py.pipeline.run.operations import Counter
 from blockful_py.record.certificates.checking import check_certificate
 from blockful_py.record.certificates.document import (
+    CertificateStatement,
     ErasureCertificate,
-    Statement,
     parse_certificate,
     parse_statement,
 )
@@ -178,7 +178,7 @@ def _keys_destroyed(certificate: ErasureCertificate, *cids: str) -> bytes:
     return _statement(certificate, erasure=erasure)
 
 
-def _votes_of_two(statement: Statement) -> tuple[object, ...]:
+def _votes_of_two(statement: CertificateStatement) -> tuple[object, ...]:
     (decision,) = statement.decisions
     votes = decision.votes
     fewer = votes.model_copy(update={"voters": votes.voters[:2], "signatures": votes.signatures[:2]})

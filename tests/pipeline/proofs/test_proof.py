@@ -93,7 +93,7 @@ def test_a_proof_of_a_replaced_version_is_found_out_on_the_chain_alone(scene: Sc
         assert verify_proof(old, scene.anchors() | _anchors_of(old)).models[0].transaction.version == 1
         with pytest.raises(VerificationError, match="the chain holds version 2") as caught:
             verify_proof(old, Anchors(), sources_of(scene.federation.contracts))
-        assert caught.value.check == "standing"
+        assert caught.value.check == "current"
 
 
 def _anchors_of(proof: Proof) -> Anchors:

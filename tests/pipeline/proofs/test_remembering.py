@@ -66,8 +66,7 @@ def test_an_altered_record_is_named_by_its_index(scene: Scene, tmp_path: Path) -
 def test_every_position_has_its_timeline(scene: Scene) -> None:
     outcome = scene.federation.audit()
     found = {
-        each.name: ([(e.version, e.reason) for e in each.entries], each.standing)
-        for each in outcome.timelines
+        each.name: ([(e.version, e.reason) for e in each.entries], each.current) for each in outcome.timelines
     }
     assert found.keys() == GRAPH.keys()
     assert found["a"] == ([(0, "published")], 0)

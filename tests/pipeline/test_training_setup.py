@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from blockful_py.errors import LearningError, SettingsError
-from blockful_py.learning.training_setup import Laboratory
+from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.settings import Settings
 from tests.federations import small
 from tests.learning import files
@@ -25,11 +25,11 @@ def test_data_and_model_are_found_by_name(tmp_path: Path) -> None:
         "model": "resnet18",
         "options": {"norm": "group"},
     }
-    laboratory = Laboratory.of(small(learning=learning))
-    assert laboratory.architecture.name == "resnet18"
-    assert laboratory.architecture.options == (("norm", "group"),)
-    assert laboratory.dataset.input_shape == (3, 32, 32)
-    assert sum(len(user.train) for user in laboratory.users) == len(laboratory.dataset.train) <= 50
+    setup = TrainingSetup.of(small(learning=learning))
+    assert setup.architecture.name == "resnet18"
+    assert setup.architecture.options == (("norm", "group"),)
+    assert setup.dataset.input_shape == (3, 32, 32)
+    assert sum(len(user.train) for user in setup.users) == len(setup.dataset.train) <= 50
 
 
 def test_texts_are_cut_to_the_length_of_the_settings(tmp_path: Path) -> None:
@@ -40,9 +40,9 @@ def test_texts_are_cut_to_the_length_of_the_settings(tmp_path: Path) -> None:
         "model": "gcnn",
         "options": {"embedding": 8, "maps": 8},
     }
-    laboratory = Laboratory.of(small(learning=learning))
-    assert laboratory.architecture.input_shape == (16,)
-    assert laboratory.architecture.vocabulary == laboratory.dataset.vocabulary == 30_000
+    setup = TrainingSetup.of(small(learning=learning))
+    assert setup.architecture.input_shape == (16,)
+    assert setup.architecture.vocabulary == setup.dataset.vocabulary == 30_000
 
 
 @pytest.mark.parametrize(
@@ -58,11 +58,11 @@ def test_texts_are_cut_to_the_length_of_the_settings(tmp_path: Path) -> None:
 )
 def test_partitions_are_found_by_name(federation: dict[str, Any]) -> None:
     settings = small(federation=federation)
-    laboratory = Laboratory.of(settings)
-    assert sum(len(user.train) for user in laboratory.users) == 1150
+    setup = TrainingSetup.of(settings)
+    assert sum(len(user.train) for user in setup.users) == 1150
     assert Settings.parse(json.loads(json.dumps(settings.to_json()))) == settings
     if federation["situation"] == "label_non_iid":
-        assert not {0, 1} & set(laboratory.users[0].train.classes())
+        assert not {0, 1} & set(setup.users[0].train.classes())
 
 
 CROWD: dict[str, Any] = {
@@ -83,7 +83,7 @@ CROWD: dict[str, Any] = {
 )
 def test_what_does_not_fit_is_refused(sections: dict[str, Any], kind: type[Exception], reason: str) -> None:
     with pytest.raises(kind, match=reason):
-        Laboratory.of(small(**sections))
+        TrainingSetup.of(small(**sections))
 
 
 def test_an_unknown_situation_lists_the_known_ones() -> None:
