@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful abort`: give an interrupted job up."""
+"""`blockful abort`: gives up an interrupted job."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from blockful_py.cli.options import LATEST, AsJson, Run
 Job = Annotated[
     int | None,
     typer.Argument(
-        metavar="JOB", help="Number of the job; the unfinished one if left out.", show_default=False
+        metavar="JOB", help="Number of the job. Takes the unfinished job if left out.", show_default=False
     ),
 ]
 
 
 def abort(job: Job = None, run: Run = LATEST, as_json: AsJson = False) -> None:
-    """Give the unfinished job up and take back what it stored, while nothing of it is on a chain.
+    """Give up the unfinished job and delete what it stored, as long as no chain holds any part of it.
 
-    Ends with an error that says why where something may be: finish the job with `blockful resume` then.
-    What a training has published stays.
+    If a chain may hold a part, the command fails with the reason: finish the job with `blockful resume`.
+    Models that a training job has published stay.
 
     Example: blockful abort --run runs/mine
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful account`: the users' Ethereum accounts."""
+"""`blockful account`: makes and lists the users' Ethereum accounts."""
 
 from __future__ import annotations
 
@@ -17,20 +17,21 @@ if TYPE_CHECKING:
     from blockful_py.pipeline.run.accounts import AccountFolder
 
 Folder = Annotated[
-    Path, typer.Option("--folder", metavar="DIR", help="Folder of keystores (setting federation.accounts).")
+    Path,
+    typer.Option("--folder", metavar="DIR", help="Folder of the keystores (setting federation.accounts)."),
 ]
 FOLDER = Path("accounts")
 
 
 def create(
-    users: Annotated[int, typer.Option(min=1, max=10_000, help="Users 1 to this get accounts.")],
+    users: Annotated[int, typer.Option(min=1, max=10_000, help="Make accounts for users 1 to this number.")],
     folder: Folder = FOLDER,
     passphrase_file: PassphraseFile = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make accounts for users who have none, all under one passphrase: user-1.json and on.
+    """Make accounts for users who have none, all under one passphrase, in files such as user-1.json.
 
-    A keystore of geth or a wallet can take the place of any file.
+    A keystore from geth or another wallet may replace any of these files.
 
     Example: blockful account create --users 14 --passphrase-file words
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Alarms as commands show them."""
+"""Formats alarms for the output of commands."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def documents(alarms: Sequence[RaisedAlarm]) -> list[dict[str, int | str]]:
-    """For JSON."""
+    """One JSON document for each alarm."""
     return [
         {
             "epoch": alarm.epoch,
@@ -24,7 +24,7 @@ def documents(alarms: Sequence[RaisedAlarm]) -> list[dict[str, int | str]]:
 
 
 def lines(alarms: Sequence[RaisedAlarm]) -> list[str]:
-    """For people."""
+    """One line of text for each alarm."""
     return [
         f"ALARM epoch {alarm.epoch}, proposal 0x{alarm.proposal.hex()[:8]}, "
         f"member 0x{alarm.member.hex()}: {alarm.reason}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful auditor`: who may read the archive."""
+"""`blockful auditor`: adds and removes auditors, who may read the archive."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def add(
     run: Run = LATEST,
     as_json: AsJson = False,
 ) -> None:
-    """Have the committee register an auditor, who then has the keys of all that stands.
+    """Have the committee register an auditor, who then gets the keys of all current versions.
 
-    Members that are processes vote once their operators have agreed: the command says how.
+    Members that run as processes vote after their operators have agreed. The command says how to agree.
 
     Example: blockful auditor add 0x1234567890123456789012345678901234567890 --key
     0x0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798
@@ -42,7 +42,7 @@ def add(
 
 
 def remove(account: Account, run: Run = LATEST, as_json: AsJson = False) -> None:
-    """Have the committee remove an auditor; what it has read or copied it keeps.
+    """Have the committee remove an auditor, who keeps what it has already read or copied.
 
     Example: blockful auditor remove 0x1234567890123456789012345678901234567890
     """
@@ -52,4 +52,4 @@ def remove(account: Account, run: Run = LATEST, as_json: AsJson = False) -> None
     with Federation.open(run) as federation:
         federation.administration().set_auditor(account_bytes, None)
     out.result({"account": "0x" + account_bytes.hex()})
-    out.say(f"0x{account_bytes.hex()} is no auditor any more")
+    out.say(f"0x{account_bytes.hex()} is no longer an auditor")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful certificate issue`: has the committee sign what became of a request."""
+"""`blockful certificate issue`: has the committee sign the outcome of a request."""
 
 from __future__ import annotations
 
@@ -20,18 +20,19 @@ if TYPE_CHECKING:
 def issue(
     run: Run = LATEST,
     model: Annotated[
-        str | None, typer.Option(help="The request that replaced this model; the newest if left out.")
+        str | None,
+        typer.Option(help="Certify the request that replaced this model. Certifies the newest if left out."),
     ] = None,
     audit: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="An audit's outcome (JSON) to attach.", show_default=False),
+        typer.Option(metavar="FILE", help="Attach the outcome of an audit (JSON).", show_default=False),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Have a quorum check and sign what became of a request, and write the certificate into the run.
+    """Have a quorum check and sign the outcome of a request, and write the certificate into the run.
 
-    `blockful unlearn` does so at its end; this repeats it where too few members answered then, or with an
-    audit. Ends with status 6 when too few members sign.
+    `blockful unlearn` does so at its end. Use this command if too few members answered then, or to attach
+    an audit. Ends with status 6 when too few members sign.
 
     Example: blockful certificate issue --run runs/mine --audit audit.json
     """
@@ -63,4 +64,4 @@ def _outcome(path: Path) -> AuditOutcome:
     except OSError as error:
         raise FormatError(f"the audit {path} cannot be read: {error.strerror}.") from None
     except (ValueError, TypeError, AttributeError) as error:
-        raise FormatError(f"{path} is no audit: {error}.") from None
+        raise FormatError(f"{path} is not an audit: {error}.") from None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful certificate show`: what a certificate says."""
+"""`blockful certificate show`: prints the contents of a certificate."""
 
 from __future__ import annotations
 
@@ -15,16 +15,18 @@ from blockful_py.cli.options import AsJson
 
 
 def show(
-    file: Annotated[Path, typer.Argument(help="A certificate.")],
+    file: Annotated[Path, typer.Argument(help="The certificate.")],
     html: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write the page for people here.", show_default=False),
+        typer.Option(
+            metavar="FILE", help="Also write a readable page (HTML) to this file.", show_default=False
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print what a certificate says, after a check that its parts bear each other out.
+    """Print the contents of a certificate, after checking that its parts are consistent.
 
-    Whether it is true of any chain, `blockful certificate verify` tells.
+    `blockful certificate verify` checks it against a chain.
 
     Example: blockful certificate show erasure-1767225615.json --html erasure.html
     """
@@ -42,10 +44,10 @@ def show(
     out.result(json.loads(certificate.to_bytes()))
     out.say(f"{page.asked}, {page.method}, {page.paradigm}; decided {page.decided}")
     table = Table("model", "position", "version", "AD_f %", "AD_r %", "record", box=None, pad_edge=False)
-    for line in page.models:
-        ad_f = "" if line.ad_f is None else f"{100 * line.ad_f:.1f}"
-        version = f"{line.version_before} → {line.version_after}"
-        table.add_row(line.name, line.position, version, ad_f, f"{100 * line.ad_r:.1f}", str(line.record))
+    for row in page.models:
+        ad_f = "" if row.ad_f is None else f"{100 * row.ad_f:.1f}"
+        version = f"{row.version_before} → {row.version_after}"
+        table.add_row(row.name, row.position, version, ad_f, f"{100 * row.ad_r:.1f}", str(row.record))
     out.say(table)
     for vote in page.votes:
         voters = ", ".join(map(str, vote.voters))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful certificate verify`: does an erasure certificate hold?"""
+"""`blockful certificate verify`: verifies an erasure certificate."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from blockful_py.cli.trust import ArchiveHeads, BlockHashes, KeyIds, TrustedRun,
 RosterIds = Annotated[
     list[str] | None,
     typer.Option(
-        "--roster-id", metavar="ID", help="Id of a roster that you trust. Repeatable.", show_default=False
+        "--roster-id", metavar="ID", help="The id of a roster that you trust. Repeatable.", show_default=False
     ),
 ]
 
 
 def verify(
-    file: Annotated[Path, typer.Argument(help="A certificate.")],
+    file: Annotated[Path, typer.Argument(help="The certificate.")],
     block_hashes: BlockHashes = None,
     roster_ids: RosterIds = None,
     key_ids: KeyIds = None,
@@ -29,11 +29,12 @@ def verify(
     run: TrustedRun = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check a certificate: the record, the archive, the request, the decisions, the quorum's signatures.
+    """Check a certificate: record, archive, request, decisions, and the quorum's signatures.
 
-    Without a node, give what you trust: the hash of a block and the id of each roster, and a head of the
-    archive. With --run they are read from the chains, which must also have executed the decisions. Ends
-    with status 3 and the first failing check, 5 when the file is no certificate.
+    Without a node, give the anchors that you trust: the hash of a block, the id of each roster, and a head
+    of the archive. With --run, the command reads them from the chains and checks that these executed the
+    decisions. Ends with status 3 and the first failing check; ends with status 5 when the file is not a
+    certificate.
 
     Example: blockful certificate verify erasure-1767225615.json --run runs/mine
     """
@@ -70,8 +71,8 @@ def verify(
     )
     out.say(f"the certificate holds: {len(statement.replaced)} models, {statement.request.forget}")
     keyless = len(statement.erasure.keys_destroyed)
-    out.say(f"the members who signed have none of the data keys of {keyless} replaced versions any more")
+    out.say(f"the members who signed no longer hold the data keys of {keyless} sealed files")
     for name, version in outcome.superseded.items():
-        out.say(f"{name} was replaced again since and is of version {version} by now")
+        out.say(f"{name} was replaced again and is at version {version}")
     if outcome.covered is None:
-        out.say("the archive's head is not one that you said you trust (--archive-head)")
+        out.say("the archive's head was not checked: name one that you trust with --archive-head")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful cid`: the name that a file's bytes have."""
+"""`blockful cid`: prints the CID of a file."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ STDIN = Path("-")
 
 def cid(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="The file; - reads standard input.", show_default=False)
+        Path, typer.Argument(metavar="FILE", help="The file. - reads standard input.", show_default=False)
     ],
     as_json: AsJson = False,
 ) -> None:
-    """Print the CID that a file's bytes get, in a store of ours or on an IPFS node; nothing is stored.
+    """Print the CID that a file has in a folder store or on an IPFS node. The command stores nothing.
 
     Example: blockful cid model.safetensors
     """

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The table of all commands, in the order and under the headings of `blockful --help`.
 
-A command's arguments, help and example are those of its function, whose module is imported when the command
-is called or its own help is asked for.
+The arguments, help and example of a command come from its function. The module of that function is imported
+only when the command runs or prints its own help.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Command:
 
 @dataclass(frozen=True)
 class Group:
-    """Commands with a first word in common."""
+    """Commands that share their first word."""
 
     name: str
     summary: str
@@ -42,10 +42,10 @@ REQUEST = Group(
     "request",
     "Make a request to forget and have its owners sign it.",
     (
-        Command("make", "request:make", "Write a request that nobody signed yet."),
+        Command("make", "request:make", "Write an unsigned request."),
         Command("sign", "request:sign", "Add the signature of an owner's keystore."),
         Command("add", "request:add", "Add a signature that a wallet made."),
-        Command("show", "request:show", "Show what a request asks, and who did not sign it."),
+        Command("show", "request:show", "Show a request and its missing signatures."),
     ),
 )
 

@@ -14,18 +14,20 @@ from blockful_py.cli.passphrase import passphrase_from
 
 
 def agree(
-    motion: Annotated[Path, typer.Argument(metavar="MOTION", help="A motion in the run's folder.")],
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of the member.")],
+    motion: Annotated[
+        Path, typer.Argument(metavar="MOTION", help="The motion, a file in the run directory.")
+    ],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The member's folder.")],
     withdraw: Annotated[
-        bool, typer.Option("--withdraw", help="Do not agree any more; a vote that was given stands.")
+        bool, typer.Option("--withdraw", help="Withdraw the agreement. A vote that was cast stays valid.")
     ] = False,
     passphrase_file: PassphraseFile = None,
     as_json: AsJson = False,
 ) -> None:
-    """Agree that a member votes for a motion: to bar or readmit a reader, to name or remove an auditor.
+    """Agree that a member votes for a motion to bar or readmit a reader, or to add or remove an auditor.
 
-    The member may be serving. It votes for this motion only, in the motion's epoch; the motion is carried
-    once a quorum's operators have agreed and its mover repeats the command that made it.
+    The member may be running. It votes for this motion only, in the motion's epoch. Once the operators of a
+    quorum have agreed, the author of the motion repeats the command that made it.
 
     Example: blockful committee agree runs/mine/motions/5f0c2a9e81d3b746.json members/1
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful committee init`: make a member."""
+"""`blockful committee init`: makes a committee member."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from blockful_py.cli.passphrase import passphrase_from
 
 
 def init(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder to make for the member.")],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder to make for the member.")],
     passphrase_file: PassphraseFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Make a member: a folder with fresh keys under a passphrase, and an empty memory.
 
-    It shows the voting address, and the account that pays on chain: an elected committee needs it
-    funded. The passphrase comes from a file, from $BLOCKFUL_PASSPHRASE, or is asked for.
+    Prints the member's voting address and the account that pays its transactions. Fund this account if
+    the committee is elected. The passphrase comes from a file, from $BLOCKFUL_PASSPHRASE, or from a prompt.
 
     Example: blockful committee init members/1
     """

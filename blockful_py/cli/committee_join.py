@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful committee join`: stand for election."""
+"""`blockful committee join`: registers a member for elections."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from blockful_py.cli.passphrase import passphrase_from
 
 
 def join(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of the member.")],
-    stake: Annotated[str, typer.Option("--stake", metavar="ETHER", help="Stake, such as 1 or 1.5.")],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The member's folder.")],
+    stake: Annotated[str, typer.Option("--stake", metavar="ETHER", help="The stake, such as 1 or 1.5.")],
     run: Run = LATEST,
     funded: Annotated[
         bool,
-        typer.Option("--fund", help="Have the run's own account pay what is missing (development only)."),
+        typer.Option("--fund", help="Fund the member from the run's account (development only)."),
     ] = False,
     live_url: LiveUrl = None,
     archive_url: ArchiveUrl = None,
     passphrase_file: PassphraseFile = None,
     as_json: AsJson = False,
 ) -> None:
-    """Register a member with a stake, so that the chain may elect it; or raise its stake.
+    """Register a member with a stake so that the chain may elect it, or raise its stake.
 
-    The member's account pays.  Who has asked to leave stays after all.
+    The member's account pays. Joining cancels an earlier request to leave.
 
     Example: blockful committee join members/1 --run runs/mine --stake 1
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful committee keygen`: a new epoch with a new key."""
+"""`blockful committee keygen`: starts an epoch with a new group key."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from blockful_py.cli.options import LATEST, AsJson, Quiet, Run
 def keygen(run: Run = LATEST, as_json: AsJson = False, quiet: Quiet = False) -> None:
     """Have the members generate a new group key, appoint them, and let the archive chain follow.
 
-    Members that fail are left out and named.  The epoch before loses its power.
+    The command leaves out members that fail, and names them. The previous epoch loses its power.
 
     Example: blockful committee keygen --run runs/mine
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful committee leave`: ask for the stake back, and take it."""
+"""`blockful committee leave`: withdraws a member and its stake."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from blockful_py.cli.passphrase import passphrase_from
 
 
 def leave(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of the member.")],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The member's folder.")],
     run: Run = LATEST,
     live_url: LiveUrl = None,
     archive_url: ArchiveUrl = None,
     passphrase_file: PassphraseFile = None,
     as_json: AsJson = False,
 ) -> None:
-    """Take a member out of elections; repeat it to take the stake when the delay is over.
+    """Take a member out of elections. Repeat the command after the delay to withdraw the stake.
 
-    Who serves keeps its stake in until another committee is in force.
+    The stake of a serving member stays bound until another committee is in force.
 
     Example: blockful committee leave members/1 --run runs/mine
     """

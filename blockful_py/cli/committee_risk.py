@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful committee risk`: how likely a committee drawn by lot holds too many attackers."""
+"""`blockful committee risk`: computes how likely a random committee holds too many attackers."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ if TYPE_CHECKING:
     from blockful_py.report.plots.risk import RiskPlot
 
 COLUMNS = 60
-"""Pools that the plot shows at most, of up to twice as many candidates as the one asked for."""
+"""Maximum number of pools in the plot; the largest has twice the candidates of the requested pool."""
 
 
 def risk(
-    pool: Annotated[int, typer.Option(help="Candidates in the pool.")],
-    malicious: Annotated[int, typer.Option(help="Malicious ones among them.")],
-    size: Annotated[int, typer.Option(help="Members of the committee.")],
+    pool: Annotated[int, typer.Option(help="Number of candidates in the pool.")],
+    malicious: Annotated[int, typer.Option(help="Number of malicious candidates among them.")],
+    size: Annotated[int, typer.Option(help="Number of members of the committee.")],
     rho: Annotated[str, typer.Option(help="Probability that a malicious member attacks.")] = "1",
     target: Annotated[str | None, typer.Option(help="Find the smallest committee with this risk.")] = None,
-    trials: Annotated[int, typer.Option(help="Committees drawn as a check; 0 for none.")] = 10_000_000,
-    seed: Annotated[int, typer.Option(help="Seed of the check.")] = 1,
+    trials: Annotated[int, typer.Option(help="Number of committees to draw as a check, or 0.")] = 10_000_000,
+    seed: Annotated[int, typer.Option(help="Seed of the random check.")] = 1,
     plot: Annotated[
         Path | None, typer.Option("--plot", metavar="FILE.png", help="Draw risk over size and pool.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compute the risk that more than f = floor((n - 1) / 3) members attack, exactly, and check it.
+    """Compute the exact risk that more than f = floor((n - 1) / 3) members attack, and check it.
 
-    The members are drawn from the pool without return. Attacks are independent of each other, with
-    probability rho; the worst case, in which every malicious member attacks, is given beside it.
+    The model draws members from the pool without replacement. Malicious members attack independently with
+    probability rho. The output adds the worst case, in which every malicious member attacks.
 
     Example: blockful committee risk --pool 30 --malicious 10 --size 21 --rho 0.2 --target 1e-6
     """
@@ -102,7 +102,7 @@ def _advice(target: str, smallest: int | None, lasting: int | None, pool: int) -
 
 
 def _plotted(pool: Pool, size: int, target: Fraction | None) -> RiskPlot:
-    """The pool asked for, and pools of up to twice its candidates with the nearest malicious share."""
+    """Plots the requested pool, and pools of up to twice its size with the nearest malicious share."""
     from dataclasses import replace
 
     from blockful_py.committee.risk import MAX_POOL, attack_probabilities
@@ -132,7 +132,7 @@ def _plotted(pool: Pool, size: int, target: Fraction | None) -> RiskPlot:
 
 
 def _fraction(text: str, option: str) -> Fraction:
-    """A number as it was written: 0.2 is exactly one fifth."""
+    """The exact value of a decimal or a fraction: 0.2 is one fifth."""
     try:
         return Fraction(text)
     except (ValueError, ZeroDivisionError):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful committee rotate`: have the next committee elected."""
+"""`blockful committee rotate`: elects the next committee."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from blockful_py.cli.options import LATEST, AsJson, Quiet, Run
 def rotate(run: Run = LATEST, as_json: AsJson = False, quiet: Quiet = False) -> None:
     """Elect the next committee, have it generate its key, and let the archive chain follow.
 
-    Waits for the phases of the election.  Interrupted, it goes on where it was when it is run again,
-    by whomever.
+    Waits for the phases of the election. If the command is interrupted, anybody can run it again to
+    continue.
 
     Example: blockful committee rotate --run runs/mine
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful committee serve`: run one member."""
+"""`blockful committee serve`: runs one committee member."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ from blockful_py.cli.passphrase import passphrase_from
 
 
 def serve(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of the member.")],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The member's folder.")],
     run: Annotated[
-        Path, typer.Option("--run", "-r", metavar="DIR", help="Run directory; it may come later.")
+        Path, typer.Option("--run", "-r", metavar="DIR", help="The run directory. It may be made later.")
     ],
-    port: Annotated[int, typer.Option(help="Port to listen on; 0 takes a free one.", min=0, max=65535)] = 0,
+    port: Annotated[int, typer.Option(help="Port to listen on. 0 takes a free port.", min=0, max=65535)] = 0,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     everywhere: Annotated[
-        bool, typer.Option("--not-only-loopback", help="Allow a host that others can reach.")
+        bool, typer.Option("--not-only-loopback", help="Allow a host that other machines can reach.")
     ] = False,
     live_url: LiveUrl = None,
     archive_url: ArchiveUrl = None,
     leaders: Annotated[
         list[str] | None,
-        typer.Option("--leader", metavar="ADDRESS", help="Who may lead, beside members and the run."),
+        typer.Option("--leader", metavar="ADDRESS", help="Another account that may lead. Repeatable."),
     ] = None,
     nonces: Annotated[
         int,
-        typer.Option("--nonces-ahead", help="Nonce pairs to make in idle time, one a model; 0: none.", min=0),
+        typer.Option("--nonces-ahead", help="Nonce pairs to prepare when idle, one per model.", min=0),
     ] = 512,
     passphrase_file: PassphraseFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Answer proposals and key generations until stopped (SIGTERM or Ctrl-C).
 
-    A member that has joined an elected committee takes part in its elections by itself.  The first
-    line on standard output says where.
+    A member that has joined an elected committee takes part in its elections by itself. The first line
+    on standard output names the member's URL.
 
     Example: blockful committee serve members/1 --run runs/mine --port 7001
     """
@@ -98,7 +98,7 @@ def serve(
 
 @contextmanager
 def _held_back(signals: set[signal.Signals]) -> Iterator[None]:
-    """Leaves signals to `sigwait`, here and in threads started here; afterwards they act as before."""
+    """Blocks `signals` in this thread and in those it starts, so that `sigwait` receives them."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
     try:
         yield

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful committee status`: who answers, who serves, what is elected."""
+"""`blockful committee status`: shows the state of the committee."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 def status(run: Run = LATEST, as_json: AsJson = False) -> None:
-    """Show the epoch of both chains, the election, who answers, with stake and trust, and alarms.
+    """Show the epoch of both chains, the election, the members with stake and trust, and the alarms.
 
-    Status 6 when fewer than a quorum are ready.
+    Ends with status 6 when fewer members than a quorum are ready.
 
     Example: blockful committee status --run runs/mine
     """

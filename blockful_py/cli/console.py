@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the commands print: tables for people on stdout, or JSON; progress and errors on stderr."""
+"""Output of the commands: text or JSON on stdout, progress and errors on stderr."""
 
 from __future__ import annotations
 
@@ -23,34 +23,34 @@ class Output:
         self._err = Console(stderr=True, highlight=False)
 
     def say(self, *parts: RenderableType) -> None:
-        """For people; nothing when JSON was asked for."""
+        """Prints text, unless the command prints JSON."""
         if not self._as_json:
             for part in parts:
                 self._out.print(part)
 
     def result(self, document: Any) -> None:
-        """The outcome as JSON, when JSON was asked for."""
+        """Prints the outcome, if the command prints JSON."""
         if self._as_json:
             self._out.file.write(json.dumps(document, indent=2, sort_keys=True) + "\n")
 
     def problem(self, what: str, reason: str) -> None:
-        """On stderr, for commands that go on in spite of it."""
+        """Reports on stderr a problem that does not end the command."""
         self._err.print(f"{what}: {reason}", markup=False, soft_wrap=True)
 
     def progress(self, what: str) -> None:
-        """A line on stderr, of a command that waits."""
+        """Prints a line on stderr while the command waits."""
         if not self._quiet:
             self._err.print(f"  {what}", markup=False, soft_wrap=True)
 
     def line(self, document: Any) -> None:
-        """As `result`, on one line and at once: for commands that go on."""
+        """Like `result`, on one line and flushed, for commands that keep running."""
         if self._as_json:
             self._out.file.write(json.dumps(document, sort_keys=True) + "\n")
             self._out.file.flush()
 
     @contextmanager
     def stage(self, title: str, total: int | None) -> Iterator[Callable[[int], None]]:
-        """A bar on a terminal, one line in a log."""
+        """Shows a progress bar on a terminal, or one line in a log."""
         if self._quiet:
             yield lambda steps: None
             return

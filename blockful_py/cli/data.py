@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful data`: who holds what."""
+"""`blockful data`: shows how the data set is divided among users."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from blockful_py.cli.options import AsJson, Overrides, SettingsFile
 def data(
     settings_file: SettingsFile = None,
     plot: Annotated[
-        Path | None, typer.Option("--plot", "-p", metavar="FILE", help="Draw it into a PNG file.")
+        Path | None,
+        typer.Option("--plot", "-p", metavar="FILE", help="Also draw the table into this PNG file."),
     ] = None,
     overrides: Overrides = None,
     as_json: AsJson = False,
 ) -> None:
-    """Load the data, share it out, and show how many training samples of each class a user has.
+    """Load the data, divide it among users, and show how many samples of each class a user trains on.
 
     Example: blockful data examples/paper14.toml --set federation.situation=dirichlet
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful demo`: the whole loop on two local chains."""
+"""`blockful demo`: runs the whole loop on two local chains."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ def demo(
     overrides: Overrides = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="DIR", help="New folder for the run.", show_default=False),
+        typer.Option("--output", "-o", metavar="DIR", help="A new folder for the run.", show_default=False),
     ] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Train, publish, forget in both paradigms, verify; write a report.
+    """Train, publish, forget in both paradigms, verify, and write a report.
 
-    Without SETTINGS it runs the paper's experiment: 14 users, of whom 5 and 7 ask to forget.
+    Without SETTINGS, the command runs the paper's experiment: 14 users, of whom 5 and 7 ask to forget.
 
     Example: blockful demo examples/paper14.toml --set federation.situation=all_hold
     """

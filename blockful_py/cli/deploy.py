@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful deploy`: contracts onto two chains, and a run directory that knows them."""
+"""`blockful deploy`: deploys the contracts and makes a run directory."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from blockful_py.cli.options import AsJson, Overrides, Quiet, SettingsFile
 
 def deploy(
     settings_file: SettingsFile = None,
-    run: Annotated[Path, typer.Option("--run", "-r", metavar="DIR", help="Run directory to make.")] = Path(
-        "runs/mine"
-    ),
+    run: Annotated[
+        Path, typer.Option("--run", "-r", metavar="DIR", help="The run directory to make.")
+    ] = Path("runs/mine"),
     overrides: Overrides = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
     """Deploy the contracts and make a run directory.
 
-    An elected committee's archive chain follows with its first epoch (`blockful committee rotate`).
-    Uses chain.live_url and chain.archive_url, else the devnets of `blockful devnet up`, else
-    devnets of its own whose chains are kept in the run directory.
+    The archive chain of an elected committee follows at its first epoch (`blockful committee rotate`).
+    The command uses chain.live_url and chain.archive_url if they are set, otherwise the devnets of
+    `blockful devnet up` if they run. Otherwise it starts its own devnets in the run directory.
 
     Example: blockful deploy examples/paper14.toml --run runs/mine
     """

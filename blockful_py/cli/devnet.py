@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful devnet`: two development chains that outlive the command."""
+"""`blockful devnet`: starts and stops two development chains that outlive the command."""
 
 from __future__ import annotations
 
@@ -19,14 +19,16 @@ if TYPE_CHECKING:
 FOLDER = Path(".blockful/devnet")
 LIVE, ARCHIVE = 1337, 1338
 
-Folder = Annotated[Path, typer.Option("--folder", metavar="DIR", help="Where the chains are kept.")]
+Folder = Annotated[Path, typer.Option("--folder", metavar="DIR", help="The folder of the chains' data.")]
 
 
 def up(
     live_port: Annotated[
-        int | None, typer.Option(help="Port of the live chain; a free one if left out.")
+        int | None, typer.Option(help="Port of the live chain. Takes a free port if left out.")
     ] = None,
-    archive_port: Annotated[int | None, typer.Option(help="Port of the archive chain.")] = None,
+    archive_port: Annotated[
+        int | None, typer.Option(help="Port of the archive chain. Takes a free port if left out.")
+    ] = None,
     folder: Folder = FOLDER,
     as_json: AsJson = False,
 ) -> None:
@@ -62,7 +64,7 @@ def status(folder: Folder = FOLDER, as_json: AsJson = False) -> None:
 
 
 def down(folder: Folder = FOLDER, as_json: AsJson = False) -> None:
-    """Stop both chains; what is on them is kept for the next `up`.
+    """Stop both chains and keep their data for the next `up`.
 
     Example: blockful devnet down
     """
@@ -75,7 +77,7 @@ def down(folder: Folder = FOLDER, as_json: AsJson = False) -> None:
 
 
 def with_running_devnets(settings: Settings, folder: Path = FOLDER) -> Settings:
-    """The settings with the URLs of `devnet up`'s chains, where those run and none are given."""
+    """Fills in the URLs of the running devnets if the settings name none."""
     from blockful_py.chain import persistent
 
     if settings.chain.live_url is not None or settings.chain.archive_url is not None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful evaluate`: how good the models are, class by class."""
+"""`blockful evaluate`: scores models on the held-out data."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 def evaluate(
     models: Annotated[
-        list[str] | None, typer.Argument(help="Models to score; all if left out.", show_default=False)
+        list[str] | None,
+        typer.Argument(help="The models to score. Scores all models if left out.", show_default=False),
     ] = None,
     run: Run = LATEST,
     plot: Annotated[
@@ -27,13 +28,13 @@ def evaluate(
             "--plot",
             "-p",
             metavar="FILE",
-            help="Draw a PNG file: of one model its confusion matrix and reliability diagram, of several "
-            "their accuracies by class.",
+            help="Also draw a PNG file: the confusion matrix and reliability diagram of one model, or the "
+            "accuracies by class of several.",
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Score models as they stand on the held-out data: accuracy by class, confusion, calibration.
+    """Score the current versions of models on the held-out data: accuracy by class and calibration.
 
     Example: blockful evaluate r5 r6 --run runs/latest/parallel --plot classes.png
     """

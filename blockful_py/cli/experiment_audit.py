@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful experiment audit`: all methods, measured beside models that never knew."""
+"""`blockful experiment audit`: audits every method against models that never saw the data."""
 
 from __future__ import annotations
 
@@ -30,35 +30,39 @@ class ScaleName(StrEnum):
 
 
 RenderOnly = Annotated[
-    bool, typer.Option("--render-only", help="Measure nothing: tables and plot of what has a file.")
+    bool, typer.Option("--render-only", help="Only render the tables and plot of stored results.")
 ]
 
 
 def audit(
-    output: Annotated[Path, typer.Option(help="Where results, table and plot go; a rerun goes on there.")],
-    seeds: Annotated[list[str], typer.Option(help="Seeds such as 5-9. Repeatable.")],
-    data: Annotated[list[str] | None, typer.Option(help="digits or shapes. Repeatable; else both.")] = None,
+    output: Annotated[
+        Path, typer.Option(help="Folder for results, table and plot. A rerun continues there.")
+    ],
+    seeds: Annotated[list[str], typer.Option(help="Seeds, such as 5-9. Repeatable.")],
+    data: Annotated[
+        list[str] | None, typer.Option(help="Data set: digits or shapes. Repeatable. Default: both.")
+    ] = None,
     situation: Annotated[
-        list[Situation] | None, typer.Option(help="Who holds what is forgotten. Repeatable; else both.")
+        list[Situation] | None, typer.Option(help="How many users hold the class. Repeatable. Default: both.")
     ] = None,
     level: Annotated[
-        list[LevelName] | None, typer.Option(help="What is forgotten. Repeatable; else class.")
+        list[LevelName] | None, typer.Option(help="The level to forget. Repeatable. Default: class.")
     ] = None,
     method: Annotated[
-        list[str] | None, typer.Option(help="A method, or a variant of one. Repeatable; else all.")
+        list[str] | None, typer.Option(help="A method or variant. Repeatable. Default: all.")
     ] = None,
-    scale: Annotated[ScaleName, typer.Option(help="14 users, or 7.")] = ScaleName.FULL,
+    scale: Annotated[ScaleName, typer.Option(help="full: 14 users; small: 7 users.")] = ScaleName.FULL,
     tuning: Annotated[
         bool, typer.Option("--tuning", help="Use seeds 0 to 2, which are not reported.")
     ] = False,
     render_only: RenderOnly = False,
     as_json: AsJson = False,
 ) -> None:
-    """Let every method forget, and audit it beside models that never knew.
+    """Run every method, and audit its models against models that never saw the data.
 
-    Trains federations, and measures the rows original, gold, gold2 (the noise floor) and head_mask
-    with them. Writes one file a row, then audit.md, audit.json and audit.png; what has a file is not
-    measured again.
+    Trains federations and also measures the reference rows original, gold, gold2 (the noise floor) and
+    head_mask. Writes one file per row, then audit.md, audit.json and audit.png. A rerun skips rows that
+    have a file.
 
     Example: blockful experiment audit --data digits --situation all_hold --seeds 5-9 --output runs/audit
     """

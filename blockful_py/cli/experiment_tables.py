@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful experiment tables`: the paper's tables, rerun."""
+"""`blockful experiment tables`: measures the paper's tables again."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from blockful_py.cli.options import AsJson
 
 
 def tables(
-    output: Annotated[Path, typer.Option(help="Where results and tables go; a rerun goes on there.")],
-    seeds: Annotated[list[str], typer.Option(help="Seeds such as 5-7. Repeatable.")],
+    output: Annotated[Path, typer.Option(help="Folder for results and tables. A rerun continues there.")],
+    seeds: Annotated[list[str], typer.Option(help="Seeds, such as 5-7. Repeatable.")],
     scale: Annotated[
         ScaleName, typer.Option(help="small: embedded data and a small network; full: the paper's own.")
     ] = ScaleName.SMALL,
@@ -27,8 +27,8 @@ def tables(
 ) -> None:
     """Measure AD_r, AD_f and seconds of r5, r6 and r8, and print them beside the paper's.
 
-    Retraining, gradient passing, fine-tuning and distillation, with as many classes as in the paper.
-    Writes one file a case, then tables.md and tables.png; what has a file is not measured again.
+    Measures retraining, gradient passing, fine-tuning and distillation, with the paper's numbers of
+    classes. Writes one file per case, then tables.md and tables.png. A rerun skips cases that have a file.
 
     Example: blockful experiment tables --scale small --seeds 5-7 --output runs/tables
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful expire`: end the retention of replaced versions."""
+"""`blockful expire`: destroys auditors' keys after the retention time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from blockful_py.cli.options import LATEST, AsJson, Run
 
 
 def expire(run: Run = LATEST, as_json: AsJson = False) -> None:
-    """Destroy the auditors' keys of versions replaced longer ago than archive.retention_days.
+    """Destroy the auditors' keys of versions that were replaced more than archive.retention_days ago.
 
     Example: blockful expire --run runs/mine
     """

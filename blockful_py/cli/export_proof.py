@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful export-proof`: a model's place on the record, for others to check."""
+"""`blockful export-proof`: writes a proof that models are on the record."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from blockful_py.cli.trust import digest
 
 
 def export_proof(
-    models: Annotated[list[str], typer.Argument(help="Models to prove, in one document.")],
+    models: Annotated[list[str], typer.Argument(help="The models to prove in one document.")],
     run: Run = LATEST,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Where to write; MODEL.proof.json if left out."),
+        typer.Option("--output", "-o", metavar="FILE", help="The file to write. Default: MODEL.proof.json."),
     ] = None,
     history: Annotated[
-        bool, typer.Option("--history/--no-history", help="With the archive's records.")
+        bool, typer.Option("--history/--no-history", help="Include the archive's records.")
     ] = True,
     checkpoint: Annotated[
         str | None,
@@ -29,13 +29,13 @@ def export_proof(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write a document by which anybody checks, without a node, that models are on the record.
+    """Write a proof, which anybody can check without a node, that models are on the record.
 
-    The models are verified first, their weights as sealed bytes; the document names these by CID, so it
-    takes no key to check it.
+    The command first verifies the models. The proof names the sealed weights by CID, so checking it needs
+    no key.
 
-    Whoever checks it must know the block hash and the key ids that this command prints from somewhere
-    else than from the document.
+    The verifier must learn the block hash and the key ids, which this command prints, from a source other
+    than the proof.
 
     Example: blockful export-proof --run runs/latest/parallel r6
     """

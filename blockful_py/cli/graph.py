@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful graph`: who inherits from whom."""
+"""`blockful graph`: lists the models and their references."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from blockful_py.cli.options import LATEST, AsJson, Run, spent
 def graph(
     run: Run = LATEST,
     starts: Annotated[
-        list[str] | None, typer.Option("--start", help="Mark what descends from it. Repeatable.")
+        list[str] | None, typer.Option("--start", help="Mark the descendants of this model. Repeatable.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the models on the live chain, their references, and what descends from the starts.
+    """List the models on the live chain, their references, and the descendants of the starts.
 
     Example: blockful graph --run runs/latest/parallel --start r5 --start r7
     """

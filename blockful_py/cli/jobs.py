@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful jobs`: what was begun in a run, and how far it came."""
+"""`blockful jobs`: lists the jobs of a run and their steps."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 def jobs(
     run: Run = LATEST,
-    steps: Annotated[bool, typer.Option("--steps", help="Show each step too.")] = False,
+    steps: Annotated[bool, typer.Option("--steps", help="Also show the steps.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """List the training and unlearning jobs of a run, from its journal; no chain is asked.
+    """List the training and unlearning jobs of a run from its journal, without asking a chain.
 
-    An open job is finished with `blockful resume` or given up with `blockful abort`.
+    Finish an open job with `blockful resume`, or give it up with `blockful abort`.
 
     Example: blockful jobs --run runs/mine --steps
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Groups of commands that import a command's module only when that command is wanted."""
+"""Groups of commands that import the module of a command on its first use."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class LazyGroup(TyperGroup):
     sections: Sections
 
     def fill(self, sections: Sections) -> LazyGroup:
-        """Takes the commands of a table, under its headings."""
+        """Sets the commands of the group, under their headings."""
         self.sections = sections
         self.commands: Any = _Loaded({row.name: row for rows in sections.values() for row in rows})
         return self
@@ -67,7 +67,7 @@ def _group(row: Group) -> LazyGroup:
 
 
 def _command(row: Command) -> Any:
-    """The docstring's last paragraph is the example, which stands below the options."""
+    """Builds a command whose epilog is the last paragraph of its docstring, the example."""
     module, _, name = row.function.partition(":")
     function = getattr(import_module(f"blockful_py.cli.{module}"), name)
     text, _, example = cleandoc(function.__doc__).rpartition("\n\nExample: ")

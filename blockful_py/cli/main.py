@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line's entry: commands, and what happens when one fails."""
+"""Entry point of the command line; turns errors into messages and exit codes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ EXIT_CODES = (
 INTERRUPTED = 130
 
 UsageError: Any = typer.BadParameter.__mro__[2]
-"""Base of what typer raises for wrong arguments; its own name for it has changed over time."""
+"""Base class of typer's errors for wrong arguments; its public name differs between versions."""
 
 app = typer.Typer(
     name="blockful",
@@ -71,7 +71,7 @@ def main(arguments: list[str] | None = None) -> None:
     except BrokenPipeError:
         status = 0
     if status == INTERRUPTED:  # some versions of typer return it instead of raising
-        Console(stderr=True).print("interrupted; what had been started was stopped")
+        Console(stderr=True).print("interrupted; the processes of this command were stopped")
     sys.exit(status if isinstance(status, int) else 0)
 
 
@@ -82,7 +82,7 @@ def command_line() -> LazyGroup:
 
 
 def _called(words: list[str]) -> str:
-    """The command among the words, without what it was called with."""
+    """The name of the command among the words, without its arguments."""
     named = [*takewhile(lambda word: not word.startswith("-"), words), ""][:2]
     groups = {row.name for rows in SECTIONS.values() for row in rows if isinstance(row, Group)}
     return " ".join(named if named[0] in groups else named[:1])

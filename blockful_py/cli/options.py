@@ -27,28 +27,30 @@ Overrides = Annotated[
         "--set",
         "-s",
         metavar="KEY=VALUE",
-        help="Override a setting, e.g. --set learning.epochs=5. Repeatable.",
+        help="Override a setting, such as learning.epochs=5. Repeatable.",
     ),
 ]
 Run = Annotated[
     Path, typer.Option("--run", "-r", metavar="DIR", help="The run directory.", show_default=True)
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Do not show progress.")]
 PassphraseFile = Annotated[
     Path | None,
     typer.Option(
         "--passphrase-file",
         metavar="FILE",
-        help="Passphrase in the first line of a file; else $BLOCKFUL_PASSPHRASE, else asked for.",
+        help="File whose first line is the passphrase. Default: $BLOCKFUL_PASSPHRASE, or a prompt.",
     ),
 ]
 
-Account = Annotated[str, typer.Argument(metavar="ACCOUNT", help="Address of the account, 0x...")]
+Account = Annotated[str, typer.Argument(metavar="ACCOUNT", help="The address of the account, 0x...")]
 
-LiveUrl = Annotated[str | None, typer.Option("--live-url", help="Node of the live chain, if not the run's.")]
+LiveUrl = Annotated[
+    str | None, typer.Option("--live-url", help="Node of the live chain. Default: the run's node.")
+]
 ArchiveUrl = Annotated[
-    str | None, typer.Option("--archive-url", help="Node of the archive chain, if not the run's.")
+    str | None, typer.Option("--archive-url", help="Node of the archive chain. Default: the run's node.")
 ]
 
 RUNS = Path("runs")
@@ -61,7 +63,7 @@ def new_run() -> Path:
 
 
 def spent(placed: PlacedNode) -> dict[str, float] | None:
-    """Differential privacy that a model's training spent, for JSON; None where it added no noise."""
+    """Epsilon and delta that a model's training spent; None if it added no noise."""
     privacy = placed.node.statement.privacy
     return None if privacy is None else {"epsilon": privacy.epsilon, "delta": privacy.delta}
 

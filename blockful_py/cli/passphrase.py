@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a passphrase comes from: a file, the environment or a prompt, and never the command line."""
+"""Reads passphrases from a file, the environment or a prompt, never from the command line."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def passphrase_from(
 ) -> str:
     """The first line of `file` if one is given, else $BLOCKFUL_PASSPHRASE, else what the user types.
 
-    `ask` shows a prompt and returns the answer, by default without echo on a terminal; with `repeat` it is
-    asked twice, for a passphrase that is being chosen.
-    Raises SettingsError when there is none to be had, or the two answers differ.
+    `ask` shows a prompt and returns the answer; the default reads from a terminal without echo.  `repeat`
+    asks twice, to confirm a new passphrase.
+    Raises SettingsError when there is no passphrase, or the two answers differ.
     """
     if file is not None:
         return _first_line(file)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful read`: the weights of a model, for a registered reader."""
+"""`blockful read`: decrypts a model for a registered reader."""
 
 from __future__ import annotations
 
@@ -14,23 +14,25 @@ from blockful_py.cli.passphrase import passphrase_from
 
 
 def read(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="Name of the model.")],
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="The name of the model.")],
     reader: Annotated[Path, typer.Option("--reader", metavar="KEYFILE", help="The reader's secrets.")],
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="A new file.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE", help="The new file for the weights.")
+    ],
     version: Annotated[
-        int | None, typer.Option(min=0, help="A version from the archive, for an auditor's keys.")
+        int | None, typer.Option(min=0, help="Read this version from the archive, as an auditor.")
     ] = None,
     data_key: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write the data key too, in a new file (for `verify-proof`)."),
+        typer.Option(metavar="FILE", help="Also write the data key to a new file (for `verify-proof`)."),
     ] = None,
     run: Run = LATEST,
     passphrase_file: PassphraseFile = None,
     as_json: AsJson = False,
 ) -> None:
-    """Read a model as it stands: have the committee give its key, open it, write safetensors.
+    """Get the key of a model's current version from the committee, decrypt it, and write safetensors.
 
-    With --version: read that version from the archive, as an auditor.
+    With --version, read that version from the archive, as an auditor.
 
     Example: blockful read r6 --reader reader.json --output r6.safetensors --run runs/mine
     """

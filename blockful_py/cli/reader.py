@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful reader`: be someone who may read models."""
+"""`blockful reader`: makes, registers, bars and readmits readers of models."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KeyFile = Annotated[Path, typer.Argument(metavar="KEYFILE", help="The reader's s
 
 
 def keygen(key_file: KeyFile, passphrase_file: PassphraseFile = None, as_json: AsJson = False) -> None:
-    """Make the secrets of a new reader, or of an auditor, in a file under a passphrase.
+    """Make the secrets of a new reader or auditor in a file, encrypted under a passphrase.
 
     Example: blockful reader keygen reader.json
     """
@@ -34,7 +34,7 @@ def keygen(key_file: KeyFile, passphrase_file: PassphraseFile = None, as_json: A
 def register(
     key_file: KeyFile, run: Run = LATEST, passphrase_file: PassphraseFile = None, as_json: AsJson = False
 ) -> None:
-    """Register a reader on the live chain, or replace its encryption key; its account pays.
+    """Register a reader on the live chain, or replace its encryption key. The reader's account pays.
 
     Example: blockful reader register reader.json --run runs/mine
     """
@@ -52,7 +52,7 @@ def register(
 def leave(
     key_file: KeyFile, run: Run = LATEST, passphrase_file: PassphraseFile = None, as_json: AsJson = False
 ) -> None:
-    """Remove a reader from the live chain; when it registers again it has joined anew.
+    """Remove a reader from the live chain. If it registers again, it joins as a new reader.
 
     Example: blockful reader leave reader.json --run runs/mine
     """
@@ -70,7 +70,7 @@ def leave(
 def bar(account: Account, run: Run = LATEST, as_json: AsJson = False) -> None:
     """Have the committee bar an account from reading.
 
-    Members that are processes vote once their operators have agreed: the command says how.
+    Members that run as processes vote after their operators have agreed. The command says how to agree.
 
     Example: blockful reader bar 0x1234567890123456789012345678901234567890
     """
@@ -78,7 +78,7 @@ def bar(account: Account, run: Run = LATEST, as_json: AsJson = False) -> None:
 
 
 def readmit(account: Account, run: Run = LATEST, as_json: AsJson = False) -> None:
-    """Have the committee let a barred account register again; members vote as on barring.
+    """Have the committee let a barred account register again. Members vote as on barring.
 
     Example: blockful reader readmit 0x1234567890123456789012345678901234567890
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful report`: draw a run's report again."""
+"""`blockful report`: renders the report of a run again."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from blockful_py.cli.options import LATEST, AsJson, Run
 
 
 def report(run: Run = LATEST, as_json: AsJson = False) -> None:
-    """Print a finished run's report, and draw its page and plots again from report.json.
+    """Print the report of a finished run, and render its page and plots again from report.json.
 
     Example: blockful report --run runs/latest
     """

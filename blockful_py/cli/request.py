@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful request`: have the owners sign a request where their keys are."""
+"""`blockful request`: makes a request that its owners sign on their own machines."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from blockful_py.types import Paradigm
 if TYPE_CHECKING:
     from blockful_py.record.request_file import RequestFile
 
-File = Annotated[Path, typer.Argument(metavar="FILE", help="The request.")]
+File = Annotated[Path, typer.Argument(metavar="FILE", help="The request file.")]
 
 
 def make(
@@ -31,7 +31,7 @@ def make(
     method: MethodName = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write a request that nobody signed yet, with the typed data that a wallet shows.
+    """Write an unsigned request, with the typed data that a wallet shows.
 
     Example: blockful request make request.json --start r5 --start r7 --class 3
     """
@@ -53,7 +53,7 @@ def sign(
     passphrase_file: PassphraseFile = None,
     as_json: AsJson = False,
 ) -> None:
-    """Add the signature of an owner whose keystore is here.  Takes no chain.
+    """Add the signature of an owner whose keystore is on this machine. Needs no chain.
 
     Example: blockful request sign request.json --keystore accounts/user-5.json
     """
@@ -68,7 +68,7 @@ def sign(
 
 def add(
     file: File,
-    signature: Annotated[str, typer.Argument(help="What the wallet returned, 65 bytes, 0x...")],
+    signature: Annotated[str, typer.Argument(help="The signature that the wallet returned, 65 bytes, 0x...")],
     as_json: AsJson = False,
 ) -> None:
     """Add a signature that a wallet made of the file's `typed_data` (eth_signTypedData_v4).
@@ -82,12 +82,12 @@ def add(
     try:
         signed = bytes.fromhex(signature.removeprefix("0x"))
     except ValueError:
-        raise InvalidSignatureError("a signature is given in hexadecimal, 0x...") from None
+        raise InvalidSignatureError("the signature must be hexadecimal, 0x...") from None
     _add(Output(as_json), file, request_file, signed)
 
 
 def show(file: File, as_json: AsJson = False) -> None:
-    """Say what a request asks, and who did not sign it yet.
+    """Show a request, its owners, and the signatures that are missing.
 
     Example: blockful request show request.json
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful resume`: go on with a job that was interrupted."""
+"""`blockful resume`: finishes an interrupted job."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from blockful_py.cli.options import LATEST, AsJson, Quiet, Run
 Job = Annotated[
     int | None,
     typer.Argument(
-        metavar="JOB", help="Number of the job; the unfinished one if left out.", show_default=False
+        metavar="JOB", help="Number of the job. Takes the unfinished job if left out.", show_default=False
     ),
 ]
 
 
 def resume(job: Job = None, run: Run = LATEST, as_json: AsJson = False, quiet: Quiet = False) -> None:
-    """Finish the job that a crash, a dead node or Ctrl-C interrupted: nothing is done twice.
+    """Finish a job that a crash, a dead node or Ctrl-C interrupted. No step is taken twice.
 
-    After unlearning, the report is written as `blockful unlearn` does.
+    After unlearning, the command writes the report, as `blockful unlearn` does.
 
     Example: blockful resume --run runs/mine
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful train`: train and publish what is not on the chain yet."""
+"""`blockful train`: trains and publishes the models that are not on the chain."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from blockful_py.cli.options import AsJson, Overrides, Quiet, SettingsFile, spen
 def train(
     settings_file: SettingsFile = None,
     run: Annotated[
-        Path, typer.Option("--run", "-r", metavar="DIR", help="Run directory; made if it is not there.")
+        Path, typer.Option("--run", "-r", metavar="DIR", help="The run directory. Makes it if it is missing.")
     ] = Path("runs/mine"),
     overrides: Overrides = None,
     rounds: Annotated[
@@ -24,18 +24,18 @@ def train(
             min=1,
             max=1000,
             metavar="N",
-            help="Go on until each user has N models (scenario organic); as many as in the settings if "
-            "left out.",
+            help="Train until each user has N models (scenario organic). Default: the number in the "
+            "settings.",
             show_default=False,
         ),
     ] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Train the users' models on each other's, and publish them wave by wave.
+    """Train the users' models from each other's models, and publish them wave by wave.
 
-    Interrupted, it goes on where it was when it is run again.  After requests to forget, --rounds goes on
-    with more models; owners who asked train without what they asked to be forgotten.
+    If the command is interrupted, run it again to continue. After requests to forget, --rounds trains
+    further models; their owners then train without the data that they asked to forget.
 
     Example: blockful train examples/paper14.toml --run runs/mine
     """
@@ -45,7 +45,8 @@ def train(
     settings: Settings | None = None
     if (run / "run.json").exists():
         if settings_file or overrides:
-            raise RunError(f"{run} has settings of its own: leave SETTINGS and --set out to go on with it.")
+            raise RunError(f"{run} has settings of its own: leave out SETTINGS and --set to continue it.")
+        opened = Federation.open(run)
     else:
         planned = [] if rounds is None else [f"federation.rounds={rounds}"]
         settings = Settings.load(settings_file, [*(overrides or ()), *planned])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options by which somebody who checks a document says what is trusted."""
+"""Options that name the trust anchors of a proof or certificate."""
 
 from __future__ import annotations
 
@@ -19,13 +19,16 @@ if TYPE_CHECKING:
 BlockHashes = Annotated[
     list[str] | None,
     typer.Option(
-        "--block-hash", metavar="HASH", help="Hash of a block that you trust. Repeatable.", show_default=False
+        "--block-hash",
+        metavar="HASH",
+        help="The hash of a block that you trust. Repeatable.",
+        show_default=False,
     ),
 ]
 KeyIds = Annotated[
     list[str] | None,
     typer.Option(
-        "--key-id", metavar="ID", help="Id of a group key that you trust. Repeatable.", show_default=False
+        "--key-id", metavar="ID", help="The id of a group key that you trust. Repeatable.", show_default=False
     ),
 ]
 ArchiveHeads = Annotated[
@@ -33,7 +36,7 @@ ArchiveHeads = Annotated[
     typer.Option(
         "--archive-head",
         metavar="HEAD",
-        help="Head of the archive that you trust. Repeatable.",
+        help="A head of the archive that you trust. Repeatable.",
         show_default=False,
     ),
 ]
@@ -43,18 +46,18 @@ TrustedRun = Annotated[
         "--run",
         "-r",
         metavar="DIR",
-        help="A run whose chains you trust, read from its nodes.",
+        help="A run whose nodes you trust.",
         show_default=False,
     ),
 ]
 TrustedUrl = Annotated[
     str | None,
-    typer.Option("--live-url", help="A node of the live chain that you trust; needs --contract."),
+    typer.Option("--live-url", help="A node of the live chain that you trust. Needs --contract."),
 ]
 TrustedContract = Annotated[
     str | None,
     typer.Option(
-        "--contract", metavar="ADDRESS", help="The LiveChain contract that you trust, on that node."
+        "--contract", metavar="ADDRESS", help="The address of the LiveChain contract that you trust."
     ),
 ]
 
@@ -73,7 +76,7 @@ def digest(text: str | None, option: str) -> bytes | None:
 def sources(
     run: Path | None, url: str | None, contract: str | None, chain_id: int
 ) -> Iterator[Sources | None]:
-    """The chains to compare with, if any are named.
+    """The chains to compare the document with; None if the options name none.
 
     Raises SettingsError where the options do not fit together.
     """

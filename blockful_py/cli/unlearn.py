@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful unlearn`: make models forget."""
+"""`blockful unlearn`: makes models forget classes, clients or samples."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from blockful_py.cli.console import Output
 from blockful_py.cli.options import LATEST, AsJson, Quiet, Run
 from blockful_py.types import Paradigm
 
-Starts = Annotated[list[str] | None, typer.Option("--start", help="Model to start from. Repeatable.")]
-Classes = Annotated[list[int] | None, typer.Option("--class", help="Class to forget. Repeatable.")]
+Starts = Annotated[list[str] | None, typer.Option("--start", help="A model to start from. Repeatable.")]
+Classes = Annotated[list[int] | None, typer.Option("--class", help="A class to forget. Repeatable.")]
 Clients = Annotated[
-    list[int] | None, typer.Option("--client", help="User to forget everything of. Repeatable.")
+    list[int] | None, typer.Option("--client", help="A user whose data to forget. Repeatable.")
 ]
 Samples = Annotated[
     list[str] | None,
-    typer.Option("--sample", help="Sample to forget: user:row, rows from 0. Repeatable."),
+    typer.Option("--sample", help="A sample to forget, as user:row, rows from 0. Repeatable."),
 ]
-ParadigmOption = Annotated[Paradigm, typer.Option(help="One certificate for all models, or one for each.")]
+ParadigmOption = Annotated[Paradigm, typer.Option(help="Decide on all models together, or on each in turn.")]
 MethodName = Annotated[
-    str | None, typer.Option(help="A method of docs/reference/unlearning.md; the paradigm's own if left out.")
+    str | None, typer.Option(help="A method of docs/reference/unlearning.md. Default: the paradigm's own.")
 ]
 
 
@@ -38,15 +38,17 @@ def unlearn(
     method: MethodName = None,
     request: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="A request that its owners signed (`blockful request`)."),
+        typer.Option(
+            metavar="FILE", help="Carry out this request, which its owners signed (`blockful request`)."
+        ),
     ] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
     """Make every model that inherits from the starts forget classes, clients or samples, on both chains.
 
-    What is left out comes from the run's settings. Interrupted, it goes on when it is run again.
-    With --request: carry that request out.
+    Options that are left out come from the run's settings. If the command is interrupted, run it again to
+    continue.
 
     Example: blockful unlearn --run runs/mine --start r5 --start r7 --class 3
     """
@@ -60,7 +62,9 @@ def unlearn(
     out = Output(as_json, quiet)
     forget = forget_asked(classes, clients, samples)
     if request is not None and (starts or forget or method):
-        raise SettingsError("--request says what to forget: give it alone, or the other options.")
+        raise SettingsError(
+            "--request already names what to forget: give either --request or the other options."
+        )
     signed = None if request is None else RequestFile.read(request).signed()
     with Federation.open(run) as federation:
         report = unlearn_once(federation, starts, forget, paradigm, method, out, signed)

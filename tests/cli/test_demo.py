@@ -106,7 +106,7 @@ def test_an_interrupted_demo_leaves_nothing(runs: tuple[Path, Path], stage: str)
     wait_for_line(process, stage)
     outcome = end(process, signal.SIGINT)
     assert outcome.status == 130
-    assert "interrupted; what had been started was stopped" in outcome.err
+    assert "interrupted; the processes of this command were stopped" in outcome.err
     assert "Traceback" not in outcome.err
     assert outcome.out == ""
     assert nodes_of(folder) == []

@@ -212,7 +212,7 @@ def _certificates(session: Session, written: str) -> None:
         (("verify", "small.toml", *known), "this is no certificate", 5),
         (("show", "nothing.json"), "cannot be read", 5),
         (("issue", *RUN, "--model", "a"), "model a was never replaced", 1),
-        (("issue", *RUN, "--audit", "small.toml"), "is no audit", 5),
+        (("issue", *RUN, "--audit", "small.toml"), "is not an audit", 5),
     ):
         outcome = session.run("certificate", *arguments)
         assert reason in outcome.error, arguments
