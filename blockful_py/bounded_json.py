@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Documents that somebody else wrote, looked at for their depth before a parser that recurses sees them.
+"""Parses untrusted JSON after checking its nesting depth, as the parser is recursive.
 
 Such a parser stops at the interpreter's recursion limit, which libraries raise for everybody (py_ecc, below
 web3, to 100,000): further than the stack of a process reaches, so that a document could end it.

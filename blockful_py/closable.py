@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is given back when a `with` block ends."""
+"""Base classes for resources that a `with` block closes."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The values that one stage hands to the next.  They mean the same in Solidity and in Python."""
+"""Values that the stages exchange, with the same meaning in Solidity and Python."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The chameleon hash: Ateniese and de Medeiros (2004) on secp256k1, Nyberg-Rueppel form.
+"""The chameleon hash (paper, eq. 4 to 6): Ateniese and de Medeiros (2004) on secp256k1, Nyberg-Rueppel form.
 
 Construction, domain separation and security argument: docs/explanation/chameleon-hash.md.
 """

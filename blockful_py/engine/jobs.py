@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a journal holds: jobs, and the steps that each takes (docs/reference/jobs.md)."""
+"""Jobs and their steps, as the journal stores them (docs/reference/jobs.md)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The journal of a run: every step of a job is on the disk before it is taken, and again once it is done.
+"""The journal of a run: it records every step of a job on disk, before the step begins and after it ends.
 
 SQLite with a write-ahead log, each commit synced.  At most one job is open.  Who writes holds the lead of
 the run; others may read at any time.  States and guarantees: docs/reference/jobs.md.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The journal's SQLite file: made whole or not at all, checked before it is used, never repaired."""
+"""The journal's SQLite file: created whole, checked on opening, never repaired."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a result was made."""
+"""Describes the machine on which a result was measured."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rerun tables in short: one row a setting, all methods side by side, and what each method takes."""
+"""The rerun tables in short: one row per setting, all methods side by side, and the methods' times."""
 
 from __future__ import annotations
 

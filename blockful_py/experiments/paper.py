@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The paper's tables: what was forgotten by which network on which data, and what was printed."""
+"""The printed figures of the paper: data, network, forgotten classes, and accuracies by method."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One file a measured row, so that an experiment goes on where it stopped."""
+"""Stores one file per measured row, so that an interrupted experiment continues where it stopped."""
 
 from __future__ import annotations
 

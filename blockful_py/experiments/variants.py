@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which methods an experiment runs, under which name and with which settings."""
+"""Variants of methods: names and settings of the rows of an experiment."""
 
 from __future__ import annotations
 

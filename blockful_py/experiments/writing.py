@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files that an audit leaves: audit.md, audit.json, audit.png."""
+"""Writes the files of an audit: audit.md, audit.json and audit.png."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How deep an update must be passed (paper, theorem 1)."""
+"""The depth to which an update must be passed (paper, theorem 1)."""
 
 from __future__ import annotations
 

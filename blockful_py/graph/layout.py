@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where to draw the models of an inheritance graph, and how to lead its edges around them.
+"""Layout of an inheritance graph: positions of the models, and edges that avoid them.
 
 Layered drawing after Sugiyama, Tagawa and Toda (1981): a model's layer is its longest chain of references;
 an edge over several layers is led through bend points, one a layer; the order within a layer follows the

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Learning curves: what a training showed of itself, epoch by epoch."""
+"""Learning curves: loss and accuracy of a training, epoch by epoch."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where tensors live, and what a device can refuse."""
+"""Selects the device of tensors, and reports its errors."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A federation trains: candidates, selection, aggregation, training, evaluation (paper, eq. 1 to 3)."""
+"""Trains a federation: candidates, selection, aggregation, training, evaluation (paper, eq. 1 to 3)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How good a model is, beyond its accuracy."""
+"""Quality of a model on samples: accuracy by class, confusion matrix and calibration."""
 
 from __future__ import annotations
 

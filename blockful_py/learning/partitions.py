@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a data set is shared out among the users.
+"""Divides a data set among the users.
 
 Each partition first draws what the train and the test shares have in common (which user gets which
 classes, and how much of them), then shares out either by that rule.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scenarios: who publishes which model when, and on what it may build.
+"""Scenarios: the user, the round and the possible references of every model.
 
 `paper14` is scripted: 14 users with one model each, r5 and r7 the starts, r5 -> r6 -> r8 at growing
 depth.  The paper describes that much, but its figure is not in its published source: the rest of the

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The direction in which the samples of a class differ most."""
+"""The direction along which the samples of a class vary most."""
 
 from __future__ import annotations
 

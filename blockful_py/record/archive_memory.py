@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an auditor remembers of an archive: a file with its records and its head, kept by the auditor.
+"""The file in which an auditor remembers the records and the head of an archive.
 
 The chain's own hash chain shows that records fit together today; only what somebody kept shows that they
 are the records of yesterday.

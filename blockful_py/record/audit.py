@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an auditor sees: the history of every position, and whether the archive is whole."""
+"""Audits the archive: the history of every position, and the integrity of the hash chain."""
 
 from __future__ import annotations
 

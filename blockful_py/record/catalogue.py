@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The models that stand on the live chain, by name, and the graph that they form."""
+"""The current models on the live chain, by name, and their inheritance graph."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The checks of a record, one function each, on values that somebody has read from anywhere.
+"""The checks of a record, one function each, on values from any source.
 
 Each raises VerificationError with its name (`opening`, `merkle`, `header`, `link`, `signature`) when it
 fails.  `subject` says what it was made on, for the message.

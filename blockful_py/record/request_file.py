@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A request on its way to the owners who have to sign it: a JSON document that a wallet can show and sign."""
+"""A request file, which collects the owners' signatures: JSON that a wallet can show and sign."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a statement says of a model's training where there is something to say."""
+"""Optional parts of an owner's statement: privacy spent and stored increments."""
 
 from __future__ import annotations
 

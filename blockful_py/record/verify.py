@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is the record what it claims to be?  (Design invariant 5.)
+"""Verifies models on the live chain against their stored content.
 
 A model verifies exactly when, in this order:
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run did, for people: report.json, report.html, plots and the table that `make demo` prints."""
+"""Reports of a run: report.json, report.html, plots, and the table that `make demo` prints."""
 
 from blockful_py.report.schema import Report
 

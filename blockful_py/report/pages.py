@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The templates of all pages: everything is escaped, and nothing may be missing."""
+"""Templates of all pages; they escape all values and reject undefined ones."""
 
 from __future__ import annotations
 

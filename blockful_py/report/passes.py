@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a request took, in sample passes, and where its increments came from."""
+"""Sample passes of a request, and the sources of its increments."""
 
 from __future__ import annotations
 

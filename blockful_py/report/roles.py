@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What part a model plays in a request."""
+"""The role of a model in a request."""
 
 from __future__ import annotations
 

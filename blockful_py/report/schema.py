@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What report.json holds.
+"""The schema of report.json.
 
 The same seed gives the same report, apart from `seconds`: `Report.without_times` is what to compare.
 """

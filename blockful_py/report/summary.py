@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What happened, in sentences and means: shared by the HTML page and the printed table."""
+"""Summary of a report in sentences and means, shared by the HTML page and the printed table."""
 
 from __future__ import annotations
 

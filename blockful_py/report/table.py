@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table that a person reads in the terminal after a run."""
+"""Prints a report as tables in the terminal."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every setting of a job, declared once: what the TOML file may say is what learning and pipeline take.
+"""Every setting of a job, declared once, as learning and pipeline use it and the TOML file names it.
 
 Nothing here imports torch, numpy or web3, so that a wrong setting is refused at once.
 """

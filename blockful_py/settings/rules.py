@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How settings must fit together, beyond the range of each."""
+"""Rules that relate several settings to each other."""
 
 from __future__ import annotations
 

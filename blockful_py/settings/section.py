@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A part of the settings: a frozen dataclass whose annotations say what its fields may be."""
+"""Base of the sections of the settings: frozen dataclasses whose annotations constrain their fields."""
 
 from __future__ import annotations
 

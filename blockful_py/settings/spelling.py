@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What somebody may have meant by a key or a name that there is not."""
+"""Suggestions for unknown keys and names."""
 
 from __future__ import annotations
 

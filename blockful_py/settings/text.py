@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Settings as text: TOML files, overrides on the command line, lists of faults."""
+"""Settings as text: TOML files, command-line overrides, and lists of faults."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Settings from tables that somebody wrote, checked by pydantic, with every fault in plain words."""
+"""Validates tables of settings with pydantic, and reports every fault in plain words."""
 
 from __future__ import annotations
 

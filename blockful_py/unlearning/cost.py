@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a method costs, counted while it runs: sample passes, and the longest chain of them."""
+"""Cost of a method, counted while it runs: sample passes, and the longest chain of them."""
 
 from __future__ import annotations
 

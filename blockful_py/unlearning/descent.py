@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A few steps of gradient descent on a loss of one's own: healing, distilling, fine-tuning."""
+"""Gradient descent on a custom loss, for healing, distillation and fine-tuning."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The diagonal of the Fisher information, and dampening of the weights that stand out in it."""
+"""The diagonal of the Fisher information, and the dampening of weights with outlying values."""
 
 from __future__ import annotations
 

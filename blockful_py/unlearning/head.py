@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The output layer of a network, its features, and what it looks like when classes are taken out of it."""
+"""The output layer of a network, its input features, and the removal of classes from it."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The honest control: classes are taken out of the output layer, and nothing is forgotten."""
+"""The control: removes classes from the output layer and forgets nothing."""
 
 from __future__ import annotations
 

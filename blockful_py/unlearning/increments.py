@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clean increments: what each model's own training would have added without what is forgotten."""
+"""Clean increments: each model's own training, repeated without the forgotten samples."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Forgotten samples for the methods that look at them again at every model."""
+"""Lends forgotten samples to the methods that use them at every model."""
 
 from __future__ import annotations
 

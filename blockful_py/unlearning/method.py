@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every unlearning method looks like from outside."""
+"""The interface of unlearning methods, and the values that they return."""
 
 from __future__ import annotations
 

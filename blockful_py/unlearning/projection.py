@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Takes directions out of the layer that makes the features."""
+"""Removes directions from the layer that computes the features."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The proxy set: labelled samples that belong to no user, and hold nothing of what is to be forgotten."""
+"""The proxy set: labelled samples that belong to no user and include no forgotten sample."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A published model's own training, once more, on other samples."""
+"""Repeats a published model's own training on other samples."""
 
 from __future__ import annotations
 

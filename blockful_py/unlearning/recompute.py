@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a committee member computes again before it signs, without any user's data."""
+"""The recomputation by which a committee member checks a result without users' data."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Retraining that was done when the models were published, before anybody asked for it."""
+"""Retraining from clean models that were trained and stored at publication."""
 
 from __future__ import annotations
 

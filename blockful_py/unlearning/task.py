@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a method is asked to do, checked before it starts."""
+"""The input of an unlearning method, validated before the method starts."""
 
 from __future__ import annotations
 

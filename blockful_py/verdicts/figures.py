@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an audit measures on one model, and how far that is from the model retrained from scratch."""
+"""An audit's measurements of one model, and their gaps to the model retrained from scratch."""
 
 from __future__ import annotations
 

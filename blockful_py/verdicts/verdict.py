@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a method has made models forget: its gaps to gold against those of gold2, the noise floor."""
+"""The verdict on forgetting: gaps to gold, compared with those of gold2, the noise floor."""
 
 from __future__ import annotations
 

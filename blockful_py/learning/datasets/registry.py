@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which data sets there are."""
+"""Registry of the data sets."""
 
 from __future__ import annotations
 

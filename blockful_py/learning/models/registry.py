@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which networks there are."""
+"""Registry of the networks."""
 
 from __future__ import annotations
 

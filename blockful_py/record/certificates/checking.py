@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks an erasure certificate against nothing but itself: do its parts bear each other out?
+"""Checks that the parts of an erasure certificate are consistent, without trust anchors.
 
 The checks of the record and of the history come first (pipeline/proofs), then, in this order:
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What somebody who checks a document trusts, and got from elsewhere.
+"""Trust anchors, which a verifier obtains independently of the document.
 
 Anybody can make a chain of blocks with hashes and keys of their own.  A document proves something to
 those who know the hash of one of its blocks (or of a later one) and the group keys of its epochs.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks the parts of a record that a document carries, against nothing but each other.
+"""Checks that the parts of a record in a document are consistent, without trust anchors.
 
 The checks are those of `verify`, under the same names and in the same order, for all models at once.
 """

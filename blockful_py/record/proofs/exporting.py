@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Takes proofs from the chains and the store."""
+"""Exports proofs from the chains and the store."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A proof that models are on the record: the document, and what it takes to believe it."""
+"""A proof that models are on the record: the document and its verification."""
 
 from __future__ import annotations
 

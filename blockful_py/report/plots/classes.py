@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How well each model knows each class, side by side where there is more than one state to compare."""
+"""Accuracy by class, for one or more states of every model."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a class is taken for, and whether confidence can be believed."""
+"""Confusion matrices and reliability diagrams."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How each model learned: its loss and its accuracy, epoch by epoch, in a panel of its own."""
+"""Learning curves: loss and accuracy of each model by epoch, one panel per model."""
 
 from __future__ import annotations
 

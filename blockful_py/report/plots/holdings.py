@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who holds how many samples of which class."""
+"""Number of training samples by user and class."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The inheritance graph: where forgetting starts, whom it reaches, who is left alone."""
+"""The inheritance graph: starts, affected models, and models left alone."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The risk that too many of a committee attack, over its size and over the pool it is drawn from."""
+"""The risk that too many members attack, over committee size and pool size."""
 
 from __future__ import annotations
 

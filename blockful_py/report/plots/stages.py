@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the time and the gas went, by stage and paradigm."""
+"""Time and gas by stage and paradigm."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An audit in one call."""
+"""Audits the outcome of one request."""
 
 from __future__ import annotations
 

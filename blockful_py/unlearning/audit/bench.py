@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bench that every method of one request is measured on, beside the same references."""
+"""Measures every method of one request against the same references."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far a model is from another: in what it says, and in its weights."""
+"""Distances between two models, in their outputs and in their weights."""
 
 from __future__ import annotations
 

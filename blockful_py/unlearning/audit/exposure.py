@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a model is surer of the forgotten training samples than of held-out ones like them."""
+"""Exposure: higher confidence on forgotten training samples than on similar held-out ones."""
 
 from __future__ import annotations
 

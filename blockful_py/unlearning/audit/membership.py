@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Membership inference without labels: does a model treat a sample as one that it was trained on?"""
+"""Membership inference without labels: tells training samples from samples that the model never saw."""
 
 from __future__ import annotations
 

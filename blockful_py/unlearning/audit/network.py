@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a network says about samples: log-probabilities and penultimate features."""
+"""Outputs of a network on samples: log-probabilities and penultimate features."""
 
 from __future__ import annotations
 

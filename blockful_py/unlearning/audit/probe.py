@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the features know, whatever the head says: a linear probe on few samples."""
+"""Linear probe: the knowledge in the features, independent of the output layer."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How quickly a model learns again what it was to forget."""
+"""Relearn time: the steps until a model knows again what it was to forget."""
 
 from __future__ import annotations
 

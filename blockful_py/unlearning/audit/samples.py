@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The samples that an audit asks about: the forget set, what is held out like it, and what is retained."""
+"""The samples of an audit: the forget set, similar held-out samples, and retained samples."""
 
 from __future__ import annotations
 
