@@ -46,7 +46,6 @@ def train(
     if (run / "run.json").exists():
         if settings_file or overrides:
             raise RunError(f"{run} has settings of its own: leave out SETTINGS and --set to continue it.")
-        opened = Federation.open(run)
     else:
         planned = [] if rounds is None else [f"federation.rounds={rounds}"]
         settings = Settings.load(settings_file, [*(overrides or ()), *planned])
