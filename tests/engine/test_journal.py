@@ -117,11 +117,11 @@ def test_it_is_a_log_that_waits_for_the_disk(journal: Journal, path: Path) -> No
 DIE_WITHIN = """
 import os, signal, sys
 from pathlib import Path
-from blockful_py.engine.jobs import Act, Kind, Plan
+from blockful_py.engine.jobs import Act, Kind, PlannedStep
 from blockful_py.engine.journal import Journal
 journal = Journal(Path(sys.argv[1]))
 journal.begin(Kind.TRAIN)
-(step,) = journal.plan([Plan(Act.STORE, "s")])
+(step,) = journal.plan([PlannedStep(Act.STORE, "s")])
 with journal.taking(step):
     os.kill(os.getpid(), signal.SIGKILL)
 """
@@ -183,7 +183,7 @@ def test_a_journal_of_another_version_is_refused(path: Path) -> None:
 NO_ROOM = """
 import resource, sys
 from pathlib import Path
-from blockful_py.engine.jobs import Act, Kind, Plan
+from blockful_py.engine.jobs import Act, Kind, PlannedStep
 from blockful_py.engine.journal import Journal
 from blockful_py.errors import RunError
 journal = Journal(Path(sys.argv[1]))
@@ -191,7 +191,7 @@ journal.begin(Kind.TRAIN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))
 try:
     for number in range(100):
-        journal.plan([Plan(Act.SEND, str(number), {"data": "ab" * 2000})])
+        journal.plan([PlannedStep(Act.SEND, str(number), {"data": "ab" * 2000})])
 except RunError as error:
     print(number, error)
 """
