@@ -33,12 +33,13 @@ from unittest.mock import patch
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from tests.committee.service.processes import members
+
 from blockful_py.committee.coordinator import Coordinator
 from blockful_py.committee.service.remote import RemoteMember
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.run.nodes import Nodes, Place
 from blockful_py.settings import ChainSettings, Settings
-from tests.committee.service.processes import members
 
 STAGES = {"approve": "review", "commit": "nonces", "sign": "shares", "vote_redaction": "votes"}
 """What certification goes on to when the first member is asked this."""

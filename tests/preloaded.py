@@ -10,7 +10,7 @@ import pytest  # noqa: F401
 
 import blockful_py.committee.service
 import blockful_py.pipeline
-import tests.committee.service.cheats  # noqa: F401
+import tests.member.cheats  # noqa: F401
 
 for package in (blockful_py.committee.service, blockful_py.pipeline):
     for module in pkgutil.iter_modules(package.__path__, package.__name__ + "."):

@@ -14,7 +14,7 @@ from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.record.model_node import Claimed
 from tests.federations import small, trained, transactions
-from tests.pipeline.slots import HEIGHT, Slots
+from tests.record.slots import HEIGHT, Slots
 
 
 @pytest.fixture(scope="module")

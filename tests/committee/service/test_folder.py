@@ -19,7 +19,7 @@ from blockful_py.crypto.randomness import SeededRng
 from blockful_py.crypto.threshold.keys import KeyShare
 from blockful_py.crypto.threshold.local import generate_key
 from blockful_py.errors import KeystoreError, RefusedError
-from tests.committee.service.processes import QUICK, WORDS
+from tests.member.processes import QUICK, WORDS
 
 MEMBERS = tuple(bytes([number]) * 20 for number in range(1, 5))
 CHARTER = Charter(1337, bytes([9]) * 20, 2, 5, 1, MEMBERS, (1, 2, 3, 4), 3, bytes(32))

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Four member processes and a federation that they have published the models of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from blockful_py.forget import Forget
+from blockful_py.pipeline.federation import Federation
+from blockful_py.pipeline.run.nodes import Nodes
+from tests.federations import GRAPH, STARTS, small, trained
+from tests.member.processes import MemberProcess, members
+
+ROUND_SECONDS = 15.0
+
+
+@dataclass(frozen=True)
+class Crew:
+    """A federation and the processes that decide for it."""
+
+    federation: Federation
+    members: list[MemberProcess]
+
+
+def row_of_each_start(row: int) -> Forget:
+    """A sample of each start's owner.
+
+    `test_faults` has the crew forget every class once; a class that is forgotten already changes no model,
+    so that the other files that the crew serves ask for samples, each for rows of its own.
+    """
+    return Forget.of_samples((1 + list(GRAPH).index(name), row) for name in STARTS)
+
+
+@pytest.fixture(scope="package")
+def crew(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crew]:
+    folder: Path = tmp_path_factory.mktemp("crew")
+    with members(4, folder, folder / "run", chains) as processes:
+        committee = {
+            "roster": "services",
+            "members": tuple(member.url for member in processes),
+            "size": 4,
+            "round_seconds": ROUND_SECONDS,
+        }
+        with trained(small(committee=committee), folder / "run", chains) as federation:
+            yield Crew(federation, processes)

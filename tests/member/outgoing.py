@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the committee of an epoch can still make: votes and collisions, from its members' folders."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from blockful_py.committee.service.folder import keys_in, share_in
+from blockful_py.crypto import chameleon, merkle, payload, signature
+from blockful_py.crypto.eip712 import decision_digest
+from blockful_py.crypto.keccak import keccak
+from blockful_py.crypto.threshold.keys import KeyShare
+from blockful_py.crypto.threshold.local import collide_together
+from blockful_py.crypto.threshold.messages import Task
+from blockful_py.crypto.threshold.signing import Signer
+from blockful_py.pipeline.run.contracts import Contracts
+from blockful_py.types import Action, Certificate, Codec, HeaderUpdate, Position, Update, Uri
+from tests.member.processes import WORDS, MemberProcess
+
+
+@dataclass(frozen=True)
+class Bench:
+    """The members of `epoch` by roster index, all of their secrets at hand."""
+
+    contracts: Contracts
+    epoch: int
+    members: Sequence[MemberProcess]
+
+    def shares(self) -> list[KeyShare]:
+        key_id = self.contracts.committee.key_id(self.epoch)
+        shares = (share_in(each.folder, keys_in(each.folder, WORDS), key_id) for each in self.members)
+        return [share for share in shares if share is not None]
+
+    def certify(self, leaf: bytes) -> Action:
+        """Votes of all for one action."""
+        content, proposal = merkle.root([leaf]), keccak(b"proposal" + leaf)
+        digest = decision_digest(self.contracts.committee.domain, self.epoch, proposal, content)
+        secrets = [keys_in(member.folder, WORDS).voting_secret for member in self.members]
+        votes = b"".join(signature.sign(secret, digest) for secret in secrets)
+        certificate = Certificate(self.epoch, proposal, content, 2 ** len(secrets) - 1, votes)
+        return Action(certificate, 0, 1, merkle.MerkleTree([leaf]).proof(0))
+
+    def redaction(self, position: Position) -> tuple[list[Update], list[HeaderUpdate]]:
+        """Another content for a model, and its header, opened under the key of this epoch."""
+        live = self.contracts.live
+        (standing,) = live.transactions([position])
+        (header,) = live.headers([position.height])
+        uri = Uri(keccak(b"another model"), Codec.RAW)
+        hashed = payload.references_hash(standing.references)
+        model = payload.transaction_payload(uri, standing.owner, hashed)
+        block = payload.header_payload(
+            header.parent_hash, header.merkle_root, header.timestamp, header.tx_count
+        )
+        versions = (standing.version + 1, header.version + 1)
+        places = (position, Position.of_header(position.height))
+        tasks = [
+            Task(
+                chameleon.label(live.chain_id, live.address, place.packed),
+                chameleon.message(version, content),
+                h,
+            )
+            for place, version, content, h in zip(
+                places, versions, (model, block), (standing.ch, header.ch), strict=True
+            )
+        ]
+        shares = self.shares()
+        key = shares[0].public
+        signers = [Signer(share) for share in shares[: key.threshold]]
+        opened, header_opened = collide_together(key, signers, b"outgoing", tasks)
+        updates = [Update(position, versions[0], uri, opened, hashed)]
+        return updates, [HeaderUpdate(position.height, versions[1], header_opened)]

@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a leader, a stranger or the network may try with members that are real processes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from blockful_py.committee import codec, wire
+from blockful_py.committee.proposals import RedactionDraft
+from blockful_py.committee.service.client import post
+from blockful_py.committee.service.folder import MemberFolder
+from blockful_py.committee.service.member_client import Deadlines, Line
+from blockful_py.committee.service.messages import Ask, Begin, Refused
+from blockful_py.committee.service.remote import RemoteMember, SignedCommitments
+from blockful_py.committee.succession import Succession
+from blockful_py.crypto import curve
+from blockful_py.crypto.randomness import SeededRng
+from blockful_py.crypto.threshold.messages import NonceCommitments
+from blockful_py.errors import CheaterError, CommitteeError, MessageError, QuorumError, RefusedError
+from blockful_py.pipeline.federation import Federation
+from blockful_py.pipeline.run.identities import Identities
+from blockful_py.pipeline.run.operations import Counter
+from blockful_py.record.certificates.verifying import Chains, verify_certificate
+from blockful_py.record.model_node import Request, parse_node
+from blockful_py.record.proofs.anchors import Anchors
+from blockful_py.types import Roster
+from tests.federations import AFFECTED, transactions
+from tests.member.conftest import Crew, row_of_each_start
+from tests.member.processes import WORDS
+
+
+class Seized:
+    """The leader's key in other hands, and a draft that members approve and sign for."""
+
+    def __init__(self, crew: Crew, draft: RedactionDraft) -> None:
+        contracts = crew.federation.contracts
+        self.domain = wire.domain(contracts.committee.chain_id, contracts.committee.address)
+        identities = Identities(crew.federation.settings.seed, (contracts.live.chain_id, 1338))
+        self.pen = wire.Pen(identities.leader(), self.domain)
+        self.draft = draft
+        members = {member.address: member.url for member in crew.members}
+        roster = contracts.committee.roster(contracts.committee.current_epoch())[0].members
+        self.lines = [Line(members[address], address, self.pen, Deadlines(60, 60)) for address in roster]
+        self.members = [
+            RemoteMember(index, line, lambda *_: None) for index, line in enumerate(self.lines, start=1)
+        ]
+
+    def question(self, ask: Ask, body: Any, **changes: Any) -> bytes:
+        """A question to member 1, signed after the changes."""
+        line, draft = self.lines[0], self.draft
+        fields = {"epoch": draft.epoch, "subject": draft.proposal, "recipient": line.address} | changes
+        asked = (ask.kind, fields["epoch"], fields["subject"], ask.round, fields["recipient"])
+        return self.pen.question(*asked, codec.encode(body)).envelope
+
+    def answer(self, data: bytes) -> wire.Message:
+        """What member 1 answers to these bytes."""
+        return wire.receive(self.domain, post(self.lines[0].url, data, 60)).message
+
+    def refusal(self, data: bytes) -> str:
+        answer = self.answer(data)
+        assert answer.kind == wire.REFUSED
+        return codec.decode(Refused, answer.body).reason
+
+    def commitments(self, session: bytes) -> list[SignedCommitments]:
+        return [member.commit(self.draft, session) for member in self.members[:3]]
+
+
+@pytest.fixture(scope="module")
+def seized(crew: Crew) -> Seized:
+    """With a draft that members 1, 2 and 3 approved, and that was then abandoned."""
+    seen: list[RedactionDraft] = []
+    content: set[bytes] = set()
+    store = crew.federation.stores.live
+    with pytest.MonkeyPatch.context() as patch:
+
+        def stop(self: RemoteMember, draft: RedactionDraft, session: bytes) -> SignedCommitments:
+            seen.append(draft)
+            nodes = [store.read(target.uri) for chunk in draft.chunks for target in chunk.targets]
+            content.update(nodes, (store.read(parse_node(node).weights) for node in nodes))
+            raise RefusedError("the leader stops here")
+
+        patch.setattr(RemoteMember, "commit", stop)
+        before = transactions(crew.federation)
+        with pytest.raises(QuorumError, match="members remain"):
+            crew.federation.unlearn(classes=[8, 9])
+        assert transactions(crew.federation) == before
+    for data in content:
+        store.add(data)
+    return Seized(crew, seen[0])
+
+
+def test_a_stranger_is_refused(seized: Seized) -> None:
+    stranger = wire.Pen(curve.random_scalar(SeededRng(b"stranger")), seized.domain)
+    line = replace(seized.lines[0], pen=stranger)
+    with pytest.raises(MessageError, match="neither a member of this committee nor a leader it serves"):
+        line.ask(Ask.APPROVE, seized.draft.epoch, seized.draft.proposal, seized.draft)
+
+
+def test_a_member_may_lead(crew: Crew, seized: Seized) -> None:
+    leader = next(member for member in crew.members if member.address == seized.lines[3].address)
+    leader.kill()
+    folder = MemberFolder.open(leader.folder, WORDS)
+    pen = wire.Pen(folder.voting_secret, seized.domain)
+    folder.close()
+    leader.start()
+    RemoteMember(1, replace(seized.lines[0], pen=pen), lambda *_: None).approve(seized.draft)
+
+
+def test_a_message_to_one_member_is_refused_by_another(seized: Seized) -> None:
+    data = seized.question(Ask.APPROVE, seized.draft, recipient=seized.lines[1].address)
+    with pytest.raises(MessageError, match="for another member"):
+        seized.answer(data)
+
+
+@pytest.mark.parametrize("change", [{"subject": bytes(32)}, {"epoch": 1}, {"epoch": 3}])
+def test_a_body_of_another_proposal_or_epoch_is_refused(seized: Seized, change: dict[str, Any]) -> None:
+    reason = seized.refusal(seized.question(Ask.APPROVE, seized.draft, **change))
+    assert "another epoch or proposal than its envelope says" in reason or "not the current one" in reason
+
+
+def test_a_captured_message_fits_nowhere_else(seized: Seized) -> None:
+    captured = codec.decode(wire.Envelope, seized.question(Ask.APPROVE, seized.draft))
+    for change in ({"subject": bytes(32)}, {"epoch": 3}, {"kind": "commit", "round": 2}):
+        with pytest.raises(MessageError, match="is not signed by it"):
+            seized.answer(codec.encode(replace(captured, **change)))
+
+
+def test_nonces_are_answered_for_once(seized: Seized) -> None:
+    commitments = seized.commitments(b"\1" * 32)
+    first = seized.members[0].sign(seized.draft, commitments)
+    with pytest.raises(RefusedError, match="has no unused nonces"):
+        seized.members[0].sign(seized.draft, commitments)
+    with pytest.raises(RefusedError, match="was begun before"):
+        seized.members[0].commit(seized.draft, b"\1" * 32)
+    assert first.signer == 1
+
+
+def test_other_nonces_than_their_signer_signed_are_refused(seized: Seized) -> None:
+    """The leader shows member 1 other commitments of member 2 than member 2 made."""
+    commitments = seized.commitments(b"\2" * 32)
+    given = commitments[1]
+    envelope = codec.decode(wire.Envelope, given.envelope)
+    altered = replace(
+        NonceCommitments(given.signer, given.session, given.pairs), pairs=tuple(reversed(given.pairs))
+    )
+    forged = replace(envelope, body=codec.encode(altered).decode())
+    shown = replace(given, pairs=altered.pairs, envelope=codec.encode(forged))
+    with pytest.raises(RefusedError, match="is not signed by it"):
+        seized.members[0].sign(seized.draft, [commitments[0], shown, commitments[2]])
+
+
+def test_nonces_of_another_session_are_refused(seized: Seized) -> None:
+    """Concurrent sessions (ROS): what was committed to in one cannot be mixed into another."""
+    here, there = seized.commitments(b"\3" * 32), seized.commitments(b"\4" * 32)
+    with pytest.raises(CheaterError, match=r"the nonce commitment from member\(s\) 2"):
+        seized.members[0].sign(seized.draft, [here[0], there[1], here[2]])
+
+
+def test_fewer_than_t_commitments_are_refused(seized: Seized) -> None:
+    commitments = seized.commitments(b"\5" * 32)
+    with pytest.raises(RefusedError, match="3 signers are needed, 2 are there"):
+        seized.members[0].sign(seized.draft, commitments[:2])
+
+
+def test_nonces_relayed_by_another_leader_are_refused(seized: Seized) -> None:
+    commitments = seized.commitments(b"\6" * 32)
+    secret = curve.random_scalar(SeededRng(b"impostor"))
+    question = seized.pen.question(
+        Ask.COMMIT.kind, seized.draft.epoch, seized.draft.proposal, Ask.COMMIT.round, bytes(20), b"{}"
+    )
+    body = codec.encode(NonceCommitments(2, b"\6" * 32, commitments[1].pairs))
+    impostor = wire.Pen(secret, seized.domain).answer(question, wire.ANSWERED, body)
+    shown = replace(commitments[1], envelope=impostor.envelope)
+    with pytest.raises(RefusedError, match="is not what"):
+        seized.members[0].sign(seized.draft, [commitments[0], shown, commitments[2]])
+
+
+def test_another_draft_of_an_approved_proposal_is_refused(seized: Seized) -> None:
+    other = replace(seized.draft, archive=())
+    for ask, body in ((Ask.APPROVE, other), (Ask.COMMIT, Begin(other, bytes(32)))):
+        reason = seized.refusal(seized.question(ask, body))
+        assert "other content" in reason or "not approved" in reason
+
+
+def test_an_unheard_of_roster_is_not_certified(seized: Seized) -> None:
+    roster = Roster((bytes([1]) * 20,), 1, False, curve.G)
+    succession = Succession(seized.draft.epoch, roster)
+    with pytest.raises(CommitteeError, match="epoch 3"):
+        seized.members[0].vote_succession(succession)
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"{}", b"\xff" * 100, b"[" * 200_000, b'{"version":"blockful-committee/1"}']
+)
+def test_malformed_bytes_are_refused_and_the_member_goes_on(seized: Seized, data: bytes) -> None:
+    with pytest.raises(MessageError, match="did not accept a message"):
+        seized.answer(data)
+    assert seized.answer(seized.question(Ask.APPROVE, seized.draft)).kind == wire.ANSWERED
+
+
+@pytest.mark.parametrize("body", ["", "[]", '{"x":"0x1"}', "null", "[" * 5000])
+def test_malformed_bodies_are_refused_and_the_member_goes_on(seized: Seized, body: str) -> None:
+    line, draft = seized.lines[0], seized.draft
+    for ask in set(Ask) - {Ask.IDENTIFY}:
+        question = seized.pen.question(
+            ask.kind, draft.epoch, draft.proposal, ask.round, line.address, body.encode()
+        )
+        try:
+            assert seized.answer(question.envelope).kind == wire.REFUSED
+        except MessageError as error:
+            assert "did not accept" in str(error)
+    assert seized.answer(seized.question(Ask.APPROVE, draft)).kind == wire.ANSWERED
+
+
+def test_an_answer_by_someone_else_is_not_taken(seized: Seized) -> None:
+    wrong = replace(seized.lines[0], url=seized.lines[1].url, address=seized.lines[0].address)
+    with pytest.raises(MessageError, match="for another member"):
+        wrong.ask(Ask.APPROVE, seized.draft.epoch, seized.draft.proposal, seized.draft)
+
+
+def test_a_new_epoch_takes_the_old_ones_power(crew: Crew, seized: Seized) -> None:
+    federation = crew.federation
+    generated = federation.epochs.hand_over()
+    contracts = federation.contracts
+    assert generated.charter.epoch == contracts.committee.current_epoch() == 3
+    assert contracts.mirror.roster(3) == contracts.committee.roster(3)
+    assert generated.key.key_id != contracts.committee.key_id(2)
+    assert "epoch 2 is not the current one" in seized.refusal(
+        seized.question(Ask.COMMIT, Begin(seized.draft, bytes([8]) * 32))
+    )
+    before = transactions(federation)
+    unlearned = federation.unlearn(forget=row_of_each_start(2))
+    assert unlearned.nodes
+    _members_sign_certificates_over_the_wire(federation, unlearned.request)
+    after = transactions(federation)
+    assert {name for name in after if after[name] != before[name]} == set(AFFECTED)
+    assert {after[name].epoch for name in AFFECTED} == {3}
+    assert federation.verify().passed
+
+
+def _members_sign_certificates_over_the_wire(federation: Federation, request: Request) -> None:
+    certificate = federation.certify_erasure(request)
+    contracts = federation.contracts
+    chains = Chains(contracts.live, contracts.committee, contracts.archive)
+    outcome = verify_certificate(certificate, Anchors(), chains=chains)
+    assert certificate.endorsed.epoch == 3
+    assert set(outcome.checked.rosters) == {3}
+    altered = certificate.statement.model_copy(update={"left_alone": ("z",)})
+    coordinator = federation.opened.context.session(Counter()).coordinator
+    with pytest.raises(QuorumError, match="left alone are none, not z"):
+        coordinator.endorse_erasure(3, altered.to_bytes())

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Members as processes bar readers and name auditors, when a quorum of their operators has agreed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from blockful_py.committee.motions import Matter, Motion
+from blockful_py.committee.service.agreements import AGREED, Agreements
+from blockful_py.crypto.randomness import SeededRng
+from blockful_py.errors import ContractError, QuorumError, RefusedError, SettingsError
+from blockful_py.keys.reader_keys import ReaderKeys
+from blockful_py.learning.weights import equal
+from blockful_py.pipeline.coordination.motions import OpenMotions, read_motion
+from blockful_py.pipeline.reader import Reading
+from tests.member.conftest import Crew
+
+READER, AUDITOR, OTHER = (ReaderKeys.generate(SeededRng(name)) for name in (b"barred", b"auditor", b"other"))
+
+
+def reading(crew: Crew, keys: ReaderKeys) -> Reading:
+    return Reading(crew.federation.run.path, keys, crew.federation.nodes)
+
+
+def agree(crew: Crew, members: int) -> Motion:
+    """The operators of the first members agree to the one motion that is open."""
+    (path,) = crew.federation.run.motions.glob("*.json")
+    motion = read_motion(path)
+    for member in crew.members[:members]:
+        Agreements(member.folder / AGREED).agree(motion.proposal)
+    return motion
+
+
+def test_a_reader_is_barred_when_a_quorum_of_operators_has_agreed_and_not_before(crew: Crew) -> None:
+    administration, reader = crew.federation.administration(), reading(crew, READER)
+    reader.register()
+    for members in (0, 2):
+        with pytest.raises(QuorumError, match=f"{members} of 4 members agree, 3 are needed") as refusal:
+            administration.set_barred(READER.account, True)
+        assert f"its operator has not agreed to bar 0x{READER.account.hex()}" in str(refusal.value)
+        assert "blockful committee agree" in str(refusal.value)
+        assert reader.read("a")
+        agree(crew, members + 2)
+    agreed = agree(crew, 3)
+    administration.set_barred(READER.account, True)
+    with pytest.raises(RefusedError, match="has been barred by the committee"):
+        reader.read("a")
+    assert not list(crew.federation.run.motions.glob("*.json"))
+    with pytest.raises(QuorumError, match="has not agreed to let"):
+        administration.set_barred(READER.account, False)
+    assert agree(crew, 4).proposal != agreed.proposal
+    administration.set_barred(READER.account, False)
+    assert reader.register().key == READER.encryption_key
+
+
+def test_what_was_agreed_to_once_is_decided_once(crew: Crew) -> None:
+    administration = crew.federation.administration()
+    for _ in range(2):
+        with pytest.raises(QuorumError, match="0 of 4 members agree"):
+            administration.set_barred(OTHER.account, True)
+    agree(crew, 4)
+    administration.set_barred(OTHER.account, True)
+    with pytest.raises(QuorumError, match="0 of 4 members agree"):
+        administration.set_barred(OTHER.account, True)
+    agree(crew, 4)
+    with pytest.raises(ContractError, match="NothingToChange"):
+        administration.set_barred(OTHER.account, True)
+    assert not list(crew.federation.run.motions.glob("*.json"))
+
+
+def test_an_auditor_is_named_and_has_the_keys_of_what_stands(crew: Crew) -> None:
+    administration, auditor = crew.federation.administration(), reading(crew, AUDITOR)
+    with pytest.raises(QuorumError, match=f"has not agreed to register 0x{AUDITOR.account.hex()}"):
+        administration.set_auditor(AUDITOR.account, AUDITOR.encryption_key)
+    motion = agree(crew, 3)
+    for member in crew.members[:2]:
+        assert Agreements(member.folder / AGREED).withdraw(motion.proposal)
+    with pytest.raises(QuorumError, match="1 of 4 members agree"):
+        administration.set_auditor(AUDITOR.account, AUDITOR.encryption_key)
+    agree(crew, 3)
+    administration.set_auditor(AUDITOR.account, AUDITOR.encryption_key)
+    model = crew.federation.models()["a"]
+    assert equal(auditor.read_archived("a", 0), model.weights)
+    with pytest.raises(QuorumError, match="has not agreed to remove the auditor"):
+        administration.set_auditor(AUDITOR.account, None)
+    agree(crew, 4)
+    administration.set_auditor(AUDITOR.account, None)
+    with pytest.raises(RefusedError, match="is not wrapped to"):
+        auditor.read_archived("a", 0)
+
+
+def test_motions_of_an_epoch_that_is_over_are_removed(tmp_path: Path) -> None:
+    motions = OpenMotions(tmp_path / "motions")
+    first = motions.find(1, Matter.BAR, OTHER.account, None)
+    assert motions.find(1, Matter.BAR, OTHER.account, None) == first
+    assert motions.find(1, Matter.READMIT, OTHER.account, None) != first
+    later = motions.find(2, Matter.BAR, OTHER.account, None)
+    assert [read_motion(path) for path in (tmp_path / "motions").iterdir()] == [later]
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b'{"epoch":"0x1"}'])
+def test_a_file_that_is_no_motion_is_told(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "motion.json"
+    path.write_bytes(content)
+    with pytest.raises(SettingsError, match="holds no motion"):
+        read_motion(path)
+    with pytest.raises(SettingsError, match="cannot be read"):
+        read_motion(tmp_path / "nothing.json")
+
+
+def test_a_key_belongs_to_an_auditor_that_is_named() -> None:
+    for matter, key in ((Matter.BAR, AUDITOR.encryption_key), (Matter.NAME_AUDITOR, None)):
+        with pytest.raises(ValueError, match="a motion has a key"):
+            Motion.about(1, matter, AUDITOR.account, bytes(32), key)

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ways to alter the record, the store and the nodes of a federation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from blockful_py.crypto import chameleon, merkle, payload
+from blockful_py.crypto.randomness import SeededRng
+from blockful_py.pipeline.federation import Federation
+from blockful_py.record.model_node import ModelNode, sign_statement
+from blockful_py.storage.cid import cid_string
+from blockful_py.types import Position, Uri
+from tests.colluders import Roster
+from tests.record import slots
+from tests.record.slots import Slots
+
+Found = dict[str, str]
+"""First failing check by position."""
+
+
+@dataclass(frozen=True)
+class World:
+    """A federation in which s, t, x and y were redacted once, and its storage."""
+
+    federation: Federation
+    slots: Slots
+    places: dict[str, Position]
+
+    def node(self, name: str) -> ModelNode:
+        return self.federation.catalogue()[name].node
+
+    def tx(self, name: str, member: int) -> int:
+        return self.slots.of_transaction(self.places[name], member)
+
+    def header(self, name: str, member: int) -> int:
+        """A slot of the header of the block that holds `name`."""
+        return self.slots.of_header(self.places[name].height, member)
+
+    def flip(self, slot: int) -> None:
+        self.slots.write(slot, self.slots.read(slot) ^ 1)
+
+    def damage(self, uri: Uri, alter: Callable[[bytes], bytes]) -> None:
+        """Alters the file of the first block of `uri`."""
+        path = self.file(uri)
+        path.write_bytes(alter(path.read_bytes()))
+
+    def file(self, uri: Uri) -> Path:
+        (path,) = (self.federation.stores.live.directory / "blocks").rglob(cid_string(uri))
+        return path
+
+    def forge_transaction(self, name: str) -> None:
+        """Another chameleon hash with an opening of its own, which anybody can make."""
+        live, place = self.federation.contracts.live, self.places[name]
+        standing = live.transaction(place)
+        references = payload.references_hash(standing.references)
+        content = payload.transaction_payload(standing.uri, standing.owner, references)
+        label = chameleon.label(live.chain_id, live.address, place.packed)
+        self._forge(
+            label, chameleon.message(standing.version, content), slots.CH, self.slots.of_transaction(place, 0)
+        )
+
+    def forge_header(self, name: str) -> None:
+        """Another time for the header of the block of `name`, with a fresh chameleon hash."""
+        live, height = self.federation.contracts.live, self.places[name].height
+        self.slots.write_field(
+            self.slots.of_header(height, slots.HEADER_META),
+            slots.TIMESTAMP,
+            live.header(height).timestamp - 1,
+        )
+        header = live.header(height)
+        content = payload.header_payload(
+            header.parent_hash, header.merkle_root, header.timestamp, header.tx_count
+        )
+        label = chameleon.label(live.chain_id, live.address, Position.of_header(height).packed)
+        message = chameleon.message(header.version, content)
+        self._forge(label, message, slots.HEADER_CH, self.slots.of_header(height, 0))
+
+    def forge_root(self, name: str) -> None:
+        """The root over the chameleon hashes as they stand."""
+        live, height = self.federation.contracts.live, self.places[name].height
+        places = [Position(height, index) for index in range(live.header(height).tx_count)]
+        leaves = [payload.block_leaf(t.position, t.ch) for t in live.transactions(places)]
+        root = int.from_bytes(merkle.root(leaves), "big")
+        self.slots.write(self.header(name, slots.MERKLE_ROOT), root)
+
+    def collude(self, name: str, node: ModelNode) -> None:
+        Roster.of(self.federation).collude({self.places[name]: node})
+
+    def _forge(self, label: bytes, message: bytes, member: int, base: int) -> None:
+        key = Roster.of(self.federation).shares[0].group_key
+        h, opening = chameleon.hash_message(key, label, message, SeededRng(b"forger"))
+        for offset, value in enumerate(
+            (h, opening.px, opening.s) if member else (h, None, opening.px, opening.s)
+        ):
+            if value is not None:
+                self.slots.write(base + member + offset, value)
+
+
+def failures(world: World) -> Found:
+    names = {place: name for name, place in world.places.items()}
+    return {
+        names.get(failure.position, str(failure.position)): failure.check
+        for failure in world.federation.verify().failures
+    }
+
+
+def resigned(world: World, name: str, user: int, **changes: object) -> ModelNode:
+    """The node of the next version of `name`, its statement altered and signed by `user`."""
+    node, live = world.node(name), world.federation.contracts.live
+    secret = Roster.of(world.federation).identities.user(user)
+    signed = sign_statement(node.statement.model_copy(update=changes), secret, live.chain_id, live.address)
+    assert node.redaction is not None
+    redaction = node.redaction.model_copy(update={"version": node.redaction.version + 1})
+    return signed.model_copy(update={"redaction": redaction})
+
+
+def next_version(world: World, name: str, **request: object) -> ModelNode:
+    """The node of the next version of `name`, with an altered request."""
+    node = world.node(name)
+    assert node.redaction is not None
+    altered = {
+        "version": node.redaction.version + 1,
+        "request": node.redaction.request.model_copy(update=request),
+    }
+    return node.model_copy(update={"redaction": node.redaction.model_copy(update=altered)})
+
+
+def flipped(data: bytes) -> bytes:
+    return data[:100] + bytes([data[100] ^ 1]) + data[101:]
+
+
+def last_digit(signature: str) -> str:
+    return signature[:-1] + ("0" if signature[-1] != "0" else "1")
+
+
+def restored(world: World, name: str) -> ModelNode:
+    """The node as it was published, its weights back from the archive's store."""
+    node = world.node(name).model_copy(update={"redaction": None})
+    world.federation.stores.live.add(world.federation.stores.archive.read(node.weights))
+    return node
+
+
+def from_a_stranger(world: World) -> ModelNode:
+    node = next_version(world, "s")
+    assert node.redaction is not None
+    request = node.redaction.request
+    (start,) = (each for each in request.starts if each.name == "t")
+    live, identities = world.federation.contracts.live, Roster.of(world.federation).identities
+    signed = request.model_copy(update={"starts": (start,)}).signed(
+        [identities.user(4)], live.chain_id, live.address
+    )
+    return node.model_copy(update={"redaction": node.redaction.model_copy(update={"request": signed})})

@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Verification names the check that fails when anything of the record or the store is altered.
+
+The record is altered in the contract's storage, the store in its files; both are put back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from blockful_py.pipeline.run.nodes import Nodes
+from blockful_py.types import Position
+from tests.federations import put_back, small, trained
+from tests.record import slots
+from tests.record.slots import Slots
+from tests.record.tampering import (
+    World,
+    failures,
+    flipped,
+    from_a_stranger,
+    last_digit,
+    next_version,
+    resigned,
+    restored,
+)
+
+
+@pytest.fixture(scope="module")
+def world(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    with trained(small(), tmp_path_factory.mktemp("tamper") / "run", chains) as federation:
+        federation.unlearn()
+        places = {name: placed.position for name, placed in federation.catalogue().models.items()}
+        assert federation.verify().passed
+        yield World(federation, Slots(federation.contracts.live), places)
+
+
+BLOCK_OF_S = ("s", "t", "z")
+ABOVE_S = ("x", "y")
+
+STORE = {
+    "a byte of the weights": (lambda w: w.damage(w.node("x").weights, flipped), {"x": "content"}),
+    "a byte of the node": (lambda w: w.damage(w.federation.catalogue()["x"].uri, flipped), {"x": "content"}),
+    "weights cut short": (lambda w: w.damage(w.node("z").weights, lambda data: data[:-1]), {"z": "content"}),
+    "weights emptied": (lambda w: w.damage(w.node("z").weights, lambda data: b""), {"z": "content"}),
+    "weights removed": (lambda w: w.file(w.node("z").weights).unlink(), {"z": "content"}),
+}
+
+RECORD = {
+    "URI": (lambda w: w.flip(w.tx("x", slots.URI)), {"x": "content"}),
+    "URI of another model": (
+        lambda w: w.slots.write(w.tx("x", slots.URI), w.slots.read(w.tx("z", slots.URI))),
+        {"x": "opening"},
+    ),
+    "codec": (lambda w: w.slots.write_field(w.tx("x", slots.META), slots.CODEC, 0x70), {"x": "content"}),
+    "a codec that there is not": (
+        lambda w: w.slots.write_field(w.tx("x", slots.META), slots.CODEC, 0x00),
+        {"x": "header"},
+    ),
+    "x of the opening": (lambda w: w.flip(w.tx("x", slots.PX)), {"x": "opening"}),
+    "s of the opening": (lambda w: w.flip(w.tx("x", slots.S)), {"x": "opening"}),
+    "an opening of zeros": (lambda w: w.slots.write(w.tx("x", slots.S), 0), {"x": "opening"}),
+    "an opening beyond the order": (
+        lambda w: w.slots.write(w.tx("x", slots.PX), 2**256 - 1),
+        {"x": "opening"},
+    ),
+    "version back": (
+        lambda w: w.slots.write_field(w.tx("x", slots.META), slots.VERSION, 0),
+        {"x": "opening"},
+    ),
+    "version ahead": (
+        lambda w: w.slots.write_field(w.tx("z", slots.META), slots.VERSION, 1),
+        {"z": "opening"},
+    ),
+    "owner": (lambda w: w.flip(w.tx("x", slots.META)), {"x": "opening"}),
+    "epoch": (lambda w: w.slots.write_field(w.tx("x", slots.META), slots.EPOCH, 9), {"x": "opening"}),
+    "references": (
+        lambda w: w.slots.write(w.tx("x", slots.REFERENCES), w.places["b"].packed),
+        {"x": "opening"},
+    ),
+    "references to nowhere": (
+        lambda w: w.slots.write(w.tx("s", slots.REFERENCES), Position(999, 999).packed),
+        {"s": "opening"},
+    ),
+    "Merkle leaf": (
+        lambda w: w.flip(w.tx("s", slots.CH)),
+        {"s": "opening", "t": "merkle", "z": "merkle"},
+    ),
+    "Merkle leaf with an opening": (
+        lambda w: w.forge_transaction("s"),
+        dict.fromkeys(BLOCK_OF_S, "merkle"),
+    ),
+    "Merkle leaf, opening and root": (
+        lambda w: (w.forge_transaction("s"), w.forge_root("s")),
+        dict.fromkeys(BLOCK_OF_S, "header") | dict.fromkeys(ABOVE_S, "link"),
+    ),
+    "Merkle root": (
+        lambda w: w.flip(w.header("s", slots.MERKLE_ROOT)),
+        dict.fromkeys(BLOCK_OF_S, "merkle") | dict.fromkeys(ABOVE_S, "link"),
+    ),
+    "timestamp": (
+        lambda w: w.slots.write_field(w.header("s", slots.HEADER_META), slots.TIMESTAMP, 1),
+        dict.fromkeys(BLOCK_OF_S, "header") | dict.fromkeys(ABOVE_S, "link"),
+    ),
+    "timestamp with an opening": (
+        lambda w: w.forge_header("s"),
+        dict.fromkeys((*BLOCK_OF_S, *ABOVE_S), "link"),
+    ),
+    "chameleon hash of a header": (
+        lambda w: w.flip(w.header("s", slots.HEADER_CH)),
+        dict.fromkeys(BLOCK_OF_S, "header") | dict.fromkeys(ABOVE_S, "link"),
+    ),
+    "opening of a header": (
+        lambda w: w.flip(w.header("s", slots.HEADER_S)),
+        dict.fromkeys(BLOCK_OF_S, "header"),
+    ),
+    "version of a header": (
+        lambda w: w.slots.write_field(w.header("s", slots.HEADER_META), slots.HEADER_VERSION, 0),
+        dict.fromkeys(BLOCK_OF_S, "header"),
+    ),
+    "epoch of a header": (
+        lambda w: w.slots.write_field(w.header("s", slots.HEADER_META), slots.HEADER_EPOCH, 9),
+        dict.fromkeys(BLOCK_OF_S, "header"),
+    ),
+    "parent hash": (
+        lambda w: w.flip(w.header("s", slots.BLOCK_HASH)),
+        dict.fromkeys(BLOCK_OF_S, "link") | {"x": "header", "y": "link"},
+    ),
+    "genesis": (
+        lambda w: w.flip(w.slots.of_header(0, slots.BLOCK_HASH)),
+        {"a": "header", "b": "header"} | dict.fromkeys((*BLOCK_OF_S, *ABOVE_S), "link"),
+    ),
+    "one model less in a block": (
+        lambda w: w.slots.write_field(w.header("s", slots.HEADER_META), slots.TX_COUNT, 2),
+        {"s": "merkle", "t": "merkle"},
+    ),
+    "one model more in a block": (
+        lambda w: w.slots.write_field(w.header("x", slots.HEADER_META), slots.TX_COUNT, 2),
+        {"x": "header", "3:1": "header"},
+    ),
+    "more models in a block than a block can hold": (
+        lambda w: w.slots.write_field(w.header("x", slots.HEADER_META), slots.TX_COUNT, 2**32 - 1),
+        {"3:4294967295": "header"},
+    ),
+    "no model in a block": (
+        lambda w: w.slots.write_field(w.header("y", slots.HEADER_META), slots.TX_COUNT, 0),
+        {"4:4294967295": "header"},
+    ),
+    "a redaction that stopped half-way": (
+        lambda w: w.slots.leave_unfinished(w.places["x"]),
+        {"x": "settled"},
+    ),
+}
+
+SIGNATURES = {
+    "a statement signed by another user": lambda w: resigned(w, "x", user=1),
+    "a statement of another owner": lambda w: resigned(w, "x", user=6, owner="0x" + "11" * 20),
+    "a signature with another byte": lambda w: next_version(w, "x").model_copy(
+        update={"signature": last_digit(w.node("x").signature)}
+    ),
+    "a signature of zeros": lambda w: next_version(w, "x").model_copy(update={"signature": "0x" + "00" * 64}),
+    "signed references that are not those on the chain": lambda w: resigned(w, "x", user=6, references=()),
+    "the version before": lambda w: w.node("x"),
+    "the version that was to be forgotten": lambda w: restored(w, "x"),
+    "a request without signatures": lambda w: next_version(w, "x", signatures=()),
+    "a request that asks for something else": lambda w: next_version(w, "x", classes=(4,)),
+    "a request from a model that is no ancestor": lambda w: from_a_stranger(w),
+}
+
+
+@pytest.mark.parametrize("what", STORE)
+def test_a_damaged_store_is_named(world: World, what: str) -> None:
+    tamper, expected = STORE[what]
+    blocks = world.federation.stores.live.directory / "blocks"
+    kept = {path: path.read_bytes() for path in blocks.rglob("*") if path.is_file()}
+    try:
+        tamper(world)
+        assert failures(world) == expected
+    finally:
+        for path, data in kept.items():
+            path.write_bytes(data)
+    assert failures(world) == {}
+
+
+@pytest.mark.parametrize("what", RECORD)
+def test_an_altered_record_is_named(world: World, what: str) -> None:
+    tamper, expected = RECORD[what]
+    with put_back(world.federation.nodes.live):
+        tamper(world)
+        assert failures(world) == expected
+    assert failures(world) == {}
+
+
+@pytest.mark.parametrize("what", SIGNATURES)
+def test_a_colluding_committee_cannot_sign_for_owners(world: World, what: str) -> None:
+    """All members make a valid opening and certificate for a node that its owners did not sign."""
+    node = SIGNATURES[what](world)
+    with put_back(world.federation.nodes.live, world.federation.nodes.archive):
+        world.collude("s" if node.name == "s" else "x", node)
+        assert failures(world) == {node.name: "signature"}
+    assert failures(world) == {}
+
+
+def test_a_colluding_committee_can_redact_what_owners_signed(world: World) -> None:
+    """The same road with nothing altered verifies: the cases above fail for what they say."""
+    with put_back(world.federation.nodes.live, world.federation.nodes.archive):
+        world.collude("x", next_version(world, "x"))
+        assert failures(world) == {}
+        assert world.federation.catalogue()["x"].version == 2
+
+
+def test_verification_of_one_model_ignores_the_others(world: World) -> None:
+    with put_back(world.federation.nodes.live):
+        world.flip(world.tx("x", slots.S))
+        assert world.federation.verify(["a", "z"]).passed
+        outcome = world.federation.verify(["x", "z"])
+    assert outcome.checked == 2
+    (failure,) = outcome.failures
+    assert (failure.model, failure.check) == (f"model x at {world.places['x']}", "opening")
+    assert "version 1" in failure.detail

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A method that is as far from gold as gold2 is has forgotten; each single trace is found out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from blockful_py.errors import UnlearningError
+from blockful_py.verdicts.figures import Row
+from blockful_py.verdicts.verdict import Placed, Verdict, judge, judge_model, place
+from tests.verdicts.made_up import row
+
+GOLD = row("gold")
+ORIGINAL = row("original", ad_f_train=1.0, ad_f_test=0.95, relearn=8, membership=0.9, divergence=0.5)
+FLOOR = place(row("gold2", wobble=0.03), GOLD, ORIGINAL)
+
+
+def judged(method: Row) -> Verdict:
+    return judge(place(method, GOLD, ORIGINAL), FLOOR)
+
+
+def test_a_method_as_noisy_as_gold2_has_forgotten() -> None:
+    verdict = judged(row("ours", wobble=-0.03))
+    assert verdict.forgotten and verdict.intact
+    assert verdict.reasons == ()
+    assert str(verdict) == "forgotten"
+
+
+@pytest.mark.parametrize(
+    ("trace", "reason"),
+    [
+        ({"ad_f_test": 0.02}, "worst ad_f"),
+        ({"ad_f_train": 0.02}, "worst ad_f"),
+        ({"membership": 0.35}, "membership"),
+        ({"auc": 0.6}, "auc"),
+        ({"probe": 0.5}, "probe"),
+        ({"probe": 1.0}, "probe"),
+        ({"divergence": 0.2}, "divergence"),
+        ({"relearn": 9}, "relearn closed"),
+    ],
+    ids=str,
+)
+def test_a_single_trace_is_found(trace: dict[str, Any], reason: str) -> None:
+    verdict = judged(row("trick", wobble=-0.03, **trace))
+    assert not verdict.forgotten
+    assert [found.split(" ")[0] for found in verdict.reasons] == [reason.split(" ")[0]]
+    assert str(verdict).startswith("not forgotten")
+
+
+def test_damage_is_told_apart_from_not_forgetting() -> None:
+    verdict = judged(row("bulldozer", wobble=-0.03, ad_r_test=0.7))
+    assert verdict.forgotten and not verdict.intact
+    assert str(verdict).startswith("forgotten, damaged: damage 0.2 > ")
+
+
+def test_a_few_damaged_models_are_found_though_the_mean_is_good() -> None:
+    def scattered(method: str, wobble: float) -> Row:
+        return row(method, count=40, wobble=wobble)
+
+    gold, original = scattered("gold", 0), row("original", count=40, relearn=8)
+    floor = place(scattered("gold2", 0.03), gold, original)
+    bad = list(scattered("ours", -0.03).models)
+    ruined = row("ours", count=40, ad_r_test=0.5).models
+    better = row("ours", count=40, ad_r_test=0.96).models
+    bad = [*ruined[:4], *better[4:]]
+    verdict = judge(place(Row("ours", tuple(bad)), gold, original), floor)
+    assert [criterion.passed for criterion in verdict.keeping] == [True, False]
+
+
+def test_relearning_counts_on_the_holders_alone() -> None:
+    """Where few hold the class, descendants never knew it: theirs would hide what the starts still know."""
+    holders = [model.model in ("r1", "r2") for model in GOLD.models]
+
+    def with_holders(given: Row, relearn: int) -> Row:
+        models = tuple(
+            type(model)(**{**_fields(model), "holder": holds, "relearn": relearn if holds else 20})
+            for model, holds in zip(given.models, holders, strict=True)
+        )
+        return Row(given.method, models)
+
+    gold, original = with_holders(GOLD, 20), with_holders(ORIGINAL, 8)
+    floor = place(with_holders(row("gold2", wobble=0.03), 21), gold, original)
+    masked = judge(place(with_holders(row("head_mask", wobble=-0.03), 8), gold, original), floor)
+    assert [reason.split(" ")[0] for reason in masked.reasons] == ["relearn"]
+
+
+def test_relearning_is_not_asked_where_gold_relearns_no_slower() -> None:
+    original = row("original", wobble=0.03)
+    floor = place(row("gold2", wobble=0.03), GOLD, original)
+    verdict = judge(place(row("ours", wobble=-0.03), GOLD, original), floor)
+    assert "relearn closed" not in {criterion.name for criterion in verdict.forgetting}
+
+
+def test_a_model_is_judged_by_the_worst_that_gold2_shows() -> None:
+    assert judge_model(FLOOR[0], FLOOR) == ()
+    (odd,) = _placed(row("ours", wobble=-0.03, count=1, membership=0.4))
+    assert [reason.split(" ")[0] for reason in judge_model(odd, FLOOR)] == ["membership"]
+    (quick,) = _placed(row("ours", count=1, relearn=8))
+    assert [reason.split(" ")[0] for reason in judge_model(quick, FLOOR)] == ["shortfall"]
+
+
+def test_rows_of_other_models_are_refused() -> None:
+    with pytest.raises(UnlearningError, match="other models"):
+        place(row("ours", count=3), GOLD, ORIGINAL)
+
+
+def _placed(given: Row) -> list[Placed]:
+    count = len(given.models)
+    return place(given, Row("gold", GOLD.models[:count]), Row("original", ORIGINAL.models[:count]))
+
+
+def _fields(model: Any) -> dict[str, Any]:
+    return {name: getattr(model, name) for name in type(model).__slots__}
