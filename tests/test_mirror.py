@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tests stand in a folder of the name of the room that they test."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+ACROSS = frozenset({"contracts", "faults", "fuzzing", "ipfs", "properties", "vectors"})
+"""Folders of tests that concern several rooms, or none of the package's."""
+
+
+def strangers(tests: Path, package: Path) -> list[str]:
+    """Folders below `tests` that are no folder of the package, by their paths."""
+    folders = {path.parent.relative_to(tests) for path in tests.rglob("*.py")} - {Path()}
+    return sorted(
+        folder.as_posix()
+        for folder in folders
+        if folder.parts[0] not in ACROSS and not (package / folder / "__init__.py").is_file()
+    )
+
+
+def test_every_folder_of_tests_belongs_to_a_room() -> None:
+    assert strangers(ROOT / "tests", ROOT / "blockful_py") == []
+
+
+@pytest.mark.parametrize(
+    ("folder", "found"),
+    [
+        ("crypto", []),
+        ("faults/inner", []),
+        ("attic", ["attic"]),
+        ("crypto/attic", ["crypto/attic"]),
+        ("attic/crypto", ["attic/crypto"]),
+    ],
+)
+def test_a_folder_without_a_room_is_found(tmp_path: Path, folder: str, found: list[str]) -> None:
+    room, tests = tmp_path / "package" / "crypto", tmp_path / "tests" / folder
+    for path in (room / "__init__.py", tests / "test_a.py"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    assert strangers(tmp_path / "tests", tmp_path / "package") == found
