@@ -9,12 +9,17 @@ import signal
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("MKL_CBWR", "COMPATIBLE")
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     # A shell lets its background jobs ignore Ctrl-C, and the processes that tests interrupt inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# How long an example takes depends on the machine and on what else it does.
+settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("patient")
 
 
 @pytest.fixture(scope="session")

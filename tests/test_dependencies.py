@@ -135,7 +135,7 @@ sys.meta_path.insert(0, Refuse())
 
 def without_extras(program: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-c", WITHOUT + program], capture_output=True, text=True, check=False, timeout=250
+        [sys.executable, "-c", WITHOUT + program], capture_output=True, text=True, check=False, timeout=600
     )
 
 

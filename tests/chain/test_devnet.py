@@ -44,7 +44,7 @@ def listening(port: int) -> bool:
 
 
 def until_silent(port: int) -> bool:
-    end = time.monotonic() + 20
+    end = time.monotonic() + 600
     while listening(port):
         if time.monotonic() > end:
             return False
@@ -136,7 +136,7 @@ def test_no_node_outlives_the_process_that_started_it(how: signal.Signals) -> No
         port = int(holder.stdout.readline().split()[0])
         os.killpg(holder.pid, how)  # as a terminal does on Ctrl-C: to the whole group
         rest = holder.stdout.read().split()
-        holder.wait(timeout=20)
+        holder.wait(timeout=600)
     assert rest == (["interrupted", "0"] if how == signal.SIGINT else [])
     assert until_silent(port)
 

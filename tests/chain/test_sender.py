@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-import threading
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 from eth_abi.abi import encode
@@ -19,6 +20,7 @@ from blockful_py.chain.signer import DEV_MNEMONIC, Signer
 from blockful_py.crypto.keccak import selector
 from blockful_py.errors import ContractError, InvalidKeyError, NodeError
 
+SECONDS = 600.0
 ECHO_RUNTIME = bytes.fromhex("366000600037366000fd")  # revert(calldata)
 LOOP_RUNTIME = bytes.fromhex("5b600056000000000000")  # for (;;) {}
 ABI = ({"type": "error", "name": "Sample", "inputs": [
@@ -41,7 +43,7 @@ def devnet(request: pytest.FixtureRequest, devnets: dict[str, Devnet]) -> Devnet
 
 @pytest.fixture(scope="module")
 def sender(devnet: Devnet) -> Sender:
-    return Sender(devnet.node, devnet.signer(5), deadline=30)
+    return Sender(devnet.node, devnet.signer(5), deadline=SECONDS)
 
 
 @pytest.fixture(scope="module")
@@ -183,23 +185,27 @@ def test_a_limit_for_all_transactions_replaces_estimates(devnet: Devnet, echo: b
     assert nonce(limited) == before + 1
 
 
+class Dropping(Sender):
+    """Has its node forget what it sent."""
+
+    def _wait(self, hashes: Sequence[bytes]) -> dict[bytes, Mapping[str, Any]]:
+        self.node.rpc.call("anvil_dropAllTransactions")
+        return super()._wait(hashes)
+
+
 def test_a_transaction_that_is_not_mined_and_one_that_is_dropped(devnets: dict[str, Devnet]) -> None:
     devnet = devnets["anvil"]
-    rpc = devnet.node.rpc
-    hasty = Sender(devnet.node, devnet.signer(7), deadline=0.3)
+    rpc, signer = devnet.node.rpc, devnet.signer(7)
     rpc.call("evm_setAutomine", False)
     try:
         with pytest.raises(NodeError, match=r"still waits .* the node is not mining"):
-            hasty.send(note())
+            Sender(devnet.node, signer, deadline=0.3).send(note())
         rpc.call("anvil_dropAllTransactions")
-        dropper = threading.Thread(target=_drop_when_seen, args=(devnet,))
-        dropper.start()
         with pytest.raises(NodeError, match=r"dropped transaction 0x.* run the command again"):
-            hasty.send(note())
-        dropper.join()
+            Dropping(devnet.node, signer, deadline=0.3).send(note())
     finally:
         rpc.call("evm_setAutomine", True)
-    hasty.send(note())
+    Sender(devnet.node, signer, deadline=SECONDS).send(note())
 
 
 def test_a_node_that_forgets_to_mine_is_woken(
@@ -210,7 +216,7 @@ def test_a_node_that_forgets_to_mine_is_woken(
     monkeypatch.setattr(Node, "wake", lambda node: node.rpc.call("evm_mine"))
     node.rpc.call("evm_setAutomine", False)
     try:
-        Sender(node, devnets["anvil"].signer(7), deadline=30.0).send(note())
+        Sender(node, devnets["anvil"].signer(7), deadline=SECONDS).send(note())
     finally:
         node.rpc.call("evm_setAutomine", True)
 
@@ -225,12 +231,6 @@ def test_only_an_anvil_that_mines_at_once_is_woken(devnets: dict[str, Devnet]) -
         assert not anvil.wake()
     finally:
         anvil.rpc.call("evm_setAutomine", True)
-
-
-def _drop_when_seen(devnet: Devnet) -> None:
-    while not int(devnet.node.rpc.call("txpool_status")["pending"], 16):
-        pass
-    devnet.node.rpc.call("anvil_dropAllTransactions")
 
 
 def test_mnemonic_accounts_are_those_of_the_nodes(devnet: Devnet) -> None:

@@ -13,7 +13,7 @@ from blockful_py.chain.sender import Sender
 from blockful_py.chain.signer import DEV_MNEMONIC, Signer
 
 RECEIVER = bytes([7]) * 20
-SENDERS, EACH, SECONDS = 5, 12, 30.0
+SENDERS, EACH, SECONDS = 5, 12, 600.0
 
 
 def test_transactions_of_several_accounts_all_arrive() -> None:

@@ -20,6 +20,7 @@ import pytest
 from blockful_py.cli.main import main
 
 BLOCKFUL = (sys.executable, "-m", "blockful_py.cli.main")
+SECONDS = 600.0
 WIDE = {"COLUMNS": "200", "NO_COLOR": "1", "OMP_NUM_THREADS": "1"}
 
 
@@ -68,7 +69,7 @@ def blockful(folder: Path, *arguments: str, environment: Mapping[str, str] | Non
 def blockful_process(folder: Path, *arguments: str) -> Outcome:
     """Runs a command in `folder` to its end, in a process of its own."""
     process = begin(folder, *arguments)
-    out, err = process.communicate(timeout=250)
+    out, err = process.communicate(timeout=SECONDS)
     return Outcome(process.returncode, out, err)
 
 
@@ -97,7 +98,7 @@ def wait_for_line(process: subprocess.Popen[str], words: str) -> None:
 def end(process: subprocess.Popen[str], how: signal.Signals) -> Outcome:
     """Sends a signal to the command alone and waits for its end."""
     process.send_signal(how)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=SECONDS)
     return Outcome(process.returncode, out, err)
 
 

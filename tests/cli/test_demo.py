@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.commands import begin, blockful, end, nodes_of, wait_for_line
+from tests.cli.commands import SECONDS, begin, blockful, end, nodes_of, wait_for_line
 from tests.federations import AFFECTED, GRAPH, TOML
 
 
@@ -23,7 +23,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
         (folder / "small.toml").write_text(TOML)
         running[folder] = begin(folder, "demo", "small.toml", "--output", "runs/one", *arguments)
     for folder, process in running.items():
-        out, err = process.communicate(timeout=250)
+        out, err = process.communicate(timeout=SECONDS)
         assert process.returncode == 0, err
         (folder / "output.txt").write_text(out)
     return first, second

@@ -65,19 +65,19 @@ def test_the_papers_numbers_give_the_papers_figure() -> None:
 
 
 @given(pools(40))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_the_sum_is_the_papers(given_: tuple[Pool, int]) -> None:
     assert attack_probability(*given_) == as_printed(*given_)
 
 
 @given(pools(9))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_the_sum_is_what_enumeration_counts(given_: tuple[Pool, int]) -> None:
     assert attack_probability(*given_) == enumerated(*given_)
 
 
 @given(pools(60))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_floating_point_agrees_to_nine_digits(given_: tuple[Pool, int]) -> None:
     pool, size = given_
     exact = float(attack_probability(pool, size))
@@ -90,7 +90,7 @@ def test_a_large_pool_agrees_too() -> None:
 
 
 @given(pools(20), st.fractions(0, 1, max_denominator=9))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_more_malice_is_more_risk(given_: tuple[Pool, int], rho: Fraction) -> None:
     pool, size = given_
     low, high = sorted((pool.rho, rho))

@@ -18,7 +18,7 @@ from blockful_py.pipeline.run.nodes import Nodes, Place
 from tests.faults.fuse import die
 from tests.forks import FORKS
 
-SECONDS = 120.0
+SECONDS = 600.0
 
 Work = Callable[[Federation], object]
 

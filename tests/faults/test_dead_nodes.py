@@ -18,6 +18,8 @@ from tests.cli.commands import nodes_of
 from tests.faults.fuse import FusedLive, fused
 from tests.federations import AFFECTED, GRAPH, small, versions
 
+pytestmark = pytest.mark.slow
+
 
 class Murderous(FusedLive):
     """Kills its node before it sends."""

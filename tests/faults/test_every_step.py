@@ -150,7 +150,7 @@ def test_a_training_is_given_up_between_its_blocks(deployed: Path, chains: Nodes
             assert federation.verify().passed
 
 
-@pytest.mark.timeout(1200)
+@pytest.mark.slow
 def test_a_job_killed_at_every_step(case: Case, run: Path, chains: Nodes) -> None:
     job, state = undisturbed(run, chains, case.work)
     assert [step.act for step in job.steps] == case.acts

@@ -13,7 +13,7 @@ NESTED = (b"[" * 100_000, b"a=" + b"[" * 100_000, b'{"a":' * 100_000, b"\xff" * 
 
 
 @pytest.mark.parametrize("name", TARGETS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(data=st.data())
 def test_any_bytes_are_read_or_refused(name: str, data: st.DataObject) -> None:
     target = TARGETS[name]

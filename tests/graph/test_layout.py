@@ -25,7 +25,7 @@ def random_graph(size: int, references: int, window: int, seed: int) -> dict[str
     return graph
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(1, 40), st.integers(0, 4), st.integers(1, 12), st.integers(0, 1000))
 def test_layers_are_longest_paths_and_rows_are_apart(
     size: int, references: int, window: int, seed: int
@@ -86,8 +86,8 @@ def test_an_unknown_reference_is_named() -> None:
         layered_layout({"a": ["ghost"]})
 
 
-def test_thousands_of_models_take_seconds() -> None:
+def test_thousands_of_models_take_seconds_of_a_core() -> None:
     graph = random_graph(3000, 3, 400, 0)
-    began = time.perf_counter()
+    began = time.process_time()
     layered_layout(graph)
-    assert time.perf_counter() - began < 20
+    assert time.process_time() - began < 20

@@ -66,5 +66,5 @@ def _post(node: IpfsNode, path: str, body: bytes = b"") -> bytes:
     *_, host, _, port = node.api.split("/")
     headers = {"Content-Type": f"multipart/form-data; boundary={BOUNDARY}"} if body else {}
     request = Request(f"http://{host}:{port}/api/v0/{path}", body, headers)
-    with urlopen(request, timeout=60) as answer:  # noqa: S310
+    with urlopen(request, timeout=600) as answer:  # noqa: S310
         return bytes(answer.read())

@@ -92,7 +92,7 @@ print('all of it')
 
 def bare(program: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-c", HOOK + program], capture_output=True, text=True, check=False, timeout=250
+        [sys.executable, "-c", HOOK + program], capture_output=True, text=True, check=False, timeout=600
     )
 
 

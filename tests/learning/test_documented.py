@@ -62,7 +62,7 @@ def test_the_example_runs() -> None:
         text=True,
         check=False,
         env=environment,
-        timeout=250,
+        timeout=600,
     )
     assert result.returncode == 0, result.stderr
     assert len(result.stdout.split(",")) == 10

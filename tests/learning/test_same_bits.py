@@ -66,7 +66,7 @@ def digest(environment: Mapping[str, str]) -> str:
         text=True,
         check=False,
         env={**own, **environment},
-        timeout=250,
+        timeout=600,
     )
     assert result.returncode == 0, result.stderr
     return result.stdout.strip()

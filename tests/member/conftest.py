@@ -15,8 +15,6 @@ from blockful_py.pipeline.run.nodes import Nodes
 from tests.federations import GRAPH, STARTS, small, trained
 from tests.member.processes import MemberProcess, members
 
-ROUND_SECONDS = 15.0
-
 
 @dataclass(frozen=True)
 class Crew:
@@ -43,7 +41,6 @@ def crew(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cr
             "roster": "services",
             "members": tuple(member.url for member in processes),
             "size": 4,
-            "round_seconds": ROUND_SECONDS,
         }
         with trained(small(committee=committee), folder / "run", chains) as federation:
             yield Crew(federation, processes)

@@ -15,7 +15,7 @@ from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.nodes import Nodes, Place
 from tests.forks import FORKS
 
-SECONDS = 120.0
+SECONDS = 600.0
 
 
 def until(what: Callable[[], bool]) -> None:

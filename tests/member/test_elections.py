@@ -29,6 +29,8 @@ from tests.member.electorate import ETHER, Electorate, electorate
 from tests.member.leaders import until
 from tests.member.processes import MemberProcess
 
+pytestmark = pytest.mark.slow
+
 
 class BrokenOffError(Exception):
     """The rotation ends here, as by a crash."""

@@ -85,11 +85,13 @@ def test_a_member_that_restarts_in_round_2_has_no_nonces_left(
     forgets(crew.federation, 5)
 
 
+@pytest.mark.slow
 def test_a_frozen_member_is_left_behind(crew: Crew) -> None:
     with seat(crew, 1).frozen():
         forgets(crew.federation, 6)
 
 
+@pytest.mark.slow
 def test_a_member_frozen_between_the_rounds_is_left_behind(
     crew: Crew, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,6 +15,8 @@ from tests.member.conftest import Crew
 from tests.member.processes import members
 from tests.member.test_faults import forgets, seat
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(
     ("size", "faults"),

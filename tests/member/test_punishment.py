@@ -22,6 +22,8 @@ from tests.federations import transactions
 from tests.member.electorate import ETHER, Electorate, electorate
 from tests.member.leaders import until
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def town(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Electorate]:

@@ -21,7 +21,7 @@ NUMBERS = st.integers(-2, 2**256 + 2) | st.sampled_from([0, 1, N - 1, N, N + 1, 
 
 
 @given(SECRETS, DIGESTS, DIGESTS, DIGESTS, st.binary())
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_a_hash_opens_to_its_message_and_to_each_collision(
     secret: int, label: bytes, first: bytes, second: bytes, seed: bytes
 ) -> None:
@@ -38,7 +38,7 @@ def test_a_hash_opens_to_its_message_and_to_each_collision(
 
 
 @given(SECRETS, DIGESTS, DIGESTS, st.integers(0, N - 1), st.binary())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_the_equation_of_the_design_by_the_textbook_formulas(
     secret: int, label: bytes, message: bytes, h: int, seed: bytes
 ) -> None:
@@ -54,7 +54,7 @@ def test_the_equation_of_the_design_by_the_textbook_formulas(
 
 
 @given(SECRETS, DIGESTS, DIGESTS, NUMBERS, NUMBERS, NUMBERS)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_other_numbers_are_refused_without_raising(
     secret: int, label: bytes, message: bytes, h: int, px: int, s: int
 ) -> None:
@@ -63,7 +63,7 @@ def test_other_numbers_are_refused_without_raising(
 
 
 @given(st.integers(1, 4), st.integers(0, 2), st.binary(), st.data())
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_any_t_members_open_any_batch(threshold: int, spare: int, seed: bytes, data: st.DataObject) -> None:
     size = threshold + spare
     shares = generate_key(threshold, size, seed, [SeededRng(seed, i) for i in range(size)])

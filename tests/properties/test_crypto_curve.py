@@ -21,7 +21,7 @@ def affine(point: Point) -> tuple[int, int]:
 
 
 @given(SCALARS, SCALARS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_multiplication_equals_the_textbook(k: int, m: int) -> None:
     point = curve.multiply_base(k)
     assert affine(point) == slow_curve.multiply(slow_curve.G, k)
@@ -30,7 +30,7 @@ def test_multiplication_equals_the_textbook(k: int, m: int) -> None:
 
 
 @given(SCALARS, SCALARS, SCALARS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_sums_equal_the_textbook(a: int, k: int, b: int) -> None:
     first, second = curve.multiply_base(a), curve.multiply_base(b)
     expected = slow_curve.add(affine(first), slow_curve.multiply(affine(second), k))
@@ -53,7 +53,6 @@ def test_inverses(scalars: list[int]) -> None:
 
 
 @given(SCALARS, DIGESTS)
-@settings(deadline=None)
 def test_a_signature_recovers_its_signer(secret: int, digest: bytes) -> None:
     signed = signature.sign(secret, digest)
     assert signed == signature.sign(secret, digest)
@@ -61,13 +60,11 @@ def test_a_signature_recovers_its_signer(secret: int, digest: bytes) -> None:
 
 
 @given(st.integers(-5, 2**256 + 5), st.integers(-5, 2**256 + 5), st.integers(0, 2**256))
-@settings(deadline=None)
 def test_recover_never_raises(r: int, s: int, e: int) -> None:
     found = curve.recover(r, s, e)
     assert found is None or curve.on_curve(found)
 
 
 @given(st.binary(min_size=64, max_size=64), DIGESTS)
-@settings(deadline=None)
 def test_random_bytes_are_nobodys_signature(data: bytes, digest: bytes) -> None:
     assert not signature.is_by(bytes(20), digest, data)

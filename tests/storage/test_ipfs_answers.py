@@ -108,7 +108,7 @@ def test_a_refusal_is_passed_on_in_the_nodes_own_words(liar: Liar) -> None:
         store.read(URI)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @example(answer=b'{"Keys": 1}')
 @example(answer=b"[" * 10_000)
 @given(

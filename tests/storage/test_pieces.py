@@ -99,7 +99,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
         check=True,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
     )
     assert int(done.stdout) < 48 * 1024  # KiB, of a file of 96 MiB
 

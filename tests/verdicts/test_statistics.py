@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from blockful_py.verdicts.statistics import mean, ratio, resample, worse_tail
@@ -22,14 +22,12 @@ def test_the_same_seed_draws_the_same_and_another_does_not() -> None:
     assert (resample([0] * 9, seed=1) != resample([0] * 9, seed=2)).any()
 
 
-@settings(deadline=None)
 @given(VALUES)
 def test_equal_figures_have_a_ratio_of_one(values: list[float]) -> None:
     found = ratio(values, values, resample([0] * len(values), draws=50))
     assert (found.value, found.low, found.high) == pytest.approx((1, 1, 1))
 
 
-@settings(deadline=None)
 @given(VALUES)
 def test_estimates_lie_in_their_intervals_and_these_in_the_range(values: list[float]) -> None:
     counts = resample([0] * len(values))

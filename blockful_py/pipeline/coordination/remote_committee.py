@@ -40,7 +40,7 @@ from blockful_py.types import Roster
 
 CharterFor = Callable[[tuple[bytes, ...]], Charter]
 
-FIND_SECONDS = 5.0
+FIND_SECONDS = 15.0
 """For a member to say who it is."""
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from blockful_py.committee.service.duties import Duties
 from blockful_py.errors import NodeError
 
-SECONDS = 30.0
+SECONDS = 600.0
 
 
 class Chore:

@@ -15,6 +15,8 @@ from blockful_py.committee.service.server import Server
 from blockful_py.committee.wire import MAX_MESSAGE
 from blockful_py.errors import MessageError, SettingsError, UnreachableError
 
+SECONDS = 600.0
+
 
 @pytest.fixture
 def server() -> Iterator[Server]:
@@ -32,7 +34,7 @@ def server() -> Iterator[Server]:
 def raw(server: Server, request: bytes) -> bytes:
     """What comes back for bytes on the wire."""
     host, port = server.url.removeprefix("http://").split(":")
-    with socket.create_connection((host, int(port)), timeout=20) as connected:
+    with socket.create_connection((host, int(port)), timeout=SECONDS) as connected:
         connected.sendall(request)
         connected.shutdown(socket.SHUT_WR)
         return connected.makefile("rb").read()
@@ -65,12 +67,12 @@ def test_what_is_no_message_is_refused_and_the_next_one_is_served(
     server: Server, request_: bytes, status: bytes
 ) -> None:
     assert status in raw(server, request_)[:400]
-    assert post(server.url, b"x", 20) == b"xx"
+    assert post(server.url, b"x", SECONDS) == b"xx"
 
 
 def test_a_message_that_breaks_off_is_nobodys_loss(server: Server) -> None:
     raw(server, b"POST /message HTTP/1.0\r\nContent-Length: 100\r\n\r\nhalf")
-    assert post(server.url, b"x", 20) == b"xx"
+    assert post(server.url, b"x", SECONDS) == b"xx"
 
 
 def test_a_server_that_never_answers_is_left_at_the_deadline() -> None:
@@ -106,7 +108,7 @@ def test_nobody_there_is_one_error() -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as gone:
         port = gone.getsockname()[1]
     with pytest.raises(UnreachableError, match=f"no member answers at http://127.0.0.1:{port}"):
-        post(f"http://127.0.0.1:{port}", b"x", 20)
+        post(f"http://127.0.0.1:{port}", b"x", SECONDS)
 
 
 @pytest.mark.parametrize("url", ["", "ftp://x:1", "http://x", "http://x:99999", "http://x:1/path", "x:1"])

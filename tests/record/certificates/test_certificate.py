@@ -270,7 +270,7 @@ def test_sequential_unlearning_has_a_decision_for_each_model(scene: Scene) -> No
         check_certificate(parse_certificate(certificate.to_bytes()))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(place=st.integers(0, 100_000), depth=st.integers(0, 10), value=st.none() | st.integers() | st.text())
 def test_fuzzed_certificates_end_in_one_clear_error(
     certificate: ErasureCertificate, place: int, depth: int, value: object
@@ -284,7 +284,7 @@ def test_fuzzed_certificates_end_in_one_clear_error(
             check_certificate(parse_certificate(spelt(changed)))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(data=st.binary(max_size=200))
 def test_fuzzed_bytes_end_in_one_clear_error(data: bytes) -> None:
     for parse in (parse_certificate, parse_statement):

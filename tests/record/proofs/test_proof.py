@@ -255,7 +255,7 @@ json_values = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(place=st.integers(0, 10_000), depth=st.integers(0, 10), value=json_values)
 def test_fuzzed_documents_end_in_one_clear_error(
     scene: Scene, anchors: Anchors, place: int, depth: int, value: object
@@ -269,7 +269,7 @@ def test_fuzzed_documents_end_in_one_clear_error(
         _refused(spelt(changed), anchors)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(data=st.binary(max_size=300))
 def test_fuzzed_bytes_end_in_one_clear_error(data: bytes) -> None:
     with pytest.raises(FormatError):

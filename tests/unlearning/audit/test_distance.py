@@ -4,7 +4,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hypothesis_numpy
 from scipy.spatial.distance import jensenshannon
@@ -22,14 +22,12 @@ def test_disjoint_answers_are_ln_2_apart() -> None:
     assert jensen_shannon(left, right) == pytest.approx(np.log(2), abs=1e-9)
 
 
-@settings(deadline=None)
 @given(LOGITS)
 def test_equal_answers_are_no_distance_apart(logits: Floats) -> None:
     said = log_softmax(logits, axis=1)
     assert jensen_shannon(said, said) == pytest.approx(0, abs=1e-12)
 
 
-@settings(deadline=None)
 @given(LOGITS, LOGITS)
 def test_it_is_scipys_squared_distance_on_average(left: Floats, right: Floats) -> None:
     left, right = log_softmax(left, axis=1), log_softmax(right, axis=1)

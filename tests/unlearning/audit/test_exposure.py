@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from blockful_py.errors import UnlearningError
@@ -21,7 +21,6 @@ def test_equal_scores_tell_nothing() -> None:
     assert auc(np.zeros(7), np.zeros(3)) == 0.5
 
 
-@settings(deadline=None)
 @given(SCORES, SCORES)
 def test_it_is_the_share_of_pairs_in_order(above: list[float], below: list[float]) -> None:
     pairs = [(a > b) + 0.5 * (a == b) for a in above for b in below]

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hypothesis_numpy
 from scipy.special import log_softmax
@@ -31,7 +31,6 @@ def test_features_of_three_to_one() -> None:
     assert features == pytest.approx([np.log(3), 0.5, -0.25 * np.log(0.25) - 0.75 * np.log(0.75)])
 
 
-@settings(deadline=None)
 @given(LOGITS)
 def test_features_are_finite_and_do_not_know_which_class_is_which(logits: Floats) -> None:
     log_probs = log_softmax(logits, axis=1)
@@ -57,7 +56,6 @@ def test_separable_sides_do_not_run_away() -> None:
     assert rate == 1.0
 
 
-@settings(deadline=None)
 @given(st.integers(0, 50))
 def test_the_attacker_does_not_care_how_classes_are_numbered(seed: int) -> None:
     parts = [drawn(2, 30, seed + i) for i in range(3)]
