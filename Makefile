@@ -11,6 +11,8 @@ PIP_FLAGS := -qq --disable-pip-version-check --no-compile
 unexport PYTHONDONTWRITEBYTECODE
 # Processes that run the Python tests.
 WORKERS ?= 2
+# What `test-beside` runs.
+BESIDE := test-contracts
 FUZZ_SECONDS ?= 30
 FUZZ_TARGETS ?= cid cid-text block weights node method sealed wrapped-key signature proof certificate message charter \
 	request settings account
@@ -25,8 +27,8 @@ BROWNIE_ENV := HOME="$(CURDIR)/.home" SOLCX_BINARY_PATH="$(CURDIR)/.home/solcx" 
 FORMATTED := contracts tests/contracts/forge tests/contracts/solidity benchmarks/contracts
 
 .DEFAULT_GOAL := help
-.PHONY: help setup contracts demo test test-python test-beside test-web3-7 test-contracts test-forge test-ipfs fuzz \
-	check check-python check-contracts fmt bench clean distclean
+.PHONY: help setup contracts demo test test-all test-rest test-python test-slow test-beside test-web3-7 test-contracts \
+	test-forge test-ipfs fuzz check check-python check-contracts fmt bench clean distclean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
@@ -73,18 +75,28 @@ $(STAMPS)/contracts: $(shell find contracts -name '*.sol') brownie-config.yaml $
 demo: setup ## Train, publish, forget, verify: the whole loop on two local chains
 	@$(VENV)/bin/blockful demo
 
-test: setup ## Run all tests
+test: setup ## Run the tests: Python and contracts, without those that are slow
 	@$(MAKE) --no-print-directory -j2 test-python test-beside
+
+test-all: test ## Run all tests: every crash step, takeovers, elections, web3 7 and IPFS nodes too
+	@$(MAKE) --no-print-directory test-rest
+
+test-rest: setup
+	@$(MAKE) --no-print-directory -j2 test-slow test-beside BESIDE=test-web3-7
+	@$(MAKE) --no-print-directory test-ipfs
 
 # Files in their order, so that neighbours share what their folder sets up; sorted by size, those of few and long
 # tests would come last.
 test-python: setup
-	@$(VENV)/bin/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+	@$(VENV)/bin/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m 'not slow'
+
+test-slow: setup
+	@$(VENV)/bin/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m slow
 
 # Beside the Python tests, whose progress is what shows; what came out follows when it has ended.
 test-beside: setup
 	@mkdir -p build
-	@$(MAKE) --no-print-directory test-web3-7 test-contracts >build/test-beside.log 2>&1; \
+	@$(MAKE) --no-print-directory $(BESIDE) >build/test-beside.log 2>&1; \
 	 status=$$?; printf '\n'; cat build/test-beside.log; exit $$status
 
 # Starting and ending nodes takes no web3, so its tests run once.

@@ -3,17 +3,19 @@
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from signal import SIGKILL
+from signal import SIGKILL, SIGSTOP
 
 from blockful_py.engine.journal import Journal
 from blockful_py.pipeline.jobs.journaled_sends import logged
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.nodes import Nodes, Place
 from tests.forks import FORKS
+from tests.member.processes import MemberProcess
 
 SECONDS = 600.0
 
@@ -33,13 +35,16 @@ def unsettled(run: RunDirectory) -> int:
     return sum(not given.is_sent for given in logged(job)) if job else 0
 
 
-def lead_until(run: Path, chains: Nodes, transaction: int, classes: tuple[int, ...]) -> None:
+def lead_until(
+    run: Path, chains: Nodes, transaction: int, classes: tuple[int, ...], frozen: Sequence[MemberProcess] = ()
+) -> None:
     """Has a process unlearn, or train, and die before a transaction, counted from 0.
 
-    It trains when there are no classes.
+    It trains when there are no classes.  Members that are `frozen` then do nothing from that moment on.
     """
     urls = (chains.live.url, chains.archive.url)
-    _see_die(FORKS.Process(target=_lead, args=(run, urls, transaction, classes)))
+    pids = tuple(member.pid for member in frozen)
+    _see_die(FORKS.Process(target=_lead, args=(run, urls, transaction, classes, pids)))
 
 
 def request_and_die(run: Path, chains: Nodes, classes: tuple[int, ...]) -> None:
@@ -63,11 +68,18 @@ def _request(run: Path, urls: tuple[str, str], classes: tuple[int, ...]) -> None
         federation.unlearn(classes=classes)
 
 
-def _lead(run: Path, urls: tuple[str, str], transaction: int, classes: tuple[int, ...]) -> None:
+def _lead(
+    run: Path, urls: tuple[str, str], transaction: int, classes: tuple[int, ...], pids: tuple[int, ...]
+) -> None:
     from tests.faults.fuse import die, fused
 
+    def freeze_and_die() -> None:
+        for pid in pids:
+            os.kill(pid, SIGSTOP)
+        die()
+
     with Nodes(Place(1337, 1338, *urls)) as nodes:
-        federation = fused(run, nodes, sending=transaction, blow=die)
+        federation = fused(run, nodes, sending=transaction, blow=freeze_and_die)
         if classes:
             federation.unlearn(classes=classes)
         else:

@@ -66,9 +66,13 @@ class MemberProcess:
         self.begin(cheat)
         self.ready()
 
-    def signal(self, which: signal.Signals) -> None:
+    @property
+    def pid(self) -> int:
         assert self.process is not None and self.process.pid is not None
-        os.kill(self.process.pid, which)
+        return self.process.pid
+
+    def signal(self, which: signal.Signals) -> None:
+        os.kill(self.pid, which)
 
     def kill(self) -> None:
         """As a power cut does."""

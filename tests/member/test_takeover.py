@@ -49,7 +49,7 @@ def crew(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cr
             "size": 4,
             "round_seconds": 60.0,
             "stall_seconds": 3.0,
-            "takeover_seconds": 1.0,
+            "takeover_seconds": 6.0,
         }
         for member in processes:
             pay(chains, keys_in(member.folder, WORDS).account)
@@ -93,6 +93,7 @@ def is_over(process: Path) -> bool:
         return True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("how", "number"), [(SIGTERM, 4), (SIGKILL, 5)], ids=["SIGTERM", "SIGKILL"])
 def test_a_member_that_leads_ends_when_it_is_told_and_another_goes_on(
     crew: Crew, chains: Nodes, how: Signals, number: int
@@ -122,6 +123,7 @@ def test_nobody_takes_over_from_a_leader_that_lives(crew: Crew) -> None:
         crew.federation.unlearn(classes=[2])
 
 
+@pytest.mark.slow
 def test_two_leaders_at_once_change_the_chain_once(
     crew: Crew, chains: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
