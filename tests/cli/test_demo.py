@@ -10,23 +10,27 @@ from typing import Any
 
 import pytest
 
-from tests.cli.commands import SECONDS, begin, blockful, end, nodes_of, wait_for_line
+from tests.cli.commands import begin, blockful, blockful_process, end, nodes_of, wait_for_line
 from tests.federations import AFFECTED, GRAPH, TOML
 
 
+def _demo(folder: Path, *arguments: str) -> Path:
+    """Runs the demo in a folder and writes what it prints to output.txt."""
+    (folder / "small.toml").write_text(TOML)
+    shown = blockful_process(folder, "demo", "small.toml", "--output", "runs/one", *arguments)
+    assert shown.status == 0, shown.err
+    (folder / "output.txt").write_text(shown.out)
+    return folder
+
+
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """Two demos of one seed, in folders of their own; the second one's as JSON."""
-    first, second = (tmp_path_factory.mktemp("demo") for _ in range(2))
-    running = {}
-    for folder, arguments in ((first, ()), (second, ("--json",))):
-        (folder / "small.toml").write_text(TOML)
-        running[folder] = begin(folder, "demo", "small.toml", "--output", "runs/one", *arguments)
-    for folder, process in running.items():
-        out, err = process.communicate(timeout=SECONDS)
-        assert process.returncode == 0, err
-        (folder / "output.txt").write_text(out)
-    return first, second
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return _demo(tmp_path_factory.mktemp("demo"))
+
+
+@pytest.fixture(scope="module")
+def as_json(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return _demo(tmp_path_factory.mktemp("demo"), "--json")
 
 
 def _report(folder: Path) -> dict[str, Any]:
@@ -34,32 +38,35 @@ def _report(folder: Path) -> dict[str, Any]:
     return document
 
 
-def test_the_same_seed_gives_the_same_report_apart_from_seconds(runs: tuple[Path, Path]) -> None:
-    first, second = map(_report, runs)
+@pytest.mark.slow
+def test_the_same_seed_gives_the_same_report_apart_from_seconds(demo: Path, as_json: Path) -> None:
+    first, second = _report(demo), _report(as_json)
     assert first.pop("seconds").keys() == second.pop("seconds").keys()
     assert first == second
     assert first["gas"]
 
 
-def test_the_same_seed_draws_the_same_graph(runs: tuple[Path, Path]) -> None:
-    first, second = ((folder / "runs" / "one" / "inheritance.png").read_bytes() for folder in runs)
+@pytest.mark.slow
+def test_the_same_seed_draws_the_same_graph(demo: Path, as_json: Path) -> None:
+    first, second = ((folder / "runs" / "one" / "inheritance.png").read_bytes() for folder in (demo, as_json))
     assert first.startswith(b"\x89PNG")
     assert first == second
 
 
-def test_json_is_exactly_the_report(runs: tuple[Path, Path]) -> None:
-    assert json.loads((runs[1] / "output.txt").read_text()) == _report(runs[1])
+@pytest.mark.slow
+def test_json_is_exactly_the_report(as_json: Path) -> None:
+    assert json.loads((as_json / "output.txt").read_text()) == _report(as_json)
 
 
-def test_the_table_names_the_report_and_the_models(runs: tuple[Path, Path]) -> None:
-    text = (runs[0] / "output.txt").read_text()
+def test_the_table_names_the_report_and_the_models(demo: Path) -> None:
+    text = (demo / "output.txt").read_text()
     assert "runs/one" in text
     for name in AFFECTED:
         assert f" {name} " in text
 
 
-def test_the_report_holds_what_it_must(runs: tuple[Path, Path]) -> None:
-    report = _report(runs[0])
+def test_the_report_holds_what_it_must(demo: Path) -> None:
+    report = _report(demo)
     assert [model["name"] for model in report["models"]] == list(GRAPH)
     for paradigm in ("parallel", "sequential"):
         counted, formula = (report["operations"][paradigm][side] for side in ("counted", "formula"))
@@ -69,18 +76,18 @@ def test_the_report_holds_what_it_must(runs: tuple[Path, Path]) -> None:
     assert report["confusions"].keys() == {"before", "parallel", "sequential"}
     curves = [model["learning_curve"] for model in report["models"]]
     assert [(len(curve["loss"]), len(curve["accuracy"])) for curve in curves] == [(1, 1)] * len(GRAPH)
-    assert (runs[0] / "runs" / "latest" / "report.html").is_file()
+    assert (demo / "runs" / "latest" / "report.html").is_file()
 
 
-def test_both_records_of_a_demo_can_be_verified_later(runs: tuple[Path, Path]) -> None:
+def test_both_records_of_a_demo_can_be_verified_later(demo: Path) -> None:
     for paradigm in ("parallel", "sequential"):
-        outcome = blockful(runs[0], "verify", "--run", f"runs/one/{paradigm}", "--json")
+        outcome = blockful(demo, "verify", "--run", f"runs/one/{paradigm}", "--json")
         assert outcome.document == {"checked": len(GRAPH), "decrypted": 0, "failed": []}
-    assert nodes_of(runs[0]) == []
+    assert nodes_of(demo) == []
 
 
-def test_the_models_of_a_demo_are_scored_class_by_class(runs: tuple[Path, Path]) -> None:
-    folder, run = runs[0], ("--run", "runs/one/parallel")
+def test_the_models_of_a_demo_are_scored_class_by_class(demo: Path) -> None:
+    folder, run = demo, ("--run", "runs/one/parallel")
     everyone = blockful(folder, "evaluate", *run, "--plot", "classes.png", "--json").document["models"]
     assert everyone.keys() == GRAPH.keys()
     reported = {model["name"]: model for model in _report(folder)["models"]}
@@ -99,8 +106,8 @@ def test_the_models_of_a_demo_are_scored_class_by_class(runs: tuple[Path, Path])
 
 
 @pytest.mark.parametrize("stage", ["start two chains", "train and publish"])
-def test_an_interrupted_demo_leaves_nothing(runs: tuple[Path, Path], stage: str) -> None:
-    folder = runs[0]
+def test_an_interrupted_demo_leaves_nothing(demo: Path, stage: str) -> None:
+    folder = demo
     latest = (folder / "runs" / "latest").readlink()
     process = begin(folder, "demo", "small.toml", "--output", "runs/two")
     wait_for_line(process, stage)
@@ -114,11 +121,11 @@ def test_an_interrupted_demo_leaves_nothing(runs: tuple[Path, Path], stage: str)
     assert (folder / "runs" / "latest").readlink() == latest
 
 
-def test_a_killed_demo_leaves_no_node(runs: tuple[Path, Path]) -> None:
-    process = begin(runs[0], "demo", "small.toml", "--output", "runs/killed")
+def test_a_killed_demo_leaves_no_node(demo: Path) -> None:
+    process = begin(demo, "demo", "small.toml", "--output", "runs/killed")
     wait_for_line(process, "train and publish")
-    assert len(nodes_of(runs[0])) == 2
+    assert len(nodes_of(demo)) == 2
     end(process, signal.SIGKILL)
-    while nodes_of(runs[0]):
+    while nodes_of(demo):
         pass
-    assert (runs[0] / "runs" / "latest").readlink() == Path("one")
+    assert (demo / "runs" / "latest").readlink() == Path("one")
