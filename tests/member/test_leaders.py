@@ -115,8 +115,10 @@ def test_a_block_whose_leader_dies_is_published(court: Court, chains: Nodes) -> 
     assert versions(federation) == dict.fromkeys(GRAPH, 0)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("transaction", "number"), [(0, 0), (1, 1)], ids=["neither", "archive only"])
+@pytest.mark.parametrize(
+    ("transaction", "number"),
+    [pytest.param(0, 0, id="neither", marks=pytest.mark.slow), pytest.param(1, 1, id="archive only")],
+)
 def test_a_redaction_whose_leader_dies_is_finished_exactly_once(
     court: Court, chains: Nodes, transaction: int, number: int
 ) -> None:

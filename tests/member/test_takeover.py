@@ -30,6 +30,8 @@ from tests.member.leaders import request_and_die, unsettled, until
 from tests.member.processes import WORDS, MemberProcess, members
 from tests.member.test_leaders import pay
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def chains(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
@@ -93,7 +95,6 @@ def is_over(process: Path) -> bool:
         return True
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("how", "number"), [(SIGTERM, 4), (SIGKILL, 5)], ids=["SIGTERM", "SIGKILL"])
 def test_a_member_that_leads_ends_when_it_is_told_and_another_goes_on(
     crew: Crew, chains: Nodes, how: Signals, number: int
@@ -123,7 +124,6 @@ def test_nobody_takes_over_from_a_leader_that_lives(crew: Crew) -> None:
         crew.federation.unlearn(classes=[2])
 
 
-@pytest.mark.slow
 def test_two_leaders_at_once_change_the_chain_once(
     crew: Crew, chains: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
