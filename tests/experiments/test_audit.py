@@ -64,6 +64,7 @@ def test_costs_are_shares_of_golds(found: tuple[results.Result, ...]) -> None:
     assert by_name["original"].passes is None
 
 
+@pytest.mark.slow
 def test_a_rerun_measures_what_is_missing_or_of_other_settings_alone_and_alike(
     plan: Plan, found: tuple[results.Result, ...]
 ) -> None:

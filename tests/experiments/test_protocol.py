@@ -18,6 +18,7 @@ def test_the_class_to_forget_goes_by_seed() -> None:
     assert [Cell("shapes", "all_hold", Level.CLASS, seed).label for seed in (5, 6)] == [13, 6]
 
 
+@pytest.mark.slow
 def test_a_cell_is_the_protocols_federation_with_the_same_bits_each_time() -> None:
     once, again = prepare(CELL), prepare(CELL)
     assert len(once.task.models) == 14
@@ -33,6 +34,7 @@ def test_a_cell_is_the_protocols_federation_with_the_same_bits_each_time() -> No
     assert once.task.proxy.classes() == (0, 1, 2, 4, 5, 6, 7, 8, 9)
 
 
+@pytest.mark.slow
 def test_clients_and_samples_start_from_all_models_of_the_first_holder() -> None:
     client = prepare(replace(CELL, situation="all_hold", level=Level.CLIENT)).task
     assert client.starts == ("r5", "r12")

@@ -86,6 +86,7 @@ def test_options_of_speed_change_only_the_rounding(
     assert accuracy(cnn, half, digits.test) > 0.9
 
 
+@pytest.mark.slow
 def test_a_compiled_network_learns_the_same(
     cnn: Architecture, initial: Weights, digits: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:

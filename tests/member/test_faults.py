@@ -72,6 +72,7 @@ def test_a_member_killed_between_the_rounds(
         victim.start()
 
 
+@pytest.mark.slow
 def test_a_member_that_restarts_in_round_2_has_no_nonces_left(
     crew: Crew, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -115,6 +116,7 @@ def test_a_member_that_sends_wrong_shares_is_left_out_or_named(crew: Crew) -> No
         assert transactions(crew.federation) == before
 
 
+@pytest.mark.slow
 def test_two_of_four_down_change_nothing_until_one_returns(crew: Crew) -> None:
     before, archived = transactions(crew.federation), crew.federation.contracts.archive.length()
     down = [seat(crew, 2), seat(crew, 4)]

@@ -96,6 +96,7 @@ def test_the_same_seed_gives_the_same_bytes(
 
 
 @pytest.mark.parametrize("forget", [Forget.of_clients([3]), Forget.of_samples((3, row) for row in range(30))])
+@pytest.mark.slow
 def test_clients_and_samples_are_audited_by_the_same_metrics(dataset: Dataset, forget: Forget) -> None:
     task = request_to(dataset, forget, ("r3",))
     bench = prepare(task, audit_samples(task, dataset))
