@@ -35,7 +35,7 @@ from blockful_py.crypto.keccak import keccak
 from blockful_py.crypto.threshold.keys import KeyShare
 from blockful_py.crypto.threshold.local import generate_key
 from blockful_py.crypto.threshold.messages import Task
-from blockful_py.crypto.threshold.signing import Signer, aggregate, combine
+from blockful_py.crypto.threshold.signing import ThresholdSigner, aggregate, combine
 
 COMMITTEES = ((3, 4), (7, 10), (15, 21), (67, 100))
 STEPS = ("draw", "take", "sum", "sign", "combine")
@@ -71,7 +71,7 @@ def steps(shares: Sequence[KeyShare], batch: int, repeats: int) -> dict[str, flo
     """CPU seconds a message of each step, of one member or the coordinator."""
     key = shares[0].public
     threshold = key.threshold
-    signers = [Signer(share) for share in shares[:threshold]]
+    signers = [ThresholdSigner(share) for share in shares[:threshold]]
     digests = [[keccak(bytes([kind]) + i.to_bytes(4, "big")) for kind in range(3)] for i in range(batch)]
     tasks = [Task(at, to, int.from_bytes(h, "big") % curve.N) for at, to, h in digests]
     times: list[tuple[float, ...]] = []

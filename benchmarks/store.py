@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from blockful_py.crypto.envelope import KEY_BYTES, open_sealed, seal
+from blockful_py.crypto.envelope import KEY_BYTES, seal, unseal
 from blockful_py.storage import ContentStore, file_uri
 from blockful_py.storage.pieces import ahead
 
@@ -67,7 +67,7 @@ def main() -> None:
         with path.open("rb") as file:
             closed = spent(lambda: sealed.add_pieces(ahead(seal(key, file))))
         (uri,) = sealed
-        opened = spent(lambda: all(open_sealed(key, ahead(sealed.stream(uri)))))
+        opened = spent(lambda: all(unseal(key, ahead(sealed.stream(uri)))))
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         print(f"file of {size} MiB")
         for what, took in (

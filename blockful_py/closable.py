@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Self
 
 
-class Closing(ABC):
+class Closable(ABC):
     """A context manager that closes itself, however its block ends."""
 
     @abstractmethod

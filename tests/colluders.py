@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from blockful_py.chain.settlement import ARCHIVE, LIVE, Contract, send_missing, unrecorded
+from blockful_py.chain.settlement import ARCHIVE, LIVE, SettlementContract, send_missing, unrecorded
 from blockful_py.committee.certified import CertifiedRedaction
 from blockful_py.committee.coordinator import Coordinator
 from blockful_py.committee.drafting import Proposer, Replacement
@@ -108,7 +108,7 @@ class Roster:
     def execute(self, certified: CertifiedRedaction) -> None:
         """Writes a redaction to both chains."""
         contracts = self.federation.contracts
-        sides: dict[str, Contract] = {ARCHIVE: contracts.archive, LIVE: contracts.live}
+        sides: dict[str, SettlementContract] = {ARCHIVE: contracts.archive, LIVE: contracts.live}
         settlement = redaction_settlement(contracts, certified, (), "collusion")
         assert list(send_missing(settlement, sides, unrecorded))
 

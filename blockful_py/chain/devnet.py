@@ -16,7 +16,7 @@ from blockful_py.chain.processes import HOST, end, last_lines, launch, take_port
 from blockful_py.chain.programs import anvil_command, ganache_command
 from blockful_py.chain.sender import Sender
 from blockful_py.chain.signer import DEV_MNEMONIC, Signer
-from blockful_py.closable import Closing
+from blockful_py.closable import Closable
 from blockful_py.errors import SettingsError
 
 GAS_LIMIT = 30_000_000
@@ -94,7 +94,7 @@ class NodeOptions:
         return [f"--{name}={value}" for name, value in options.items()]
 
 
-class Devnet(Closing):
+class Devnet(Closable):
     """A running development node; stops with the context, and with this process at the latest.
 
     The node runs in a session of its own, so Ctrl-C reaches this process alone, which then

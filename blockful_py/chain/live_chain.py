@@ -28,7 +28,7 @@ READ_SIZE = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Redaction:
+class VersionEvent:
     """One version of a model as the chain logged it; `block_number` is the node's."""
 
     position: Position
@@ -123,10 +123,10 @@ class LiveChainContract(Contract):
         """Leaf of `redact(updates, header_updates)` in a certificate's content."""
         return self._leaf("redact", chunk, chunks, abi.redaction_digest(updates, header_updates))
 
-    def published(self, first_block: int = 0) -> tuple[Redaction, ...]:
+    def published(self, first_block: int = 0) -> tuple[VersionEvent, ...]:
         """Every model as it was first published (version 0), since a block of the node, oldest first."""
         return tuple(
-            Redaction(
+            VersionEvent(
                 position=Position.unpack(event.arguments["position"]),
                 version=0,
                 uri=Uri(event.arguments["uri"], Codec(event.arguments["codec"])),
@@ -136,10 +136,10 @@ class LiveChainContract(Contract):
             for event in self.events("ModelPublished", first_block)
         )
 
-    def redactions(self, first_block: int = 0) -> tuple[Redaction, ...]:
+    def redactions(self, first_block: int = 0) -> tuple[VersionEvent, ...]:
         """Every replacement since a block of the node, oldest first."""
         return tuple(
-            Redaction(
+            VersionEvent(
                 position=Position.unpack(event.arguments["position"]),
                 version=event.arguments["version"],
                 uri=Uri(event.arguments["uri"], Codec(event.arguments["codec"])),

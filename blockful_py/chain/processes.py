@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO
 
 from blockful_py.chain.node import Node, connect
-from blockful_py.closable import Closing
+from blockful_py.closable import Closable
 from blockful_py.errors import NodeError
 
 HOST = "127.0.0.1"
@@ -26,7 +26,7 @@ _PORT_DRAWS = 100
 _POLL = 0.05  # seconds
 
 
-class Port(Closing):
+class Port(Closable):
     """A port of the loopback interface that nobody else who takes one here gets, in any process.
 
     What keeps it until it is closed is a UDP socket of the same number; nodes listen on TCP.

@@ -17,7 +17,7 @@ from blockful_py.types import Receipt
 ARCHIVE, LIVE = "archive", "live"
 
 
-class Contract(Protocol):
+class SettlementContract(Protocol):
     """A contract that executes chunks of a proposal in order."""
 
     def progress(self, proposal: bytes) -> tuple[int, int]:
@@ -30,12 +30,12 @@ class Contract(Protocol):
         """Sends a call and waits for its receipt. Raises ContractError when it is refused."""
 
 
-Sides = Mapping[str, Contract]
+Sides = Mapping[str, SettlementContract]
 """The contract on each chain, by ARCHIVE and LIVE."""
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class SettlementCall:
     """One transaction: the chain it goes to, its chunk of the proposal, and its call data."""
 
     chain: str
@@ -53,7 +53,7 @@ class Settlement:
     """
 
     proposal: bytes
-    calls: tuple[Call, ...]
+    calls: tuple[SettlementCall, ...]
     forget: tuple[str, ...] = ()
     note: str = ""
 
@@ -72,7 +72,7 @@ class Sent(Protocol):
     def __call__(self, receipt: Receipt | None) -> None: ...
 
 
-Around = Callable[[Call], AbstractContextManager[Sent]]
+Around = Callable[[SettlementCall], AbstractContextManager[Sent]]
 """What is done before and after each call that is not known to be executed."""
 
 
@@ -103,7 +103,7 @@ def send_missing(settlement: Settlement, sides: Sides, around: Around) -> Iterat
             yield Executed(chain, receipt)
 
 
-def unrecorded(call: Call) -> AbstractContextManager[Sent]:
+def unrecorded(call: SettlementCall) -> AbstractContextManager[Sent]:
     """For who keeps no record of what it sends."""
     return nullcontext(lambda receipt: None)
 
@@ -123,7 +123,7 @@ def gas_of(executed: Sequence[Executed], chain: str) -> int:
     return sum(each.receipt.gas_used for each in executed if each.chain == chain)
 
 
-def _require_archived(settlement: Settlement, archive: Contract) -> None:
+def _require_archived(settlement: Settlement, archive: SettlementContract) -> None:
     """No model is replaced before its old version is in the archive, also when that chain goes back."""
     missing = _missing(settlement, ARCHIVE, archive)
     if missing:
@@ -133,7 +133,7 @@ def _require_archived(settlement: Settlement, archive: Contract) -> None:
         )
 
 
-def _missing(settlement: Settlement, chain: str, side: Contract) -> int:
+def _missing(settlement: Settlement, chain: str, side: SettlementContract) -> int:
     """Calls of a settlement that a chain has not executed."""
     calls = [call for call in settlement.calls if call.chain == chain]
     return max(0, len(calls) - side.progress(settlement.proposal)[0])

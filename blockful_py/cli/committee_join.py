@@ -35,17 +35,17 @@ def join(
     from blockful_py.chain.ether import format_ether, parse_ether
     from blockful_py.committee.service.folder import keys_in
     from blockful_py.member.candidacy import Candidate, fund
-    from blockful_py.member.office import World, signer_of
+    from blockful_py.member.office import MemberView, signer_of
     from blockful_py.pipeline.run.nodes import Nodes
 
     out = Output(as_json)
     wei, place = parse_ether(stake), urls(live_url, archive_url)
     keys = keys_in(folder, passphrase_from(passphrase_file))
-    with World(run, place, signer_of(keys)) as world:
-        committee = world.contracts.elected
+    with MemberView(run, place, signer_of(keys)) as view:
+        committee = view.contracts.elected
         sent = 0
         if funded:
-            with Nodes(world.place) as payer:
+            with Nodes(view.place) as payer:
                 sent = fund(committee, payer.live_sender, keys.account, wei)
         joined = Candidate(committee, keys).join(wei)
     account, address = "0x" + joined.account.hex(), "0x" + joined.voter.hex()

@@ -46,53 +46,51 @@ def serve(
 
     Example: blockful committee serve members/1 --run runs/mine --port 7001
     """
-    from blockful_py.committee.outbox_store import NOTES, Notebook
-    from blockful_py.committee.service.dkg_participant import Keysmith
+    from blockful_py.committee.outbox_store import NOTES, OutboxStore
+    from blockful_py.committee.service.dkg_participant import DkgParticipant
     from blockful_py.committee.service.duties import Duties
     from blockful_py.committee.service.folder import MemberFolder
-    from blockful_py.committee.service.outbox import Clerk
-    from blockful_py.committee.service.request_handler import Desk
+    from blockful_py.committee.service.outbox import Outbox
+    from blockful_py.committee.service.request_handler import RequestHandler
     from blockful_py.committee.service.server import Server
-    from blockful_py.member.alarms import AlarmDuty
     from blockful_py.member.candidacy import ElectionDuty
-    from blockful_py.member.custody import CustodyDuty
+    from blockful_py.member.duties import AlarmDuty, CustodyDuty, NonceDuty, PruneDuty, SlashingDuty
     from blockful_py.member.finishing import FinishingDuty
-    from blockful_py.member.leader_process import Errands
-    from blockful_py.member.nonces import NonceDuty
+    from blockful_py.member.leader_process import LeaderProcesses
     from blockful_py.member.office import MemberOffice
-    from blockful_py.member.pruning import TidyingDuty
-    from blockful_py.member.slashing import PunishingDuty
-    from blockful_py.member.takeover import LeadingDuty
+    from blockful_py.member.takeover import TakeoverDuty
 
     place = urls(live_url, archive_url)
     member = MemberFolder.open(folder, passphrase_from(passphrase_file))
     stopping = {signal.SIGTERM, signal.SIGINT}
     with _held_back(stopping):
         office = MemberOffice(run, member, place, frozenset(map(address, leaders or ())))
-        clerk = Clerk(Notebook(member.path / NOTES))
-        desk = Desk(member.voting_secret, office, Keysmith(member.voting_secret, member), clerk)
+        outbox = Outbox(OutboxStore(member.path / NOTES))
+        handler = RequestHandler(
+            member.voting_secret, office, DkgParticipant(member.voting_secret, member), outbox
+        )
         try:
-            out, errands = Output(as_json), Errands()
+            out, processes = Output(as_json), LeaderProcesses()
             duties = Duties(
                 [
                     ElectionDuty(office, member),
-                    FinishingDuty(office, clerk),
-                    LeadingDuty(office, member, errands),
+                    FinishingDuty(office, outbox),
+                    TakeoverDuty(office, member, processes),
                     CustodyDuty(office, member),
-                    AlarmDuty(office, member, clerk),
-                    PunishingDuty(office, member, clerk),
+                    AlarmDuty(office, member, outbox),
+                    SlashingDuty(office, member, outbox),
                     NonceDuty(office, nonces),
-                    TidyingDuty(office, clerk),
+                    PruneDuty(office, outbox),
                 ],
                 out.problem,
             )
-            with Server(desk.handle, host, port, everywhere) as server, duties, errands:
+            with Server(handler.handle, host, port, everywhere) as server, duties, processes:
                 out.line({"url": server.url, "address": "0x" + member.address.hex()})
                 out.say(f"member 0x{member.address.hex()} listens on {server.url}")
                 signal.sigwait(stopping)
         finally:
             office.close()
-            clerk.close()
+            outbox.close()
             member.close()
 
 

@@ -14,7 +14,7 @@ from blockful_py.types import Action, Certificate
 
 
 @dataclass(frozen=True, slots=True)
-class Cast:
+class CastVote:
     """The vote (64 bytes) of the member at a 1-based index on some content of a proposal."""
 
     index: int

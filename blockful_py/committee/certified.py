@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from blockful_py.committee.certificates import Cast, actions_under, require_votes
+from blockful_py.committee.certificates import CastVote, actions_under, require_votes
 from blockful_py.committee.leaves import archive_leaves, redaction_leaves
 from blockful_py.committee.proposals import PublicationProposal, RedactionChunk, RedactionDraft
 from blockful_py.committee.protocols import ArchiveLedger, LiveLedger
@@ -79,7 +79,7 @@ class CertifiedRedaction:
 Certified = CertifiedPublication | CertifiedRedaction
 
 
-class Keeper(Protocol):
+class DecisionKeeper(Protocol):
     """A member of another process, which finishes what its leader leaves undone.
 
     What it refuses it refuses with CommitteeError or CryptoError.
@@ -92,7 +92,7 @@ class Keeper(Protocol):
     def keep(self, certified: Certified) -> None:
         """On its disk when it returns."""
 
-    def witness(self, epoch: int, proposal: bytes, ballots: Sequence[Cast]) -> None:
+    def witness(self, epoch: int, proposal: bytes, ballots: Sequence[CastVote]) -> None:
         """Compares votes with others of the same members on the same proposal."""
 
 

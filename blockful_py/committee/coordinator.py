@@ -10,8 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
-from blockful_py.committee.certificates import Cast, certified_actions, signed_vote
-from blockful_py.committee.certified import Certified, CertifiedPublication, CertifiedRedaction, Keeper
+from blockful_py.committee.certificates import CastVote, certified_actions, signed_vote
+from blockful_py.committee.certified import (
+    Certified,
+    CertifiedPublication,
+    CertifiedRedaction,
+    DecisionKeeper,
+)
 from blockful_py.committee.erasure import Endorsement, erasure_digest
 from blockful_py.committee.leaves import archive_leaves, redaction_leaves
 from blockful_py.committee.motions import Motion
@@ -50,7 +55,7 @@ class Coordinator:
         archive: ArchiveLedger,
         poll: Poll = in_turn,
         salt: bytes = b"",
-        keepers: Sequence[Keeper] = (),
+        keepers: Sequence[DecisionKeeper] = (),
     ) -> None:
         """`domain`: that of the Committee contract, for which votes are signed.
 
@@ -229,7 +234,7 @@ class Coordinator:
         found = self._poll(asked, lambda member: signed_vote(member, question(member), digest), self._quorum)
         votes = {index: each for index, each in found.items() if not isinstance(each, Refusal)}
         if len(votes) < self._quorum:
-            ballots = [Cast(index, content, vote) for index, vote in votes.items()]
+            ballots = [CastVote(index, content, vote) for index, vote in votes.items()]
             self._poll(self._keepers, lambda keeper: keeper.witness(epoch, proposal, ballots), self._quorum)
             raise self._refused(found, self._quorum)
         self.consensus += 1

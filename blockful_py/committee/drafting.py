@@ -113,17 +113,17 @@ class Proposer:
         """
         ordered = sorted(replacements, key=lambda replacement: replacement.position)
         targets = []
-        found = self._live.transactions([replacement.position for replacement in ordered])
-        for replacement, standing in zip(ordered, found, strict=True):
+        transactions = self._live.transactions([replacement.position for replacement in ordered])
+        for replacement, current in zip(ordered, transactions, strict=True):
             targets.append(
                 Target(
                     replacement.position,
-                    standing.ch,
-                    standing.owner,
-                    payload.references_hash(standing.references),
-                    standing.uri,
+                    current.ch,
+                    current.owner,
+                    payload.references_hash(current.references),
+                    current.uri,
                     replacement.uri,
-                    standing.version + 1,
+                    current.version + 1,
                 )
             )
         records = [

@@ -16,7 +16,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from threading import Lock
 
-from blockful_py.closable import Closing
+from blockful_py.closable import Closable
 from blockful_py.committee.memory import Ballot, used
 from blockful_py.errors import MemoryLostError
 from blockful_py.whole_file import sync
@@ -48,7 +48,7 @@ ADVICE = (
 )
 
 
-class DurableMemory(Closing):
+class DurableMemory(Closable):
     """`Memory` of the member with voting address `owner` (20 bytes), in the file at `path`."""
 
     def __init__(self, path: Path, owner: bytes) -> None:
@@ -96,7 +96,7 @@ class DurableMemory(Closing):
 
     def approved(self, ballot: Ballot) -> bytes | None:
         with self._turn:
-            return self._standing("approval", ballot)
+            return self._recorded("approval", ballot)
 
     def approve(self, ballot: Ballot, content: bytes) -> bytes:
         return self._decide("approval", ballot, content)
@@ -126,12 +126,12 @@ class DurableMemory(Closing):
         with self._turn:
             if self._insert("INSERT OR IGNORE INTO decision VALUES (?, ?, ?, ?, ?, ?)", *row):
                 return content
-            standing = self._standing(kind, ballot)
-        if standing is None:
+            recorded = self._recorded(kind, ballot)
+        if recorded is None:
             raise MemoryLostError(f"{self._path} refused a record and holds none. {ADVICE}")
-        return standing
+        return recorded
 
-    def _standing(self, kind: str, ballot: Ballot) -> bytes | None:
+    def _recorded(self, kind: str, ballot: Ballot) -> bytes | None:
         question = (
             "SELECT content FROM decision "
             "WHERE kind = ? AND chain_id = ? AND committee = ? AND epoch = ? AND proposal = ?"

@@ -15,7 +15,7 @@ from blockful_py.crypto.chameleon import tag
 from blockful_py.crypto.curve import N
 from blockful_py.crypto.keccak import keccak
 from blockful_py.crypto.keccak import words as words_of
-from blockful_py.crypto.passphrase import Cost
+from blockful_py.crypto.passphrase import KdfCost
 from blockful_py.crypto.randomness import system_rng
 from blockful_py.crypto.secret_file import read_own
 from blockful_py.errors import KeystoreError, MessageError
@@ -74,7 +74,7 @@ class MemberKeys:
         return keccak(bound)
 
 
-def lock(keys: MemberKeys, words: str, cost: Cost | None = None, rng: Rng = system_rng) -> bytes:
+def lock(keys: MemberKeys, words: str, cost: KdfCost | None = None, rng: Rng = system_rng) -> bytes:
     """The keystore of `keys` under the passphrase `words`, labelled with the voting address."""
     return passphrase.lock(codec.encode(keys), words, "0x" + keys.address.hex(), cost, rng)
 
@@ -88,7 +88,7 @@ def unlock(data: bytes, words: str) -> MemberKeys:
         raise KeystoreError(f"what the keystore holds are no secrets of a member: {error}") from None
 
 
-def create(path: Path, keys: MemberKeys, words: str, cost: Cost | None = None) -> None:
+def create(path: Path, keys: MemberKeys, words: str, cost: KdfCost | None = None) -> None:
     """Writes a new keystore.  Raises KeystoreError when there is a file already."""
     write_secret(path, lock(keys, words, cost), KeystoreError)
 

@@ -23,7 +23,7 @@ from blockful_py.committee.protocols import ArchiveLedger, LiveLedger, Reviewer
 from blockful_py.crypto import chameleon, curve, eip712, merkle, payload, signature
 from blockful_py.crypto.threshold.keys import KeyShare
 from blockful_py.crypto.threshold.messages import NonceCommitments, SignatureShares, Task
-from blockful_py.crypto.threshold.signing import Signer, aggregate
+from blockful_py.crypto.threshold.signing import ThresholdSigner, aggregate
 from blockful_py.errors import RefusedError, RefutedError
 from blockful_py.types import ArchiveReason, ArchiveRecord, NewBlock, Opening, Position, Rng
 
@@ -47,7 +47,7 @@ class Member:
         memory: Memory,
     ) -> None:
         self._voting_secret = voting_secret
-        self._signer = Signer(share, rng)
+        self._signer = ThresholdSigner(share, rng)
         self._rng = rng
         self._share = share
         self._live = live
@@ -195,24 +195,24 @@ class Member:
         )
 
     def _check_targets(self, targets: Sequence[Target]) -> None:
-        standing = self._live.transactions([target.position for target in targets])
-        for target, found in zip(targets, standing, strict=True):
+        transactions = self._live.transactions([target.position for target in targets])
+        for target, current in zip(targets, transactions, strict=True):
             where = f"model at {target.position}"
-            _agree(target.ch, found.ch, f"{where}: chameleon hash")
-            _agree(target.owner, found.owner, f"{where}: owner")
-            _keep_pace(target.old_uri, found.uri, f"{where}: URI")
-            _keep_pace(target.version, found.version + 1, f"{where}: version")
-            references = payload.references_hash(found.references)
+            _agree(target.ch, current.ch, f"{where}: chameleon hash")
+            _agree(target.owner, current.owner, f"{where}: owner")
+            _keep_pace(target.old_uri, current.uri, f"{where}: URI")
+            _keep_pace(target.version, current.version + 1, f"{where}: version")
+            references = payload.references_hash(current.references)
             _agree(target.references_hash, references, f"{where}: references")
 
     def _check_headers(self, headers: Sequence[HeaderTarget]) -> None:
-        standing = self._live.headers([header.height for header in headers])
-        for header, found in zip(headers, standing, strict=True):
+        stored = self._live.headers([header.height for header in headers])
+        for header, current in zip(headers, stored, strict=True):
             where = f"header {header.height}"
-            _agree(header.ch, found.ch, f"{where}: chameleon hash")
-            _keep_pace(header.version, found.version + 1, f"{where}: version")
+            _agree(header.ch, current.ch, f"{where}: chameleon hash")
+            _keep_pace(header.version, current.version + 1, f"{where}: version")
             content = payload.header_payload(
-                found.parent_hash, found.merkle_root, found.timestamp, found.tx_count
+                current.parent_hash, current.merkle_root, current.timestamp, current.tx_count
             )
             _agree(header.payload, content, f"{where}: content")
 

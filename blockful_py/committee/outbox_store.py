@@ -12,7 +12,7 @@ import threading
 from dataclasses import dataclass
 from pathlib import Path
 
-from blockful_py.closable import Closing
+from blockful_py.closable import Closable
 from blockful_py.committee.memory import Ballot
 from blockful_py.errors import MemoryLostError
 
@@ -56,7 +56,7 @@ class Note:
     body: bytes
 
 
-class Notebook(Closing):
+class OutboxStore(Closable):
     """One note a topic, ballot and number; several threads may use it."""
 
     def __init__(self, path: Path) -> None:

@@ -56,7 +56,7 @@ class Pool:
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class RiskEstimate:
     """A frequency among independent trials, and its Clopper-Pearson interval of confidence CONFIDENCE."""
 
     trials: int
@@ -119,7 +119,7 @@ def sizes_within(pool: Pool, target: Fraction) -> Sizes:
     return Sizes(enough.index(True) + 1, lasting)
 
 
-def simulate(pool: Pool, size: int, trials: int, seed: int) -> Estimate:
+def simulate(pool: Pool, size: int, trials: int, seed: int) -> RiskEstimate:
     """The frequency of more than f attackers among `trials` draws of a committee.
 
     The same seed gives the same estimate.  Raises SettingsError.
@@ -161,8 +161,8 @@ def _log_comb(n: int, k: Any) -> Any:
     return gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
 
 
-def _interval(hits: int, trials: int) -> Estimate:
+def _interval(hits: int, trials: int) -> RiskEstimate:
     half = (1 - CONFIDENCE) / 2
     low = 0.0 if hits == 0 else float(betaincinv(hits, trials - hits + 1, half))
     high = 1.0 if hits == trials else float(betaincinv(hits + 1, trials - hits, 1 - half))
-    return Estimate(trials, hits, low, high)
+    return RiskEstimate(trials, hits, low, high)

@@ -78,7 +78,7 @@ def domain(chain_id: int, committee: bytes) -> eip712.Domain:
     return eip712.Domain(chain_id, committee, name="BlockFUL committee messages")
 
 
-class Pen:
+class MessageSigner:
     """Writes messages under one key."""
 
     def __init__(self, secret: int, domain: eip712.Domain, rng: Rng = system_rng) -> None:

@@ -57,7 +57,7 @@ def seal(key: bytes, stream: BinaryIO) -> Iterator[bytes]:
         yield cipher.encrypt(_nonce(prefix, index, last), plain, header)
 
 
-def open_sealed(key: bytes, pieces: Iterable[bytes]) -> Iterator[bytes]:
+def unseal(key: bytes, pieces: Iterable[bytes]) -> Iterator[bytes]:
     """Yields the plain bytes of the sealed file that `pieces` add up to, each segment once it is authentic.
 
     Until the iterator has ended, the end of the file may still prove to be missing.  Memory is bounded by

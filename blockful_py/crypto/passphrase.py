@@ -37,7 +37,7 @@ _LABEL = re.compile(r"[0-9A-Za-z_.-]{0,100}\Z")
 
 
 @dataclass(frozen=True, slots=True)
-class Cost:
+class KdfCost:
     """Parameters of scrypt: 128 * n * r bytes of memory, time in proportion to n * r * p.
 
     The default takes 128 MiB.  Files may ask for 32 to 256 MiB and at most 4 passes: less is too easy to
@@ -58,7 +58,9 @@ class Cost:
             )
 
 
-def lock(plain: bytes, passphrase: str, label: str, cost: Cost | None = None, rng: Rng = system_rng) -> bytes:
+def lock(
+    plain: bytes, passphrase: str, label: str, cost: KdfCost | None = None, rng: Rng = system_rng
+) -> bytes:
     """The document that only `passphrase` opens; `label` stays readable and cannot be changed.
 
     Raises KeystoreError when the passphrase is shorter than MIN_PASSPHRASE, ValueError for a label that has
@@ -75,10 +77,10 @@ def lock(plain: bytes, passphrase: str, label: str, cost: Cost | None = None, rn
     header = {
         "format": FORMAT,
         "label": label,
-        "kdf": {"name": "scrypt", **asdict(cost or Cost()), "salt": salt.hex()},
+        "kdf": {"name": "scrypt", **asdict(cost or KdfCost()), "salt": salt.hex()},
         "cipher": {"name": "aes-256-gcm", "nonce": nonce.hex()},
     }
-    cipher = _cipher(passphrase, salt, cost or Cost(), nonce, header)
+    cipher = _cipher(passphrase, salt, cost or KdfCost(), nonce, header)
     ciphertext, tag = cipher.encrypt_and_digest(plain)
     body = {**header, "ciphertext": ciphertext.hex(), "tag": tag.hex()}
     return _spelt({**body, "checksum": _checksum(body)})
@@ -106,7 +108,7 @@ def label_of(data: bytes) -> str:
     return str(_read(data)["label"])
 
 
-def cost_of(data: bytes) -> Cost:
+def cost_of(data: bytes) -> KdfCost:
     """What a document cost to encrypt; authentic once `unlock` has opened it.
 
     Raises KeystoreError when it is damaged.
@@ -114,9 +116,9 @@ def cost_of(data: bytes) -> Cost:
     return _cost(_read(data))
 
 
-def _cost(document: dict[str, Any]) -> Cost:
+def _cost(document: dict[str, Any]) -> KdfCost:
     kdf = document["kdf"]
-    return Cost(kdf["n"], kdf["r"], kdf["p"])
+    return KdfCost(kdf["n"], kdf["r"], kdf["p"])
 
 
 def _read(data: bytes) -> dict[str, Any]:
@@ -162,7 +164,7 @@ def _well_formed(document: dict[str, Any]) -> bool:
     )
 
 
-def _cipher(passphrase: str, salt: bytes, cost: Cost, nonce: bytes, header: dict[str, Any]) -> Any:
+def _cipher(passphrase: str, salt: bytes, cost: KdfCost, nonce: bytes, header: dict[str, Any]) -> Any:
     words = unicodedata.normalize("NFKC", passphrase).encode()
     key: Any = scrypt(words, salt, 32, cost.n, cost.r, cost.p)  # type: ignore[arg-type]
     cipher = AES.new(key, AES.MODE_GCM, nonce=nonce)

@@ -30,7 +30,7 @@ ChainProof = tuple[ChainPoint, ChainPoint, int, int, int, bytes, ChainPoint, Cha
 
 
 @dataclass(frozen=True, slots=True)
-class Proof:
+class VrfProof:
     """gamma = xH(Y, alpha), and that its discrete logarithm is that of Y: challenge c and response s."""
 
     gamma: Point
@@ -61,7 +61,7 @@ class Proof:
         )
 
 
-def prove(secret: int, alpha: int, rng: Rng | None = None) -> Proof:
+def prove(secret: int, alpha: int, rng: Rng | None = None) -> VrfProof:
     """The proof of `secret` for alpha in [0, 2^256).
 
     Without `rng` the nonce, and so the proof, is a function of secret and alpha alone (RFC 6979); with it,
@@ -74,15 +74,15 @@ def prove(secret: int, alpha: int, rng: Rng | None = None) -> Proof:
     k = curve.nonce(secret, keccak(curve.encode(point)), NONCE_PURPOSE, rng(32) if rng else bytes(32))
     u, v = curve.multiply_base(k), curve.multiply_secret(point, k)
     c = _challenge(point, public_key, gamma, v, u)
-    return Proof(gamma, c, curve.multiply_add(secret, N - c % N, k))
+    return VrfProof(gamma, c, curve.multiply_add(secret, N - c % N, k))
 
 
-def verify(public_key: Point, alpha: int, proof: Proof) -> bool:
+def verify(public_key: Point, alpha: int, proof: VrfProof) -> bool:
     """Whether the proof is of this key for this alpha."""
     return _products(public_key, alpha, proof) is not None
 
 
-def output(proof: Proof) -> int:
+def output(proof: VrfProof) -> int:
     """The random number, a uint256: H(3 || gamma).  It means something only for a valid proof."""
     return int.from_bytes(keccak(words(OUTPUT, proof.gamma.x, proof.gamma.y)), "big")
 
@@ -102,7 +102,7 @@ def hash_to_curve(public_key: Point, alpha: int) -> Point:
                 continue
 
 
-def _products(public_key: Point, alpha: int, proof: Proof) -> tuple[Point, Point, Point] | None:
+def _products(public_key: Point, alpha: int, proof: VrfProof) -> tuple[Point, Point, Point] | None:
     """cY + sG, c gamma and s Hp of a valid proof; None when it is not valid."""
     if not (0 <= alpha < 2**256 and 0 < proof.c < 2**256 and proof.c % N and 0 < proof.s < N):
         return None

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from blockful_py.closable import Closing
+from blockful_py.closable import Closable
 from blockful_py.engine.jobs import Act, Job, JobState, Kind, PlannedStep, Step, StepState
 from blockful_py.engine.journal_file import connect, create, unwritten
 from blockful_py.errors import RunError
@@ -45,7 +45,7 @@ class StepResult:
     plans: list[PlannedStep] = field(default_factory=list)
 
 
-class Journal(Closing):
+class Journal(Closable):
     """The jobs in the SQLite file at `path`, which the first job makes; several threads may use it.
 
     Every method raises RunError when the file is damaged, foreign, full or not readable.

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from blockful_py.chain.reader_registry import Reader
 from blockful_py.committee.protocols import LiveLedger, Store
-from blockful_py.committee.service.messages import Wanted
+from blockful_py.committee.service.messages import ReadRequest
 from blockful_py.crypto import envelope
 from blockful_py.crypto.chameleon import tag
 from blockful_py.crypto.keccak import words
@@ -45,18 +45,18 @@ class Access:
         self._store = store
         self._settings = settings
 
-    def wrapped(self, account: bytes, wanted: Wanted, keyring: Keyring) -> bytes:
+    def wrapped(self, account: bytes, wanted: ReadRequest, keyring: Keyring) -> bytes:
         """The version's data key, wrapped to the reader's registered key.
 
         Raises RefusedError, with the reason, unless the account may read it; KeyDestroyedError where the
         keyring has no key of it.
         """
         reader = self._admitted(account, wanted.position)
-        weights = self._standing(wanted)
+        weights = self._current_weights(wanted)
         context = self.context(account, wanted)
         return envelope.wrap(keyring.find(weights), reader, context)
 
-    def context(self, account: bytes, wanted: Wanted) -> bytes:
+    def context(self, account: bytes, wanted: ReadRequest) -> bytes:
         """What a key for a reader is wrapped for: chain, contract, position, version and reader."""
         place = (self._live.chain_id, self._live.address, wanted.position.packed, wanted.version)
         return words(DST_READER, *place, account)
@@ -77,7 +77,7 @@ class Access:
             )
         return reader.key
 
-    def _standing(self, wanted: Wanted) -> Uri:
+    def _current_weights(self, wanted: ReadRequest) -> Uri:
         """The sealed file of the version that stands."""
         try:
             transaction: ModelTransaction = self._live.transaction(wanted.position)

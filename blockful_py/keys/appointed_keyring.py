@@ -40,7 +40,7 @@ class NoKeys:
 NO_KEYS = NoKeys()
 
 
-class AppointedKeepers:
+class AppointedKeyring:
     """All vaults; a key is found where the first of them has it."""
 
     def __init__(self, directory: Path, secrets: Mapping[int, int]) -> None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from blockful_py.committee.protocols import Store
 from blockful_py.errors import KeyDestroyedError
 from blockful_py.keys.auditor_keys import AuditorKeys
-from blockful_py.keys.sealing import Destruction, Keepers
+from blockful_py.keys.sealing import CommitteeKeyring, Destruction
 from blockful_py.record.catalogue import ArchiveReader, Catalogue, CatalogueReader
 from blockful_py.record.model_node import parse_node
 from blockful_py.storage.interface import FileStore
@@ -89,7 +89,7 @@ class Erasure:
         return f" and of {count} increment(s) stored with them" if count else ""
 
 
-class Replaced:
+class ReplacedVersions:
     """Finds the versions that were replaced."""
 
     def __init__(self, catalogue: CatalogueReader, archive: ArchiveReader, archive_store: Store) -> None:
@@ -97,7 +97,7 @@ class Replaced:
         self._archive = archive
         self._store = archive_store
 
-    def standing(self) -> frozenset[Uri]:
+    def current(self) -> frozenset[Uri]:
         """Sealed files that the live chain's models point to."""
         return _sealed(self._catalogue.read())
 
@@ -108,7 +108,7 @@ class Replaced:
         """
         catalogue = self._catalogue.read()
         places = {catalogue[name].position: catalogue[name] for name in names}
-        standing = _sealed(catalogue)
+        current = _sealed(catalogue)
         found = []
         for stored in self._archive.read():
             record = stored.record
@@ -116,9 +116,9 @@ class Replaced:
             if placed is None or record.reason is not ArchiveReason.SUPERSEDED:
                 continue
             weights, *increments = parse_node(self._store.read(record.uri)).sealed
-            if record.version < placed.version and weights not in standing:
+            if record.version < placed.version and weights not in current:
                 place = (placed.node.name, record.position, record.version)
-                left = tuple(uri for uri in increments if uri not in standing)
+                left = tuple(uri for uri in increments if uri not in current)
                 found.append(ReplacedVersion(*place, weights, stored.timestamp, left))
         return tuple(found)
 
@@ -132,7 +132,7 @@ def _sealed(catalogue: Catalogue) -> frozenset[Uri]:
     return frozenset(uri for placed in catalogue.models.values() for uri in placed.node.sealed)
 
 
-def expire(replaced: Replaced, auditors: AuditorKeys, before: int) -> tuple[ReplacedVersion, ...]:
+def expire(replaced: ReplacedVersions, auditors: AuditorKeys, before: int) -> tuple[ReplacedVersion, ...]:
     """Destroys the auditors' keys of versions that were replaced before a time (seconds); returns those.
 
     After that nobody can read them any more.
@@ -143,9 +143,9 @@ def expire(replaced: Replaced, auditors: AuditorKeys, before: int) -> tuple[Repl
 
 
 def erase(
-    replaced: Replaced,
+    replaced: ReplacedVersions,
     names: Collection[str],
-    keepers: Keepers,
+    keepers: CommitteeKeyring,
     auditors: AuditorKeys,
     store: FileStore,
     retention_days: float | None = None,

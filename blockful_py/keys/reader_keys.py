@@ -8,7 +8,7 @@ from pathlib import Path
 
 from blockful_py.committee import codec
 from blockful_py.crypto import curve, passphrase
-from blockful_py.crypto.passphrase import Cost
+from blockful_py.crypto.passphrase import KdfCost
 from blockful_py.crypto.randomness import system_rng
 from blockful_py.crypto.secret_file import read_own
 from blockful_py.errors import KeystoreError, MessageError
@@ -44,7 +44,7 @@ class ReaderKeys:
     def encryption_key(self) -> Point:
         return curve.multiply_base(self.encryption_secret)
 
-    def save(self, path: Path, words: str, cost: Cost | None = None) -> None:
+    def save(self, path: Path, words: str, cost: KdfCost | None = None) -> None:
         """Writes a new file, for this user only.  Raises KeystoreError when there is one already."""
         document = passphrase.lock(codec.encode(self), words, "0x" + self.account.hex(), cost)
         write_secret(path, document, KeystoreError)

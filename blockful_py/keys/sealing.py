@@ -37,7 +37,7 @@ class Keyring(Protocol):
         """Whether it keeps the key itself; nobody else is asked."""
 
 
-class Keepers(Keyring, Protocol):
+class CommitteeKeyring(Keyring, Protocol):
     """The members that keep data keys."""
 
     def deliver(self, keys: Mapping[Uri, bytes]) -> None:
@@ -98,13 +98,13 @@ class SealedWeights:
 
         Raises KeyDestroyedError without its key, StorageError where it cannot be read.
         """
-        return opened(self.keyring.find(uri), self._store.read(uri), uri)
+        return decrypted(self.keyring.find(uri), self._store.read(uri), uri)
 
 
-def opened(key: bytes, data: bytes, uri: Uri) -> Weights:
+def decrypted(key: bytes, data: bytes, uri: Uri) -> Weights:
     """Weights of the bytes of a sealed file.  Raises FormatError or LearningError."""
     try:
-        plain = b"".join(envelope.open_sealed(key, (data,)))
+        plain = b"".join(envelope.unseal(key, (data,)))
     except CryptoError as error:
         raise FormatError(f"the weights {cid_string(uri)} do not open: {error}") from None
     return from_bytes(plain)
@@ -113,7 +113,7 @@ def opened(key: bytes, data: bytes, uri: Uri) -> Weights:
 def require_key(key: bytes, pieces: Iterable[bytes], uri: Uri) -> None:
     """Raises FormatError unless the file is sealed under the key; only its beginning is looked at."""
     try:
-        next(envelope.open_sealed(key, pieces))
+        next(envelope.unseal(key, pieces))
     except CryptoError as error:
         raise FormatError(f"the weights {cid_string(uri)} do not open: {error}") from None
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from blockful_py.keys.auditor_keys import AuditorKeys
-from blockful_py.keys.sealing import Keepers, NewKey, SealedFile, seal_weights
+from blockful_py.keys.sealing import CommitteeKeyring, NewKey, SealedFile, seal_weights
 from blockful_py.learning.weights import Weights
 from blockful_py.types import Uri
 
@@ -23,7 +23,7 @@ class WeightKeys:
     """
 
     new_key: NewKey
-    keyring: Keepers
+    keyring: CommitteeKeyring
     auditors: AuditorKeys
 
     def seal(self, weights: Weights) -> SealedFile:

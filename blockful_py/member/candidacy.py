@@ -170,10 +170,10 @@ class ElectionDuty:
     def step(self) -> None:
         """Raises ContractError for what the contract refuses, as to a member that it does not trust."""
         try:
-            world = self._office.world()
+            view = self._office.view()
         except RunError:
             return  # the run may come after the member
-        committee = world.contracts.committee
+        committee = view.contracts.committee
         if not isinstance(committee, CommitteeContract):
             return
         election = committee.election()

@@ -7,10 +7,17 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from blockful_py.chain.settlement import ARCHIVE, LIVE, Contract, Settlement, send_missing, unrecorded
+from blockful_py.chain.settlement import (
+    ARCHIVE,
+    LIVE,
+    Settlement,
+    SettlementContract,
+    send_missing,
+    unrecorded,
+)
 from blockful_py.committee.certified import Certified, CertifiedPublication
 from blockful_py.committee.memory import Ballot
-from blockful_py.committee.service.outbox import Clerk, Kept
+from blockful_py.committee.service.outbox import Outbox, PendingDecision
 from blockful_py.errors import BlockfulError, ContractError
 from blockful_py.member.office import MemberOffice
 from blockful_py.pipeline.jobs.publishing import publication_settlement
@@ -38,16 +45,18 @@ class FinishingDuty:
 
     name = "finish"
 
-    def __init__(self, office: MemberOffice, clerk: Clerk, now: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, office: MemberOffice, outbox: Outbox, now: Callable[[], float] = time.monotonic
+    ) -> None:
         self._office = office
-        self._clerk = clerk
+        self._outbox = outbox
         self._now = now
         self._looks: dict[Ballot, _Look] = {}
 
     def step(self) -> None:
         """Raises the first error met, after a look at every job."""
         problems: list[BlockfulError] = []
-        for kept in self._clerk.kept():
+        for kept in self._outbox.kept():
             try:
                 self._look_after(kept)
             except BlockfulError as error:
@@ -55,10 +64,10 @@ class FinishingDuty:
         if problems:
             raise problems[0]
 
-    def _look_after(self, kept: Kept) -> None:
-        world = self._office.world()
-        contracts, ballot = world.contracts, kept.ballot
-        sides: dict[str, Contract] = {ARCHIVE: contracts.archive, LIVE: contracts.live}
+    def _look_after(self, kept: PendingDecision) -> None:
+        view = self._office.view()
+        contracts, ballot = view.contracts, kept.ballot
+        sides: dict[str, SettlementContract] = {ARCHIVE: contracts.archive, LIVE: contracts.live}
         progress = _progress(sides, ballot.proposal)
         committee = contracts.committee
         home = (committee.chain_id, committee.address, committee.current_epoch())
@@ -71,11 +80,13 @@ class FinishingDuty:
             look = self._looks[ballot] = _Look(progress, self._now())
         seat = self._office.seat(ballot.epoch)
         turn = 1 + rank(ballot.proposal, seat.member.index, len(seat.roster))
-        if self._now() - look.since >= turn * world.run.settings.committee.stall_seconds:
+        if self._now() - look.since >= turn * view.run.settings.committee.stall_seconds:
             self._looks[ballot] = _Look(progress, self._now())
             self._finish(kept, settlement_of(contracts, kept.certified), sides)
 
-    def _finish(self, kept: Kept, settlement: Settlement, sides: Mapping[str, Contract]) -> None:
+    def _finish(
+        self, kept: PendingDecision, settlement: Settlement, sides: Mapping[str, SettlementContract]
+    ) -> None:
         try:
             for _ in send_missing(settlement, sides, unrecorded):
                 pass
@@ -84,8 +95,8 @@ class FinishingDuty:
                 self._drop(kept)  # it was decided for a state that has passed, and changed nothing
             raise
 
-    def _drop(self, kept: Kept) -> None:
-        self._clerk.finished(kept)
+    def _drop(self, kept: PendingDecision) -> None:
+        self._outbox.finished(kept)
         self._looks.pop(kept.ballot, None)
 
 
@@ -101,5 +112,5 @@ def settlement_of(contracts: Contracts, certified: Certified) -> Settlement:
     return redaction_settlement(contracts, certified, (), "finish a redaction")
 
 
-def _progress(sides: Mapping[str, Contract], proposal: bytes) -> Done:
+def _progress(sides: Mapping[str, SettlementContract], proposal: bytes) -> Done:
     return tuple(contract.progress(proposal) for contract in sides.values())

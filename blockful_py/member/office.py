@@ -14,15 +14,15 @@ from typing import Any
 from blockful_py.chain.committee import CommitteeContract
 from blockful_py.chain.signer import Signer
 from blockful_py.chain.sortition import Phase
-from blockful_py.closable import Closing
+from blockful_py.closable import Closable
 from blockful_py.committee import codec, wire
 from blockful_py.committee.keystore import MemberKeys
 from blockful_py.committee.member import Member
 from blockful_py.committee.service.agreements import AGREED, Agreements
 from blockful_py.committee.service.folder import MemberFolder
 from blockful_py.committee.service.generation import Charter
-from blockful_py.committee.service.key_custody import Custodian, encryption_key, encryption_secret
-from blockful_py.committee.service.messages import Ask, Identity, Lent, Wanted
+from blockful_py.committee.service.key_custody import KeyCustody, encryption_key, encryption_secret
+from blockful_py.committee.service.messages import Identity, MessageKind, ReadRequest, WrappedKey
 from blockful_py.committee.service.request_handler import Seat
 from blockful_py.committee.succession import Outgoing
 from blockful_py.crypto import curve, eip712
@@ -30,12 +30,12 @@ from blockful_py.crypto.randomness import system_rng
 from blockful_py.errors import BlockfulError, RefusedError, SettingsError
 from blockful_py.keys.access import Access
 from blockful_py.keys.appointed_keyring import NO_KEYS, VaultKeyring
-from blockful_py.keys.erasure import Replaced
+from blockful_py.keys.erasure import ReplacedVersions
 from blockful_py.keys.sealing import Keyring, require_key
 from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.pipeline.coordination.motions import AgreedMotions
 from blockful_py.pipeline.coordination.remote_committee import RemoteCommittee
-from blockful_py.pipeline.coordination.remote_keyring import PeerKeyring, ServiceKeepers
+from blockful_py.pipeline.coordination.remote_keyring import PeerKeyring, RemoteKeyring
 from blockful_py.pipeline.review.content import ReviewSources
 from blockful_py.pipeline.review.fresh import FreshReviewer
 from blockful_py.pipeline.run.contracts import open_contracts
@@ -57,7 +57,7 @@ class Urls:
     archive: str
 
 
-class World(Closing):
+class MemberView(Closable):
     """A run as one member sees it; what the member sends, its own account pays."""
 
     def __init__(
@@ -100,7 +100,7 @@ class World(Closing):
         remote = RemoteCommittee(
             self.run.settings.committee, self.contracts, folder.voting_secret, self.run.group_keys
         )
-        peers = ServiceKeepers(self.contracts, remote)
+        peers = RemoteKeyring(self.contracts, remote)
         return PeerKeyring(folder.vault, peers, self.live_store)
 
     @cached_property
@@ -108,9 +108,9 @@ class World(Closing):
         return live_store(self.run)
 
     @cached_property
-    def versions(self) -> Replaced:
+    def versions(self) -> ReplacedVersions:
         """What was replaced, by this member's own look at chains and stores."""
-        return Replaced(
+        return ReplacedVersions(
             CatalogueReader(self.contracts.live, self.live_store),
             ArchiveReader(self.contracts.archive),
             archive_store(self.run),
@@ -148,37 +148,37 @@ class MemberOffice:
         self._folder = folder
         self._urls = urls
         self._leaders = leaders
-        self._custodian = Custodian(folder.vault, encryption_secret(folder.voting_secret))
+        self._key_custody = KeyCustody(folder.vault, encryption_secret(folder.voting_secret))
         self._opening = threading.Lock()
         self._seating = threading.Lock()
-        self._opened: World | None = None
+        self._opened: MemberView | None = None
         self._rosters: dict[int, tuple[bytes, ...]] = {}
         self._seat: tuple[int, Seat] | None = None
 
     def domain(self) -> eip712.Domain:
-        return self.world().messages
+        return self.view().messages
 
     def leaders(self) -> frozenset[bytes]:
-        return self._leaders | {self.world().leader()}
+        return self._leaders | {self.view().leader()}
 
     def identity(self) -> Identity:
         return Identity(self._folder.key_ids(), encryption_key(self._folder.voting_secret))
 
     def roster(self, epoch: int) -> tuple[bytes, ...]:
-        committee = self.world().contracts.committee
+        committee = self.view().contracts.committee
         if epoch not in self._rosters and 0 < epoch <= committee.current_epoch():
             self._rosters[epoch] = committee.roster(epoch)[0].members
         return self._rosters.get(epoch, ())
 
     def seat(self, epoch: int) -> Seat:
-        current = self.world().contracts.committee.current_epoch()
+        current = self.view().contracts.committee.current_epoch()
         if epoch != current:
             raise RefusedError(f"epoch {epoch} is not the current one, which is {current}")
         return self._seat_in(epoch)
 
     def current_seat(self) -> Seat:
         """In the epoch that the chain is in. Raises RefusedError when the member has none."""
-        return self._seat_in(self.world().contracts.committee.current_epoch())
+        return self._seat_in(self.view().contracts.committee.current_epoch())
 
     def _seat_in(self, epoch: int) -> Seat:
         with self._seating:
@@ -187,20 +187,20 @@ class MemberOffice:
             return self._seat[1]
 
     def outgoing(self, epoch: int) -> Outgoing:
-        world = self.world()
-        contracts, secret = world.contracts, self._folder.voting_secret
+        view = self.view()
+        contracts, secret = view.contracts, self._folder.voting_secret
         index = self._index(epoch)
-        return Outgoing(secret, index, world.votes, contracts.committee, contracts.mirror)
+        return Outgoing(secret, index, view.votes, contracts.committee, contracts.mirror)
 
-    def custody(self, ask: Ask, message: wire.Message) -> Any:
-        world = self.world()
-        if ask is Ask.READ_KEY:
-            wanted = codec.decode(Wanted, message.body)
-            return Lent(world.access.wrapped(message.sender, wanted, VaultKeyring(self._folder.vault)))
-        return self._custodian.answer(ask, message, world.messages, world)
+    def custody(self, kind: MessageKind, message: wire.Message) -> Any:
+        view = self.view()
+        if kind is MessageKind.READ_KEY:
+            wanted = codec.decode(ReadRequest, message.body)
+            return WrappedKey(view.access.wrapped(message.sender, wanted, VaultKeyring(self._folder.vault)))
+        return self._key_custody.answer(kind, message, view.messages, view)
 
     def admit(self, charter: Charter) -> None:
-        committee = self.world().contracts.committee
+        committee = self.view().contracts.committee
         expected = (committee.chain_id, committee.address, committee.current_epoch() + 1)
         if (charter.chain_id, charter.committee, charter.epoch) != expected:
             raise RefusedError(
@@ -218,7 +218,7 @@ class MemberOffice:
         if self._opened is not None:
             self._opened.close()
 
-    def world(self) -> World:
+    def view(self) -> MemberView:
         """The run as it stands. Raises RunError, NodeError or DeploymentError while there is none."""
         with self._opening:
             if self._opened is not None and self._opened.made != _made(self._directory):
@@ -226,7 +226,7 @@ class MemberOffice:
                 self._opened, self._seat, self._rosters = None, None, {}
             if self._opened is None:
                 account = signer_of(self._folder.keys)
-                self._opened = World(self._directory, self._urls, account, self._folder)
+                self._opened = MemberView(self._directory, self._urls, account, self._folder)
             return self._opened
 
     def _index(self, epoch: int) -> int:
@@ -236,8 +236,8 @@ class MemberOffice:
         return self.roster(epoch).index(address) + 1
 
     def _take_seat(self, epoch: int) -> Seat:
-        world = self.world()
-        contracts, index = world.contracts, self._index(epoch)
+        view = self.view()
+        contracts, index = view.contracts, self._index(epoch)
         share = self._folder.share(contracts.committee.key_id(epoch))
         if share is None or share.index != index:
             raise RefusedError(f"this member has no share of the group key of epoch {epoch}")
@@ -246,13 +246,13 @@ class MemberOffice:
             share,
             contracts.live,
             contracts.archive,
-            world.votes,
-            world.reviewer,
+            view.votes,
+            view.reviewer,
             system_rng,
             self._folder.memory,
         )
         _, quorum = contracts.committee.roster(epoch)
-        return Seat(member, self.roster(epoch), quorum, world.reviewer.downloads)
+        return Seat(member, self.roster(epoch), quorum, view.reviewer.downloads)
 
 
 def signer_of(keys: MemberKeys) -> Signer:

@@ -10,17 +10,17 @@ from blockful_py.committee.service.folder import MemberFolder
 from blockful_py.crypto.keccak import keccak
 from blockful_py.errors import RunError
 from blockful_py.member.finishing import rank
-from blockful_py.member.leader_process import Errand, Errands
-from blockful_py.member.office import MemberOffice, World
+from blockful_py.member.leader_process import LeaderProcess, LeaderProcesses
+from blockful_py.member.office import MemberOffice, MemberView
 from blockful_py.pipeline.run.lease import Lease, request_under_way
 
 
-class LeadingDuty:
+class TakeoverDuty:
     """Watches the run for a signed request that nobody leads, and leads it under the member's own key.
 
     A leader holds a lock that ends with its process.  Members wait for the take-over time of the run's
     settings, one after the other, each its rank longer.  A process of its own does it, which ends with
-    `errands`.
+    `processes`.
     """
 
     name = "lead"
@@ -29,42 +29,42 @@ class LeadingDuty:
         self,
         office: MemberOffice,
         folder: MemberFolder,
-        errands: Errands,
+        processes: LeaderProcesses,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
         self._office = office
         self._folder = folder
-        self._errands = errands
+        self._processes = processes
         self._now = now
         self._orphan: tuple[bytes, float] | None = None
 
     def step(self) -> None:
         """Raises what leading raises; a request that the committee refused is pending no longer."""
         try:
-            world = self._office.world()
+            view = self._office.view()
         except RunError:
             return  # the run may come after the member
-        orphan = _orphan(world)
+        orphan = _orphan(view)
         if orphan is None:
             self._orphan = None
             return
-        roster = self._office.roster(world.contracts.committee.current_epoch())
+        roster = self._office.roster(view.contracts.committee.current_epoch())
         if self._folder.address not in roster:
             return
         if self._orphan is None or self._orphan[0] != orphan:
             self._orphan = (orphan, self._now())
         turn = 1 + rank(orphan, roster.index(self._folder.address) + 1, len(roster))
-        if self._now() - self._orphan[1] >= turn * world.run.settings.committee.takeover_seconds:
+        if self._now() - self._orphan[1] >= turn * view.run.settings.committee.takeover_seconds:
             self._orphan = None
             keys = self._folder.keys
-            self._errands.send(
-                Errand(world.run.path, world.place, keys.account_secret, self._folder.voting_secret)
+            self._processes.run(
+                LeaderProcess(view.run.path, view.place, keys.account_secret, self._folder.voting_secret)
             )
 
 
-def _orphan(world: World) -> bytes | None:
+def _orphan(view: MemberView) -> bytes | None:
     """Digest of a pending request that nobody leads."""
-    request = request_under_way(world.run.journal)
-    if request is None or not Lease.is_free(world.run.path):
+    request = request_under_way(view.run.journal)
+    if request is None or not Lease.is_free(view.run.path):
         return None
     return keccak(request.model_dump_json().encode())

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
-from blockful_py.closable import Closing
+from blockful_py.closable import Closable
 from blockful_py.engine.jobs import Job
 from blockful_py.errors import RunError
 from blockful_py.learning.training_setup import TrainingSetup
@@ -26,7 +26,7 @@ from blockful_py.pipeline.run.progress import Stopwatch
 from blockful_py.settings import Settings
 
 
-class OpenRun(Closing):
+class OpenRun(Closable):
     """One run directory with its two chains.
 
     Made by `create` or `open`; a context manager that stops the nodes it started.

@@ -18,12 +18,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from blockful_py.chain.settlement import Executed
-from blockful_py.closable import Closing as Closable
+from blockful_py.closable import Closable
 from blockful_py.engine.jobs import Job, Kind
 from blockful_py.errors import SettingsError, UnlearningError
 from blockful_py.forget import Forget
 from blockful_py.graph.inheritance import InheritanceGraph
-from blockful_py.keys.erasure import Erasure, Replaced, ReplacedVersion, erase, expire
+from blockful_py.keys.erasure import Erasure, ReplacedVersion, ReplacedVersions, erase, expire
 from blockful_py.keys.sealing import SealedWeights
 from blockful_py.learning.federation import TrainedModel
 from blockful_py.learning.training_setup import TrainingSetup
@@ -333,9 +333,9 @@ class Federation(Closable):
         keys, days = self.opened.context.keys, self.settings.archive.retention_days
         return erase(self._replaced(), names, keys.keyring, keys.auditors, self.stores.live, days)
 
-    def _replaced(self) -> Replaced:
+    def _replaced(self) -> ReplacedVersions:
         record = self.opened.context.record
-        return Replaced(record.catalogue, record.archive, self.stores.archive)
+        return ReplacedVersions(record.catalogue, record.archive, self.stores.archive)
 
     def _begun(self, request: Request) -> bool:
         """Whether a model on the chain was already replaced for this request."""

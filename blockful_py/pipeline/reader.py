@@ -10,18 +10,18 @@ from blockful_py.chain.calls import Call
 from blockful_py.chain.reader_registry import Reader, ReaderRegistryContract
 from blockful_py.chain.sender import Sender
 from blockful_py.chain.signer import Signer
-from blockful_py.closable import Closing
+from blockful_py.closable import Closable
 from blockful_py.committee import codec
 from blockful_py.committee.polling import Refusal, at_once
-from blockful_py.committee.service.member_client import IndexedLine
-from blockful_py.committee.service.messages import Ask, Lent, Wanted
+from blockful_py.committee.service.member_client import IndexedClient
+from blockful_py.committee.service.messages import MessageKind, ReadRequest, WrappedKey
 from blockful_py.crypto import envelope
 from blockful_py.errors import KeyDestroyedError, RefusedError, RunError
 from blockful_py.keys.access import Access
-from blockful_py.keys.appointed_keyring import AppointedKeepers
+from blockful_py.keys.appointed_keyring import AppointedKeyring
 from blockful_py.keys.auditor_keys import AuditorKeys
 from blockful_py.keys.reader_keys import ReaderKeys
-from blockful_py.keys.sealing import opened
+from blockful_py.keys.sealing import decrypted
 from blockful_py.learning.weights import Weights
 from blockful_py.pipeline.coordination.remote_committee import ReachableMember, remote_committee_of
 from blockful_py.pipeline.run.contracts import key_shares, open_contracts
@@ -37,7 +37,7 @@ POCKET_MONEY = 10**17
 """Wei that a development chain's first account gives a reader that has nothing to pay gas with."""
 
 
-class Reading(Closing):
+class Reading(Closable):
     """A run as one reader sees it.  What the reader sends, its own account pays."""
 
     def __init__(self, directory: Path, keys: ReaderKeys, nodes: Nodes | None = None) -> None:
@@ -86,7 +86,7 @@ class Reading(Closing):
 
     def open(self, position: Position, version: int, weights: Uri) -> Weights:
         """The weights in a sealed file, those of a version that stands; raises as `read`."""
-        return opened(self.key(Wanted(position, version)), self._store.read(weights), weights)
+        return decrypted(self.key(ReadRequest(position, version)), self._store.read(weights), weights)
 
     def read_archived(self, name: str, version: int) -> Weights:
         """A version from the archive, for an auditor.
@@ -98,16 +98,16 @@ class Reading(Closing):
 
     def open_archived(self, weights: Uri) -> Weights:
         """The weights in a sealed file of the archive; raises as `read_archived`."""
-        return opened(self._auditors_key(weights), archive_store(self.run).read(weights), weights)
+        return decrypted(self._auditors_key(weights), archive_store(self.run).read(weights), weights)
 
     def data_key(self, name: str, version: int | None = None) -> bytes:
         """The data key of a model as it stands, or of a version in the archive; raises as reading it does."""
         if version is not None:
             return self._auditors_key(self._archived(name, version))
         placed = Catalogue.read(self._contracts.live, self._store)[name]
-        return self.key(Wanted(placed.position, placed.version))
+        return self.key(ReadRequest(placed.position, placed.version))
 
-    def key(self, wanted: Wanted) -> bytes:
+    def key(self, wanted: ReadRequest) -> bytes:
         """The data key of a version that stands; raises as `read`."""
         context = self._access.context(self._keys.account, wanted)
         appointed = self.run.settings.committee.roster == "appointed"
@@ -131,24 +131,26 @@ class Reading(Closing):
     def close(self) -> None:
         self._closing.close()
 
-    def _in_process(self, wanted: Wanted) -> bytes:
+    def _in_process(self, wanted: ReadRequest) -> bytes:
         settings = self.run.settings
         identities = Identities(settings.seed, (self._nodes.live.chain_id, self._nodes.archive.chain_id))
         members = [share.index for share in key_shares(settings, identities)]
-        keepers = AppointedKeepers(self.run.vaults, {index: identities.voter(index) for index in members})
+        keepers = AppointedKeyring(self.run.vaults, {index: identities.voter(index) for index in members})
         return self._access.wrapped(self._keys.account, wanted, keepers)
 
-    def _asked(self, wanted: Wanted) -> bytes:
+    def _asked(self, wanted: ReadRequest) -> bytes:
         """As the first member answers that does not refuse."""
         epoch = self._contracts.committee.current_epoch()
         roster = self._contracts.committee.roster(epoch)[0].members
         remote = remote_committee_of(self.run, self._contracts, self._keys.account_secret)
-        lines = [each.line for each in remote.reachable(1).values() if isinstance(each, ReachableMember)]
-        members = [IndexedLine(number, line) for number, line in enumerate(lines) if line.address in roster]
+        clients = [each.client for each in remote.reachable(1).values() if isinstance(each, ReachableMember)]
+        members = [
+            IndexedClient(number, client) for number, client in enumerate(clients) if client.address in roster
+        ]
 
-        def ask(member: IndexedLine) -> bytes:
-            answer = member.line.ask(Ask.READ_KEY, epoch, bytes(32), wanted)
-            return codec.decode(Lent, answer.message.body).wrapped
+        def ask(member: IndexedClient) -> bytes:
+            answer = member.client.ask(MessageKind.READ_KEY, epoch, bytes(32), wanted)
+            return codec.decode(WrappedKey, answer.message.body).wrapped
 
         reasons = set()
         for answer in at_once(members, ask, 1).values():
@@ -156,7 +158,9 @@ class Reading(Closing):
                 return answer
             reasons.add(str(answer.reason))
         if not reasons:
-            raise KeyDestroyedError("no member of the committee answers: nobody can give the key. Ask later.")
+            raise KeyDestroyedError(
+                "no member of the committee answers: nobody can give the key. MessageKind later."
+            )
         raise RefusedError("; ".join(sorted(reasons)))
 
     def _provide(self) -> None:

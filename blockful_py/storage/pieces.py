@@ -55,10 +55,10 @@ def chunks_of_pieces(pieces: Iterable[bytes]) -> Iterator[Parts]:
 
 def stream_of(pieces: Iterable[bytes]) -> Readable:
     """Reads what `pieces` add up to; in memory are one piece and what a reader asks for."""
-    return _Pieces(pieces)
+    return _PieceReader(pieces)
 
 
-class _Pieces:
+class _PieceReader:
     def __init__(self, pieces: Iterable[bytes]) -> None:
         self._pieces = iter(pieces)
         self._left = memoryview(b"")

@@ -85,15 +85,15 @@ class Council:
     ) -> tuple[list[Update], list[HeaderUpdate]]:
         """Updates of models, and of the headers of their blocks, to their next versions."""
         updates = []
-        for standing in live.transactions(positions):
-            new, version = uri(f"{standing.position} again"), standing.version + 1
-            hashed = payload.references_hash(standing.references)
-            content = payload.transaction_payload(new, standing.owner, hashed)
-            label = chameleon.label(live.chain_id, live.address, standing.position.packed)
+        for current in live.transactions(positions):
+            new, version = uri(f"{current.position} again"), current.version + 1
+            hashed = payload.references_hash(current.references)
+            content = payload.transaction_payload(new, current.owner, hashed)
+            label = chameleon.label(live.chain_id, live.address, current.position.packed)
             opening = chameleon.collide(
-                self.trapdoor, label, chameleon.message(version, content), standing.ch, self.rng
+                self.trapdoor, label, chameleon.message(version, content), current.ch, self.rng
             )
-            updates.append(Update(standing.position, version, new, opening, hashed))
+            updates.append(Update(current.position, version, new, opening, hashed))
         headers = []
         for header in live.headers(sorted({position.height for position in positions})):
             content = payload.header_payload(

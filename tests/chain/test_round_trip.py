@@ -46,10 +46,10 @@ def test_a_block_is_appended_and_read_back(scene: Scene) -> None:
     hashed = payload.block_hash(header.parent_hash, header.ch, header.merkle_root, header.timestamp)
     assert live.block_hash(first) == hashed
 
-    standing = live.transaction(Position(first, 1))
-    assert standing.uri == uri(f"{first}:1")
-    assert standing.opening == block.publications[1].opening
-    assert (standing.version, standing.epoch, standing.owner, standing.settled) == (0, 1, OWNER, True)
+    current = live.transaction(Position(first, 1))
+    assert current.uri == uri(f"{first}:1")
+    assert current.opening == block.publications[1].opening
+    assert (current.version, current.epoch, current.owner, current.settled) == (0, 1, OWNER, True)
 
 
 def test_models_are_redacted_in_two_chunks_under_one_certificate(scene: Scene) -> None:
@@ -68,12 +68,12 @@ def test_models_are_redacted_in_two_chunks_under_one_certificate(scene: Scene) -
     live.redact(*chunks[1], actions[1])
     after = live.transactions(positions)
 
-    for standing in after:
-        old = before[standing.position]
-        assert standing.settled
-        assert standing.version == 1
-        assert standing.uri == uri(f"{standing.position} again")
-        assert (standing.ch, standing.owner, standing.references) == (old.ch, old.owner, old.references)
+    for current in after:
+        old = before[current.position]
+        assert current.settled
+        assert current.version == 1
+        assert current.uri == uri(f"{current.position} again")
+        assert (current.ch, current.owner, current.references) == (old.ch, old.owner, old.references)
     assert after[2].references == (Position(first, 0), Position(first, 1))
     assert live.header(first).version == 1
     assert live.progress(actions[0].certificate.proposal) == (2, 2)

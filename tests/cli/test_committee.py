@@ -73,9 +73,9 @@ def test_a_member_serves_until_it_is_ended(member: Path) -> None:
     )
     assert serving.stdout is not None
     said = json.loads(serving.stdout.readline())
-    pen = wire.Pen(1, wire.domain(1337, bytes(20)), system_rng)
+    signer = wire.MessageSigner(1, wire.domain(1337, bytes(20)), system_rng)
     with pytest.raises(MessageError, match="not ready: there is no run in none"):
-        identify(said["url"], pen, 30)
+        identify(said["url"], signer, 30)
     taken = blockful(member.parent, "committee", "serve", "m", "--run", "none", "--passphrase-file", "words")
     assert taken.status == 6
     assert "in use" in taken.error

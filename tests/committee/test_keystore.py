@@ -13,13 +13,13 @@ from blockful_py.committee import codec, keystore
 from blockful_py.committee.keystore import MemberKeys
 from blockful_py.crypto import curve, passphrase
 from blockful_py.crypto.curve import N
-from blockful_py.crypto.passphrase import Cost
+from blockful_py.crypto.passphrase import KdfCost
 from blockful_py.crypto.randomness import SeededRng
 from blockful_py.crypto.threshold.local import generate_key
 from blockful_py.errors import KeystoreError
 
 WORDS = "correct horse battery staple"
-CHEAP = Cost(1 << 15)
+CHEAP = KdfCost(1 << 15)
 SHARE = generate_key(3, 4, b"keystore", [SeededRng(b"keystore", n) for n in range(4)])[0]
 KEYS = MemberKeys.generate(SeededRng(b"member"))
 

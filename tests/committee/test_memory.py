@@ -74,19 +74,19 @@ def test_a_session_is_used_once(memory: Memory) -> None:
 
 def test_of_threads_that_vote_at_once_one_is_recorded(memory: Memory) -> None:
     start = threading.Barrier(8)
-    standing: list[bytes] = []
+    recorded: list[bytes] = []
 
     def vote(n: int) -> None:
         start.wait()
-        standing.append(memory.vote(BALLOT, bytes([n]) * 32))
+        recorded.append(memory.vote(BALLOT, bytes([n]) * 32))
 
     threads = [threading.Thread(target=vote, args=(n,)) for n in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(standing) == 8
-    assert len(set(standing)) == 1
+    assert len(recorded) == 8
+    assert len(set(recorded)) == 1
 
 
 @pytest.mark.parametrize(

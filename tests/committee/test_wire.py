@@ -13,9 +13,9 @@ from blockful_py.crypto.randomness import SeededRng
 from blockful_py.errors import MessageError
 
 DOMAIN = wire.domain(1337, bytes([7]) * 20)
-PEN = wire.Pen(curve.random_scalar(SeededRng(b"asks")), DOMAIN)
-OTHER = wire.Pen(curve.random_scalar(SeededRng(b"answers")), DOMAIN)
-QUESTION = PEN.question("approve", 2, bytes([1]) * 32, 1, OTHER.address, b'{"x":"0x1"}')
+SIGNER = wire.MessageSigner(curve.random_scalar(SeededRng(b"asks")), DOMAIN)
+OTHER = wire.MessageSigner(curve.random_scalar(SeededRng(b"answers")), DOMAIN)
+QUESTION = SIGNER.question("approve", 2, bytes([1]) * 32, 1, OTHER.address, b'{"x":"0x1"}')
 ENVELOPE = codec.decode(wire.Envelope, QUESTION.envelope)
 
 
@@ -31,7 +31,7 @@ def test_a_message_is_received_as_it_was_sent() -> None:
         {"subject": bytes([2]) * 32},
         {"round": 2},
         {"sender": OTHER.address},
-        {"recipient": PEN.address},
+        {"recipient": SIGNER.address},
         {"reference": bytes(32)},
         {"body": '{"x":"0x2"}'},
         {"version": "blockful-committee/2"},
@@ -58,7 +58,7 @@ def test_a_message_for_another_chain_or_committee_does_not_count(domain: eip712.
 def test_no_vote_is_a_message() -> None:
     votes = eip712.Domain(DOMAIN.chain_id, DOMAIN.contract)
     digest = eip712.digest(votes, QUESTION.message)
-    assert signature.recover(digest, ENVELOPE.signature) != PEN.address
+    assert signature.recover(digest, ENVELOPE.signature) != SIGNER.address
 
 
 def test_too_long_a_message_is_not_looked_at() -> None:
@@ -69,12 +69,12 @@ def test_too_long_a_message_is_not_looked_at() -> None:
 def test_an_answer_is_to_its_question_from_the_member_asked() -> None:
     answer = OTHER.answer(QUESTION, wire.ANSWERED, b"{}")
     wire.require_answer(QUESTION, answer, OTHER.address)
-    again = PEN.question("approve", 2, bytes([1]) * 32, 1, OTHER.address, b'{"x":"0x1"}')
+    again = SIGNER.question("approve", 2, bytes([1]) * 32, 1, OTHER.address, b'{"x":"0x1"}')
     assert again.digest != QUESTION.digest
     with pytest.raises(MessageError, match="not that of the member asked"):
         wire.require_answer(again, answer, OTHER.address)
     with pytest.raises(MessageError, match="not that of the member asked"):
-        wire.require_answer(QUESTION, answer, PEN.address)
+        wire.require_answer(QUESTION, answer, SIGNER.address)
     with pytest.raises(MessageError, match="not that of the member asked"):
         wire.require_answer(QUESTION, OTHER.answer(QUESTION, "approve", b"{}"), OTHER.address)
 
@@ -95,4 +95,4 @@ def test_an_answer_is_relayed_within_its_subject_and_by_its_leader_only(asking: 
     with pytest.raises(MessageError, match="is not what"):
         wire.require_relayed(answer, QUESTION.message, OTHER.address, 2)
     with pytest.raises(MessageError, match="is not what"):
-        wire.require_relayed(answer, QUESTION.message, PEN.address, 1)
+        wire.require_relayed(answer, QUESTION.message, SIGNER.address, 1)

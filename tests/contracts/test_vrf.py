@@ -17,7 +17,7 @@ from tests.contracts.node import call
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "vrf.json").read_text())
 PROOFS = 50
-Case = tuple[int, int, vrf.Proof]
+Case = tuple[int, int, vrf.VrfProof]
 
 
 @pytest.fixture(scope="module")
@@ -118,7 +118,7 @@ def test_both_sides_refuse_the_same_gamma_of_the_holder_of_the_key(verifier: Any
     z_inverse = pow(s_hash.x - c_gamma.x, -5, P)
     pairs = [(each.x, each.y) for each in (key, gamma, c_gamma, s_hash)]
     forged = [pairs[0], pairs[1], c, s, alpha, "0x" + curve.address(u).hex(), pairs[2], pairs[3], z_inverse]
-    assert not vrf.verify(key, alpha, vrf.Proof(gamma, c, s))
+    assert not vrf.verify(key, alpha, vrf.VrfProof(gamma, c, s))
     assert "invalid proof" in refused(verifier, forged, alpha)
 
 

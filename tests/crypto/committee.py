@@ -21,7 +21,7 @@ from blockful_py.crypto.threshold.messages import (
     SignatureShares,
     Task,
 )
-from blockful_py.crypto.threshold.signing import Signer, aggregate
+from blockful_py.crypto.threshold.signing import ThresholdSigner, aggregate
 
 
 @dataclass
@@ -74,7 +74,7 @@ class Batch:
     """Signers who have committed to `tasks`, up to the point where they answer."""
 
     shares: tuple[KeyShare, ...]
-    signers: list[Signer]
+    signers: list[ThresholdSigner]
     tasks: list[Task]
     commitments: list[NonceCommitments]
     nonces: AggregatedNonces
@@ -101,6 +101,6 @@ def tasks_for(key: CommitteeKey, count: int, seed: bytes = b"tasks") -> list[Tas
 def begin(shares: tuple[KeyShare, ...], members: tuple[int, ...], count: int = 3) -> Batch:
     """Round 1 by the members listed."""
     key = shares[0].public
-    signers = [Signer(shares[index - 1], SeededRng(b"signer", index)) for index in members]
+    signers = [ThresholdSigner(shares[index - 1], SeededRng(b"signer", index)) for index in members]
     commitments = [signer.commit(b"session", count) for signer in signers]
     return Batch(shares, signers, tasks_for(key, count), commitments, aggregate(key, commitments))

@@ -13,7 +13,7 @@ from blockful_py.crypto.threshold.dkg import Participant
 from blockful_py.crypto.threshold.keys import KeyShare
 from blockful_py.crypto.threshold.local import collide_together
 from blockful_py.crypto.threshold.messages import Task
-from blockful_py.crypto.threshold.signing import Signer
+from blockful_py.crypto.threshold.signing import ThresholdSigner
 from blockful_py.errors import CheaterError
 
 
@@ -42,7 +42,7 @@ def test_any_t_dealers_make_a_collision(threshold: int, size: int, dealers: tupl
     h, _ = chameleon.hash_message(key.group_key, bytes(32), bytes(32), SeededRng(b"h"))
     task = Task(bytes(32), bytes([1]) * 32, h)
     for number, chosen in enumerate(combinations(shares, threshold)):
-        signers = [Signer(share) for share in chosen]
+        signers = [ThresholdSigner(share) for share in chosen]
         (opening,) = collide_together(key, signers, b"session %d" % number, [task])
         assert chameleon.verify(key.group_key, task.label, task.message, h, opening)
 

@@ -21,9 +21,9 @@ from blockful_py.crypto.envelope import (
     HEADER_BYTES,
     KEY_BYTES,
     SEGMENT,
-    open_sealed,
     seal,
     sealed_size,
+    unseal,
     unwrap,
     wrap,
 )
@@ -69,7 +69,7 @@ def sealed(data: bytes, key: bytes = KEY) -> bytes:
 
 
 def opened(data: bytes, key: bytes = KEY) -> bytes:
-    return b"".join(open_sealed(key, [data]))
+    return b"".join(unseal(key, [data]))
 
 
 @pytest.mark.parametrize("size", [0, 1, SEGMENT - 1, SEGMENT, SEGMENT + 1, 3 * SEGMENT])
@@ -88,7 +88,7 @@ def test_sealed_files_are_opened_in_whatever_pieces_they_come(data: bytes, cuts:
         file = sealed(data)
         borders = [0, *sorted(cuts), len(file)]
         pieces = [file[a:b] for a, b in pairwise(borders)]
-        assert b"".join(open_sealed(KEY, pieces)) == data
+        assert b"".join(unseal(KEY, pieces)) == data
         assert len(file) == sealed_size(len(data))
 
 
@@ -164,7 +164,7 @@ def test_a_sealed_file_that_was_cut_anywhere_is_refused(size: int) -> None:
 def test_nothing_is_given_out_that_is_not_authentic() -> None:
     file = bytearray(sealed(PLAIN))
     file[HEADER_BYTES + SMALL + 16] ^= 1  # the first byte of segment 1
-    pieces = open_sealed(KEY, [bytes(file)])
+    pieces = unseal(KEY, [bytes(file)])
     assert next(pieces) == PLAIN[:SMALL]
     with pytest.raises(EnvelopeError, match="segment 1"):
         next(pieces)

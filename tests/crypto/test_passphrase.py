@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from blockful_py.crypto import passphrase
-from blockful_py.crypto.passphrase import Cost
+from blockful_py.crypto.passphrase import KdfCost
 from blockful_py.crypto.randomness import SeededRng
 from blockful_py.errors import KeystoreError
 
 WORDS = "correct horse battery staple"
 PLAIN = b"secrets of a member"
-CHEAP = Cost(1 << 15)
+CHEAP = KdfCost(1 << 15)
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +61,7 @@ def test_the_key_is_scrypt_of_rfc_7914(locked: bytes) -> None:
 
 
 def test_the_default_takes_128_mebibytes() -> None:
-    cost = Cost()
+    cost = KdfCost()
     assert 128 * cost.n * cost.r == 128 << 20
 
 

@@ -14,7 +14,7 @@ from blockful_py.crypto.threshold.keys import KeyShare
 from blockful_py.crypto.threshold.local import collide_together
 from blockful_py.crypto.threshold.messages import NonceCommitments
 from blockful_py.crypto.threshold.pool import NoncePair, NoncePool
-from blockful_py.crypto.threshold.signing import Signer
+from blockful_py.crypto.threshold.signing import ThresholdSigner
 from blockful_py.errors import NonceReuseError
 from blockful_py.types import Point
 from tests.crypto.committee import Ceremony, tasks_for
@@ -25,8 +25,8 @@ def shares() -> tuple[KeyShare, ...]:
     return Ceremony(2, 3).run()
 
 
-def prepared(share: KeyShare, count: int) -> Signer:
-    signer = Signer(share, SeededRng(b"pool", share.index))
+def prepared(share: KeyShare, count: int) -> ThresholdSigner:
+    signer = ThresholdSigner(share, SeededRng(b"pool", share.index))
     signer.prepare(b"lot", count)
     return signer
 
@@ -61,7 +61,7 @@ def test_a_session_that_is_refused_gives_no_pair_back(shares: tuple[KeyShare, ..
 
 
 def test_lots_of_a_weak_generator_differ(shares: tuple[KeyShare, ...]) -> None:
-    signers = [Signer(share, bytes) for share in shares[:2]]
+    signers = [ThresholdSigner(share, bytes) for share in shares[:2]]
     for signer in signers:
         signer.prepare(b"a", 2)
         signer.prepare(b"b", 2)

@@ -14,7 +14,7 @@ from blockful_py.crypto.threshold.keys import KeyShare, lagrange
 from blockful_py.crypto.threshold.local import collide_together
 from blockful_py.crypto.threshold.messages import NonceCommitments, SignatureShares
 from blockful_py.crypto.threshold.nonces import draw
-from blockful_py.crypto.threshold.signing import DST_RHO, Signer, aggregate, combine
+from blockful_py.crypto.threshold.signing import DST_RHO, ThresholdSigner, aggregate, combine
 from blockful_py.errors import CheaterError, CryptoError, NonceReuseError, QuorumError
 from blockful_py.types import Opening, Point
 from tests.crypto.committee import Batch, Ceremony, begin, tasks_for
@@ -42,7 +42,7 @@ def test_t_members_or_more_open_a_batch(shares: tuple[KeyShare, ...], members: t
 
 def test_both_signs_of_the_nonce_occur_and_hold(shares: tuple[KeyShare, ...]) -> None:
     key = shares[0].public
-    signers = [Signer(share, SeededRng(b"signs", share.index)) for share in shares[:3]]
+    signers = [ThresholdSigner(share, SeededRng(b"signs", share.index)) for share in shares[:3]]
     tasks = tasks_for(key, 16)
     openings = collide_together(key, signers, b"signs", tasks)
     assert len(openings) == 16
@@ -172,7 +172,7 @@ def test_nonces_of_a_weak_generator_differ_by_signer_session_and_message(
     shares: tuple[KeyShare, ...],
 ) -> None:
     commitments = [
-        Signer(share, bytes).commit(session, 2) for share in shares[:2] for session in (b"a", b"b")
+        ThresholdSigner(share, bytes).commit(session, 2) for share in shares[:2] for session in (b"a", b"b")
     ]
     points = [point for given in commitments for pair in given.pairs for point in pair]
     assert len(set(points)) == len(points) == 16
@@ -268,7 +268,7 @@ def test_a_signer_who_is_asked_for_another_message_spoils_no_other(shares: tuple
 
 def test_secrets_do_not_show(shares: tuple[KeyShare, ...]) -> None:
     secret = shares[0].secret
-    signer = Signer(shares[0], SeededRng(b"x"))
+    signer = ThresholdSigner(shares[0], SeededRng(b"x"))
     signer.commit(b"s", 1)
     shown = " ".join(map(repr, (shares[0], signer, signer.nonces, shares[0].public)))
     assert str(secret) not in shown and f"{secret:x}" not in shown
@@ -277,7 +277,7 @@ def test_secrets_do_not_show(shares: tuple[KeyShare, ...]) -> None:
 def test_the_same_seeds_give_the_same_openings() -> None:
     def run(seed: bytes) -> tuple[Opening, ...]:
         made = Ceremony(2, 3, seed).run()
-        signers = [Signer(share, SeededRng(seed, share.index)) for share in made[:2]]
+        signers = [ThresholdSigner(share, SeededRng(seed, share.index)) for share in made[:2]]
         return collide_together(made[0].public, signers, b"s", tasks_for(made[0].public, 2))
 
     assert run(b"a") == run(b"a")

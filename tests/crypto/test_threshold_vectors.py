@@ -12,7 +12,7 @@ from blockful_py.crypto.keccak import keccak
 from blockful_py.crypto.threshold import dkg, nonces, signing
 from blockful_py.crypto.threshold.keys import KeyShare, evaluate_public, evaluate_secret, lagrange
 from blockful_py.crypto.threshold.messages import NonceCommitments, SignatureShares, Task
-from blockful_py.crypto.threshold.signing import Signer, aggregate, combine
+from blockful_py.crypto.threshold.signing import ThresholdSigner, aggregate, combine
 from blockful_py.errors import CheaterError
 from blockful_py.types import Opening
 from tests.crypto.vectors import VECTORS, data, number
@@ -48,7 +48,7 @@ def signature_shares() -> list[SignatureShares]:
     asked = aggregate(KEY, commitments())
     found = []
     for i in SIGNERS:
-        signer, pair = Signer(SHARES[i]), ITEM["nonces"][str(i)]
+        signer, pair = ThresholdSigner(SHARES[i]), ITEM["nonces"][str(i)]
         signer.nonces.put(b"s", [(number(pair["d"]), number(pair["e"]))])
         found.append(signer.sign([TASK], asked))
     return found

@@ -14,7 +14,7 @@ import pytest
 from blockful_py.crypto import curve, vrf
 from blockful_py.crypto.curve import G, N, P
 from blockful_py.crypto.randomness import SeededRng
-from blockful_py.crypto.vrf import Proof
+from blockful_py.crypto.vrf import VrfProof
 from blockful_py.errors import CryptoError, InvalidKeyError
 from blockful_py.types import Point
 from tests.crypto import slow_curve
@@ -58,7 +58,7 @@ def test_edges_of_keys_and_inputs(secret: int, alpha: int) -> None:
     assert vrf.verify(curve.multiply_base(secret), alpha, vrf.prove(secret, alpha))
 
 
-FORGERIES: dict[str, Callable[[Proof], Proof]] = {
+FORGERIES: dict[str, Callable[[VrfProof], VrfProof]] = {
     "gamma is another point": lambda p: replace(p, gamma=curve.add(p.gamma, G)),
     "gamma is negated": lambda p: replace(p, gamma=curve.negate(p.gamma)),
     "gamma is off the curve": lambda p: replace(p, gamma=Point(p.gamma.x, p.gamma.y + 1)),
@@ -91,7 +91,7 @@ def test_another_gamma_cannot_be_proven_by_the_holder_of_the_key() -> None:
         gamma = curve.multiply(point, SECRET + shift)
         k = shift + 1
         challenge = vrf._challenge(point, KEY, gamma, curve.multiply(point, k), curve.multiply_base(k))
-        forged = Proof(gamma, challenge, (k - challenge * SECRET) % N)
+        forged = VrfProof(gamma, challenge, (k - challenge * SECRET) % N)
         assert not vrf.verify(KEY, ALPHA, forged)
 
 

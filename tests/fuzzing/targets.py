@@ -15,7 +15,7 @@ from blockful_py.chain.account_file import address_in
 from blockful_py.committee import codec, wire
 from blockful_py.committee.service.generation import Charter
 from blockful_py.crypto import curve, eip712, signature
-from blockful_py.crypto.envelope import WRAPPED_BYTES, open_sealed, seal, unwrap
+from blockful_py.crypto.envelope import WRAPPED_BYTES, seal, unseal, unwrap
 from blockful_py.crypto.randomness import SeededRng
 from blockful_py.errors import BlockfulError
 from blockful_py.learning.weights import from_bytes, to_bytes
@@ -32,7 +32,7 @@ from blockful_py.types import Codec
 KEY = bytes(32)
 CONTRACT = bytes(range(20))
 DOMAIN = wire.domain(1337, CONTRACT)
-PEN = wire.Pen(7, DOMAIN, SeededRng(b"pen"))
+SIGNER = wire.MessageSigner(7, DOMAIN, SeededRng(b"pen"))
 LEAF = b"leaf"
 REQUEST = Request(
     starts=(Start(name="r5", position="1:4"),), classes=(3,), paradigm="parallel", method="retrain", created=7
@@ -107,9 +107,7 @@ TARGETS = {
         lambda data: parse_method(data.decode("utf-8", "surrogateescape")),
         (b"retrain {}", b'gradient_ascent {"alpha":1.0,"epsilon":0.0}'),
     ),
-    "sealed": Target(
-        lambda data: b"".join(open_sealed(KEY, [data])), (b"".join(seal(KEY, io.BytesIO(LEAF))),)
-    ),
+    "sealed": Target(lambda data: b"".join(unseal(KEY, [data])), (b"".join(seal(KEY, io.BytesIO(LEAF))),)),
     "wrapped-key": Target(lambda data: unwrap(data, 7, b"context"), (bytes(WRAPPED_BYTES), b"\2" * 33)),
     "signature": Target(
         lambda data: signature.recover(KEY, signature.compact(data)),

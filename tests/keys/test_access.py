@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from blockful_py.committee.service.messages import Wanted
+from blockful_py.committee.service.messages import ReadRequest
 from blockful_py.crypto import envelope
-from blockful_py.crypto.passphrase import Cost
+from blockful_py.crypto.passphrase import KdfCost
 from blockful_py.crypto.randomness import SeededRng
 from blockful_py.errors import ContractError, EnvelopeError, KeystoreError, RefusedError
 from blockful_py.keys.reader_keys import ReaderKeys
@@ -157,28 +157,28 @@ def test_sealed_bytes_that_hold_no_weights_are_found_by_who_has_their_key(undone
 def test_a_redaction_moves_no_model_out_of_reach_and_ends_the_old_version(undone: Case) -> None:
     federation, reading = undone.federation, undone.reading(MIDDLE)
     place = federation.catalogue()["s"].position
-    assert reading.key(Wanted(place, 0))
+    assert reading.key(ReadRequest(place, 0))
     federation.unlearn()
     assert equal(reading.read("s"), federation.models()["s"].weights)
     with pytest.raises(RefusedError, match=f"version 0 of the model at {place} does not stand; version 1"):
-        reading.key(Wanted(place, 0))
+        reading.key(ReadRequest(place, 0))
 
 
 @pytest.mark.parametrize("version", [1, 7])
 def test_a_version_to_come_is_refused(case: Case, version: int) -> None:
     place = case.federation.catalogue()["a"].position
     with pytest.raises(RefusedError, match=f"version {version} of the model at {place} does not stand"):
-        case.reading(EARLY).key(Wanted(place, version))
+        case.reading(EARLY).key(ReadRequest(place, version))
 
 
 def test_a_model_that_is_not_there_is_refused(case: Case) -> None:
     with pytest.raises(RefusedError, match="there is no model at 9:0"):
-        case.reading(EARLY).key(Wanted(Position(9, 0), 0))
+        case.reading(EARLY).key(ReadRequest(Position(9, 0), 0))
 
 
 def test_a_key_in_transit_opens_for_its_reader_and_model_only(case: Case) -> None:
     reading, models = case.reading(EARLY), case.federation.catalogue().models
-    wanted, other = (Wanted(models[name].position, 0) for name in ("a", "b"))
+    wanted, other = (ReadRequest(models[name].position, 0) for name in ("a", "b"))
     access = reading._access
     wrapped = access.wrapped(EARLY.account, wanted, case.federation.opened.context.keys.keyring)
     key = envelope.unwrap(wrapped, EARLY.encryption_secret, access.context(EARLY.account, wanted))
@@ -194,12 +194,12 @@ def test_a_key_in_transit_opens_for_its_reader_and_model_only(case: Case) -> Non
 
 def test_secrets_of_a_reader_rest_under_a_passphrase(tmp_path: Path) -> None:
     path = tmp_path / "reader.json"
-    EARLY.save(path, "correct horse", Cost(n=1 << 15))
+    EARLY.save(path, "correct horse", KdfCost(n=1 << 15))
     assert ReaderKeys.load(path, "correct horse") == EARLY
     with pytest.raises(KeystoreError, match="passphrase is wrong"):
         ReaderKeys.load(path, "correct mouse")
     with pytest.raises(KeystoreError, match="exists already"):
-        MIDDLE.save(path, "correct horse", Cost(n=1 << 15))
+        MIDDLE.save(path, "correct horse", KdfCost(n=1 << 15))
     path.chmod(0o644)
     with pytest.raises(KeystoreError, match="others than its user may read"):
         ReaderKeys.load(path, "correct horse")

@@ -11,7 +11,7 @@ import blockful_py.member.office  # noqa: F401
 from blockful_py.committee.member import Member
 from blockful_py.committee.proposals import RedactionDraft
 from blockful_py.committee.service.generation import Generation
-from blockful_py.committee.service.messages import Dealt
+from blockful_py.committee.service.messages import SealedShares
 from blockful_py.committee.wire import Message
 from blockful_py.crypto import eip712, merkle, signature
 from blockful_py.crypto.threshold.messages import NonceCommitments, SignatureShares
@@ -32,9 +32,9 @@ def wrong_deal() -> None:
     """Deals boxes that nobody can open."""
     honest = Generation._deal
 
-    def deal(self: Generation, question: Message) -> Dealt:
+    def deal(self: Generation, question: Message) -> SealedShares:
         boxes = honest(self, question).boxes
-        return Dealt(
+        return SealedShares(
             tuple(replace(box, sealed=box.sealed[:-1] + bytes([box.sealed[-1] ^ 1])) for box in boxes)
         )
 

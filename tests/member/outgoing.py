@@ -13,7 +13,7 @@ from blockful_py.crypto.keccak import keccak
 from blockful_py.crypto.threshold.keys import KeyShare
 from blockful_py.crypto.threshold.local import collide_together
 from blockful_py.crypto.threshold.messages import Task
-from blockful_py.crypto.threshold.signing import Signer
+from blockful_py.crypto.threshold.signing import ThresholdSigner
 from blockful_py.pipeline.run.contracts import Contracts
 from blockful_py.types import Action, Certificate, Codec, HeaderUpdate, Position, Update, Uri
 from tests.member.processes import WORDS, MemberProcess
@@ -44,15 +44,15 @@ class Bench:
     def redaction(self, position: Position) -> tuple[list[Update], list[HeaderUpdate]]:
         """Another content for a model, and its header, opened under the key of this epoch."""
         live = self.contracts.live
-        (standing,) = live.transactions([position])
+        (current,) = live.transactions([position])
         (header,) = live.headers([position.height])
         uri = Uri(keccak(b"another model"), Codec.RAW)
-        hashed = payload.references_hash(standing.references)
-        model = payload.transaction_payload(uri, standing.owner, hashed)
+        hashed = payload.references_hash(current.references)
+        model = payload.transaction_payload(uri, current.owner, hashed)
         block = payload.header_payload(
             header.parent_hash, header.merkle_root, header.timestamp, header.tx_count
         )
-        versions = (standing.version + 1, header.version + 1)
+        versions = (current.version + 1, header.version + 1)
         places = (position, Position.of_header(position.height))
         tasks = [
             Task(
@@ -61,12 +61,12 @@ class Bench:
                 h,
             )
             for place, version, content, h in zip(
-                places, versions, (model, block), (standing.ch, header.ch), strict=True
+                places, versions, (model, block), (current.ch, header.ch), strict=True
             )
         ]
         shares = self.shares()
         key = shares[0].public
-        signers = [Signer(share) for share in shares[: key.threshold]]
+        signers = [ThresholdSigner(share) for share in shares[: key.threshold]]
         opened, header_opened = collide_together(key, signers, b"outgoing", tasks)
         updates = [Update(position, versions[0], uri, opened, hashed)]
         return updates, [HeaderUpdate(position.height, versions[1], header_opened)]

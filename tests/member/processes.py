@@ -15,8 +15,8 @@ from pathlib import Path
 
 from blockful_py.chain.processes import take_port
 from blockful_py.committee.service.folder import MemberFolder
-from blockful_py.crypto.passphrase import Cost
 from blockful_py.pipeline.run.nodes import Nodes
+from blockful_py.unlearning.cost import Cost
 from tests.forks import FORKS
 
 WORDS = "correct horse battery staple"

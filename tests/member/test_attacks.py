@@ -12,8 +12,8 @@ from blockful_py.committee import codec, wire
 from blockful_py.committee.proposals import RedactionDraft
 from blockful_py.committee.service.client import post
 from blockful_py.committee.service.folder import MemberFolder
-from blockful_py.committee.service.member_client import Deadlines, Line
-from blockful_py.committee.service.messages import Ask, Begin, Refused
+from blockful_py.committee.service.member_client import Deadlines, MemberClient
+from blockful_py.committee.service.messages import CommitRequest, MessageKind, Refused
 from blockful_py.committee.service.remote import RemoteMember, SignedCommitments
 from blockful_py.committee.succession import Succession
 from blockful_py.crypto import curve
@@ -39,25 +39,27 @@ class Seized:
         contracts = crew.federation.contracts
         self.domain = wire.domain(contracts.committee.chain_id, contracts.committee.address)
         identities = Identities(crew.federation.settings.seed, (contracts.live.chain_id, 1338))
-        self.pen = wire.Pen(identities.leader(), self.domain)
+        self.signer = wire.MessageSigner(identities.leader(), self.domain)
         self.draft = draft
         members = {member.address: member.url for member in crew.members}
         roster = contracts.committee.roster(contracts.committee.current_epoch())[0].members
-        self.lines = [Line(members[address], address, self.pen, Deadlines(60, 60)) for address in roster]
+        self.clients = [
+            MemberClient(members[address], address, self.signer, Deadlines(60, 60)) for address in roster
+        ]
         self.members = [
-            RemoteMember(index, line, lambda *_: None) for index, line in enumerate(self.lines, start=1)
+            RemoteMember(index, client, lambda *_: None) for index, client in enumerate(self.clients, start=1)
         ]
 
-    def question(self, ask: Ask, body: Any, **changes: Any) -> bytes:
+    def question(self, kind: MessageKind, body: Any, **changes: Any) -> bytes:
         """A question to member 1, signed after the changes."""
-        line, draft = self.lines[0], self.draft
-        fields = {"epoch": draft.epoch, "subject": draft.proposal, "recipient": line.address} | changes
-        asked = (ask.kind, fields["epoch"], fields["subject"], ask.round, fields["recipient"])
-        return self.pen.question(*asked, codec.encode(body)).envelope
+        client, draft = self.clients[0], self.draft
+        fields = {"epoch": draft.epoch, "subject": draft.proposal, "recipient": client.address} | changes
+        asked = (kind.label, fields["epoch"], fields["subject"], kind.round, fields["recipient"])
+        return self.signer.question(*asked, codec.encode(body)).envelope
 
     def answer(self, data: bytes) -> wire.Message:
         """What member 1 answers to these bytes."""
-        return wire.receive(self.domain, post(self.lines[0].url, data, 60)).message
+        return wire.receive(self.domain, post(self.clients[0].url, data, 60)).message
 
     def refusal(self, data: bytes) -> str:
         answer = self.answer(data)
@@ -93,36 +95,36 @@ def seized(crew: Crew) -> Seized:
 
 
 def test_a_stranger_is_refused(seized: Seized) -> None:
-    stranger = wire.Pen(curve.random_scalar(SeededRng(b"stranger")), seized.domain)
-    line = replace(seized.lines[0], pen=stranger)
+    stranger = wire.MessageSigner(curve.random_scalar(SeededRng(b"stranger")), seized.domain)
+    client = replace(seized.clients[0], signer=stranger)
     with pytest.raises(MessageError, match="neither a member of this committee nor a leader it serves"):
-        line.ask(Ask.APPROVE, seized.draft.epoch, seized.draft.proposal, seized.draft)
+        client.ask(MessageKind.APPROVE, seized.draft.epoch, seized.draft.proposal, seized.draft)
 
 
 def test_a_member_may_lead(crew: Crew, seized: Seized) -> None:
-    leader = next(member for member in crew.members if member.address == seized.lines[3].address)
+    leader = next(member for member in crew.members if member.address == seized.clients[3].address)
     leader.kill()
     folder = MemberFolder.open(leader.folder, WORDS)
-    pen = wire.Pen(folder.voting_secret, seized.domain)
+    signer = wire.MessageSigner(folder.voting_secret, seized.domain)
     folder.close()
     leader.start()
-    RemoteMember(1, replace(seized.lines[0], pen=pen), lambda *_: None).approve(seized.draft)
+    RemoteMember(1, replace(seized.clients[0], signer=signer), lambda *_: None).approve(seized.draft)
 
 
 def test_a_message_to_one_member_is_refused_by_another(seized: Seized) -> None:
-    data = seized.question(Ask.APPROVE, seized.draft, recipient=seized.lines[1].address)
+    data = seized.question(MessageKind.APPROVE, seized.draft, recipient=seized.clients[1].address)
     with pytest.raises(MessageError, match="for another member"):
         seized.answer(data)
 
 
 @pytest.mark.parametrize("change", [{"subject": bytes(32)}, {"epoch": 1}, {"epoch": 3}])
 def test_a_body_of_another_proposal_or_epoch_is_refused(seized: Seized, change: dict[str, Any]) -> None:
-    reason = seized.refusal(seized.question(Ask.APPROVE, seized.draft, **change))
+    reason = seized.refusal(seized.question(MessageKind.APPROVE, seized.draft, **change))
     assert "another epoch or proposal than its envelope says" in reason or "not the current one" in reason
 
 
 def test_a_captured_message_fits_nowhere_else(seized: Seized) -> None:
-    captured = codec.decode(wire.Envelope, seized.question(Ask.APPROVE, seized.draft))
+    captured = codec.decode(wire.Envelope, seized.question(MessageKind.APPROVE, seized.draft))
     for change in ({"subject": bytes(32)}, {"epoch": 3}, {"kind": "commit", "round": 2}):
         with pytest.raises(MessageError, match="is not signed by it"):
             seized.answer(codec.encode(replace(captured, **change)))
@@ -168,11 +170,16 @@ def test_fewer_than_t_commitments_are_refused(seized: Seized) -> None:
 def test_nonces_relayed_by_another_leader_are_refused(seized: Seized) -> None:
     commitments = seized.commitments(b"\6" * 32)
     secret = curve.random_scalar(SeededRng(b"impostor"))
-    question = seized.pen.question(
-        Ask.COMMIT.kind, seized.draft.epoch, seized.draft.proposal, Ask.COMMIT.round, bytes(20), b"{}"
+    question = seized.signer.question(
+        MessageKind.COMMIT.label,
+        seized.draft.epoch,
+        seized.draft.proposal,
+        MessageKind.COMMIT.round,
+        bytes(20),
+        b"{}",
     )
     body = codec.encode(NonceCommitments(2, b"\6" * 32, commitments[1].pairs))
-    impostor = wire.Pen(secret, seized.domain).answer(question, wire.ANSWERED, body)
+    impostor = wire.MessageSigner(secret, seized.domain).answer(question, wire.ANSWERED, body)
     shown = replace(commitments[1], envelope=impostor.envelope)
     with pytest.raises(RefusedError, match="is not what"):
         seized.members[0].sign(seized.draft, [commitments[0], shown, commitments[2]])
@@ -180,8 +187,8 @@ def test_nonces_relayed_by_another_leader_are_refused(seized: Seized) -> None:
 
 def test_another_draft_of_an_approved_proposal_is_refused(seized: Seized) -> None:
     other = replace(seized.draft, archive=())
-    for ask, body in ((Ask.APPROVE, other), (Ask.COMMIT, Begin(other, bytes(32)))):
-        reason = seized.refusal(seized.question(ask, body))
+    for kind, body in ((MessageKind.APPROVE, other), (MessageKind.COMMIT, CommitRequest(other, bytes(32)))):
+        reason = seized.refusal(seized.question(kind, body))
         assert "other content" in reason or "not approved" in reason
 
 
@@ -198,27 +205,27 @@ def test_an_unheard_of_roster_is_not_certified(seized: Seized) -> None:
 def test_malformed_bytes_are_refused_and_the_member_goes_on(seized: Seized, data: bytes) -> None:
     with pytest.raises(MessageError, match="did not accept a message"):
         seized.answer(data)
-    assert seized.answer(seized.question(Ask.APPROVE, seized.draft)).kind == wire.ANSWERED
+    assert seized.answer(seized.question(MessageKind.APPROVE, seized.draft)).kind == wire.ANSWERED
 
 
 @pytest.mark.parametrize("body", ["", "[]", '{"x":"0x1"}', "null", "[" * 5000])
 def test_malformed_bodies_are_refused_and_the_member_goes_on(seized: Seized, body: str) -> None:
-    line, draft = seized.lines[0], seized.draft
-    for ask in set(Ask) - {Ask.IDENTIFY}:
-        question = seized.pen.question(
-            ask.kind, draft.epoch, draft.proposal, ask.round, line.address, body.encode()
+    client, draft = seized.clients[0], seized.draft
+    for kind in set(MessageKind) - {MessageKind.IDENTIFY}:
+        question = seized.signer.question(
+            kind.label, draft.epoch, draft.proposal, kind.round, client.address, body.encode()
         )
         try:
             assert seized.answer(question.envelope).kind == wire.REFUSED
         except MessageError as error:
             assert "did not accept" in str(error)
-    assert seized.answer(seized.question(Ask.APPROVE, draft)).kind == wire.ANSWERED
+    assert seized.answer(seized.question(MessageKind.APPROVE, draft)).kind == wire.ANSWERED
 
 
 def test_an_answer_by_someone_else_is_not_taken(seized: Seized) -> None:
-    wrong = replace(seized.lines[0], url=seized.lines[1].url, address=seized.lines[0].address)
+    wrong = replace(seized.clients[0], url=seized.clients[1].url, address=seized.clients[0].address)
     with pytest.raises(MessageError, match="for another member"):
-        wrong.ask(Ask.APPROVE, seized.draft.epoch, seized.draft.proposal, seized.draft)
+        wrong.ask(MessageKind.APPROVE, seized.draft.epoch, seized.draft.proposal, seized.draft)
 
 
 def test_a_new_epoch_takes_the_old_ones_power(crew: Crew, seized: Seized) -> None:
@@ -229,7 +236,7 @@ def test_a_new_epoch_takes_the_old_ones_power(crew: Crew, seized: Seized) -> Non
     assert contracts.mirror.roster(3) == contracts.committee.roster(3)
     assert generated.key.key_id != contracts.committee.key_id(2)
     assert "epoch 2 is not the current one" in seized.refusal(
-        seized.question(Ask.COMMIT, Begin(seized.draft, bytes([8]) * 32))
+        seized.question(MessageKind.COMMIT, CommitRequest(seized.draft, bytes([8]) * 32))
     )
     before = transactions(federation)
     unlearned = federation.unlearn(forget=row_of_each_start(2))

@@ -13,13 +13,13 @@ from blockful_py.committee.keystore import MemberKeys
 from blockful_py.committee.service.folder import VAULT, keys_in
 from blockful_py.committee.service.key_custody import delivery_context
 from blockful_py.committee.service.messages import (
-    Ask,
-    Borrow,
     DeliveredKey,
-    Delivery,
-    Lent,
-    Nothing,
+    Empty,
+    KeyDelivery,
+    KeyRequest,
+    MessageKind,
     Versions,
+    WrappedKey,
 )
 from blockful_py.committee.vault import Vault
 from blockful_py.crypto import curve, envelope
@@ -27,8 +27,8 @@ from blockful_py.crypto.randomness import SeededRng
 from blockful_py.errors import EnvelopeError, MessageError, RefusedError
 from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.learning.weights import equal
-from blockful_py.pipeline.coordination.remote_committee import Found
-from blockful_py.pipeline.coordination.remote_keyring import NO_SUBJECT, ServiceKeepers
+from blockful_py.pipeline.coordination.remote_committee import ReachableMember
+from blockful_py.pipeline.coordination.remote_keyring import NO_SUBJECT, RemoteKeyring
 from blockful_py.pipeline.reader import Reading
 from blockful_py.types import Uri
 from tests.federations import AFFECTED
@@ -40,31 +40,33 @@ READER = ReaderKeys.generate(SeededRng(b"reader"))
 
 
 @dataclass(frozen=True)
-class Desk:
-    """The first member's desk, and who asks there."""
+class FirstMember:
+    """The first member, and requests to it."""
 
     crew: Crew
-    found: Found
+    found: ReachableMember
     epoch: int
 
     @property
     def domain(self) -> object:
-        return self.found.line.pen.domain
+        return self.found.client.signer.domain
 
-    def ask(self, ask: Ask, body: object, secret: int | None = None) -> bytes:
-        line = self.found.line
+    def ask(self, kind: MessageKind, body: object, secret: int | None = None) -> bytes:
+        client = self.found.client
         if secret is not None:
-            line = replace(line, pen=wire.Pen(secret, line.pen.domain))
-        return line.ask(ask, self.epoch, NO_SUBJECT, body).message.body
+            client = replace(client, signer=wire.MessageSigner(secret, client.signer.domain))
+        return client.ask(kind, self.epoch, NO_SUBJECT, body).message.body
 
     def weights(self, name: str) -> Uri:
         return self.crew.federation.catalogue()[name].node.weights
 
 
 @pytest.fixture(scope="module")
-def desk(crew: Crew) -> Desk:
-    found = next(each for each in crew.federation.epochs.reachable().values() if isinstance(each, Found))
-    return Desk(crew, found, crew.federation.contracts.committee.current_epoch())
+def first(crew: Crew) -> FirstMember:
+    found = next(
+        each for each in crew.federation.epochs.reachable().values() if isinstance(each, ReachableMember)
+    )
+    return FirstMember(crew, found, crew.federation.contracts.committee.current_epoch())
 
 
 @pytest.fixture
@@ -102,8 +104,8 @@ def test_one_member_that_answers_is_enough_to_read(crew: Crew, reading: Reading)
             member.start()
 
 
-def test_after_an_erasure_no_member_has_the_key(crew: Crew, desk: Desk) -> None:
-    old = {desk.weights(name) for name in AFFECTED}
+def test_after_an_erasure_no_member_has_the_key(crew: Crew, first: FirstMember) -> None:
+    old = {first.weights(name) for name in AFFECTED}
     erasure = crew.federation.unlearn(forget=row_of_each_start(0)).erasure
     assert erasure is not None
     assert {version.weights for version in erasure.versions} >= old
@@ -112,76 +114,76 @@ def test_after_an_erasure_no_member_has_the_key(crew: Crew, desk: Desk) -> None:
         assert not kept(member) & {uri.digest for uri in old}
 
 
-def test_a_member_that_was_away_destroys_and_fetches_keys_by_itself(crew: Crew, desk: Desk) -> None:
+def test_a_member_that_was_away_destroys_and_fetches_keys_by_itself(crew: Crew, first: FirstMember) -> None:
     away = crew.members[3]
-    old = {desk.weights(name).digest for name in AFFECTED}
+    old = {first.weights(name).digest for name in AFFECTED}
     with away.dead():
         erasure = crew.federation.unlearn(forget=row_of_each_start(1)).erasure
         assert erasure is not None
         assert set(erasure.destruction.silent) == {away.address}
         assert "Not done yet at" in erasure.account()
         assert old <= kept(away)
-    standing = {desk.weights(name).digest for name in crew.federation.catalogue().models}
-    until(lambda: not old & kept(away) and standing <= kept(away))
+    current = {first.weights(name).digest for name in crew.federation.catalogue().models}
+    until(lambda: not old & kept(away) and current <= kept(away))
 
 
-def test_keys_are_lent_to_peers_wrapped_for_them(crew: Crew, desk: Desk) -> None:
-    uri, reply = desk.weights("a"), curve.random_scalar(SeededRng(b"reply"))
+def test_keys_are_lent_to_peers_wrapped_for_them(crew: Crew, first: FirstMember) -> None:
+    uri, reply = first.weights("a"), curve.random_scalar(SeededRng(b"reply"))
     peer = secrets(crew.members[1]).voting_secret
-    body = desk.ask(Ask.LEND_KEY, Borrow(uri, curve.multiply_base(reply)), peer)
-    context = delivery_context(desk.found.line.pen.domain, uri)
-    wrapped = codec.decode(Lent, body).wrapped
+    body = first.ask(MessageKind.LEND_KEY, KeyRequest(uri, curve.multiply_base(reply)), peer)
+    context = delivery_context(first.found.client.signer.domain, uri)
+    wrapped = codec.decode(WrappedKey, body).wrapped
     assert envelope.unwrap(wrapped, reply, context) == crew.federation.opened.context.keys.keyring.find(uri)
     with pytest.raises(EnvelopeError):
         envelope.unwrap(wrapped, peer, context)
 
 
-def test_a_reader_cannot_ask_as_a_peer(desk: Desk) -> None:
-    body = Borrow(desk.weights("a"), READER.encryption_key)
-    for ask in (Ask.LEND_KEY, Ask.DESTROY_KEYS, Ask.KEEP_KEYS):
+def test_a_reader_cannot_ask_as_a_peer(first: FirstMember) -> None:
+    body = KeyRequest(first.weights("a"), READER.encryption_key)
+    for kind in (MessageKind.LEND_KEY, MessageKind.DESTROY_KEYS, MessageKind.KEEP_KEYS):
         with pytest.raises(MessageError, match="neither a member of this committee nor a leader it serves"):
-            desk.ask(ask, body, READER.account_secret)
+            first.ask(kind, body, READER.account_secret)
 
 
-def test_a_leader_cannot_have_the_key_of_a_standing_version_destroyed(crew: Crew, desk: Desk) -> None:
+def test_a_leader_cannot_have_the_key_of_a_current_version_destroyed(crew: Crew, first: FirstMember) -> None:
     with pytest.raises(RefusedError, match="1 of 1 versions, whose keys are to be destroyed, were not"):
-        desk.ask(Ask.DESTROY_KEYS, Versions((desk.weights("a"),)))
+        first.ask(MessageKind.DESTROY_KEYS, Versions((first.weights("a"),)))
     assert crew.federation.models()
 
 
-def test_a_key_that_opens_nothing_is_not_kept(desk: Desk) -> None:
-    uri = desk.weights("a")
-    context = delivery_context(desk.found.line.pen.domain, uri)
-    wrapped = envelope.wrap(bytes(32), desk.found.identity.encryption_key, context)
+def test_a_key_that_opens_nothing_is_not_kept(first: FirstMember) -> None:
+    uri = first.weights("a")
+    context = delivery_context(first.found.client.signer.domain, uri)
+    wrapped = envelope.wrap(bytes(32), first.found.identity.encryption_key, context)
     with pytest.raises(RefusedError, match="a key that is no key"):
-        desk.ask(Ask.KEEP_KEYS, Delivery((DeliveredKey(uri, wrapped),)))
+        first.ask(MessageKind.KEEP_KEYS, KeyDelivery((DeliveredKey(uri, wrapped),)))
 
 
-def test_a_key_that_is_kept_already_changes_nothing(crew: Crew, desk: Desk) -> None:
-    uri = desk.weights("a")
+def test_a_key_that_is_kept_already_changes_nothing(crew: Crew, first: FirstMember) -> None:
+    uri = first.weights("a")
     key = crew.federation.opened.context.keys.keyring.find(uri)
-    context = delivery_context(desk.found.line.pen.domain, uri)
-    wrapped = envelope.wrap(key, desk.found.identity.encryption_key, context)
-    body = desk.ask(Ask.KEEP_KEYS, Delivery((DeliveredKey(uri, wrapped),)))
-    assert codec.decode(Nothing, body) == Nothing()
+    context = delivery_context(first.found.client.signer.domain, uri)
+    wrapped = envelope.wrap(key, first.found.identity.encryption_key, context)
+    body = first.ask(MessageKind.KEEP_KEYS, KeyDelivery((DeliveredKey(uri, wrapped),)))
+    assert codec.decode(Empty, body) == Empty()
 
 
 def test_no_secret_travels_or_rests_in_the_clear(crew: Crew, monkeypatch: pytest.MonkeyPatch) -> None:
-    from blockful_py.committee.service import member_client as line
+    from blockful_py.committee.service import member_client as client
 
     sent: list[bytes] = []
-    real = line.post
+    real = client.post
 
     def post(url: str, data: bytes, seconds: float) -> bytes:
         answer = real(url, data, seconds)
         sent.extend((data, answer))
         return answer
 
-    monkeypatch.setattr(line, "post", post)
+    monkeypatch.setattr(client, "post", post)
     federation = crew.federation
     uri = federation.catalogue()["a"].node.weights
     keepers = federation.opened.context.keys.keyring
-    assert isinstance(keepers, ServiceKeepers)
+    assert isinstance(keepers, RemoteKeyring)
     key = keepers.find(uri)
     keepers.deliver({uri: key})
     assert sent

@@ -11,12 +11,13 @@ from pathlib import Path
 import pytest
 
 from blockful_py.chain.deployments import deploy_archive, deployments_path, load
-from blockful_py.committee.outbox_store import NOTES, Notebook
+from blockful_py.committee.outbox_store import NOTES, OutboxStore
 from blockful_py.committee.service.outbox import TOPICS
 from blockful_py.errors import ContractError, DeploymentError, QuorumError, RunError
 from blockful_py.pipeline.coordination import rotation
 from blockful_py.pipeline.run.contracts import open_contracts
 from blockful_py.pipeline.run.nodes import Nodes
+from tests.faults.test_every_step import standing
 from tests.federations import AFFECTED, forgets, put_back, transactions
 from tests.member.electorate import Electorate, electorate
 from tests.member.leaders import until
@@ -68,8 +69,8 @@ def test_the_next_election_waits_for_the_least_length_of_the_epoch(town: Elector
 
 def noted(member: MemberProcess) -> set[int]:
     """Epochs that a member has notes about."""
-    with Notebook(member.folder / NOTES) as notebook:
-        return {note.ballot.epoch for topic in TOPICS for note in notebook.read(topic)}
+    with OutboxStore(member.folder / NOTES) as store:
+        return {note.ballot.epoch for topic in TOPICS for note in store.read(topic)}
 
 
 def test_another_committee_takes_over(town: Electorate) -> None:
@@ -97,7 +98,7 @@ def test_the_old_committee_has_no_power_left(town: Electorate) -> None:
             updates, headers, voter.certify(contracts.live.redact_leaf(updates, headers, 0, 1))
         )
 
-    standing = transactions(town.federation)
+    current = transactions(town.federation)
     with pytest.raises(ContractError) as stale:
         redact(decryptor=new, voter=old)
     assert (stale.value.name, stale.value.arguments) == ("StaleEpoch", {"given": 1, "current": 2})
@@ -106,7 +107,7 @@ def test_the_old_committee_has_no_power_left(town: Electorate) -> None:
     version = standing["y"].version + 1
     expected = {"position": position.packed, "version": version}
     assert (opening.value.name, opening.value.arguments) == ("InvalidOpening", expected)
-    assert transactions(town.federation) == standing
+    assert transactions(town.federation) == current
     with put_back(contracts.live.node):
         redact(decryptor=new, voter=new)
         assert contracts.live.transactions([position])[0].version == version

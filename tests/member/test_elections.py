@@ -17,9 +17,9 @@ import pytest
 from blockful_py.chain.signer import DEV_MNEMONIC, Signer
 from blockful_py.chain.sortition import ElectionState, Parameters, Phase
 from blockful_py.committee.service.generation import Charter
-from blockful_py.committee.service.messages import Ask
+from blockful_py.committee.service.messages import MessageKind
 from blockful_py.errors import RefusedError, RunError
-from blockful_py.pipeline.coordination.remote_committee import Found, Services
+from blockful_py.pipeline.coordination.remote_committee import ReachableMember, RemoteCommittee
 from blockful_py.pipeline.coordination.rotation import Rotated
 from blockful_py.pipeline.coordination.status import status_of
 from blockful_py.pipeline.federation import Federation
@@ -123,7 +123,7 @@ def test_a_rotation_that_was_broken_off_is_taken_up_by_another(
         if where == "settle":
             _settle_breaks_after_generation(patch)
         elif where == "follow":
-            patch.setattr(Services, "follow", _broken)
+            patch.setattr(RemoteCommittee, "follow", _broken)
         with pytest.raises(BrokenOffError):
             town.federation.epochs.rotate(pause)
     keys = town.federation.run.group_keys
@@ -180,14 +180,14 @@ def test_two_rotations_from_two_copies_of_a_run_bring_one_epoch(
 
 
 def _settle_breaks_after_generation(patch: pytest.MonkeyPatch) -> None:
-    honest, generated = Services.generate_elected, []
+    honest, generated = RemoteCommittee.generate_elected, []
 
-    def generate(self: Services, *arguments: Any) -> Any:
+    def generate(self: RemoteCommittee, *arguments: Any) -> Any:
         generated.append(honest(self, *arguments))
-        patch.setattr(Services, "settle", _broken)
+        patch.setattr(RemoteCommittee, "settle", _broken)
         return generated[0]
 
-    patch.setattr(Services, "generate_elected", generate)
+    patch.setattr(RemoteCommittee, "generate_elected", generate)
 
 
 def _broken(*arguments: Any) -> bool:
@@ -204,18 +204,18 @@ def test_a_key_that_was_generated_and_not_settled_on_is_used(town: Electorate) -
     """Who takes the rotation up generates no second key for the same attempt."""
     town.pass_time(1_000)
     made: list[bytes] = []
-    honest = Services.generate_elected
+    honest = RemoteCommittee.generate_elected
     with pytest.MonkeyPatch.context() as patch:
         _settle_breaks_after_generation(patch)
         with pytest.raises(BrokenOffError):
             town.federation.epochs.rotate(town.pause)
     with pytest.MonkeyPatch.context() as patch:
 
-        def generate(self: Services, *arguments: Any) -> Any:
+        def generate(self: RemoteCommittee, *arguments: Any) -> Any:
             made.append(b"again")
             return honest(self, *arguments)
 
-        patch.setattr(Services, "generate_elected", generate)
+        patch.setattr(RemoteCommittee, "generate_elected", generate)
         town.federation.epochs.rotate(town.pause)
     assert made == []
 
@@ -223,9 +223,9 @@ def test_a_key_that_was_generated_and_not_settled_on_is_used(town: Electorate) -
 def test_an_epoch_that_begins_behind_the_leaders_back_is_the_one_it_wanted(town: Electorate) -> None:
     """The members confirm between its look at the election and its key generation."""
     before = town.committee.current_epoch()
-    honest = Services.settle
+    honest = RemoteCommittee.settle
 
-    def settle_late(self: Services, election: ElectionState, members: Any) -> bool:
+    def settle_late(self: RemoteCommittee, election: ElectionState, members: Any) -> bool:
         if honest(self, election, members):
             while town.committee.current_epoch() == before:
                 town.pause(election)
@@ -237,8 +237,8 @@ def test_an_epoch_that_begins_behind_the_leaders_back_is_the_one_it_wanted(town:
         with pytest.raises(BrokenOffError):
             town.federation.epochs.rotate(town.pause)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Services, "settle", settle_late)
-        patch.setattr(Services, "generate_elected", _broken)  # no second key for what is over
+        patch.setattr(RemoteCommittee, "settle", settle_late)
+        patch.setattr(RemoteCommittee, "generate_elected", _broken)  # no second key for what is over
         assert town.federation.epochs.rotate(town.pause).epoch == before + 1
 
 
@@ -284,10 +284,11 @@ def _refusals(town: Electorate, election: ElectionState) -> dict[str, str]:
         "threshold that the faulty third has": (replace(right, threshold=1), "use the key alone"),
     }
     found = town.federation.epochs.reachable().values()
-    (line,) = (each.line for each in found if isinstance(each, Found) and each.line.address == members[0])
+    clients = (each.client for each in found if isinstance(each, ReachableMember))
+    (client,) = (client for client in clients if client.address == members[0])
     told = {}
     for name, (charter, expected) in wrong.items():
         with pytest.raises(RefusedError) as refused:
-            line.ask(Ask.KEY_COMMIT, charter.epoch, charter.digest(), charter)
+            client.ask(MessageKind.KEY_COMMIT, charter.epoch, charter.digest(), charter)
         told[name] = expected if expected in str(refused.value) else str(refused.value)
     return told

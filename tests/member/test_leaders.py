@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from blockful_py.chain.contract import Contract
-from blockful_py.committee.outbox_store import NOTES, Notebook
+from blockful_py.committee.outbox_store import NOTES, OutboxStore
 from blockful_py.committee.service.folder import MemberFolder, keys_in
-from blockful_py.committee.service.outbox import Clerk
+from blockful_py.committee.service.outbox import Outbox
 from blockful_py.errors import ChainError
 from blockful_py.member.finishing import FinishingDuty, rank
 from blockful_py.member.office import MemberOffice, Urls
@@ -165,10 +165,10 @@ def test_a_member_that_cannot_pay_says_so(court: Court, chains: Nodes) -> None:
     now = 0.0
     with (
         closing(MemberFolder.open(poor.folder, WORDS)) as folder,
-        Clerk(Notebook(poor.folder / NOTES)) as clerk,
+        Outbox(OutboxStore(poor.folder / NOTES)) as outbox,
     ):
         office = MemberOffice(federation.run.path, folder, urls, frozenset())
-        duty = FinishingDuty(office, clerk, lambda: now)
+        duty = FinishingDuty(office, outbox, lambda: now)
         duty.step()
         now = 5 * STALL_SECONDS
         with pytest.raises(ChainError, match=r"has 0 wei .* send it some"):
@@ -178,9 +178,9 @@ def test_a_member_that_cannot_pay_says_so(court: Court, chains: Nodes) -> None:
         now = 10 * STALL_SECONDS
         duty.step()
         assert court.done("ChunkExecuted", chunks) == {"archive": 1, "live": 1}
-        assert clerk.kept()
+        assert outbox.kept()
         duty.step()
-        assert not clerk.kept()
+        assert not outbox.kept()
         office.close()
     for member in court.members:
         member.start()

@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 from blockful_py.committee.service.folder import MemberFolder
-from blockful_py.member.nonces import NonceDuty
+from blockful_py.member.duties import NonceDuty
 from blockful_py.member.office import MemberOffice, Urls
 from blockful_py.pipeline.run.nodes import Nodes
 from tests.member.conftest import Crew

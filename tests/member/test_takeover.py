@@ -75,7 +75,7 @@ def test_a_member_leads_the_request_of_a_leader_that_died(crew: Crew, chains: No
 
 
 def leading(crew: Crew) -> tuple[MemberProcess, Path]:
-    """The member whose errand has run.json open, and the errand: several may set out, the first one leads."""
+    """The member whose leader process has run.json open, and that process; the first of several leads."""
     members = {member.process.pid: member for member in crew.members if member.process}
     held = str(crew.federation.run.path / "run.json")
     for link in Path("/proc").glob("[0-9]*/fd/*"):
@@ -106,10 +106,10 @@ def test_a_member_that_leads_ends_when_it_is_told_and_another_goes_on(
     with turn(chains.archive), turn(chains.live):
         request_and_die(run.path, chains, (number,))
         until(lambda: unsettled(run) == 1)
-        member, errand = leading(crew)
+        member, process = leading(crew)
         member.signal(how)
         member.wait()
-        until(lambda: is_over(errand))  # another's may lead by now
+        until(lambda: is_over(process))  # another's may lead by now
         assert (len(live.redactions()), archive.length()) == (redacted, archived)
     until(lambda: len(live.redactions()) == redacted + len(AFFECTED))
     assert archive.length() == archived + len(AFFECTED)

@@ -11,7 +11,7 @@ from blockful_py.crypto.curve import N, P
 from blockful_py.crypto.randomness import SeededRng
 from blockful_py.crypto.threshold.local import collide_together, generate_key
 from blockful_py.crypto.threshold.messages import Task
-from blockful_py.crypto.threshold.signing import Signer
+from blockful_py.crypto.threshold.signing import ThresholdSigner
 from blockful_py.types import Opening
 from tests.crypto import slow_curve
 
@@ -73,6 +73,6 @@ def test_any_t_members_open_any_batch(threshold: int, spare: int, seed: bytes, d
     rng = SeededRng(seed, "tasks")
     hashes = [(rng(32), chameleon.hash_message(key.group_key, rng(32), rng(32), rng)[0]) for _ in range(3)]
     tasks = [Task(label, rng(32), h) for label, h in hashes]
-    openings = collide_together(key, [Signer(shares[i]) for i in chosen], b"session", tasks)
+    openings = collide_together(key, [ThresholdSigner(shares[i]) for i in chosen], b"session", tasks)
     for task, opening in zip(tasks, openings, strict=True):
         assert chameleon.verify(key.group_key, task.label, task.message, task.h, opening)

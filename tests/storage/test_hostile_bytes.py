@@ -16,7 +16,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from blockful_py.crypto import envelope
-from blockful_py.crypto.envelope import open_sealed, seal
+from blockful_py.crypto.envelope import seal, unseal
 from blockful_py.errors import BlockNotFoundError, EnvelopeError, FormatError, StorageError
 from blockful_py.storage import ContentStore, cid_string
 from blockful_py.storage.cid import uri_of
@@ -60,10 +60,10 @@ def test_an_edited_node_is_a_node_or_a_format_error(changes: list[Edit]) -> None
 def test_an_edited_sealed_file_is_refused_unless_it_is_the_same(changes: list[Edit]) -> None:
     file = edited(SEALED, changes)
     if file == SEALED:
-        assert b"".join(open_sealed(KEY, [file])) == bytes(100)
+        assert b"".join(unseal(KEY, [file])) == bytes(100)
         return
     with pytest.raises(EnvelopeError):
-        b"".join(open_sealed(KEY, [file]))
+        b"".join(unseal(KEY, [file]))
 
 
 @st.composite
@@ -143,7 +143,7 @@ def test_opening_holds_two_segments_and_one_piece() -> None:
     pieces = (file[at : at + 2**21] for at in range(0, len(file), 2**21))
     tracemalloc.start()
     try:
-        assert sum(map(len, open_sealed(KEY, pieces))) == size
+        assert sum(map(len, unseal(KEY, pieces))) == size
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

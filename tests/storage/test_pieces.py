@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blockful_py.crypto.envelope import open_sealed, seal, sealed_size
+from blockful_py.crypto.envelope import seal, sealed_size, unseal
 from blockful_py.errors import EnvelopeError
 from blockful_py.storage import ContentStore, file_uri
 from blockful_py.storage.pieces import ahead, chunks_of_pieces, stream_of
@@ -25,7 +25,7 @@ MIB = 2**20
 
 STORED_IN_PIECES = """
 import resource, sys
-from blockful_py.crypto.envelope import open_sealed, seal
+from blockful_py.crypto.envelope import unseal, seal
 from blockful_py.storage import ContentStore
 from blockful_py.storage.pieces import ahead
 from tests.storage.conftest import Pattern
@@ -34,7 +34,7 @@ store = ContentStore(sys.argv[1])
 store.add(bytes(3 * 2**20))
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 uri = store.add_pieces(ahead(seal(key, Pattern(size))))
-assert sum(map(len, open_sealed(key, store.stream(uri)))) == size
+assert sum(map(len, unseal(key, store.stream(uri)))) == size
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 """
 
@@ -88,9 +88,9 @@ def test_a_sealed_file_is_stored_and_opened(store: ContentStore) -> None:
     uri = store.add_pieces(seal(KEY, Pattern(3 * MIB + 1)))
     sealed = store.read(uri)
     assert (len(sealed), file_uri(sealed)) == (sealed_size(3 * MIB + 1), uri)
-    assert b"".join(open_sealed(KEY, store.stream(uri))) == PATTERN * 3 + PATTERN[:1]
+    assert b"".join(unseal(KEY, store.stream(uri))) == PATTERN * 3 + PATTERN[:1]
     with pytest.raises(EnvelopeError, match="another key"):
-        next(open_sealed(bytes(32), store.stream(uri)))
+        next(unseal(bytes(32), store.stream(uri)))
 
 
 def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from blockful_py.committee import codec, wire
 from blockful_py.committee.service.generation import Charter, Generation, Origin
-from blockful_py.committee.service.messages import Ask, Holding, Nothing, Relayed
+from blockful_py.committee.service.messages import Empty, HeldShare, MessageKind, RelayedAnswers
 from blockful_py.crypto import curve, eip712
 from blockful_py.crypto.randomness import system_rng
 from blockful_py.crypto.threshold.keys import CommitteeKey, KeyShare
@@ -18,7 +18,7 @@ MAX_OPEN = 4
 """Generations under way at the same time; the oldest gives way."""
 
 
-class ShareKeeper(Protocol):
+class ShareStore(Protocol):
     """Where shares rest."""
 
     def keep(self, share: KeyShare, origin: Origin) -> None:
@@ -39,10 +39,10 @@ class Admission(Protocol):
     def admit(self, charter: Charter) -> None: ...
 
 
-class Keysmith:
+class DkgParticipant:
     """A member's generations by their subject."""
 
-    def __init__(self, secret: int, shares: ShareKeeper, rng: Rng = system_rng) -> None:
+    def __init__(self, secret: int, shares: ShareStore, rng: Rng = system_rng) -> None:
         self._address = curve.address(curve.multiply_base(secret))
         self._shares = shares
         self._rng = rng
@@ -50,24 +50,24 @@ class Keysmith:
 
     def members(self, message: wire.Message) -> tuple[bytes, ...]:
         """Those who may lead the generation that a message is about."""
-        if message.kind == Ask.KEY_COMMIT.kind:
+        if message.kind == MessageKind.KEY_COMMIT.label:
             return codec.decode(Charter, message.body).members
         generation = self._open.get(message.subject)
         return generation.charter.members if generation else ()
 
-    def answer(self, ask: Ask, message: wire.Message, admission: Admission) -> Any:
+    def answer(self, kind: MessageKind, message: wire.Message, admission: Admission) -> Any:
         """Raises RefusedError, MessageError, or what the generation finds wrong."""
-        if ask is Ask.KEY_HELD:
-            return Holding(self._admitted(message.subject, admission).charter.digest())
-        if ask is Ask.KEY_SETTLE:
+        if kind is MessageKind.KEY_HELD:
+            return HeldShare(self._admitted(message.subject, admission).charter.digest())
+        if kind is MessageKind.KEY_SETTLE:
             return self._settle(message, admission)
-        if ask is Ask.KEY_COMMIT:
+        if kind is MessageKind.KEY_COMMIT:
             return self._begin(message, admission).open()
         generation = self._open.get(message.subject)
         if generation is None or generation.leader != message.sender:
             raise RefusedError("this key generation is not under way here, or another leads it; begin anew")
-        if ask is not Ask.KEY_FINISH:
-            return generation.step(ask, message)
+        if kind is not MessageKind.KEY_FINISH:
+            return generation.step(kind, message)
         share, key = generation.finish(message)
         self._shares.keep(share, Origin(generation.charter, key))
         del self._open[message.subject]
@@ -87,15 +87,15 @@ class Keysmith:
         admission.admit(origin.charter)
         return origin
 
-    def _settle(self, message: wire.Message, admission: Admission) -> Nothing:
+    def _settle(self, message: wire.Message, admission: Admission) -> Empty:
         """A quorum has said, in answers that the leader relays, that it holds shares of the key."""
         charter = self._admitted(message.subject, admission).charter
-        holding, holders = Holding(charter.digest()), set()
-        for text in codec.decode(Relayed, message.body).envelopes:
+        holding, holders = HeldShare(charter.digest()), set()
+        for text in codec.decode(RelayedAnswers, message.body).envelopes:
             relayed = wire.receive(admission.domain(), text.encode())
             sender = relayed.message.sender
-            wire.require_relayed(relayed, message, sender, Ask.KEY_HELD.round)
-            if charter.index(sender) and codec.decode(Holding, relayed.message.body) == holding:
+            wire.require_relayed(relayed, message, sender, MessageKind.KEY_HELD.round)
+            if charter.index(sender) and codec.decode(HeldShare, relayed.message.body) == holding:
                 holders.add(sender)
         if 3 * len(holders) < 2 * len(charter.members):
             raise RefusedError(
@@ -103,7 +103,7 @@ class Keysmith:
                 "a quorum is needed"
             )
         self._shares.settle(message.subject)
-        return Nothing()
+        return Empty()
 
     def _begin(self, message: wire.Message, admission: Admission) -> Generation:
         charter = codec.decode(Charter, message.body)

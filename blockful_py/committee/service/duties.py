@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Protocol, Self
 
-from blockful_py.closable import Closing
+from blockful_py.closable import Closable
 from blockful_py.errors import BlockfulError
 
 Report = Callable[[str, str], None]
@@ -28,7 +28,7 @@ class Duty(Protocol):
         """
 
 
-class Duties(Closing):
+class Duties(Closable):
     """Calls every duty each `interval` seconds from `start` to `close`; a slow one keeps no other waiting.
 
     An error is told once, and again after the duty has succeeded or failed otherwise in between.

@@ -24,7 +24,7 @@ from blockful_py.committee.service.generation import Origin
 from blockful_py.committee.vault import Vault
 from blockful_py.crypto import secretbox
 from blockful_py.crypto.chameleon import tag
-from blockful_py.crypto.passphrase import Cost
+from blockful_py.crypto.passphrase import KdfCost
 from blockful_py.crypto.threshold.keys import KeyShare
 from blockful_py.errors import CryptoError, KeystoreError, MessageError, RefusedError
 from blockful_py.whole_file import OWN, write_whole
@@ -59,7 +59,7 @@ class MemberFolder:
         return cls(path, keys_in(path, words))
 
     @classmethod
-    def create(cls, path: Path, words: str, cost: Cost | None = None) -> MemberFolder:
+    def create(cls, path: Path, words: str, cost: KdfCost | None = None) -> MemberFolder:
         """A new member with fresh keys, encrypted at `cost`. Raises KeystoreError where one is."""
         keys = MemberKeys.generate()
         try:

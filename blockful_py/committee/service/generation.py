@@ -14,12 +14,12 @@ from typing import Any, TypeVar
 from blockful_py.committee import codec, wire
 from blockful_py.committee.service.messages import (
     Answers,
-    Ask,
-    Box,
     Complaints,
-    Dealt,
-    Opened,
-    Relayed,
+    DealerCommitment,
+    MessageKind,
+    RelayedAnswers,
+    SealedShare,
+    SealedShares,
 )
 from blockful_py.crypto import curve, ecies
 from blockful_py.crypto.chameleon import tag
@@ -111,32 +111,34 @@ class Generation:
         self._sealing_secret = curve.random_scalar(rng)
         self._sealing_keys: dict[int, Point] = {}
 
-    def open(self) -> Opened:
+    def open(self) -> DealerCommitment:
         """Round 1."""
-        return Opened(self._participant.commit(), curve.multiply_base(self._sealing_secret))
+        return DealerCommitment(self._participant.commit(), curve.multiply_base(self._sealing_secret))
 
-    def step(self, ask: Ask, question: wire.Message) -> Reveal | Dealt | Complaints | Answers | Confirmation:
+    def step(
+        self, kind: MessageKind, question: wire.Message
+    ) -> Reveal | SealedShares | Complaints | Answers | Confirmation:
         """Rounds 2 to 6: what this member sends, after what all sent in the round before."""
-        steps: Mapping[Ask, Callable[[wire.Message], Any]] = {
-            Ask.KEY_REVEAL: self._reveal,
-            Ask.KEY_DEAL: self._deal,
-            Ask.KEY_RECEIVE: self._receive,
-            Ask.KEY_ANSWER: self._answer,
-            Ask.KEY_CONFIRM: self._confirm,
+        steps: Mapping[MessageKind, Callable[[wire.Message], Any]] = {
+            MessageKind.KEY_REVEAL: self._reveal,
+            MessageKind.KEY_DEAL: self._deal,
+            MessageKind.KEY_RECEIVE: self._receive,
+            MessageKind.KEY_ANSWER: self._answer,
+            MessageKind.KEY_CONFIRM: self._confirm,
         }
-        found: Reveal | Dealt | Complaints | Answers | Confirmation = steps[ask](question)
+        found: Reveal | SealedShares | Complaints | Answers | Confirmation = steps[kind](question)
         return found
 
     def finish(self, question: wire.Message) -> tuple[KeyShare, CommitteeKey]:
         """Round 7: the share, to be kept before the key is confirmed."""
-        confirmations = self._relayed(question, Ask.KEY_CONFIRM, Confirmation)
+        confirmations = self._relayed(question, MessageKind.KEY_CONFIRM, Confirmation)
         _own("the confirmation", {index: {given.member} for index, given in confirmations.items()})
         share = self._participant.finish(tuple(confirmations.values()))
         self._sealing_secret = 0
         return share, share.public
 
     def _reveal(self, question: wire.Message) -> Reveal:
-        opened = self._relayed(question, Ask.KEY_COMMIT, Opened)
+        opened = self._relayed(question, MessageKind.KEY_COMMIT, DealerCommitment)
         _own("the commitment", {index: {given.commitment.dealer} for index, given in opened.items()})
         self._sealing_keys = {index: given.sealing_key for index, given in opened.items()}
         wrong = [index for index, key in self._sealing_keys.items() if not curve.on_curve(key)]
@@ -144,13 +146,13 @@ class Generation:
             raise CheaterError(wrong, "the key for sealed shares")
         return self._participant.reveal([given.commitment for given in opened.values()])
 
-    def _deal(self, question: wire.Message) -> Dealt:
-        reveals = self._relayed(question, Ask.KEY_REVEAL, Reveal)
+    def _deal(self, question: wire.Message) -> SealedShares:
+        reveals = self._relayed(question, MessageKind.KEY_REVEAL, Reveal)
         _own("the reveal", {index: {given.dealer} for index, given in reveals.items()})
-        return Dealt(tuple(map(self._sealed, self._participant.deal(tuple(reveals.values())))))
+        return SealedShares(tuple(map(self._sealed, self._participant.deal(tuple(reveals.values())))))
 
     def _receive(self, question: wire.Message) -> Complaints:
-        dealt = self._relayed(question, Ask.KEY_DEAL, Dealt)
+        dealt = self._relayed(question, MessageKind.KEY_DEAL, SealedShares)
         shares = []
         for dealer, given in dealt.items():
             for box in given.boxes:
@@ -159,21 +161,21 @@ class Generation:
         return Complaints(self._participant.receive(shares))
 
     def _answer(self, question: wire.Message) -> Answers:
-        complaints = self._relayed(question, Ask.KEY_RECEIVE, Complaints)
+        complaints = self._relayed(question, MessageKind.KEY_RECEIVE, Complaints)
         _own("a complaint", {i: {each.accuser for each in g.complaints} for i, g in complaints.items()})
         return Answers(
             self._participant.answer([each for given in complaints.values() for each in given.complaints])
         )
 
     def _confirm(self, question: wire.Message) -> Confirmation:
-        answers = self._relayed(question, Ask.KEY_ANSWER, Answers)
+        answers = self._relayed(question, MessageKind.KEY_ANSWER, Answers)
         _own("an answer", {i: {each.dealer for each in g.answers} for i, g in answers.items()})
         return self._participant.confirm([each for given in answers.values() for each in given.answers])
 
-    def _sealed(self, share: Share) -> Box:
+    def _sealed(self, share: Share) -> SealedShare:
         context = self._box_context(share.dealer, share.recipient)
         plain = share.value.to_bytes(32, "big")
-        return Box(
+        return SealedShare(
             share.recipient, ecies.seal(self._sealing_keys[share.recipient], context, plain, self._rng)
         )
 
@@ -188,7 +190,7 @@ class Generation:
     def _box_context(self, dealer: int, recipient: int) -> bytes:
         return self._context + dealer.to_bytes(4, "big") + recipient.to_bytes(4, "big")
 
-    def _relayed(self, question: wire.Message, earlier: Ask, kind: type[Body]) -> dict[int, Body]:
+    def _relayed(self, question: wire.Message, earlier: MessageKind, kind: type[Body]) -> dict[int, Body]:
         """What everyone answered to the round before, by index, ascending.
 
         Raises MessageError when the leader relays something else, CheaterError naming members whose
@@ -196,7 +198,7 @@ class Generation:
         """
         found: dict[int, Body] = {}
         malformed = []
-        for text in codec.decode(Relayed, question.body).envelopes:
+        for text in codec.decode(RelayedAnswers, question.body).envelopes:
             relayed = wire.receive(self._domain, text.encode())
             sender = relayed.message.sender
             index = self.charter.index(sender)
@@ -211,7 +213,7 @@ class Generation:
                 malformed.append(index)
         missing = sorted({*self.charter.dealers} - found.keys())
         if missing:
-            raise CheaterError(missing, f"the answer to {earlier.kind}")
+            raise CheaterError(missing, f"the answer to {earlier.label}")
         return dict(sorted(found.items()))
 
 

@@ -11,7 +11,14 @@ from collections.abc import Collection
 from typing import Protocol
 
 from blockful_py.committee import codec, wire
-from blockful_py.committee.service.messages import Ask, Borrow, Delivery, Lent, Nothing, Versions
+from blockful_py.committee.service.messages import (
+    Empty,
+    KeyDelivery,
+    KeyRequest,
+    MessageKind,
+    Versions,
+    WrappedKey,
+)
 from blockful_py.committee.vault import Vault
 from blockful_py.crypto import curve, eip712, envelope
 from blockful_py.crypto.chameleon import tag
@@ -35,10 +42,10 @@ class Records(Protocol):
         """Those of `uris` that were replaced on the live chain: archived as superseded, standing nowhere."""
 
 
-class Custodian:
+class KeyCustody:
     """Answers what concerns the vault."""
 
-    ASKS = frozenset({Ask.KEEP_KEYS, Ask.LEND_KEY, Ask.DESTROY_KEYS})
+    KINDS = frozenset({MessageKind.KEEP_KEYS, MessageKind.LEND_KEY, MessageKind.DESTROY_KEYS})
 
     def __init__(self, vault: Vault, secret: int) -> None:
         """`secret`: of the member's encryption key."""
@@ -46,16 +53,16 @@ class Custodian:
         self._secret = secret
 
     def answer(
-        self, ask: Ask, message: wire.Message, domain: eip712.Domain, records: Records
-    ) -> Nothing | Lent | Versions:
+        self, kind: MessageKind, message: wire.Message, domain: eip712.Domain, records: Records
+    ) -> Empty | WrappedKey | Versions:
         """Raises RefusedError, CryptoError or MessageError."""
-        if ask is Ask.KEEP_KEYS:
-            return self._keep(codec.decode(Delivery, message.body), domain, records)
-        if ask is Ask.LEND_KEY:
-            return self._lend(codec.decode(Borrow, message.body), domain)
+        if kind is MessageKind.KEEP_KEYS:
+            return self._keep(codec.decode(KeyDelivery, message.body), domain, records)
+        if kind is MessageKind.LEND_KEY:
+            return self._lend(codec.decode(KeyRequest, message.body), domain)
         return self._destroy(codec.decode(Versions, message.body), records)
 
-    def _keep(self, delivery: Delivery, domain: eip712.Domain, records: Records) -> Nothing:
+    def _keep(self, delivery: KeyDelivery, domain: eip712.Domain, records: Records) -> Empty:
         if len(delivery.keys) > MAX_KEYS:
             raise MessageError(f"{len(delivery.keys)} keys are delivered at once, {MAX_KEYS} are allowed.")
         keys = {}
@@ -65,11 +72,11 @@ class Custodian:
             records.require_opens(each.version, key)
             keys[each.version.digest] = key
         self._vault.put(keys)
-        return Nothing()
+        return Empty()
 
-    def _lend(self, borrow: Borrow, domain: eip712.Domain) -> Lent:
+    def _lend(self, borrow: KeyRequest, domain: eip712.Domain) -> WrappedKey:
         key = self._vault.get(borrow.version.digest)
-        return Lent(envelope.wrap(key, borrow.reply_to, delivery_context(domain, borrow.version)))
+        return WrappedKey(envelope.wrap(key, borrow.reply_to, delivery_context(domain, borrow.version)))
 
     def _destroy(self, versions: Versions, records: Records) -> Versions:
         """Which of them this member has no key of any more."""

@@ -11,18 +11,18 @@ from typing import Any
 from blockful_py.committee import codec, wire
 from blockful_py.committee.polling import Refusal, at_once
 from blockful_py.committee.service.generation import Charter
-from blockful_py.committee.service.member_client import IndexedLine, Line
-from blockful_py.committee.service.messages import Ask, Nothing, Relayed
+from blockful_py.committee.service.member_client import IndexedClient, MemberClient
+from blockful_py.committee.service.messages import Empty, MessageKind, RelayedAnswers
 from blockful_py.crypto.threshold.keys import CommitteeKey
 from blockful_py.errors import CheaterError, QuorumError
 
 STEPS = (
-    Ask.KEY_REVEAL,
-    Ask.KEY_DEAL,
-    Ask.KEY_RECEIVE,
-    Ask.KEY_ANSWER,
-    Ask.KEY_CONFIRM,
-    Ask.KEY_FINISH,
+    MessageKind.KEY_REVEAL,
+    MessageKind.KEY_DEAL,
+    MessageKind.KEY_RECEIVE,
+    MessageKind.KEY_ANSWER,
+    MessageKind.KEY_CONFIRM,
+    MessageKind.KEY_FINISH,
 )
 
 
@@ -36,7 +36,7 @@ class Generated:
 
 
 def generate_among(
-    lines: Sequence[Line], charter_for: Callable[[tuple[bytes, ...]], Charter], minimum: int
+    clients: Sequence[MemberClient], charter_for: Callable[[tuple[bytes, ...]], Charter], minimum: int
 ) -> Generated:
     """A group key of as many as work; those who fail are left out and the others begin anew.
 
@@ -45,31 +45,31 @@ def generate_among(
 
     Raises QuorumError when fewer than `minimum` are left.
     """
-    left = list(lines)
+    left = list(clients)
     excluded: list[str] = []
     while len(left) >= minimum:
-        charter = charter_for(tuple(line.address for line in left))
+        charter = charter_for(tuple(client.address for client in left))
         try:
             return Generated(charter, _attempt(charter, left), tuple(excluded))
         except CheaterError as error:
-            failed = [line for line in left if charter.index(line.address) in error.members]
-            excluded += [f"0x{line.address.hex()} at {line.url}: {error.what}" for line in failed]
-            left = [line for line in left if line not in failed]
+            failed = [client for client in left if charter.index(client.address) in error.members]
+            excluded += [f"0x{client.address.hex()} at {client.url}: {error.what}" for client in failed]
+            left = [client for client in left if client not in failed]
     raise QuorumError(
         f"{len(left)} members are left to generate a key among, {minimum} are needed; no key was made. "
         + "; ".join(excluded)
     )
 
 
-def _attempt(charter: Charter, lines: Sequence[Line]) -> CommitteeKey:
+def _attempt(charter: Charter, clients: Sequence[MemberClient]) -> CommitteeKey:
     candidates = sorted(
-        (IndexedLine(index, line) for line in lines if (index := charter.index(line.address))),
+        (IndexedClient(index, line) for line in clients if (index := charter.index(line.address))),
         key=lambda each: each.index,
     )
-    answers = _round(charter, candidates, Ask.KEY_COMMIT, charter)
-    for ask in STEPS:
-        relayed = Relayed(tuple(answers[each.index].envelope.decode() for each in candidates))
-        answers = _round(charter, candidates, ask, relayed)
+    answers = _round(charter, candidates, MessageKind.KEY_COMMIT, charter)
+    for kind in STEPS:
+        relayed = RelayedAnswers(tuple(answers[each.index].envelope.decode() for each in candidates))
+        answers = _round(charter, candidates, kind, relayed)
     bodies = [answers[each.index].message.body for each in candidates]
     key = codec.decode(CommitteeKey, max(bodies, key=bodies.count))
     others = [each.index for each, body in zip(candidates, bodies, strict=True) if body != codec.encode(key)]
@@ -79,12 +79,12 @@ def _attempt(charter: Charter, lines: Sequence[Line]) -> CommitteeKey:
 
 
 def _round(
-    charter: Charter, candidates: Sequence[IndexedLine], ask: Ask, body: Any
+    charter: Charter, candidates: Sequence[IndexedClient], kind: MessageKind, body: Any
 ) -> dict[int, wire.Received]:
     """Everyone's answer. Raises CheaterError for those that most name, else for those that failed."""
     subject = charter.digest()
     found = at_once(
-        candidates, lambda each: each.line.ask(ask, charter.epoch, subject, body), len(candidates)
+        candidates, lambda each: each.client.ask(kind, charter.epoch, subject, body), len(candidates)
     )
     refusals = {index: each.reason for index, each in found.items() if isinstance(each, Refusal)}
     if not refusals:
@@ -95,20 +95,24 @@ def _round(
     if guilty:
         raise CheaterError(guilty, f"{accusations[0].what} was found wrong by most members")
     reasons = "; ".join(str(reason) for reason in refusals.values())
-    raise CheaterError(list(refusals), f"{ask.kind} failed: {reasons}")
+    raise CheaterError(list(refusals), f"{kind.label} failed: {reasons}")
 
 
-def settle(lines: Sequence[Line], epoch: int, key_id: bytes, quorum: int) -> int:
+def settle(clients: Sequence[MemberClient], epoch: int, key_id: bytes, quorum: int) -> int:
     """Shows the members that a quorum of them holds shares of a key, so that they confirm it on chain.
 
     Returns how many hold shares; with fewer than `quorum` nobody is shown anything.  Can be repeated by
     anyone, also for a key that another led the generation of.
     """
-    places = [IndexedLine(number, line) for number, line in enumerate(lines, start=1)]
-    found = at_once(places, lambda each: each.line.ask(Ask.KEY_HELD, epoch, key_id, Nothing()), quorum)
+    places = [IndexedClient(number, client) for number, client in enumerate(clients, start=1)]
+    found = at_once(
+        places, lambda each: each.client.ask(MessageKind.KEY_HELD, epoch, key_id, Empty()), quorum
+    )
     held = {index: each for index, each in found.items() if not isinstance(each, Refusal)}
     if len(held) >= quorum:
-        shown = Relayed(tuple(each.envelope.decode() for each in held.values()))
+        shown = RelayedAnswers(tuple(each.envelope.decode() for each in held.values()))
         holders = [place for place in places if place.index in held]
-        at_once(holders, lambda each: each.line.ask(Ask.KEY_SETTLE, epoch, key_id, shown), len(holders))
+        at_once(
+            holders, lambda each: each.client.ask(MessageKind.KEY_SETTLE, epoch, key_id, shown), len(holders)
+        )
     return len(held)

@@ -8,7 +8,7 @@ from typing import Any
 
 from blockful_py.committee import codec, wire
 from blockful_py.committee.service.client import post
-from blockful_py.committee.service.messages import Ask, Identity, Nothing, Refused
+from blockful_py.committee.service.messages import Empty, Identity, MessageKind, Refused
 from blockful_py.errors import CheaterError, CommitteeError, CryptoError, RefusedError
 
 NOBODY = bytes(20)
@@ -24,20 +24,20 @@ class Deadlines:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class MemberClient:
     """The way to one member.
 
     Attributes:
         address: of its voting key.
-        pen: signs what is asked.
+        signer: signs what is asked.
     """
 
     url: str
     address: bytes
-    pen: wire.Pen
+    signer: wire.MessageSigner
     deadlines: Deadlines
 
-    def ask(self, ask: Ask, epoch: int, subject: bytes, body: Any) -> wire.Received:
+    def ask(self, kind: MessageKind, epoch: int, subject: bytes, body: Any) -> wire.Received:
         """What the member answered.
 
         Raises:
@@ -45,13 +45,15 @@ class Line:
             MessageError: what answers is not that member.
             RefusedError, CheaterError: the member refused, with its reason.
         """
-        question = self.pen.question(ask.kind, epoch, subject, ask.round, self.address, codec.encode(body))
+        question = self.signer.question(
+            kind.label, epoch, subject, kind.round, self.address, codec.encode(body)
+        )
         seconds = (
             self.deadlines.review
-            if ask in (Ask.APPROVE, Ask.PUBLICATION, Ask.ERASURE)
+            if kind in (MessageKind.APPROVE, MessageKind.PUBLICATION, MessageKind.ERASURE)
             else self.deadlines.round
         )
-        answer = wire.receive(self.pen.domain, post(self.url, question.envelope, seconds))
+        answer = wire.receive(self.signer.domain, post(self.url, question.envelope, seconds))
         wire.require_answer(question, answer, self.address)
         if answer.message.kind == wire.REFUSED:
             raise _refusal(codec.decode(Refused, answer.message.body))
@@ -59,22 +61,22 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class IndexedLine:
+class IndexedClient:
     """The way to a member, by its index in a committee, roster or charter."""
 
     index: int
-    line: Line
+    client: MemberClient
 
 
-def identify(url: str, pen: wire.Pen, seconds: float) -> tuple[bytes, Identity]:
+def identify(url: str, signer: wire.MessageSigner, seconds: float) -> tuple[bytes, Identity]:
     """Address of the member at a URL, and what it can do.
 
     Raises UnreachableError, MessageError or RefusedError.
     """
-    question = pen.question(
-        Ask.IDENTIFY.kind, 0, bytes(32), Ask.IDENTIFY.round, NOBODY, codec.encode(Nothing())
+    question = signer.question(
+        MessageKind.IDENTIFY.label, 0, bytes(32), MessageKind.IDENTIFY.round, NOBODY, codec.encode(Empty())
     )
-    answer = wire.receive(pen.domain, post(url, question.envelope, seconds))
+    answer = wire.receive(signer.domain, post(url, question.envelope, seconds))
     sender = answer.message.sender
     wire.require_answer(question, answer, sender)
     if answer.message.kind == wire.REFUSED:

@@ -16,13 +16,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from blockful_py.committee.certificates import Cast
+from blockful_py.committee.certificates import CastVote
 from blockful_py.committee.proposals import RedactionChunk, RedactionDraft
 from blockful_py.crypto.threshold.messages import Answer, Commitment, Complaint
 from blockful_py.types import Point, Position, Uri
 
 
-class Ask(Enum):
+class MessageKind(Enum):
     """Kind and round of a question."""
 
     IDENTIFY = ("identify", 1)
@@ -53,7 +53,7 @@ class Ask(Enum):
     KEY_SETTLE = ("keygen-settle", 9)
 
     @property
-    def kind(self) -> str:
+    def label(self) -> str:
         return self.value[0]
 
     @property
@@ -62,12 +62,12 @@ class Ask(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Nothing:
+class Empty:
     """An empty body."""
 
 
 @dataclass(frozen=True, slots=True)
-class Begin:
+class CommitRequest:
     """Round 2 of a redaction: nonces for the draft in this session, please."""
 
     draft: RedactionDraft
@@ -75,14 +75,14 @@ class Begin:
 
 
 @dataclass(frozen=True, slots=True)
-class Relayed:
+class RelayedAnswers:
     """Envelopes of what members answered to an earlier round."""
 
     envelopes: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class SignRequest:
     """Round 3 of a redaction: shares under the sum of these nonces, as their signers signed them."""
 
     draft: RedactionDraft
@@ -90,7 +90,7 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True)
-class Decide:
+class VoteRequest:
     """Round 4 of a redaction: a vote on the draft with these openings."""
 
     draft: RedactionDraft
@@ -98,17 +98,17 @@ class Decide:
 
 
 @dataclass(frozen=True, slots=True)
-class Erased:
+class ErasureRequest:
     """The statement of an erasure certificate; the subject is its keccak256."""
 
     statement: bytes
 
 
 @dataclass(frozen=True, slots=True)
-class Ballots:
+class CastVotes:
     """Votes on one proposal, of members that may have voted for other content elsewhere."""
 
-    cast: tuple[Cast, ...]
+    cast: tuple[CastVote, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,14 +134,14 @@ class Identity:
 
 
 @dataclass(frozen=True, slots=True)
-class Holding:
+class HeldShare:
     """This member has a share of the key that the subject names; `generation`: digest of its charter."""
 
     generation: bytes
 
 
 @dataclass(frozen=True, slots=True)
-class Approved:
+class Approval:
     """A draft checks out; `downloads` models were fetched to see that."""
 
     downloads: int
@@ -156,14 +156,14 @@ class DeliveredKey:
 
 
 @dataclass(frozen=True, slots=True)
-class Delivery:
+class KeyDelivery:
     """Keys to be kept."""
 
     keys: tuple[DeliveredKey, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Borrow:
+class KeyRequest:
     """The key of a sealed file, please, wrapped to a key made for this question."""
 
     version: Uri
@@ -171,7 +171,7 @@ class Borrow:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ReadRequest:
     """The version of a model that a reader would read."""
 
     position: Position
@@ -179,7 +179,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Lent:
+class WrappedKey:
     """A data key, wrapped to who asked."""
 
     wrapped: bytes
@@ -200,7 +200,7 @@ class Vote:
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class DealerCommitment:
     """Round 1 of a key generation: the commitment, and a key of this generation for sealed shares."""
 
     commitment: Commitment
@@ -208,7 +208,7 @@ class Opened:
 
 
 @dataclass(frozen=True, slots=True)
-class Box:
+class SealedShare:
     """A share, sealed to its recipient."""
 
     recipient: int
@@ -216,10 +216,10 @@ class Box:
 
 
 @dataclass(frozen=True, slots=True)
-class Dealt:
+class SealedShares:
     """Round 3 of a key generation."""
 
-    boxes: tuple[Box, ...]
+    boxes: tuple[SealedShare, ...]
 
 
 @dataclass(frozen=True, slots=True)

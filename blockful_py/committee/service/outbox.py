@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from blockful_py.closable import Closing
+from blockful_py.closable import Closable
 from blockful_py.committee import codec
-from blockful_py.committee.certificates import Cast, is_signed, votes_in
+from blockful_py.committee.certificates import CastVote, is_signed, votes_in
 from blockful_py.committee.certified import Certified, CertifiedPublication, CertifiedRedaction
 from blockful_py.committee.memory import Ballot
-from blockful_py.committee.outbox_store import Notebook
+from blockful_py.committee.outbox_store import OutboxStore
 from blockful_py.crypto import eip712
 from blockful_py.errors import RefusedError
 
@@ -25,7 +25,7 @@ MAX_REASON = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class PendingDecision:
     """A decision to finish."""
 
     ballot: Ballot
@@ -33,7 +33,7 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
-class Alarm:
+class RefusedProposal:
     """A proposal that this member refused; `raised` once the chain has the alarm."""
 
     ballot: Ballot
@@ -47,18 +47,18 @@ class Evidence:
 
     ballot: Ballot
     index: int
-    first: Cast
-    second: Cast
+    first: CastVote
+    second: CastVote
 
 
-class Clerk(Closing):
+class Outbox(Closable):
     """The member's notes, typed.  Every method raises MemoryLostError when they cannot be kept."""
 
-    def __init__(self, notebook: Notebook) -> None:
-        self._notebook = notebook
+    def __init__(self, store: OutboxStore) -> None:
+        self._store = store
 
     def close(self) -> None:
-        self._notebook.close()
+        self._store.close()
 
     def keep(self, ballot: Ballot, certified: Certified) -> None:
         """Notes a certified proposal, durably.
@@ -67,43 +67,46 @@ class Clerk(Closing):
         """
         published = isinstance(certified, CertifiedPublication)
         body = codec.encode(certified)
-        if self._notebook.write(PUBLICATION if published else REDACTION, ballot, body) != body:
+        if self._store.write(PUBLICATION if published else REDACTION, ballot, body) != body:
             raise RefusedError("this member keeps another certificate of the same proposal")
 
-    def kept(self) -> tuple[Kept, ...]:
-        published = self._notebook.read(PUBLICATION)
-        redacted = self._notebook.read(REDACTION)
+    def kept(self) -> tuple[PendingDecision, ...]:
+        published = self._store.read(PUBLICATION)
+        redacted = self._store.read(REDACTION)
         return (
-            *(Kept(note.ballot, codec.decode(CertifiedPublication, note.body)) for note in published),
-            *(Kept(note.ballot, codec.decode(CertifiedRedaction, note.body)) for note in redacted),
+            *(
+                PendingDecision(note.ballot, codec.decode(CertifiedPublication, note.body))
+                for note in published
+            ),
+            *(PendingDecision(note.ballot, codec.decode(CertifiedRedaction, note.body)) for note in redacted),
         )
 
-    def finished(self, kept: Kept) -> None:
+    def finished(self, kept: PendingDecision) -> None:
         published = isinstance(kept.certified, CertifiedPublication)
-        self._notebook.strike(PUBLICATION if published else REDACTION, kept.ballot)
+        self._store.strike(PUBLICATION if published else REDACTION, kept.ballot)
 
     def refuse(self, ballot: Ballot, reason: str) -> None:
         """Notes an alarm: the first reason a proposal, and no more than MAX_ALARMS an epoch."""
         known = [alarm.ballot for alarm in self.alarms()]
         if ballot not in known and sum(each.epoch == ballot.epoch for each in known) < MAX_ALARMS:
             text = reason.encode()[:MAX_REASON].decode(errors="ignore")
-            self._notebook.write(ALARM, ballot, text.encode())
+            self._store.write(ALARM, ballot, text.encode())
 
-    def alarms(self) -> tuple[Alarm, ...]:
+    def alarms(self) -> tuple[RefusedProposal, ...]:
         """All alarms of epochs that are not over."""
-        raised = {note.ballot for note in self._notebook.read(ALARM) if note.number}
+        raised = {note.ballot for note in self._store.read(ALARM) if note.number}
         return tuple(
-            Alarm(note.ballot, note.body.decode(), note.ballot in raised)
-            for note in self._notebook.read(ALARM)
+            RefusedProposal(note.ballot, note.body.decode(), note.ballot in raised)
+            for note in self._store.read(ALARM)
             if not note.number
         )
 
-    def raised(self, alarm: Alarm) -> None:
+    def raised(self, alarm: RefusedProposal) -> None:
         """The chain has this alarm, or will never have it."""
-        self._notebook.write(ALARM, alarm.ballot, b"", number=1)
+        self._store.write(ALARM, alarm.ballot, b"", number=1)
 
     def witness(
-        self, ballot: Ballot, ballots: Sequence[Cast], roster: Sequence[bytes], domain: eip712.Domain
+        self, ballot: Ballot, ballots: Sequence[CastVote], roster: Sequence[bytes], domain: eip712.Domain
     ) -> None:
         """Notes votes, and evidence where a member has voted for two contents of one proposal.
 
@@ -114,33 +117,33 @@ class Clerk(Closing):
             if not 1 <= cast.index <= len(roster) or not is_signed(roster[cast.index - 1], cast.vote, digest):
                 raise RefusedError(f"a vote is not signed by member {cast.index}, whom it is said to be of")
         for cast in ballots:
-            noted = self._notebook.write(VOTE, ballot, codec.encode(cast), number=cast.index)
-            first = codec.decode(Cast, noted)
+            noted = self._store.write(VOTE, ballot, codec.encode(cast), number=cast.index)
+            first = codec.decode(CastVote, noted)
             if first.content != cast.content:
                 both = codec.encode(Evidence(ballot, cast.index, first, cast))
-                self._notebook.write(EVIDENCE, ballot, both, number=cast.index)
+                self._store.write(EVIDENCE, ballot, both, number=cast.index)
 
     def evidence(self) -> tuple[Evidence, ...]:
         """Against members that are not known to be punished."""
-        found = [codec.decode(Evidence, note.body) for note in self._notebook.read(EVIDENCE) if note.body]
+        found = [codec.decode(Evidence, note.body) for note in self._store.read(EVIDENCE) if note.body]
         return tuple(found)
 
     def punished(self, evidence: Evidence) -> None:
         """The chain has excluded the member, or cannot."""
-        self._notebook.strike(EVIDENCE, evidence.ballot, evidence.index)
+        self._store.strike(EVIDENCE, evidence.ballot, evidence.index)
 
     def forget_before(self, chain_id: int, committee: bytes, epoch: int) -> None:
         """Drops what concerns an earlier epoch of this committee, or another committee: all but evidence,
         which is good in every epoch."""
         for topic in (PUBLICATION, REDACTION, ALARM, VOTE):
-            for note in self._notebook.read(topic):
+            for note in self._store.read(topic):
                 ballot = note.ballot
                 if (ballot.chain_id, ballot.committee) != (chain_id, committee) or ballot.epoch < epoch:
-                    self._notebook.strike(topic, ballot, note.number)
+                    self._store.strike(topic, ballot, note.number)
 
 
-def cast_in(certified: Certified, roster: Sequence[bytes]) -> tuple[Cast, ...]:
+def cast_in(certified: Certified, roster: Sequence[bytes]) -> tuple[CastVote, ...]:
     """The votes of a certificate."""
     certificate = certified.certificate
     votes = votes_in(certificate, roster)
-    return tuple(Cast(index, certificate.content_hash, vote) for index, vote in votes.items())
+    return tuple(CastVote(index, certificate.content_hash, vote) for index, vote in votes.items())

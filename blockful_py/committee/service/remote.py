@@ -7,21 +7,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from blockful_py.committee import codec
-from blockful_py.committee.certificates import Cast
+from blockful_py.committee.certificates import CastVote
 from blockful_py.committee.certified import Certified, CertifiedPublication
 from blockful_py.committee.motions import Motion
 from blockful_py.committee.proposals import PublicationProposal, RedactionChunk, RedactionDraft
-from blockful_py.committee.service.member_client import Line
+from blockful_py.committee.service.member_client import MemberClient
 from blockful_py.committee.service.messages import (
-    Approved,
-    Ask,
-    Ballots,
-    Begin,
-    Decide,
-    Erased,
-    Nothing,
-    Share,
+    Approval,
+    CastVotes,
+    CommitRequest,
+    Empty,
+    ErasureRequest,
+    MessageKind,
+    SignRequest,
     Vote,
+    VoteRequest,
 )
 from blockful_py.committee.succession import Succession
 from blockful_py.crypto.keccak import keccak
@@ -42,60 +42,66 @@ class SignedCommitments(NonceCommitments):
 class RemoteMember:
     """Asks the member at the other end of a line; raises what it refuses with, or UnreachableError."""
 
-    def __init__(self, index: int, line: Line, tally: Tally) -> None:
+    def __init__(self, index: int, client: MemberClient, tally: Tally) -> None:
         self.index = index
-        self._line = line
+        self._client = client
         self._tally = tally
 
     def __repr__(self) -> str:
-        return f"RemoteMember(index={self.index}, url={self._line.url!r})"
+        return f"RemoteMember(index={self.index}, url={self._client.url!r})"
 
     @property
     def address(self) -> bytes:
-        return self._line.address
+        return self._client.address
 
     def approve(self, draft: RedactionDraft) -> None:
-        answer = self._line.ask(Ask.APPROVE, draft.epoch, draft.proposal, draft)
-        approved = codec.decode(Approved, answer.message.body)
+        answer = self._client.ask(MessageKind.APPROVE, draft.epoch, draft.proposal, draft)
+        approved = codec.decode(Approval, answer.message.body)
         self._tally(draft.proposal, self.index, approved.downloads)
 
     def commit(self, draft: RedactionDraft, session: bytes) -> SignedCommitments:
-        answer = self._line.ask(Ask.COMMIT, draft.epoch, draft.proposal, Begin(draft, session))
+        answer = self._client.ask(
+            MessageKind.COMMIT, draft.epoch, draft.proposal, CommitRequest(draft, session)
+        )
         given = codec.decode(NonceCommitments, answer.message.body)
         return SignedCommitments(given.signer, given.session, given.pairs, answer.envelope)
 
     def sign(self, draft: RedactionDraft, commitments: Sequence[NonceCommitments]) -> SignatureShares:
         envelopes = tuple(_envelope(given) for given in commitments)
-        answer = self._line.ask(Ask.SIGN, draft.epoch, draft.proposal, Share(draft, envelopes))
+        answer = self._client.ask(
+            MessageKind.SIGN, draft.epoch, draft.proposal, SignRequest(draft, envelopes)
+        )
         return codec.decode(SignatureShares, answer.message.body)
 
     def vote_publication(self, proposal: PublicationProposal) -> bytes:
-        answer = self._line.ask(Ask.PUBLICATION, proposal.epoch, proposal.proposal, proposal)
+        answer = self._client.ask(MessageKind.PUBLICATION, proposal.epoch, proposal.proposal, proposal)
         return codec.decode(Vote, answer.message.body).vote
 
     def vote_redaction(self, draft: RedactionDraft, chunks: Sequence[RedactionChunk]) -> bytes:
-        answer = self._line.ask(Ask.REDACTION, draft.epoch, draft.proposal, Decide(draft, tuple(chunks)))
+        answer = self._client.ask(
+            MessageKind.REDACTION, draft.epoch, draft.proposal, VoteRequest(draft, tuple(chunks))
+        )
         return codec.decode(Vote, answer.message.body).vote
 
     def vote_erasure(self, epoch: int, statement: bytes) -> bytes:
-        answer = self._line.ask(Ask.ERASURE, epoch, keccak(statement), Erased(statement))
+        answer = self._client.ask(MessageKind.ERASURE, epoch, keccak(statement), ErasureRequest(statement))
         return codec.decode(Vote, answer.message.body).vote
 
     def vote_motion(self, motion: Motion) -> bytes:
-        answer = self._line.ask(Ask.MOTION, motion.epoch, motion.proposal, motion)
+        answer = self._client.ask(MessageKind.MOTION, motion.epoch, motion.proposal, motion)
         return codec.decode(Vote, answer.message.body).vote
 
     def keep(self, certified: Certified) -> None:
         published = isinstance(certified, CertifiedPublication)
-        ask = Ask.FINISH_PUBLICATION if published else Ask.FINISH_REDACTION
-        codec.decode(Nothing, self._line.ask(ask, *certified.subject, certified).message.body)
+        kind = MessageKind.FINISH_PUBLICATION if published else MessageKind.FINISH_REDACTION
+        codec.decode(Empty, self._client.ask(kind, *certified.subject, certified).message.body)
 
-    def witness(self, epoch: int, proposal: bytes, ballots: Sequence[Cast]) -> None:
-        answer = self._line.ask(Ask.WITNESS, epoch, proposal, Ballots(tuple(ballots)))
-        codec.decode(Nothing, answer.message.body)
+    def witness(self, epoch: int, proposal: bytes, ballots: Sequence[CastVote]) -> None:
+        answer = self._client.ask(MessageKind.WITNESS, epoch, proposal, CastVotes(tuple(ballots)))
+        codec.decode(Empty, answer.message.body)
 
     def vote_succession(self, succession: Succession) -> bytes:
-        answer = self._line.ask(Ask.SUCCESSION, succession.epoch, succession.proposal(), succession)
+        answer = self._client.ask(MessageKind.SUCCESSION, succession.epoch, succession.proposal(), succession)
         return codec.decode(Vote, answer.message.body).vote
 
 
@@ -131,7 +137,7 @@ class AbsentMember:
     def keep(self, certified: Certified) -> None:
         raise self._reason
 
-    def witness(self, epoch: int, proposal: bytes, ballots: Sequence[Cast]) -> None:
+    def witness(self, epoch: int, proposal: bytes, ballots: Sequence[CastVote]) -> None:
         raise self._reason
 
     def vote_succession(self, succession: Succession) -> bytes:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a member's messages arrive: who may ask, what is asked, what is answered.
+"""Where a member's messages arrive: who may kind, what is asked, what is answered.
 
 A question counts when its sender signed it for this chain, committee, epoch, subject, round and member,
 and is a member of the epoch's committee, of the committee to come, or a leader that this member serves.
-Who this member is, anybody may ask; for the key of a model, any reader that the chain knows.
+Who this member is, anybody may kind; for the key of a model, any reader that the chain knows.
 Whatever goes wrong ends in a signed refusal or, where nobody is known to have asked, in MessageError.
 """
 
@@ -19,24 +19,24 @@ from blockful_py.committee.certified import Certified, CertifiedPublication, Cer
 from blockful_py.committee.member import Member
 from blockful_py.committee.motions import Motion
 from blockful_py.committee.proposals import PublicationProposal, RedactionDraft
-from blockful_py.committee.service.dkg_participant import Keysmith
+from blockful_py.committee.service.dkg_participant import DkgParticipant
 from blockful_py.committee.service.generation import Charter
-from blockful_py.committee.service.key_custody import Custodian
+from blockful_py.committee.service.key_custody import KeyCustody
 from blockful_py.committee.service.member_client import NOBODY
 from blockful_py.committee.service.messages import (
-    Approved,
-    Ask,
-    Ballots,
-    Begin,
-    Decide,
-    Erased,
+    Approval,
+    CastVotes,
+    CommitRequest,
+    Empty,
+    ErasureRequest,
     Identity,
-    Nothing,
+    MessageKind,
     Refused,
-    Share,
+    SignRequest,
     Vote,
+    VoteRequest,
 )
-from blockful_py.committee.service.outbox import Clerk, cast_in
+from blockful_py.committee.service.outbox import Outbox, cast_in
 from blockful_py.committee.succession import Outgoing, Succession
 from blockful_py.crypto import eip712
 from blockful_py.crypto.keccak import keccak
@@ -85,23 +85,23 @@ class Office(Protocol):
     def roster(self, epoch: int) -> tuple[bytes, ...]:
         """Voting addresses of an epoch that has begun; empty for others."""
 
-    def custody(self, ask: Ask, message: wire.Message) -> Any:
-        """Answers what concerns data keys (`Custodian`), of peers, leaders and readers."""
+    def custody(self, kind: MessageKind, message: wire.Message) -> Any:
+        """Answers what concerns data keys (`KeyCustody`), of peers, leaders and readers."""
 
     def admit(self, charter: Charter) -> None:
         """Raises RefusedError for a key that this member must not take part in generating."""
 
 
-class Desk:
+class RequestHandler:
     """Answers one question at a time; who this member is, at any time."""
 
-    def __init__(self, secret: int, office: Office, keysmith: Keysmith, clerk: Clerk) -> None:
+    def __init__(self, secret: int, office: Office, dkg: DkgParticipant, outbox: Outbox) -> None:
         self._secret = secret
         self._office = office
-        self._keysmith = keysmith
-        self._clerk = clerk
+        self._dkg = dkg
+        self._outbox = outbox
         self._turn = threading.Lock()
-        self._asks = {(ask.kind, ask.round): ask for ask in Ask}
+        self._kinds = {(kind.label, kind.round): kind for kind in MessageKind}
 
     def handle(self, data: bytes) -> bytes:
         """The signed answer to a message. Raises MessageError when the message does not count."""
@@ -109,44 +109,44 @@ class Desk:
             domain = self._office.domain()
         except BlockfulError as error:
             raise MessageError(f"this member is not ready: {error}") from None
-        pen = wire.Pen(self._secret, domain)
+        signer = wire.MessageSigner(self._secret, domain)
         question = wire.receive(domain, data)
         message = question.message
-        ask = self._asks.get((message.kind, message.round))
-        if ask is None:
+        kind = self._kinds.get((message.kind, message.round))
+        if kind is None:
             raise MessageError(f"nobody is asked {message.kind[:40]!r} in round {message.round}.")
-        if message.recipient != (NOBODY if ask is Ask.IDENTIFY else pen.address):
+        if message.recipient != (NOBODY if kind is MessageKind.IDENTIFY else signer.address):
             raise MessageError("the message is for another member.")
-        if ask not in (Ask.IDENTIFY, Ask.READ_KEY):
-            self._require_leader(ask, message)
+        if kind not in (MessageKind.IDENTIFY, MessageKind.READ_KEY):
+            self._require_leader(kind, message)
         try:
-            body = self._answered(ask, message)
+            body = self._answered(kind, message)
         except Exception as error:  # whatever a message brings about, the member goes on
-            return pen.answer(question, wire.REFUSED, codec.encode(_refused(error))).envelope
-        return pen.answer(question, wire.ANSWERED, codec.encode(body)).envelope
+            return signer.answer(question, wire.REFUSED, codec.encode(_refused(error))).envelope
+        return signer.answer(question, wire.ANSWERED, codec.encode(body)).envelope
 
-    def _answered(self, ask: Ask, message: wire.Message) -> Any:
-        if ask is Ask.IDENTIFY:
-            codec.decode(Nothing, message.body)
+    def _answered(self, kind: MessageKind, message: wire.Message) -> Any:
+        if kind is MessageKind.IDENTIFY:
+            codec.decode(Empty, message.body)
             return self._office.identity()
-        if ask is Ask.TELL_KEY:
-            return self._keysmith.key(message.subject)
-        if ask in Custodian.ASKS or ask is Ask.READ_KEY:
-            return self._office.custody(ask, message)
+        if kind is MessageKind.TELL_KEY:
+            return self._dkg.key(message.subject)
+        if kind in KeyCustody.KINDS or kind is MessageKind.READ_KEY:
+            return self._office.custody(kind, message)
         with self._turn:
-            if ask.kind.startswith("keygen-"):
-                return self._keysmith.answer(ask, message, self._office)
-            if ask is Ask.SUCCESSION:
+            if kind.label.startswith("keygen-"):
+                return self._dkg.answer(kind, message, self._office)
+            if kind is MessageKind.SUCCESSION:
                 return self._succession(message)
-            return self._decision(ask, message)
+            return self._decision(kind, message)
 
-    def _require_leader(self, ask: Ask, message: wire.Message) -> None:
+    def _require_leader(self, kind: MessageKind, message: wire.Message) -> None:
         try:
             allowed = {*self._office.leaders(), *self._office.roster(message.epoch)}
-            if ask.kind.startswith("keygen-"):
-                allowed |= {*self._keysmith.members(message), *self._office.roster(message.epoch - 1)}
+            if kind.label.startswith("keygen-"):
+                allowed |= {*self._dkg.members(message), *self._office.roster(message.epoch - 1)}
         except BlockfulError as error:
-            raise MessageError(f"this member cannot tell who may ask it: {error}") from None
+            raise MessageError(f"this member cannot tell who may kind it: {error}") from None
         if message.sender not in allowed:
             raise MessageError(
                 f"0x{message.sender.hex()} is neither a member of this committee nor a leader it serves."
@@ -157,40 +157,40 @@ class Desk:
         _require_subject(message, succession.epoch, succession.proposal())
         return Vote(self._office.outgoing(message.epoch).vote_succession(succession))
 
-    def _decision(self, ask: Ask, message: wire.Message) -> Any:
+    def _decision(self, kind: MessageKind, message: wire.Message) -> Any:
         seat = self._office.seat(message.epoch)
         try:
-            return self._decided(seat, ask, message)
+            return self._decided(seat, kind, message)
         except RefutedError as error:
-            self._clerk.refuse(seat.member.ballot(message.epoch, message.subject), str(error))
+            self._outbox.refuse(seat.member.ballot(message.epoch, message.subject), str(error))
             raise
 
-    def _decided(self, seat: Seat, ask: Ask, message: wire.Message) -> Any:
-        step = DECISIONS[ask]
+    def _decided(self, seat: Seat, kind: MessageKind, message: wire.Message) -> Any:
+        step = DECISIONS[kind]
         body = codec.decode(step.body, message.body)
         _require_subject(message, *step.subject(message, body))
         return step.answer(self, seat, message, body)
 
-    def _approve(self, seat: Seat, message: wire.Message, draft: RedactionDraft) -> Approved:
+    def _approve(self, seat: Seat, message: wire.Message, draft: RedactionDraft) -> Approval:
         before = seat.downloads()
         seat.member.approve(draft)
-        return Approved(seat.downloads() - before)
+        return Approval(seat.downloads() - before)
 
-    def _sign(self, seat: Seat, message: wire.Message, share: Share) -> Any:
+    def _sign(self, seat: Seat, message: wire.Message, share: SignRequest) -> Any:
         commitments = [self._relayed(seat, message, text) for text in share.commitments]
         return seat.member.sign(share.draft, commitments)
 
-    def _keep(self, seat: Seat, message: wire.Message, certified: Certified) -> Nothing:
+    def _keep(self, seat: Seat, message: wire.Message, certified: Certified) -> Empty:
         seat.member.check_certified(certified, seat.roster, seat.quorum)
         ballot = seat.member.ballot(*certified.subject)
-        self._clerk.witness(ballot, cast_in(certified, seat.roster), seat.roster, seat.member.domain)
-        self._clerk.keep(ballot, certified)
-        return Nothing()
+        self._outbox.witness(ballot, cast_in(certified, seat.roster), seat.roster, seat.member.domain)
+        self._outbox.keep(ballot, certified)
+        return Empty()
 
-    def _witness(self, seat: Seat, message: wire.Message, ballots: Ballots) -> Nothing:
+    def _witness(self, seat: Seat, message: wire.Message, ballots: CastVotes) -> Empty:
         ballot = seat.member.ballot(message.epoch, message.subject)
-        self._clerk.witness(ballot, ballots.cast, seat.roster, seat.member.domain)
-        return Nothing()
+        self._outbox.witness(ballot, ballots.cast, seat.roster, seat.member.domain)
+        return Empty()
 
     def _relayed(self, seat: Seat, asking: wire.Message, text: str) -> NonceCommitments:
         """Nonces as their signer signed them for this leader, epoch, proposal and round."""
@@ -198,7 +198,7 @@ class Desk:
         given = codec.decode(NonceCommitments, relayed.message.body)
         if not 1 <= given.signer <= len(seat.roster):
             raise MessageError(f"there is no member {given.signer}.")
-        wire.require_relayed(relayed, asking, seat.roster[given.signer - 1], Ask.COMMIT.round)
+        wire.require_relayed(relayed, asking, seat.roster[given.signer - 1], MessageKind.COMMIT.round)
         return given
 
 
@@ -214,7 +214,7 @@ class Decision(Generic[Body]):
 
     body: type[Body]
     subject: Callable[[wire.Message, Body], tuple[int, bytes]]
-    answer: Callable[[Desk, Seat, wire.Message, Body], Any]
+    answer: Callable[[RequestHandler, Seat, wire.Message, Body], Any]
 
 
 def _of_body(message: wire.Message, body: Any) -> tuple[int, bytes]:
@@ -225,33 +225,39 @@ def _of_draft(message: wire.Message, body: Any) -> tuple[int, bytes]:
     return _of_body(message, body.draft)
 
 
-DECISIONS: Mapping[Ask, Decision[Any]] = {
-    Ask.PUBLICATION: Decision(
+DECISIONS: Mapping[MessageKind, Decision[Any]] = {
+    MessageKind.PUBLICATION: Decision(
         PublicationProposal,
         _of_body,
         lambda desk, seat, message, body: Vote(seat.member.vote_publication(body)),
     ),
-    Ask.APPROVE: Decision(RedactionDraft, _of_body, Desk._approve),
-    Ask.COMMIT: Decision(
-        Begin,
+    MessageKind.APPROVE: Decision(RedactionDraft, _of_body, RequestHandler._approve),
+    MessageKind.COMMIT: Decision(
+        CommitRequest,
         _of_draft,
         lambda desk, seat, message, body: seat.member.commit(body.draft, body.session),
     ),
-    Ask.SIGN: Decision(Share, _of_draft, Desk._sign),
-    Ask.REDACTION: Decision(
-        Decide,
+    MessageKind.SIGN: Decision(SignRequest, _of_draft, RequestHandler._sign),
+    MessageKind.REDACTION: Decision(
+        VoteRequest,
         _of_draft,
         lambda desk, seat, message, body: Vote(seat.member.vote_redaction(body.draft, body.chunks)),
     ),
-    Ask.FINISH_PUBLICATION: Decision(CertifiedPublication, lambda message, body: body.subject, Desk._keep),
-    Ask.FINISH_REDACTION: Decision(CertifiedRedaction, lambda message, body: body.subject, Desk._keep),
-    Ask.WITNESS: Decision(Ballots, lambda message, body: (message.epoch, message.subject), Desk._witness),
-    Ask.ERASURE: Decision(
-        Erased,
+    MessageKind.FINISH_PUBLICATION: Decision(
+        CertifiedPublication, lambda message, body: body.subject, RequestHandler._keep
+    ),
+    MessageKind.FINISH_REDACTION: Decision(
+        CertifiedRedaction, lambda message, body: body.subject, RequestHandler._keep
+    ),
+    MessageKind.WITNESS: Decision(
+        CastVotes, lambda message, body: (message.epoch, message.subject), RequestHandler._witness
+    ),
+    MessageKind.ERASURE: Decision(
+        ErasureRequest,
         lambda message, body: (message.epoch, keccak(body.statement)),
         lambda desk, seat, message, body: Vote(seat.member.vote_erasure(message.epoch, body.statement)),
     ),
-    Ask.MOTION: Decision(
+    MessageKind.MOTION: Decision(
         Motion,
         _of_body,
         lambda desk, seat, message, body: Vote(seat.member.vote_motion(body)),

@@ -14,7 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socket import socket
 from typing import Any, Self
 
-from blockful_py.closable import Closing
+from blockful_py.closable import Closable
 from blockful_py.committee.wire import MAX_MESSAGE
 from blockful_py.errors import MessageError, SettingsError, UnreachableError
 
@@ -28,7 +28,7 @@ POLL_SECONDS = 0.05
 Handle = Callable[[bytes], bytes]
 
 
-class Server(Closing):
+class Server(Closable):
     """Listens from construction on, serves between `start` and `close`."""
 
     def __init__(self, handle: Handle, host: str = "127.0.0.1", port: int = 0, everywhere: bool = False):

@@ -36,7 +36,7 @@ DST_POSSESSION = tag("dkg-pop")
 _T = TypeVar("_T")
 
 
-class Phase(IntEnum):
+class DkgPhase(IntEnum):
     """What a participant does next."""
 
     COMMIT = 0
@@ -88,7 +88,7 @@ class Participant:
         self._threshold = threshold
         self._size = size
         self._context = keccak(context)
-        self._phase = Phase.COMMIT
+        self._phase = DkgPhase.COMMIT
         self._coefficients = [curve.random_scalar(rng) for _ in range(threshold)]
         self._reveal = self._prove(rng)
         self._commitments: dict[int, Commitment] = {}
@@ -102,18 +102,18 @@ class Participant:
 
     def commit(self) -> Commitment:
         """To everyone: the digest of what `reveal` will show."""
-        self._enter(Phase.COMMIT)
+        self._enter(DkgPhase.COMMIT)
         return Commitment(self.index, _digest(self._context, self._reveal))
 
     def reveal(self, commitments: Sequence[Commitment]) -> Reveal:
         """To everyone: commitments to the polynomial and the proof of possession."""
-        self._enter(Phase.REVEAL)
+        self._enter(DkgPhase.REVEAL)
         self._commitments = self._from_everyone({given.dealer: given for given in commitments}, "commitment")
         return self._reveal
 
     def deal(self, reveals: Sequence[Reveal]) -> tuple[Share, ...]:
         """To each other member, confidentially: its share of this member's polynomial."""
-        self._enter(Phase.DEAL)
+        self._enter(DkgPhase.DEAL)
         self._reveals = self._from_everyone({given.dealer: given for given in reveals}, "reveal")
         wrong = [dealer for dealer, given in self._reveals.items() if not self._checks_out(given)]
         if wrong:
@@ -126,7 +126,7 @@ class Participant:
 
     def receive(self, shares: Sequence[Share]) -> tuple[Complaint, ...]:
         """To everyone: complaints about dealers whose share is missing or does not match."""
-        self._enter(Phase.RECEIVE)
+        self._enter(DkgPhase.RECEIVE)
         for share in shares:
             if share.recipient == self.index and self._matches(share.dealer, self.index, share.value):
                 self._shares.setdefault(share.dealer, share.value)
@@ -139,7 +139,7 @@ class Participant:
 
         Of t accusers one at least is honest, so the dealer that they accuse is named.
         """
-        self._enter(Phase.ANSWER)
+        self._enter(DkgPhase.ANSWER)
         members = self._dealers
         self._accusers = sorted(
             {one for one in complaints if one.accuser in members and one.dealer in members},
@@ -157,7 +157,7 @@ class Participant:
 
     def confirm(self, answers: Sequence[Answer]) -> Confirmation:
         """To everyone: the digest of all that was broadcast, once every complaint is settled."""
-        self._enter(Phase.CONFIRM)
+        self._enter(DkgPhase.CONFIRM)
         shown = {(given.dealer, given.accuser): given.value for given in answers}
         wrong = set()
         for complaint in self._accusers:
@@ -173,7 +173,7 @@ class Participant:
 
     def finish(self, confirmations: Sequence[Confirmation]) -> KeyShare:
         """The member's share of the group key; its polynomial and the shares dealt to it are dropped."""
-        self._enter(Phase.FINISH)
+        self._enter(DkgPhase.FINISH)
         given = self._from_everyone({one.member: one for one in confirmations}, "confirmation")
         mine = self._confirmation.transcript
         others = [member for member, one in given.items() if not compare_digest(one.transcript, mine)]
@@ -187,13 +187,13 @@ class Participant:
         self._coefficients, self._shares = [], {}
         return KeyShare(self.index, self._threshold, self._size, secret, key, verification)
 
-    def _enter(self, phase: Phase) -> None:
+    def _enter(self, phase: DkgPhase) -> None:
         if self._phase is not phase:
             raise CryptoError(
                 f"member {self.index} is to {self._phase.name.lower()}, not to {phase.name.lower()}; "
                 "the steps of a key generation run once, in order."
             )
-        self._phase = Phase(phase + 1)
+        self._phase = DkgPhase(phase + 1)
 
     def _from_everyone(self, given: dict[int, _T], what: str) -> dict[int, _T]:
         missing = [member for member in self._dealers if member not in given]

@@ -9,7 +9,7 @@ from blockful_py.crypto.randomness import system_rng
 from blockful_py.crypto.threshold.dkg import Participant
 from blockful_py.crypto.threshold.keys import CommitteeKey, KeyShare
 from blockful_py.crypto.threshold.messages import Task
-from blockful_py.crypto.threshold.signing import Signer, aggregate, combine
+from blockful_py.crypto.threshold.signing import ThresholdSigner, aggregate, combine
 from blockful_py.types import Opening, Rng
 
 
@@ -32,7 +32,7 @@ def generate_key(
 
 
 def collide_together(
-    key: CommitteeKey, signers: Sequence[Signer], session: bytes, tasks: Sequence[Task]
+    key: CommitteeKey, signers: Sequence[ThresholdSigner], session: bytes, tasks: Sequence[Task]
 ) -> tuple[Opening, ...]:
     """Both rounds of a batch.  Raises what `Signer.sign` and `combine` raise."""
     commitments = [signer.commit(session, len(tasks)) for signer in signers]

@@ -43,7 +43,7 @@ class _Round(NamedTuple):
     weight: int
 
 
-class Signer:
+class ThresholdSigner:
     """A member that holds its share, and the nonces of the batches that it has committed to.
 
     Whoever calls `sign` must have checked each task's h against the chain and its message against the

@@ -16,8 +16,8 @@ from blockful_py.committee.coordinator import Coordinator
 from blockful_py.committee.polling import Refusal, at_once
 from blockful_py.committee.service.generation import Charter
 from blockful_py.committee.service.key_leader import Generated, generate_among, settle
-from blockful_py.committee.service.member_client import Deadlines, IndexedLine, Line, identify
-from blockful_py.committee.service.messages import Ask, Identity, Nothing
+from blockful_py.committee.service.member_client import Deadlines, IndexedClient, MemberClient, identify
+from blockful_py.committee.service.messages import Empty, Identity, MessageKind
 from blockful_py.committee.service.remote import AbsentMember, RemoteMember, Tally
 from blockful_py.committee.succession import Succession, SuccessionVoter, certify_succession
 from blockful_py.crypto import eip712
@@ -48,7 +48,7 @@ FIND_SECONDS = 15.0
 class ReachableMember:
     """Who answers at a URL."""
 
-    line: Line
+    client: MemberClient
     identity: Identity
 
 
@@ -86,7 +86,7 @@ class RemoteCommittee:
         self._contracts = contracts
         self._keys = GroupKeys(keys)
         self._domain = eip712.Domain(committee.chain_id, committee.address)
-        self._pen = wire.Pen(secret, wire.domain(committee.chain_id, committee.address))
+        self._signer = wire.MessageSigner(secret, wire.domain(committee.chain_id, committee.address))
         self._deadlines = Deadlines(settings.review_seconds, settings.round_seconds)
 
     def reachable(self, needed: int | None = None) -> dict[str, ReachableMember | BlockfulError]:
@@ -94,7 +94,7 @@ class RemoteCommittee:
         places = [_Url(index, url) for index, url in enumerate(self._settings.members)]
         seconds = min(FIND_SECONDS, self._deadlines.round)
         enough = len(places) if needed is None else needed
-        answers = at_once(places, lambda place: identify(place.url, self._pen, seconds), enough)
+        answers = at_once(places, lambda place: identify(place.url, self._signer, seconds), enough)
         reachable: dict[str, ReachableMember | BlockfulError] = {}
         for place in places:
             answer = answers[place.index]
@@ -103,7 +103,7 @@ class RemoteCommittee:
             else:
                 address, identity = answer
                 reachable[place.url] = ReachableMember(
-                    Line(place.url, address, self._pen, self._deadlines), identity
+                    MemberClient(place.url, address, self._signer, self._deadlines), identity
                 )
         return reachable
 
@@ -130,9 +130,9 @@ class RemoteCommittee:
             return Charter(*place, 0, 0, members, dealers, threshold, salt)
 
         reachable = self.reachable()
-        lines = [each.line for each in reachable.values() if isinstance(each, ReachableMember)]
+        clients = [each.client for each in reachable.values() if isinstance(each, ReachableMember)]
         return self._generated(
-            lines, charter_for, quorum_of(len(reachable)), len(reachable), _reasons(reachable)
+            clients, charter_for, quorum_of(len(reachable)), len(reachable), _reasons(reachable)
         )
 
     def generate_elected(self, election: ElectionState, members: tuple[bytes, ...]) -> Generated:
@@ -149,9 +149,9 @@ class RemoteCommittee:
             return Charter(*place, members, dealers, threshold, system_rng(32))
 
         reachable = self.reachable()
-        lines = _of(reachable, members)
-        generated = self._generated(lines, charter_for, quorum, len(members), _reasons(reachable))
-        there = {line.address for line in lines}
+        clients = _of(reachable, members)
+        generated = self._generated(clients, charter_for, quorum, len(members), _reasons(reachable))
+        there = {client.address for client in clients}
         silent = [f"0x{each.hex()}: answers at none of the URLs" for each in members if each not in there]
         return replace(generated, excluded=(*generated.excluded, *silent))
 
@@ -161,22 +161,22 @@ class RemoteCommittee:
         identities = [
             each.identity
             for each in reachable.values()
-            if isinstance(each, ReachableMember) and each.line.address in members
+            if isinstance(each, ReachableMember) and each.client.address in members
         ]
         held = Counted(key_id for identity in identities for key_id in identity.key_ids)
         common = [key_id for key_id, times in held.items() if times >= quorum]
-        lines = _of(reachable, members)
-        return any(settle(lines, election.epoch, key_id, quorum) >= quorum for key_id in common)
+        clients = _of(reachable, members)
+        return any(settle(clients, election.epoch, key_id, quorum) >= quorum for key_id in common)
 
     def _generated(
-        self, lines: list[Line], charter_for: CharterFor, minimum: int, size: int, reasons: str
+        self, clients: list[MemberClient], charter_for: CharterFor, minimum: int, size: int, reasons: str
     ) -> Generated:
-        if len(lines) < minimum:
+        if len(clients) < minimum:
             raise QuorumError(
-                f"{len(lines)} of {size} members answer, {minimum} are needed to generate a key; "
+                f"{len(clients)} of {size} members answer, {minimum} are needed to generate a key; "
                 f"nothing was changed. {reasons}"
             )
-        generated = generate_among(lines, charter_for, minimum)
+        generated = generate_among(clients, charter_for, minimum)
         self._keys.keep(generated.key)
         return generated
 
@@ -220,11 +220,12 @@ class RemoteCommittee:
         epoch = committee.current_epoch()
         members = committee.roster(epoch)[0].members
         places = [
-            IndexedLine(number, line) for number, line in enumerate(_of(self.reachable(), members), start=1)
+            IndexedClient(number, client)
+            for number, client in enumerate(_of(self.reachable(), members), start=1)
         ]
         enough = (len(members) - 1) // 3 + 1
         answers = at_once(
-            places, lambda place: place.line.ask(Ask.TELL_KEY, epoch, key_id, Nothing()), len(places)
+            places, lambda place: place.client.ask(MessageKind.TELL_KEY, epoch, key_id, Empty()), len(places)
         )
         told = Counted(each.message.body for each in answers.values() if not isinstance(each, Refusal))
         for body, times in told.items():
@@ -241,14 +242,16 @@ class RemoteCommittee:
         self, addresses: Sequence[bytes], quorum: int, tally: Tally
     ) -> list[RemoteMember | AbsentMember]:
         reachable = self.reachable(quorum)
-        lines = {
-            each.line.address: each.line for each in reachable.values() if isinstance(each, ReachableMember)
+        clients = {
+            each.client.address: each.client
+            for each in reachable.values()
+            if isinstance(each, ReachableMember)
         }
         silent = _reasons(reachable)
         voters: list[RemoteMember | AbsentMember] = []
         for index, address in enumerate(addresses, start=1):
-            if address in lines:
-                voters.append(RemoteMember(index, lines[address], tally))
+            if address in clients:
+                voters.append(RemoteMember(index, clients[address], tally))
             else:
                 reason = f"answers at none of the URLs in committee.members ({silent or 'all are others'})"
                 voters.append(AbsentMember(index, address, UnreachableError(reason)))
@@ -269,12 +272,14 @@ def remote_committee_of(run: RunDirectory, contracts: Contracts, leader: int) ->
     return RemoteCommittee(run.settings.committee, contracts, leader, run.group_keys)
 
 
-def _of(reachable: Mapping[str, ReachableMember | BlockfulError], members: Sequence[bytes]) -> list[Line]:
+def _of(
+    reachable: Mapping[str, ReachableMember | BlockfulError], members: Sequence[bytes]
+) -> list[MemberClient]:
     """Ways to those of `members` that answer."""
     return [
-        each.line
+        each.client
         for each in reachable.values()
-        if isinstance(each, ReachableMember) and each.line.address in members
+        if isinstance(each, ReachableMember) and each.client.address in members
     ]
 
 

@@ -11,15 +11,15 @@ from typing import TypeVar
 from blockful_py.committee import codec, wire
 from blockful_py.committee.polling import Refusal, at_once
 from blockful_py.committee.service.key_custody import delivery_context
-from blockful_py.committee.service.member_client import Line
+from blockful_py.committee.service.member_client import MemberClient
 from blockful_py.committee.service.messages import (
-    Ask,
-    Borrow,
     DeliveredKey,
-    Delivery,
-    Lent,
-    Nothing,
+    Empty,
+    KeyDelivery,
+    KeyRequest,
+    MessageKind,
     Versions,
+    WrappedKey,
 )
 from blockful_py.committee.vault import Vault
 from blockful_py.crypto import curve, envelope
@@ -42,7 +42,7 @@ class _Seat:
 
     epoch: int
     index: int
-    line: Line
+    client: MemberClient
     encryption_key: Point
 
 
@@ -67,7 +67,7 @@ class PeerKeyring:
         return uri.digest in self._vault.versions()
 
 
-class ServiceKeepers:
+class RemoteKeyring:
     """The members of the current epoch; each question goes to all of them at once."""
 
     def __init__(self, contracts: Contracts, remote: RemoteCommittee) -> None:
@@ -81,11 +81,11 @@ class ServiceKeepers:
     def find(self, uri: Uri) -> bytes:
         """The key as any member lends it; raises KeyDestroyedError, with their reasons, when none does."""
         secret = curve.random_scalar(system_rng)
-        borrow = Borrow(uri, curve.multiply_base(secret))
+        borrow = KeyRequest(uri, curve.multiply_base(secret))
 
         def lend(seat: _Seat) -> bytes:
-            answer = seat.line.ask(Ask.LEND_KEY, seat.epoch, NO_SUBJECT, borrow)
-            wrapped = codec.decode(Lent, answer.message.body).wrapped
+            answer = seat.client.ask(MessageKind.LEND_KEY, seat.epoch, NO_SUBJECT, borrow)
+            wrapped = codec.decode(WrappedKey, answer.message.body).wrapped
             return envelope.unwrap(wrapped, secret, delivery_context(self._domain, uri))
 
         answers = self._ask_all(lend, 1)
@@ -110,8 +110,8 @@ class ServiceKeepers:
                 )
                 for uri, key in keys.items()
             )
-            answer = seat.line.ask(Ask.KEEP_KEYS, seat.epoch, NO_SUBJECT, Delivery(wrapped))
-            codec.decode(Nothing, answer.message.body)
+            answer = seat.client.ask(MessageKind.KEEP_KEYS, seat.epoch, NO_SUBJECT, KeyDelivery(wrapped))
+            codec.decode(Empty, answer.message.body)
 
         roster, quorum = self._committee.roster(self._epoch())
         answers = self._ask_all(keep, quorum)
@@ -130,7 +130,7 @@ class ServiceKeepers:
         versions = Versions(tuple(sorted(set(uris), key=lambda uri: uri.digest)))
 
         def destroyed(seat: _Seat) -> Versions:
-            answer = seat.line.ask(Ask.DESTROY_KEYS, seat.epoch, NO_SUBJECT, versions)
+            answer = seat.client.ask(MessageKind.DESTROY_KEYS, seat.epoch, NO_SUBJECT, versions)
             return codec.decode(Versions, answer.message.body)
 
         roster, quorum = self._committee.roster(self._epoch())
@@ -161,12 +161,12 @@ class ServiceKeepers:
             seats = tuple(
                 _Seat(
                     epoch,
-                    roster.members.index(each.line.address) + 1,
-                    each.line,
+                    roster.members.index(each.client.address) + 1,
+                    each.client,
                     each.identity.encryption_key,
                 )
                 for each in found
-                if each.line.address in roster.members
+                if each.client.address in roster.members
             )
             self._known = (epoch, seats)
             self._absent = tuple(str(each) for each in answers if not isinstance(each, ReachableMember))

@@ -19,7 +19,7 @@ from pathlib import Path
 from blockful_py.chain import deployments
 from blockful_py.chain.committee import CommitteeContract
 from blockful_py.chain.sortition import ElectionState, Phase
-from blockful_py.closable import Closing
+from blockful_py.closable import Closable
 from blockful_py.errors import ContractError, QuorumError, RunError
 from blockful_py.pipeline.coordination.remote_committee import RemoteCommittee
 from blockful_py.pipeline.run.clock import tick
@@ -49,7 +49,7 @@ class Rotated:
     excluded: tuple[str, ...]
 
 
-class Goal(Closing):
+class Goal(Closable):
     """The epoch that a rotation is to bring, in a file, so that one that was interrupted goes on.
 
     One process at a time has it; the lock beside the file ends with the process, whatever ends it.

@@ -68,7 +68,7 @@ def status_of(contracts: Contracts, found: Mapping[str, ReachableMember | Blockf
         if not isinstance(each, ReachableMember):
             members.append(MemberStatus(url, None, False, False, None, str(each)))
             continue
-        address = each.line.address
+        address = each.client.address
         ready = address in roster.members and key_id in each.identity.key_ids
         candidacy = _candidacy(book, address) if book is not None else None
         members.append(MemberStatus(url, address, ready, address in elected, candidacy, None))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from blockful_py.errors import BlockfulError
 from blockful_py.forget import Forget
-from blockful_py.keys.sealing import Keepers, SealedFile, SealedWeights
+from blockful_py.keys.sealing import CommitteeKeyring, SealedFile, SealedWeights
 from blockful_py.keys.weight_keys import WeightKeys
 from blockful_py.learning.federation import TrainedModel
 from blockful_py.learning.training_setup import TrainingSetup
@@ -37,7 +37,7 @@ class SealedIncrements:
     files: tuple[SealedFile, ...]
     statements: Mapping[str, tuple[Increment, ...]]
 
-    def deliver(self, keepers: Keepers) -> None:
+    def deliver(self, keepers: CommitteeKeyring) -> None:
         """Gives their keys to the members."""
         if self.files:
             keepers.deliver({file.uri: file.key for file in self.files})

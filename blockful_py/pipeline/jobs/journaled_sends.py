@@ -11,11 +11,11 @@ from typing import Any, Generic, TypeVar
 from blockful_py.chain.settlement import (
     ARCHIVE,
     LIVE,
-    Call,
-    Contract,
     Executed,
     Sent,
     Settlement,
+    SettlementCall,
+    SettlementContract,
     Sides,
     is_untouched,
     is_whole,
@@ -79,7 +79,9 @@ def journaled_executions(job: Job) -> tuple[JournaledExecution, ...]:
 class JournaledExecutor:
     """Certifies and executes decisions of the run's open job."""
 
-    def __init__(self, journal: Journal, archive: Contract, live: Contract, stopwatch: Stopwatch) -> None:
+    def __init__(
+        self, journal: Journal, archive: SettlementContract, live: SettlementContract, stopwatch: Stopwatch
+    ) -> None:
         self._journal = journal
         self._stopwatch = stopwatch
         self._sides: Sides = {ARCHIVE: archive, LIVE: live}
@@ -159,10 +161,10 @@ class JournaledExecutor:
     def _missing(self, execution: JournaledExecution) -> Iterator[Executed]:
         """Sends what is missing; the record of what others sent is completed."""
 
-        taken: set[Call] = set()
+        taken: set[SettlementCall] = set()
 
         @contextmanager
-        def around(call: Call) -> Iterator[Sent]:
+        def around(call: SettlementCall) -> Iterator[Sent]:
             taken.add(call)
             with (
                 self._stopwatch(call.chain),
@@ -183,7 +185,7 @@ class JournaledExecutor:
                 with self._journal.taking(step) as entry:
                     entry.transaction = self._sent_in(execution.settlement, call)
 
-    def _sent_in(self, settlement: Settlement, call: Call) -> bytes | None:
+    def _sent_in(self, settlement: Settlement, call: SettlementCall) -> bytes | None:
         return self._sides[call.chain].executed_in(settlement.proposal, call.chunk)
 
 
@@ -208,6 +210,8 @@ def _journaled(job: Job, certify: Step) -> JournaledExecution:
         if step.decision == certify.decision and step.body.get("proposal") == body["proposal"]
     ]
     sends = {(s.body["chain"], s.body["chunk"]): s for s in mine if s.act is Act.SEND}
-    calls = tuple(Call(chain, chunk, bytes.fromhex(s.body["data"])) for (chain, chunk), s in sends.items())
+    calls = tuple(
+        SettlementCall(chain, chunk, bytes.fromhex(s.body["data"])) for (chain, chunk), s in sends.items()
+    )
     settlement = Settlement(bytes.fromhex(body["proposal"]), calls, tuple(body["forget"]), body["note"])
     return JournaledExecution(settlement, certify, next((s for s in mine if s.act is Act.TELL), None), sends)

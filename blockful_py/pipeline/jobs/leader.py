@@ -12,10 +12,10 @@ from blockful_py.committee.service.key_leader import Generated
 from blockful_py.committee.succession import Outgoing
 from blockful_py.crypto import eip712
 from blockful_py.crypto.threshold.keys import KeyShare
-from blockful_py.keys.appointed_keyring import AppointedKeepers
-from blockful_py.keys.sealing import Keepers
+from blockful_py.keys.appointed_keyring import AppointedKeyring
+from blockful_py.keys.sealing import CommitteeKeyring
 from blockful_py.pipeline.coordination.remote_committee import RemoteCommittee, remote_committee_of
-from blockful_py.pipeline.coordination.remote_keyring import ServiceKeepers
+from blockful_py.pipeline.coordination.remote_keyring import RemoteKeyring
 from blockful_py.pipeline.review.content import ContentReviewer
 from blockful_py.pipeline.run.contracts import Contracts, appointed_committee, key_shares
 from blockful_py.pipeline.run.directory import RunDirectory
@@ -76,12 +76,12 @@ class Leader:
         )
         return CommitteeSession(coordinator, proposer)
 
-    def keyring(self) -> Keepers:
+    def keyring(self) -> CommitteeKeyring:
         """The members as keepers of data keys."""
         if not self.is_local:
-            return ServiceKeepers(self._contracts, self.remote())
+            return RemoteKeyring(self._contracts, self.remote())
         secrets = {share.index: self._identities.voter(share.index) for share in self._shares}
-        return AppointedKeepers(self._run.vaults, secrets)
+        return AppointedKeyring(self._run.vaults, secrets)
 
     def remote(self) -> RemoteCommittee:
         """The members that are processes of their own.  Raises SettingsError when the run has none."""

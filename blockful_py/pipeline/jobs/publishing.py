@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from blockful_py.chain.settlement import ARCHIVE, LIVE, Call, Executed, Settlement
+from blockful_py.chain.settlement import ARCHIVE, LIVE, Executed, Settlement, SettlementCall
 from blockful_py.committee.certified import CertifiedPublication
 from blockful_py.committee.drafting import NewModel
 from blockful_py.committee.packaging import Packager
@@ -129,12 +129,12 @@ def publication_settlement(contracts: Contracts, certified: CertifiedPublication
     """The archive's transactions, then the live chain's."""
     proposal = certified.proposal
     calls = [
-        Call(
+        SettlementCall(
             ARCHIVE,
             action.chunk,
             contracts.archive.append_data(chunk.expected_head, chunk.timestamp, chunk.records, action),
         )
         for chunk, action in zip(proposal.archive, certified.archive, strict=True)
     ]
-    calls.append(Call(LIVE, 0, contracts.live.append_data(proposal.block, certified.live)))
+    calls.append(SettlementCall(LIVE, 0, contracts.live.append_data(proposal.block, certified.live)))
     return Settlement(proposal.proposal, tuple(calls), note=note)

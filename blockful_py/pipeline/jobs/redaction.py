@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from blockful_py.chain.settlement import ARCHIVE, LIVE, Call, Executed, Settlement
+from blockful_py.chain.settlement import ARCHIVE, LIVE, Executed, Settlement, SettlementCall
 from blockful_py.committee.certified import CertifiedRedaction
 from blockful_py.committee.drafting import Replacement
 from blockful_py.engine.jobs import Act, PlannedStep
@@ -179,7 +179,7 @@ def redaction_settlement(
 ) -> Settlement:
     """The archive's transactions, then the live chain's."""
     calls = [
-        Call(
+        SettlementCall(
             ARCHIVE,
             action.chunk,
             contracts.archive.append_data(chunk.expected_head, chunk.timestamp, chunk.records, action),
@@ -187,7 +187,9 @@ def redaction_settlement(
         for chunk, action in zip(certified.draft.archive, certified.archive, strict=True)
     ]
     calls += [
-        Call(LIVE, action.chunk, contracts.live.redact_data(chunk.updates, chunk.header_updates, action))
+        SettlementCall(
+            LIVE, action.chunk, contracts.live.redact_data(chunk.updates, chunk.header_updates, action)
+        )
         for chunk, action in zip(certified.chunks, certified.live, strict=True)
     ]
     return Settlement(certified.draft.proposal, tuple(calls), forget, note)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from blockful_py.closable import Closing
+from blockful_py.closable import Closable
 from blockful_py.engine.jobs import Job, Kind
 from blockful_py.engine.journal import Journal
 from blockful_py.errors import RunError
@@ -20,7 +20,7 @@ from blockful_py.types import Paradigm
 KINDS = {Paradigm.PARALLEL: Kind.PARALLEL, Paradigm.SEQUENTIAL: Kind.SEQUENTIAL}
 
 
-class Lease(Closing):
+class Lease(Closable):
     """A lock on run.json, held by one process at a time; given back when it dies, whatever kills it."""
 
     def __init__(self, run: Path) -> None:

@@ -13,7 +13,7 @@ from blockful_py.chain.devnet import Devnet, NodeOptions, start_together
 from blockful_py.chain.node import Node, connect
 from blockful_py.chain.sender import Sender
 from blockful_py.chain.signer import DEV_MNEMONIC, Signer
-from blockful_py.closable import Closing
+from blockful_py.closable import Closable
 from blockful_py.errors import RunError, SettingsError
 from blockful_py.settings import ChainSettings
 
@@ -75,7 +75,7 @@ class Place:
             raise RunError(f"run.json does not say where the chains are ({error}); train again.") from None
 
 
-class Nodes(Closing):
+class Nodes(Closable):
     """Both nodes, and an account that pays on each.  Stops what it started when it closes."""
 
     def __init__(self, place: Place, account: Signer | None = None, devnet: str = "ganache") -> None:

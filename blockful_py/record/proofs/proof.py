@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO, Literal
 
-from blockful_py.crypto.envelope import SEGMENT, open_sealed, seal
+from blockful_py.crypto.envelope import SEGMENT, seal, unseal
 from blockful_py.errors import CryptoError, VerificationError
 from blockful_py.record.checks import require
 from blockful_py.record.model_node import ModelNode
@@ -158,7 +158,7 @@ def _with_key(file: BinaryIO, uri: Uri, expected: Uri, key: bytes) -> Uri:
     """The CID of the sealed file, given that or what is in it.  Raises EnvelopeError for another key."""
     if uri != expected:
         return file_uri(stream_of(seal(key, file)))
-    for _ in open_sealed(key, iter(partial(file.read, SEGMENT), b"")):
+    for _ in unseal(key, iter(partial(file.read, SEGMENT), b"")):
         pass
     return uri
 

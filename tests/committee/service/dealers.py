@@ -11,22 +11,22 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from blockful_py.committee import wire
-from blockful_py.committee.outbox_store import Notebook
-from blockful_py.committee.service.dkg_participant import Keysmith
+from blockful_py.committee.outbox_store import OutboxStore
+from blockful_py.committee.service.dkg_participant import DkgParticipant
 from blockful_py.committee.service.generation import Charter, Origin
 from blockful_py.committee.service.key_leader import Generated, generate_among
-from blockful_py.committee.service.member_client import Deadlines, Line
+from blockful_py.committee.service.member_client import Deadlines, MemberClient
 from blockful_py.committee.service.messages import (
     Answers,
-    Ask,
     Complaints,
-    Dealt,
+    DealerCommitment,
+    Empty,
     Identity,
-    Nothing,
-    Opened,
+    MessageKind,
+    SealedShares,
 )
-from blockful_py.committee.service.outbox import Clerk
-from blockful_py.committee.service.request_handler import Desk, Seat
+from blockful_py.committee.service.outbox import Outbox
+from blockful_py.committee.service.request_handler import RequestHandler, Seat
 from blockful_py.committee.service.server import Server
 from blockful_py.committee.succession import Outgoing
 from blockful_py.crypto import curve, eip712
@@ -38,7 +38,7 @@ from blockful_py.errors import RefusedError
 CHAIN, COMMITTEE = 1337, bytes([9]) * 20
 DOMAIN = wire.domain(CHAIN, COMMITTEE)
 LEADER_KEY = curve.multiply_base(curve.random_scalar(SeededRng(b"encryption")))
-LEADER = wire.Pen(curve.random_scalar(SeededRng(b"leader")), DOMAIN)
+LEADER = wire.MessageSigner(curve.random_scalar(SeededRng(b"leader")), DOMAIN)
 
 
 class Hall:
@@ -62,7 +62,7 @@ class Hall:
     def roster(self, epoch: int) -> tuple[bytes, ...]:
         return ()
 
-    def custody(self, ask: Ask, message: wire.Message) -> Nothing:
+    def custody(self, kind: MessageKind, message: wire.Message) -> Empty:
         raise RefusedError("nothing is kept here")
 
     def admit(self, charter: Charter) -> None:
@@ -91,9 +91,9 @@ class Shelf:
 
 @dataclass
 class Party:
-    """Members behind their URLs; `lines` lead to them."""
+    """Members behind their URLs; `clients` lead to them."""
 
-    lines: list[Line]
+    clients: list[MemberClient]
     shelves: list[Shelf]
     servers: list[Server]
 
@@ -104,26 +104,26 @@ class Party:
 
     def elected_charter(self, dealers: tuple[bytes, ...]) -> Charter:
         """Of all members, whoever deals."""
-        whole = self.charter(tuple(line.address for line in self.lines))
-        indices = tuple(i for i, line in enumerate(self.lines, start=1) if line.address in dealers)
+        whole = self.charter(tuple(client.address for client in self.clients))
+        indices = tuple(i for i, client in enumerate(self.clients, start=1) if client.address in dealers)
         return replace(whole, dealers=indices, salt=SeededRng(b"salt", len(dealers))(32))
 
     def generate(self, minimum: int = 3) -> Generated:
-        return generate_among(self.lines, self.charter, minimum)
+        return generate_among(self.clients, self.charter, minimum)
 
 
-Hand = Callable[[Ask, wire.Message, Any], Any]
+Hand = Callable[[MessageKind, wire.Message, Any], Any]
 
 
-class CrookedSmith(Keysmith):
+class CrookedSmith(DkgParticipant):
     """Answers what `hand` makes of the honest answer."""
 
     def __init__(self, secret: int, shelf: Shelf, hand: Hand) -> None:
         super().__init__(secret, shelf)
         self._hand = hand
 
-    def answer(self, ask: Ask, message: wire.Message, admission: Any) -> Any:
-        return self._hand(ask, message, super().answer(ask, message, admission))
+    def answer(self, kind: MessageKind, message: wire.Message, admission: Any) -> Any:
+        return self._hand(kind, message, super().answer(kind, message, admission))
 
 
 @contextmanager
@@ -136,44 +136,44 @@ def party(size: int, hands: dict[int, Hand] | None = None) -> Iterator[Party]:
             secret = curve.random_scalar(SeededRng(b"member", index))
             shelf = Shelf()
             hand = (hands or {}).get(index)
-            smith = CrookedSmith(secret, shelf, hand) if hand else Keysmith(secret, shelf)
-            clerk = stack.enter_context(Clerk(Notebook(folder / str(index))))
-            server = stack.enter_context(Server(Desk(secret, Hall(), smith, clerk).handle))
+            smith = CrookedSmith(secret, shelf, hand) if hand else DkgParticipant(secret, shelf)
+            outbox = stack.enter_context(Outbox(OutboxStore(folder / str(index))))
+            server = stack.enter_context(Server(RequestHandler(secret, Hall(), smith, outbox).handle))
             address = curve.address(curve.multiply_base(secret))
-            found.lines.append(Line(server.url, address, LEADER, Deadlines(20, 20)))
+            found.clients.append(MemberClient(server.url, address, LEADER, Deadlines(20, 20)))
             found.shelves.append(shelf)
             found.servers.append(server)
         yield found
 
 
-def _unreadable(ask: Ask, message: wire.Message, honest: Any) -> Any:
-    if isinstance(honest, Dealt):
-        return Dealt(tuple(replace(box, sealed=bytes(81)) for box in honest.boxes))
+def _unreadable(kind: MessageKind, message: wire.Message, honest: Any) -> Any:
+    if isinstance(honest, SealedShares):
+        return SealedShares(tuple(replace(box, sealed=bytes(81)) for box in honest.boxes))
     return replace(honest, answers=()) if isinstance(honest, Answers) else honest
 
 
-def _no_proof(ask: Ask, message: wire.Message, honest: Any) -> Any:
+def _no_proof(kind: MessageKind, message: wire.Message, honest: Any) -> Any:
     return replace(honest, proof_scalar=honest.proof_scalar ^ 1) if isinstance(honest, Reveal) else honest
 
 
-def _other_name(ask: Ask, message: wire.Message, honest: Any) -> Any:
-    if not isinstance(honest, Opened):
+def _other_name(kind: MessageKind, message: wire.Message, honest: Any) -> Any:
+    if not isinstance(honest, DealerCommitment):
         return honest
     return replace(honest, commitment=replace(honest.commitment, dealer=honest.commitment.dealer % 4 + 1))
 
 
-def _no_sealing_key(ask: Ask, message: wire.Message, honest: Any) -> Any:
-    if not isinstance(honest, Opened):
+def _no_sealing_key(kind: MessageKind, message: wire.Message, honest: Any) -> Any:
+    if not isinstance(honest, DealerCommitment):
         return honest
     return replace(honest, sealing_key=replace(honest.sealing_key, x=5))
 
 
-def _malformed(ask: Ask, message: wire.Message, honest: Any) -> Any:
+def _malformed(kind: MessageKind, message: wire.Message, honest: Any) -> Any:
     return Complaints(()) if isinstance(honest, Reveal) else honest
 
 
-def _other_key(ask: Ask, message: wire.Message, honest: Any) -> Any:
-    return replace(honest, threshold=honest.threshold - 1) if ask is Ask.KEY_FINISH else honest
+def _other_key(kind: MessageKind, message: wire.Message, honest: Any) -> Any:
+    return replace(honest, threshold=honest.threshold - 1) if kind is MessageKind.KEY_FINISH else honest
 
 
 CROOKED = {

@@ -13,21 +13,21 @@ import pytest
 from blockful_py.committee import codec, wire
 from blockful_py.committee.service.generation import Charter, Generation
 from blockful_py.committee.service.key_leader import Generated, generate_among, settle
-from blockful_py.committee.service.member_client import Line, identify
+from blockful_py.committee.service.member_client import MemberClient, identify
 from blockful_py.committee.service.messages import (
-    Ask,
     Complaints,
-    Holding,
+    Empty,
+    HeldShare,
     Identity,
-    Nothing,
-    Relayed,
+    MessageKind,
+    RelayedAnswers,
 )
 from blockful_py.crypto import chameleon, curve
 from blockful_py.crypto.randomness import SeededRng
 from blockful_py.crypto.threshold.keys import CommitteeKey, KeyShare
 from blockful_py.crypto.threshold.local import collide_together
 from blockful_py.crypto.threshold.messages import Complaint, Confirmation, Task
-from blockful_py.crypto.threshold.signing import Signer
+from blockful_py.crypto.threshold.signing import ThresholdSigner
 from blockful_py.errors import CheaterError, MessageError, QuorumError, RefusedError
 from tests.committee.service.dealers import CROOKED, DOMAIN, LEADER, LEADER_KEY, Hand, Party, party
 
@@ -37,7 +37,7 @@ def opens(generated: Generated, shares: Sequence[KeyShare]) -> bool:
     key = generated.key
     h, _ = chameleon.hash_message(key.group_key, bytes(32), bytes(32), SeededRng(b"h"))
     task = Task(bytes(32), bytes([1]) * 32, h)
-    signers = [Signer(share) for share in shares[: key.threshold]]
+    signers = [ThresholdSigner(share) for share in shares[: key.threshold]]
     (opening,) = collide_together(key, signers, b"session", [task])
     return chameleon.verify(key.group_key, task.label, task.message, h, opening)
 
@@ -58,7 +58,7 @@ def test_a_dead_member_is_left_out() -> None:
         gathered.servers[1].close()
         generated = gathered.generate()
         (reason,) = generated.excluded
-        assert gathered.lines[1].url in reason
+        assert gathered.clients[1].url in reason
         assert generated.key.size == 3
         assert opens(generated, [gathered.shelves[place].kept[0] for place in (0, 2, 3)])
 
@@ -67,7 +67,7 @@ def test_a_dead_member_is_left_out() -> None:
 def test_an_elected_member_that_is_dead_keeps_its_seat_and_the_others_their_indices(place: int) -> None:
     with party(4) as gathered:
         gathered.servers[place - 1].close()
-        generated = generate_among(gathered.lines, gathered.elected_charter, 3)
+        generated = generate_among(gathered.clients, gathered.elected_charter, 3)
         alive = [index for index in range(1, 5) if index != place]
         shares = [gathered.shelves[index - 1].kept[0] for index in alive]
         assert [share.index for share in shares] == alive == list(generated.charter.dealers)
@@ -77,7 +77,7 @@ def test_an_elected_member_that_is_dead_keeps_its_seat_and_the_others_their_indi
 
 def test_an_elected_member_that_cheats_has_no_share_of_the_key() -> None:
     with party(4, {2: CROOKED["proves no possession"]}) as gathered:
-        generated = generate_among(gathered.lines, gathered.elected_charter, 3)
+        generated = generate_among(gathered.clients, gathered.elected_charter, 3)
         assert generated.charter.dealers == (1, 3, 4)
         assert not gathered.shelves[1].kept
         assert opens(generated, [gathered.shelves[index].kept[0] for index in (0, 2, 3)])
@@ -86,46 +86,52 @@ def test_an_elected_member_that_cheats_has_no_share_of_the_key() -> None:
 def test_members_settle_on_a_key_that_a_quorum_holds() -> None:
     with party(4) as gathered:
         gathered.servers[2].close()
-        generated = generate_among(gathered.lines, gathered.elected_charter, 3)
-        assert settle(gathered.lines, 2, generated.key.key_id, 3) == 3
+        generated = generate_among(gathered.clients, gathered.elected_charter, 3)
+        assert settle(gathered.clients, 2, generated.key.key_id, 3) == 3
         assert [len(shelf.settled) for shelf in gathered.shelves] == [1, 1, 0, 1]
         gathered.servers[0].close()
-        assert settle(gathered.lines, 2, generated.key.key_id, 3) == 2
+        assert settle(gathered.clients, 2, generated.key.key_id, 3) == 2
         assert sum(len(shelf.settled) for shelf in gathered.shelves) == 3
 
 
 def test_nobody_settles_on_a_key_that_is_shown_to_be_held_by_too_few() -> None:
     with party(4) as gathered:
         generated = gathered.generate()
-        key_id, line = generated.key.key_id, gathered.lines[0]
-        held = [each.ask(Ask.KEY_HELD, 2, key_id, Nothing()).envelope.decode() for each in gathered.lines]
+        key_id, client = generated.key.key_id, gathered.clients[0]
+        held = [
+            each.ask(MessageKind.KEY_HELD, 2, key_id, Empty()).envelope.decode() for each in gathered.clients
+        ]
         for shown in (held[:2], [held[0]] * 4):
             with pytest.raises(RefusedError, match="of 4 members are shown to hold shares"):
-                line.ask(Ask.KEY_SETTLE, 2, key_id, Relayed(tuple(shown)))
+                client.ask(MessageKind.KEY_SETTLE, 2, key_id, RelayedAnswers(tuple(shown)))
         with pytest.raises(RefusedError, match="no share of the group key"):
-            line.ask(Ask.KEY_SETTLE, 2, bytes(32), Relayed(tuple(held)))
-        other = gathered.elected_charter(tuple(each.address for each in gathered.lines[1:]))
-        forged = codec.encode(Holding(other.digest()))
-        pens = [wire.Pen(curve.random_scalar(SeededRng(b"member", index)), DOMAIN) for index in (3, 4)]
+            client.ask(MessageKind.KEY_SETTLE, 2, bytes(32), RelayedAnswers(tuple(held)))
+        other = gathered.elected_charter(tuple(each.address for each in gathered.clients[1:]))
+        forged = codec.encode(HeldShare(other.digest()))
+        signers = [
+            wire.MessageSigner(curve.random_scalar(SeededRng(b"member", index)), DOMAIN) for index in (3, 4)
+        ]
         lies = []
-        for pen in pens:
-            question = LEADER.question(Ask.KEY_HELD.kind, 2, key_id, Ask.KEY_HELD.round, pen.address, b"{}")
-            lies.append(pen.answer(question, wire.ANSWERED, forged).envelope.decode())
+        for signer in signers:
+            question = LEADER.question(
+                MessageKind.KEY_HELD.label, 2, key_id, MessageKind.KEY_HELD.round, signer.address, b"{}"
+            )
+            lies.append(signer.answer(question, wire.ANSWERED, forged).envelope.decode())
         with pytest.raises(RefusedError, match="2 of 4 members"):
-            line.ask(Ask.KEY_SETTLE, 2, key_id, Relayed((*held[:2], *lies)))
+            client.ask(MessageKind.KEY_SETTLE, 2, key_id, RelayedAnswers((*held[:2], *lies)))
         assert not any(shelf.settled for shelf in gathered.shelves)
-        line.ask(Ask.KEY_SETTLE, 2, key_id, Relayed(tuple(held[:3])))
+        client.ask(MessageKind.KEY_SETTLE, 2, key_id, RelayedAnswers(tuple(held[:3])))
         assert gathered.shelves[0].settled == [key_id]
 
 
 def test_members_tell_the_public_half_of_a_key() -> None:
     with party(4) as gathered:
         generated = gathered.generate()
-        for line in gathered.lines:
-            answer = line.ask(Ask.TELL_KEY, 2, generated.key.key_id, Nothing())
+        for client in gathered.clients:
+            answer = client.ask(MessageKind.TELL_KEY, 2, generated.key.key_id, Empty())
             assert codec.decode(CommitteeKey, answer.message.body) == generated.key
         with pytest.raises(RefusedError, match="no share of the group key"):
-            gathered.lines[0].ask(Ask.TELL_KEY, 2, bytes(32), Nothing())
+            gathered.clients[0].ask(MessageKind.TELL_KEY, 2, bytes(32), Empty())
 
 
 def test_too_few_are_left_and_nothing_is_made() -> None:
@@ -143,13 +149,13 @@ def test_a_crooked_member_is_named_and_left_out(hand: Hand, place: int) -> None:
     with party(4, {place: hand}) as gathered:
         generated = gathered.generate()
         (reason,) = generated.excluded
-        assert "0x" + gathered.lines[place - 1].address.hex() in reason
+        assert "0x" + gathered.clients[place - 1].address.hex() in reason
         honest = [shelf for index, shelf in enumerate(gathered.shelves, start=1) if index != place]
         assert opens(generated, [shelf.kept[-1] for shelf in honest])
 
 
 def test_one_false_complaint_is_answered_in_public() -> None:
-    def complain(ask: Ask, message: wire.Message, honest: Any) -> Any:
+    def complain(kind: MessageKind, message: wire.Message, honest: Any) -> Any:
         return Complaints((Complaint(2, 1),)) if isinstance(honest, Complaints) else honest
 
     with party(4, {2: complain}) as gathered:
@@ -162,61 +168,75 @@ def test_members_that_were_shown_different_broadcasts_make_no_key() -> None:
     """A leader and a member in league show two versions of the member's reveal."""
     with party(4) as gathered:
         traitor = curve.random_scalar(SeededRng(b"member", 4))
-        address = gathered.lines[3].address
-        pen = wire.Pen(traitor, DOMAIN)
-        charter = gathered.charter(tuple(line.address for line in gathered.lines))
+        address = gathered.clients[3].address
+        signer = wire.MessageSigner(traitor, DOMAIN)
+        charter = gathered.charter(tuple(client.address for client in gathered.clients))
         subject = charter.digest()
         sides = [
             Generation(charter, address, LEADER.address, DOMAIN, SeededRng(b"a side", n)) for n in (0, 1)
         ]
         sides[1]._sealing_secret = sides[0]._sealing_secret
-        honest = gathered.lines[:3]
+        honest = gathered.clients[:3]
 
-        def sent(line: Line, ask: Ask, body: Any) -> wire.Received:
-            return line.ask(ask, 2, subject, body)
+        def sent(client: MemberClient, kind: MessageKind, body: Any) -> wire.Received:
+            return client.ask(kind, 2, subject, body)
 
-        def forged(ask: Ask, body: Any) -> wire.Received:
-            question = LEADER.question(ask.kind, 2, subject, ask.round, address, b"{}")
-            return pen.answer(question, wire.ANSWERED, codec.encode(body))
+        def forged(kind: MessageKind, body: Any) -> wire.Received:
+            question = LEADER.question(kind.label, 2, subject, kind.round, address, b"{}")
+            return signer.answer(question, wire.ANSWERED, codec.encode(body))
 
-        def relayed(answers: Sequence[wire.Received]) -> Relayed:
-            return Relayed(tuple(each.envelope.decode() for each in answers))
+        def relayed(answers: Sequence[wire.Received]) -> RelayedAnswers:
+            return RelayedAnswers(tuple(each.envelope.decode() for each in answers))
 
-        views = [[sent(line, Ask.KEY_COMMIT, charter) for line in honest]] * 2
+        views = [[sent(client, MessageKind.KEY_COMMIT, charter) for client in honest]] * 2
         views = [
-            [*view, forged(Ask.KEY_COMMIT, side.open())] for view, side in zip(views, sides, strict=True)
+            [*view, forged(MessageKind.KEY_COMMIT, side.open())]
+            for view, side in zip(views, sides, strict=True)
         ]
         shown = [0, 0, 1]
-        for ask in (Ask.KEY_REVEAL, Ask.KEY_DEAL, Ask.KEY_RECEIVE, Ask.KEY_ANSWER, Ask.KEY_CONFIRM):
+        for kind in (
+            MessageKind.KEY_REVEAL,
+            MessageKind.KEY_DEAL,
+            MessageKind.KEY_RECEIVE,
+            MessageKind.KEY_ANSWER,
+            MessageKind.KEY_CONFIRM,
+        ):
             answers = [
-                sent(line, ask, relayed(views[side])) for line, side in zip(honest, shown, strict=True)
+                sent(client, kind, relayed(views[side])) for client, side in zip(honest, shown, strict=True)
             ]
             views = [
-                [*answers, forged(ask, part.step(ask, _asked(ask, subject, relayed(view))))]
+                [*answers, forged(kind, part.step(kind, _asked(kind, subject, relayed(view))))]
                 for view, part in zip(views, sides, strict=True)
             ]
-        for line, side in zip(honest, shown, strict=True):
+        for client, side in zip(honest, shown, strict=True):
             with pytest.raises(RefusedError, match="saw other broadcasts"):
-                sent(line, Ask.KEY_FINISH, relayed(views[side]))
+                sent(client, MessageKind.KEY_FINISH, relayed(views[side]))
         assert all(not shelf.kept for shelf in gathered.shelves)
 
 
-def _asked(ask: Ask, subject: bytes, body: Relayed) -> wire.Message:
+def _asked(kind: MessageKind, subject: bytes, body: RelayedAnswers) -> wire.Message:
     return wire.Message(
-        ask.kind, 2, subject, ask.round, LEADER.address, bytes(20), bytes(32), codec.encode(body)
+        kind.label, 2, subject, kind.round, LEADER.address, bytes(20), bytes(32), codec.encode(body)
     )
 
 
 def test_relayed_messages_are_of_this_generation_and_whole() -> None:
     with party(4) as gathered:
-        charter = gathered.charter(tuple(line.address for line in gathered.lines))
+        charter = gathered.charter(tuple(client.address for client in gathered.clients))
         other = replace(charter, salt=bytes(32))
-        first = [line.ask(Ask.KEY_COMMIT, 2, charter.digest(), charter) for line in gathered.lines]
-        stale = [line.ask(Ask.KEY_COMMIT, 2, other.digest(), other) for line in gathered.lines]
-        line, subject = gathered.lines[0], charter.digest()
+        first = [
+            client.ask(MessageKind.KEY_COMMIT, 2, charter.digest(), charter) for client in gathered.clients
+        ]
+        stale = [client.ask(MessageKind.KEY_COMMIT, 2, other.digest(), other) for client in gathered.clients]
+        client, subject = gathered.clients[0], charter.digest()
 
         def reveal(answers: Sequence[wire.Received]) -> None:
-            line.ask(Ask.KEY_REVEAL, 2, subject, Relayed(tuple(each.envelope.decode() for each in answers)))
+            client.ask(
+                MessageKind.KEY_REVEAL,
+                2,
+                subject,
+                RelayedAnswers(tuple(each.envelope.decode() for each in answers)),
+            )
 
         for answers, reason in (
             ([stale[0], *first[1:]], "is not what"),
@@ -230,46 +250,46 @@ def test_relayed_messages_are_of_this_generation_and_whole() -> None:
 
 def test_who_may_not_lead_is_refused() -> None:
     with party(4) as gathered:
-        stranger = wire.Pen(curve.random_scalar(SeededRng(b"stranger")), DOMAIN)
-        charter = gathered.charter(tuple(line.address for line in gathered.lines))
-        line = replace(gathered.lines[0], pen=stranger)
+        stranger = wire.MessageSigner(curve.random_scalar(SeededRng(b"stranger")), DOMAIN)
+        charter = gathered.charter(tuple(client.address for client in gathered.clients))
+        client = replace(gathered.clients[0], signer=stranger)
         with pytest.raises(MessageError, match="neither a member of this committee nor a leader"):
-            line.ask(Ask.KEY_COMMIT, 2, charter.digest(), charter)
+            client.ask(MessageKind.KEY_COMMIT, 2, charter.digest(), charter)
 
 
 def test_charters_are_checked() -> None:
     with party(4) as gathered:
-        members = tuple(line.address for line in gathered.lines)
-        charter, line = gathered.charter(members), gathered.lines[0]
+        members = tuple(client.address for client in gathered.clients)
+        charter, client = gathered.charter(members), gathered.clients[0]
         with pytest.raises(RefusedError, match="another epoch"):
-            line.ask(Ask.KEY_COMMIT, 3, (wrong := gathered.charter(members, 3)).digest(), wrong)
+            client.ask(MessageKind.KEY_COMMIT, 3, (wrong := gathered.charter(members, 3)).digest(), wrong)
         with pytest.raises(RefusedError, match="another key generation than its envelope says"):
-            line.ask(Ask.KEY_COMMIT, 2, bytes(32), charter)
+            client.ask(MessageKind.KEY_COMMIT, 2, bytes(32), charter)
         without = gathered.charter(members[1:])
         with pytest.raises(RefusedError, match="is not a member that is to take part"):
-            line.ask(Ask.KEY_COMMIT, 2, without.digest(), without)
-        line.ask(Ask.KEY_COMMIT, 2, charter.digest(), charter)
+            client.ask(MessageKind.KEY_COMMIT, 2, without.digest(), without)
+        client.ask(MessageKind.KEY_COMMIT, 2, charter.digest(), charter)
         with pytest.raises(RefusedError, match="has begun"):
-            line.ask(Ask.KEY_COMMIT, 2, charter.digest(), charter)
+            client.ask(MessageKind.KEY_COMMIT, 2, charter.digest(), charter)
         with pytest.raises(RefusedError, match="run once, in order"):
-            line.ask(Ask.KEY_FINISH, 2, charter.digest(), _confirmations(gathered, charter))
+            client.ask(MessageKind.KEY_FINISH, 2, charter.digest(), _confirmations(gathered, charter))
 
 
-def _confirmations(gathered: Party, charter: Charter) -> Relayed:
+def _confirmations(gathered: Party, charter: Charter) -> RelayedAnswers:
     answers = []
-    for index, line in enumerate(gathered.lines, start=1):
-        pen = wire.Pen(curve.random_scalar(SeededRng(b"member", index)), DOMAIN)
-        ask = Ask.KEY_CONFIRM
-        question = LEADER.question(ask.kind, 2, charter.digest(), ask.round, line.address, b"{}")
+    for index, client in enumerate(gathered.clients, start=1):
+        signer = wire.MessageSigner(curve.random_scalar(SeededRng(b"member", index)), DOMAIN)
+        kind = MessageKind.KEY_CONFIRM
+        question = LEADER.question(kind.label, 2, charter.digest(), kind.round, client.address, b"{}")
         body = codec.encode(Confirmation(index, bytes(32)))
-        answers.append(pen.answer(question, wire.ANSWERED, body).envelope.decode())
-    return Relayed(tuple(answers))
+        answers.append(signer.answer(question, wire.ANSWERED, body).envelope.decode())
+    return RelayedAnswers(tuple(answers))
 
 
 def test_a_member_says_who_it_is() -> None:
     with party(1) as gathered:
         address, identity = identify(gathered.servers[0].url, LEADER, 20)
-        assert address == gathered.lines[0].address
+        assert address == gathered.clients[0].address
         assert identity == Identity((), LEADER_KEY)
 
 

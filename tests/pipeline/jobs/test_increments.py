@@ -9,7 +9,7 @@ import pytest
 
 from blockful_py.committee.vault import Vault
 from blockful_py.errors import KeyDestroyedError, QuorumError, SettingsError
-from blockful_py.keys.sealing import opened
+from blockful_py.keys.sealing import decrypted
 from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.learning.weights import Weights, equal
 from blockful_py.pipeline.federation import Federation
@@ -121,7 +121,7 @@ def test_they_are_erased_with_the_version_that_they_belong_to(federation: Federa
                 vault.get(before[name].digest)
             assert not federation.stores.live.has(before[name])
         for name in UNTOUCHED:
-            assert opened(vault.get(before[name].digest), sealed[name], before[name])
+            assert decrypted(vault.get(before[name].digest), sealed[name], before[name])
 
 
 def test_a_version_that_replaced_another_has_none(federation: Federation) -> None:

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from blockful_py.crypto.envelope import open_sealed
 from blockful_py.errors import FormatError, RunError, UnknownModelError, VerificationError
 from blockful_py.pipeline.proving import prove, sources_of
 from blockful_py.record.proofs.anchors import Anchors
@@ -118,7 +117,7 @@ def test_weights_in_the_clear_are_those_of_the_model_to_who_has_their_key(
     federation, path = scene.federation, tmp_path / "x"
     uri = federation.catalogue()["x"].node.weights
     key, sealed = federation.opened.context.keys.keyring.find(uri), federation.stores.live.read(uri)
-    plain = b"".join(open_sealed(key, (sealed,)))
+    plain = b"".join(unseal(key, (sealed,)))
     for content in (sealed, plain):
         path.write_bytes(content)
         verify_proof(scene.proof, anchors, weights=path, key=key)

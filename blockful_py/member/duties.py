@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A member's small duties: alarms, evidence, nonces, data keys and the pruning of its outbox."""
+
+from __future__ import annotations
+
+from blockful_py.chain.committee import CommitteeContract
+from blockful_py.chain.sortition import Equivocation
+from blockful_py.committee.service.folder import MemberFolder
+from blockful_py.committee.service.outbox import Evidence, Outbox, RefusedProposal
+from blockful_py.crypto import signature
+from blockful_py.errors import ContractError, RefusedError, RunError
+from blockful_py.member.office import MemberOffice, MemberView
+from blockful_py.pipeline.run.lease import request_under_way
+from blockful_py.types import Uri
+
+
+class AlarmDuty:
+    """Records on the home chain what this member refused, and why (Algorithm 1, lines 15 to 21).
+
+    Each alarm is sent once, from the member's own account.
+    """
+
+    name = "alarm"
+
+    def __init__(self, office: MemberOffice, folder: MemberFolder, outbox: Outbox) -> None:
+        self._office = office
+        self._folder = folder
+        self._outbox = outbox
+
+    def step(self) -> None:
+        for refused in self._outbox.alarms():
+            if not refused.raised:
+                self._raise(refused)
+                self._outbox.raised(refused)
+
+    def _raise(self, refused: RefusedProposal) -> None:
+        """Alarms of past epochs are dropped, because the contract no longer accepts them."""
+        committee, ballot = self._office.view().contracts.committee, refused.ballot
+        place = (committee.chain_id, committee.address, committee.current_epoch())
+        if (ballot.chain_id, ballot.committee, ballot.epoch) != place:
+            return
+        index = self._office.seat(ballot.epoch).member.index - 1
+        if committee.alarms(ballot.epoch, ballot.proposal) >> index & 1:
+            return
+        digest = committee.alarm_digest(ballot.epoch, ballot.proposal, refused.reason)
+        signed = signature.sign(self._folder.voting_secret, digest)
+        committee.alarm(ballot.epoch, ballot.proposal, refused.reason, index, signed)
+
+
+class SlashingDuty:
+    """Submits the evidence that this member has against others, who then lose their stake.
+
+    The contract rewards the first report of an equivocation and refuses the others.
+    """
+
+    name = "evidence"
+
+    def __init__(self, office: MemberOffice, folder: MemberFolder, outbox: Outbox) -> None:
+        self._office = office
+        self._own = folder.address
+        self._outbox = outbox
+
+    def step(self) -> None:
+        for evidence in self._outbox.evidence():
+            committee = self._office.view().contracts.committee
+            if isinstance(committee, CommitteeContract):
+                self._report(committee, evidence)
+            self._outbox.punished(evidence)
+
+    def _report(self, committee: CommitteeContract, evidence: Evidence) -> None:
+        """Evidence is valid in every epoch; a member that is excluded cannot be slashed again."""
+        ballot = evidence.ballot
+        if (ballot.chain_id, ballot.committee) != (committee.chain_id, committee.address):
+            return
+        member = committee.roster(ballot.epoch)[0].members[evidence.index - 1]
+        if member == self._own or committee.candidate(committee.registrant_of(member)).slashed:
+            return
+        first, second = evidence.first, evidence.second
+        pair = (first.content, first.vote, second.content, second.vote)
+        try:
+            committee.slash(Equivocation(ballot.epoch, ballot.proposal, evidence.index - 1, *pair))
+        except ContractError as error:
+            if error.name != "Excluded":  # another member reported it first
+                raise
+
+
+class NonceDuty:
+    """Keeps `ahead` nonce pairs ready while this member has a seat, so that it answers round 1 at once.
+
+    A redaction takes one pair for each model or header.
+    """
+
+    name = "nonces"
+
+    def __init__(self, office: MemberOffice, ahead: int) -> None:
+        self._office = office
+        self._ahead = ahead
+
+    def step(self) -> None:
+        """Raises NonceReuseError when the machine's source of randomness repeats itself."""
+        try:
+            seat = self._office.current_seat()
+        except (RunError, RefusedError):
+            return  # the run may come after the member, and its seat later still
+        seat.member.prepare(self._ahead)
+
+
+class CustodyDuty:
+    """Fetches the missing keys of current versions from other members; destroys those of replaced ones.
+
+    While a request is under way, the keys of the versions that it replaces are kept, because resuming the
+    request after a crash needs them.
+    """
+
+    name = "keys"
+
+    def __init__(self, office: MemberOffice, folder: MemberFolder) -> None:
+        self._office = office
+        self._folder = folder
+        self._settled: str | None = None
+
+    def step(self) -> None:
+        """Raises what prevents a key from being fetched or destroyed; does nothing while there is no run."""
+        try:
+            view = self._office.view()
+        except RunError:
+            return  # the run may come after the member
+        if view.contracts.followers is None:
+            return
+        block = view.contracts.live.node.latest_block()["hash"]
+        if block == self._settled:
+            return
+        if self._folder.address not in self._office.roster(view.contracts.committee.current_epoch()):
+            return
+        current = view.versions.current()
+        self._destroy(view, current)
+        self._fetch(view, current)
+        if request_under_way(view.run.journal) is None:
+            self._settled = block
+
+    def _destroy(self, view: MemberView, current: frozenset[Uri]) -> None:
+        kept = self._folder.vault.versions() - {uri.digest for uri in current}
+        if not kept or request_under_way(view.run.journal) is not None:
+            return
+        replaced = {uri.digest for version in view.versions.all() for uri in version.sealed}
+        self._folder.vault.destroy(kept & replaced)
+
+    def _fetch(self, view: MemberView, current: frozenset[Uri]) -> None:
+        kept = self._folder.vault.versions()
+        for uri in current:
+            if uri.digest not in kept:
+                view.keyring.find(uri)
+
+
+class PruneDuty:
+    """Removes notes of past epochs from the outbox: no contract accepts what they are about any more."""
+
+    name = "notes"
+
+    def __init__(self, office: MemberOffice, outbox: Outbox) -> None:
+        self._office = office
+        self._outbox = outbox
+        self._pruned: tuple[int, bytes, int] | None = None
+
+    def step(self) -> None:
+        """Raises MemoryLostError when the notes cannot be changed."""
+        try:
+            committee = self._office.view().contracts.committee
+        except RunError:
+            return  # the run may come after the member
+        current = (committee.chain_id, committee.address, committee.current_epoch())
+        if current != self._pruned:
+            self._outbox.forget_before(*current)
+            self._pruned = current
