@@ -39,8 +39,8 @@ class ArchiveRegistryContract(Contract):
         groups = [
             (first, min(READ_SIZE, start + count - first)) for first in range(start, start + count, READ_SIZE)
         ]
-        found = self._read_many([("records", group) for group in groups])
-        values = [value for group in found for value in group]
+        answers = self._read_many([("records", group) for group in groups])
+        values = [value for answer in answers for value in answer]
         return tuple(abi.to_record(start + i, value) for i, value in enumerate(values))
 
     def archived(self, first_block: int = 0) -> tuple[StoredArchiveRecord, ...]:

@@ -32,17 +32,17 @@ class Call:
         return f"a call of {self.interface.name}" if self.to else f"the deployment of {self.interface.name}"
 
 
-def to_receipt(call: Call, found: Mapping[str, Any]) -> Receipt:
+def to_receipt(call: Call, receipt: Mapping[str, Any]) -> Receipt:
     """A receipt of JSON-RPC with the events of the contract that was called."""
-    events = (call.interface.event(log) for log in found["logs"] if _is_from(log, call, found))
+    events = (call.interface.event(log) for log in receipt["logs"] if _is_from(log, call, receipt))
     return Receipt(
-        transaction_hash=bytes.fromhex(found["transactionHash"][2:]),
-        block_number=int(found["blockNumber"], 16),
-        gas_used=int(found["gasUsed"], 16),
+        transaction_hash=bytes.fromhex(receipt["transactionHash"][2:]),
+        block_number=int(receipt["blockNumber"], 16),
+        gas_used=int(receipt["gasUsed"], 16),
         events=tuple(event for event in events if event is not None),
     )
 
 
-def _is_from(log: Mapping[str, Any], call: Call, found: Mapping[str, Any]) -> bool:
-    contract = hexadecimal(call.to) if call.to is not None else found["contractAddress"]
+def _is_from(log: Mapping[str, Any], call: Call, receipt: Mapping[str, Any]) -> bool:
+    contract = hexadecimal(call.to) if call.to is not None else receipt["contractAddress"]
     return str(log["address"]).lower() == str(contract).lower()

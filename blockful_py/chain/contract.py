@@ -83,8 +83,8 @@ class Contract:
 
         Raises NodeError when the node has no such transaction, or it called something else.
         """
-        found = self.node.rpc.call("eth_getTransactionByHash", hexadecimal(transaction_hash))
-        data = bytes.fromhex(str((found or {}).get("input", "0x"))[2:])
+        transaction = self.node.rpc.call("eth_getTransactionByHash", hexadecimal(transaction_hash))
+        data = bytes.fromhex(str((transaction or {}).get("input", "0x"))[2:])
         if data[:4] != self.interface.selector(function):
             raise NodeError(
                 f"the node at {self.node.url} has no call of {self.NAME}.{function} in transaction "
@@ -93,10 +93,10 @@ class Contract:
         return self.interface.called(data)[1]
 
     def _past_event(self, log: Mapping[str, Any]) -> PastEvent:
-        found = self.interface.event(log)
-        if found is None:
+        decoded = self.interface.event(log)
+        if decoded is None:
             raise NodeError(f"the node at {self.node.url} sent a log that {self.NAME} does not emit.")
-        name, arguments = found
+        name, arguments = decoded
         block = int(log["blockNumber"], 16)
         return PastEvent(name, arguments, block, bytes.fromhex(log["transactionHash"][2:]))
 

@@ -47,13 +47,13 @@ class Deployment:
 
     def address(self, name: str) -> bytes:
         """Address of a contract, 20 bytes.  Raises DeploymentError when it is not deployed here."""
-        found = self.contracts.get(name)
-        if found is None:
+        contract = self.contracts.get(name)
+        if contract is None:
             raise DeploymentError(
                 f"{name} is not deployed on chain {self.chain_id} (found: {', '.join(self.contracts)}): "
                 "deploy it, or use the deployments file that has it."
             )
-        return found.address
+        return contract.address
 
     def merged(self, other: Deployment) -> Deployment:
         """Both in one, when both are on one chain; contracts of `other` win."""
@@ -70,11 +70,11 @@ class Deployment:
             "chainId": self.chain_id,
             "contracts": {
                 name: {
-                    "address": "0x" + found.address.hex(),
-                    "block": found.block,
-                    "transaction": "0x" + found.transaction.hex(),
+                    "address": "0x" + contract.address.hex(),
+                    "block": contract.block,
+                    "transaction": "0x" + contract.transaction.hex(),
                 }
-                for name, found in sorted(self.contracts.items())
+                for name, contract in sorted(self.contracts.items())
             },
             "compiler": dict(self.compiler),
         }
@@ -151,10 +151,10 @@ def load(path: Path, node: Node) -> Deployment:
             f"{path} is of chain {deployment.chain_id}, the node at {node.url} is on {node.chain_id}: "
             "use the file of that chain, or another node."
         )
-    for name, found in deployment.contracts.items():
-        if not node.code(found.address):
+    for name, contract in deployment.contracts.items():
+        if not node.code(contract.address):
             raise DeploymentError(
-                f"{path}: there is no contract at 0x{found.address.hex()}, where {name} should be: "
+                f"{path}: there is no contract at 0x{contract.address.hex()}, where {name} should be: "
                 f"the chain at {node.url} was started anew; deploy again."
             )
     return deployment
@@ -176,9 +176,9 @@ def _parse(path: Path) -> Deployment:
             raise DeploymentError(f"{path} has format {value['format']!r}, {FORMAT!r} was expected.")
         contracts = {
             str(name): DeployedContract(
-                _bytes(found["address"], 20), int(found["block"]), _bytes(found["transaction"], 32)
+                _bytes(contract["address"], 20), int(contract["block"]), _bytes(contract["transaction"], 32)
             )
-            for name, found in value["contracts"].items()
+            for name, contract in value["contracts"].items()
         }
         return Deployment(int(value["chainId"]), contracts, dict(value["compiler"]))
     except FileNotFoundError:

@@ -97,13 +97,13 @@ class Interface:
             return None
         indexed = [item for item in entry["inputs"] if item["indexed"]]
         plain = [item for item in entry["inputs"] if not item["indexed"]]
-        found = {
+        named = {
             item["name"]: _value(item, decode([_type(item)], topic)[0])
             for item, topic in zip(indexed, topics[1:], strict=True)
         }
         values = decode(_types(plain), bytes.fromhex(log["data"][2:]))
-        found |= {item["name"]: _named(item, value) for item, value in zip(plain, values, strict=True)}
-        return entry["name"], {item["name"]: found[item["name"]] for item in entry["inputs"]}
+        named |= {item["name"]: _named(item, value) for item, value in zip(plain, values, strict=True)}
+        return entry["name"], {item["name"]: named[item["name"]] for item in entry["inputs"]}
 
     def topic(self, event: str) -> bytes:
         """First topic of the logs of `event`."""

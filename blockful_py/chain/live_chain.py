@@ -55,8 +55,8 @@ class LiveChainContract(Contract):
 
     def block_hash(self, height: int) -> bytes:
         """Hash over the fields of a block that never change.  Raises ContractError UnknownPosition."""
-        found: bytes = self._read("blockHash", height)
-        return found
+        block_hash: bytes = self._read("blockHash", height)
+        return block_hash
 
     def header(self, height: int) -> Header:
         """Header at `height`.  Raises ContractError UnknownPosition."""
@@ -64,8 +64,8 @@ class LiveChainContract(Contract):
 
     def headers(self, heights: Sequence[int]) -> tuple[Header, ...]:
         """Headers at `heights`, in batches.  Raises ContractError UnknownPosition."""
-        found = self._read_many([("header", (height,)) for height in heights])
-        return tuple(abi.to_header(height, value) for height, value in zip(heights, found, strict=True))
+        values = self._read_many([("header", (height,)) for height in heights])
+        return tuple(abi.to_header(height, value) for height, value in zip(heights, values, strict=True))
 
     def transaction(self, position: Position) -> ModelTransaction:
         """Transaction at `position`.  Raises ContractError UnknownPosition."""
@@ -74,8 +74,8 @@ class LiveChainContract(Contract):
     def transactions(self, positions: Sequence[Position]) -> tuple[ModelTransaction, ...]:
         """Transactions at `positions`, in few calls.  Raises ContractError UnknownPosition."""
         groups = [positions[start : start + READ_SIZE] for start in range(0, len(positions), READ_SIZE)]
-        found = self._read_many([("transactions", ([each.packed for each in group],)) for group in groups])
-        values = [value for group in found for value in group]
+        answers = self._read_many([("transactions", ([each.packed for each in group],)) for group in groups])
+        values = [value for answer in answers for value in answer]
         return tuple(abi.to_transaction(*pair) for pair in zip(positions, values, strict=True))
 
     def progress(self, proposal: bytes) -> tuple[int, int]:

@@ -44,12 +44,12 @@ def anvil_command() -> list[str]:
     for folder in _folders():
         for program in sorted(folder.glob("node_modules/@foundry-rs/anvil-*/bin/anvil*")):
             return [str(program)]
-    found = shutil.which("anvil")
-    if found is None:
+    path = shutil.which("anvil")
+    if path is None:
         raise ToolchainError(
             "Anvil is not installed: run `make setup`, or use Ganache, or give the URL of a running node."
         )
-    return [found]
+    return [path]
 
 
 def node_program() -> str:
@@ -82,8 +82,8 @@ def _npm_program(name: str) -> Path | None:
         program = folder / "node_modules" / ".bin" / name
         if program.exists():
             return program.resolve()
-    found = shutil.which(name)
-    return Path(found).resolve() if found else None
+    path = shutil.which(name)
+    return Path(path).resolve() if path else None
 
 
 def _folders() -> Iterator[Path]:

@@ -41,6 +41,6 @@ def revert_data(data: Any) -> bytes | None:
             return None
     if isinstance(data, dict):
         for key in ("result", "return", "data", "originalError"):
-            if key in data and (found := revert_data(data[key])) is not None:
-                return found
+            if key in data and (nested := revert_data(data[key])) is not None:
+                return nested
     return None

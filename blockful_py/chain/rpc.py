@@ -143,8 +143,12 @@ def _session(url: str) -> requests.Session:
     """
     requests.Request("POST", url).prepare()  # a URL that is none has its own error here
     session = requests.Session()
-    found = session.merge_environment_settings(url, {}, None, None, None)
-    session.proxies, session.verify, session.cert = found["proxies"], found["verify"], found["cert"]
+    environment = session.merge_environment_settings(url, {}, None, None, None)
+    session.proxies, session.verify, session.cert = (
+        environment["proxies"],
+        environment["verify"],
+        environment["cert"],
+    )
     session.auth = requests.utils.get_netrc_auth(url)
     session.trust_env = False
     return session

@@ -70,13 +70,13 @@ class Sender:
         Raises: as `send`.
         """
         raw = self._run(calls)
-        return tuple(to_receipt(call, found) for call, found in zip(calls, raw, strict=True))
+        return tuple(to_receipt(call, receipt) for call, receipt in zip(calls, raw, strict=True))
 
     def deploy(self, interface: Interface, *arguments: Any) -> tuple[bytes, Receipt]:
         """Deploys a contract; returns its address and the receipt.  Raises: as `send`."""
         call = Call(interface, None, interface.creation(*arguments))
-        (found,) = self._run([call])
-        return bytes.fromhex(found["contractAddress"][2:]), to_receipt(call, found)
+        (receipt,) = self._run([call])
+        return bytes.fromhex(receipt["contractAddress"][2:]), to_receipt(call, receipt)
 
     def _run(self, calls: Sequence[Call]) -> list[Mapping[str, Any]]:
         with self._lock:
@@ -136,20 +136,20 @@ class Sender:
         remaining = iter(estimates)
         limits = []
         for call in calls:
-            given = call.gas if call.gas is not None else self._gas_limit
-            if given is None:
+            limit = call.gas if call.gas is not None else self._gas_limit
+            if limit is None:
                 estimate = next(remaining)
                 if isinstance(estimate, RpcError):
                     raise self._explained(call, estimate)
-                given = int(int(estimate, 16) * ESTIMATE_MARGIN)
+                limit = int(int(estimate, 16) * ESTIMATE_MARGIN)
                 if int(estimate, 16) > ceiling:
                     raise NodeError(f"{call.what} needs {int(estimate, 16)} gas, a block holds {ceiling}.")
-            if given < intrinsic_gas(call):
+            if limit < intrinsic_gas(call):
                 raise NodeError(
                     f"{call.what} costs at least {intrinsic_gas(call)} gas for its data alone, "
-                    f"its limit is {given}: raise the limit."
+                    f"its limit is {limit}: raise the limit."
                 )
-            limits.append(min(given, ceiling))
+            limits.append(min(limit, ceiling))
         return limits
 
     def _check_funds(self, balance: int, cost: int) -> None:
@@ -195,30 +195,30 @@ class Sender:
             if isinstance(answer, RpcError)
         }
         receipts = self._receipts(refused) if refused else {}
-        for found in receipts:
-            del refused[found]  # mined although the node answered with an error, as Ganache can
+        for mined in receipts:
+            del refused[mined]  # Ganache can answer with an error and mine it all the same
         accepted = [each.hash for each in signed if each.hash not in refused]
         receipts |= self._wait([each for each in accepted if each not in receipts])
         return [refused.get(each.hash) or receipts[each.hash] for each in signed]
 
     def _wait(self, hashes: Sequence[bytes]) -> dict[bytes, Mapping[str, Any]]:
         """Polls for receipts until the deadline."""
-        found: dict[bytes, Mapping[str, Any]] = {}
+        receipts: dict[bytes, Mapping[str, Any]] = {}
         pause = _POLL_FIRST
         begun = time.monotonic()
         wake, end = begun + _WAKE_AFTER, begun + self._deadline
-        while missing := [each for each in hashes if each not in found]:
-            found |= self._receipts(missing)
-            if len(found) == len(hashes):
+        while missing := [each for each in hashes if each not in receipts]:
+            receipts |= self._receipts(missing)
+            if len(receipts) == len(hashes):
                 break
             if time.monotonic() > end:
-                raise self._lost(next(each for each in missing if each not in found))
+                raise self._lost(next(each for each in missing if each not in receipts))
             if time.monotonic() > wake:
                 self.node.wake()
                 wake += _WAKE_AFTER
             time.sleep(pause)
             pause = min(2 * pause, _POLL_LAST)
-        return found
+        return receipts
 
     def _receipts(self, hashes: Sequence[bytes] | Mapping[bytes, Any]) -> dict[bytes, Mapping[str, Any]]:
         wanted = list(hashes)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Members, what they decide on, and who leads them through it."""
+"""The committee: its members, the proposals that they decide on, and the coordinator that leads them."""

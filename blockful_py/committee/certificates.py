@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Votes gathered into a certificate, and the actions that it allows."""
+"""Collects votes into a certificate, and derives the actions that it allows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class CastVote:
 
 
 class Addressed(Protocol):
-    """Whoever votes under an address."""
+    """A voter with an address."""
 
     @property
     def address(self) -> bytes: ...
@@ -34,9 +34,9 @@ def signed_vote(member: Addressed, vote: bytes, digest: bytes) -> bytes:
     try:
         signer = signature.recover(digest, vote)
     except CryptoError as error:
-        raise RefusedError(f"its vote is no signature: {error}") from None
+        raise RefusedError(f"the vote is not a signature: {error}") from None
     if signer != member.address:
-        raise RefusedError("its vote is not its signature of what was decided")
+        raise RefusedError("the vote is not the member's signature of this decision")
     return vote
 
 
@@ -59,10 +59,10 @@ def certified_actions(
 
 
 def actions_under(certificate: Certificate, contents: Sequence[Sequence[bytes]]) -> tuple[Action, ...]:
-    """One action for each leaf of `contents`. Raises RefusedError when the certificate has other content."""
+    """One action for each leaf of `contents`. Raises RefusedError unless the certificate covers them."""
     leaves = tuple(chain.from_iterable(contents))
     if not leaves or merkle.root(leaves) != certificate.content_hash:
-        raise RefusedError("a certificate is of other content")
+        raise RefusedError("a certificate covers other content")
     places = [(number, len(content)) for content in contents for number in range(len(content))]
     return tuple(
         Action(certificate, chunk, chunks, tuple(merkle.proof(leaves, place)))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a committee has decided: proposals with the actions that write them to both chains.
+"""Certified decisions of a committee: proposals with the actions that write them to both chains.
 
-Whoever holds one can write it: the contracts look at the certificate, not at the sender.
+Anybody who has a certified decision can write it: the contracts check the certificate, not the sender.
 """
 
 from __future__ import annotations
@@ -80,9 +80,9 @@ Certified = CertifiedPublication | CertifiedRedaction
 
 
 class DecisionKeeper(Protocol):
-    """A member of another process, which finishes what its leader leaves undone.
+    """A member in another process, which finishes decisions that their leader leaves unfinished.
 
-    What it refuses it refuses with CommitteeError or CryptoError.
+    Methods raise CommitteeError or CryptoError when the member refuses.
     """
 
     @property
@@ -90,10 +90,10 @@ class DecisionKeeper(Protocol):
         """1-based index of its share."""
 
     def keep(self, certified: Certified) -> None:
-        """On its disk when it returns."""
+        """Stores a decision durably."""
 
     def witness(self, epoch: int, proposal: bytes, ballots: Sequence[CastVote]) -> None:
-        """Compares votes with others of the same members on the same proposal."""
+        """Compares votes with earlier votes of the same members on the same proposal."""
 
 
 def require_certified(
@@ -106,11 +106,11 @@ def require_certified(
 ) -> None:
     """Raises RefusedError unless the contracts will take each action once the one before is done.
 
-    The state that it was decided for is not looked at: it may be half written already.
+    The state of the chains is not checked: the decision may be half written already.
     """
     certificate = certified.certificate
     if (certificate.epoch, certificate.proposal) != certified.subject:
-        raise RefusedError("a certificate is of another epoch or proposal than its content")
+        raise RefusedError("a certificate names another epoch or proposal than its content")
     require_votes(certificate, roster, quorum, domain)
     if certified.actions != actions_under(certificate, certified.contents(archive, live)):
         raise RefusedError("a certificate does not cover the transactions that came with it")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values as JSON and back: dataclasses as objects, numbers and bytes as hexadecimal text.
+"""Encodes values as JSON and decodes them: dataclasses as objects, numbers and bytes as hexadecimal text.
 
-Reading is strict, for bytes that anybody may have sent: exactly the fields of the type, each of its
-type; numbers below 2^256 without leading zeros; no key twice; one spelling for each value, so that
+Decoding is strict, because anybody may have sent the bytes: an object has exactly the fields of its type;
+numbers are below 2^256 and have no leading zeros; no key occurs twice.  A value has one encoding, so that
 equal values are equal bytes.
 """
 
@@ -22,7 +22,7 @@ from blockful_py.errors import MessageError
 Value = TypeVar("Value")
 
 MAX_DEPTH = 24
-"""Arrays and objects inside each other; the deepest message has half as many."""
+"""Maximum nesting of arrays and objects; the deepest message has half as many levels."""
 _NUMBER = re.compile(r"0x(0|[1-9a-f][0-9a-f]{0,63})\Z")
 _BYTES = re.compile(r"0x([0-9a-f]{2})*\Z")
 _SIZES = {
@@ -39,26 +39,26 @@ _SIZES = {
     "session": 32,
     "transcript": 32,
 }
-"""Lengths of fields that hold bytes, by name."""
+"""Lengths of fields of bytes, by name."""
 
 
 def encode(value: Any) -> bytes:
-    """The one spelling of a value."""
+    """The canonical encoding of a value."""
     return json.dumps(_plain(value), separators=(",", ":"), sort_keys=True).encode()
 
 
 def decode(kind: type[Value], data: bytes) -> Value:
-    """Inverse of `encode`.  Raises MessageError, which names the field, for anything else."""
+    """Inverse of `encode`.  Raises MessageError, which names the field, for other bytes."""
     try:
         document = parse_json(
             data, MAX_DEPTH, object_pairs_hook=_once, parse_constant=_refuse, parse_float=_refuse
         )
     except ValueError as error:
-        raise MessageError(f"a message is not JSON as it should be: {error}") from None
-    found = _typed(kind, document, kind.__name__, 0)
-    if encode(found) != data:
-        raise MessageError("a message is not spelt in the one way that its values have.")
-    value: Value = found
+        raise MessageError(f"a message is not valid JSON: {error}") from None
+    typed = _typed(kind, document, kind.__name__, 0)
+    if encode(typed) != data:
+        raise MessageError("a message is not in its canonical encoding.")
+    value: Value = typed
     return value
 
 
@@ -98,7 +98,7 @@ def _record(kind: type, value: dict[str, Any], where: str, depth: int) -> Any:
     types = _types(kind)
     if value.keys() != types.keys():
         wrong = sorted(value.keys() ^ types.keys())
-        raise MessageError(f"{where} lacks these fields, or should not have them: {', '.join(wrong)[:200]}")
+        raise MessageError(f"{where} has missing or unknown fields: {', '.join(wrong)[:200]}")
     parts = {name: _typed(types[name], value[name], f"{where}.{name}", depth) for name in types}
     try:
         return kind(**parts)
@@ -127,7 +127,7 @@ def _sized(text: str, where: str) -> bytes:
 
 def _matching(pattern: re.Pattern[str], text: str, where: str) -> str:
     if not pattern.match(text):
-        raise MessageError(f"{where} is not hexadecimal as it should be.")
+        raise MessageError(f"{where} is not canonical hexadecimal.")
     return text
 
 
@@ -145,7 +145,7 @@ def _types(kind: type) -> dict[str, Any]:
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(dict(pairs)) != len(pairs):
-        raise ValueError("a key stands twice")
+        raise ValueError("a key occurs twice")
     return dict(pairs)
 
 

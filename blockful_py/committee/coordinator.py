@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Leads a committee through a proposal: review, two rounds of collisions, votes.
 
-The coordinator holds no secret and is trusted with nothing: members check all that it sends, and
-the contracts check all that comes of it.
+The coordinator holds no secret and need not be trusted: members check every message that it sends, and
+the contracts check every certificate.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Answer = TypeVar("Answer")
 
 
 class Coordinator:
-    """Certifies proposals with the members given; `quorum` votes and `threshold` shares are needed.
+    """Certifies proposals with `members`; a decision takes `quorum` votes, a collision `threshold` shares.
 
     `consensus` counts the decisions certified so far (the paper's C_con).
     """
@@ -57,10 +57,10 @@ class Coordinator:
         salt: bytes = b"",
         keepers: Sequence[DecisionKeeper] = (),
     ) -> None:
-        """`domain`: that of the Committee contract, for which votes are signed.
+        """`domain`: EIP-712 domain of the Committee contract, which votes are signed for.
 
-        `poll`: how members are asked.  `salt`: tells this coordinator's rounds from those of others, whom
-        members may have begun the same draft with.  `keepers`: members that outlive this process.
+        `poll`: how members are asked.  `salt`: distinguishes this coordinator's rounds from others on the
+        same draft.  `keepers`: members that outlive this process.
         """
         self._members = tuple(members)
         self._key = key
@@ -79,7 +79,7 @@ class Coordinator:
 
     @property
     def keepers(self) -> int:
-        """How many members `hand_over` tells."""
+        """Number of members that `hand_over` sends a decision to."""
         return len(self._keepers)
 
     def certify_publication(self, proposal: PublicationProposal) -> CertifiedPublication:
@@ -123,39 +123,39 @@ class Coordinator:
         return CertifiedRedaction(draft, chunks, actions[: len(archive)], actions[len(archive) :])
 
     def endorse_erasure(self, epoch: int, statement: bytes) -> Endorsement:
-        """Signatures of a quorum under a statement that each member checks on the chains.
+        """Signatures of a quorum on a statement that each member checks against the chains.
 
         Raises QuorumError with the members' reasons when too few sign.
         """
         digest = erasure_digest(self._domain, epoch, statement)
-        found = self._ask(
+        replies = self._ask(
             lambda member: signed_vote(member, member.vote_erasure(epoch, statement), digest), self._quorum
         )
-        return Endorsement(epoch, {index: found[index] for index in sorted(found)[: self._quorum]})
+        return Endorsement(epoch, {index: replies[index] for index in sorted(replies)[: self._quorum]})
 
     def certify_motion(self, motion: Motion, leaf: bytes) -> Action:
-        """Collects votes on a motion, whose one call has this leaf. Raises QuorumError with the reasons."""
+        """Collects votes on a motion that allows the call of this leaf. Raises QuorumError with reasons."""
         (action,) = self._decide(
             motion.epoch, motion.proposal, ((leaf,),), lambda member: member.vote_motion(motion)
         )
         return action
 
     def hand_over(self, certified: Certified) -> int:
-        """Gives a decision to those that finish it when its leader does not. Returns how many were told."""
+        """Sends a decision to the members that finish it if the leader does not. Returns their number."""
         self._poll(self._keepers, lambda keeper: keeper.keep(certified), self._quorum)
         return len(self._keepers)
 
     def _late(self, draft: RedactionDraft, willing: Sequence[Voter]) -> list[Voter]:
-        """Members that approve now, beside those that did when they were first asked."""
+        """Members that approve now but did not when they were first asked."""
         known = {member.index for member in willing}
         others = [member for member in self._members if member.index not in known]
-        found = self._poll(others, lambda member: member.approve(draft), 1)
-        return [member for member in others if not isinstance(found[member.index], Refusal)]
+        replies = self._poll(others, lambda member: member.approve(draft), 1)
+        return [member for member in others if not isinstance(replies[member.index], Refusal)]
 
     def _collide(self, draft: RedactionDraft, willing: list[Voter]) -> tuple[Opening, ...]:
-        """Two rounds among t members; a member that cheats is left out and the rounds repeat.
+        """Two rounds among t members; a member that cheats is excluded and the rounds are repeated.
 
-        When too few are left, members that were late join `willing`.
+        When too few remain, members that approve late join `willing`.
         """
         tasks = opening_tasks(draft, self._live.chain_id, self._live.address)
         honest = list(willing)
@@ -181,18 +181,22 @@ class Coordinator:
     def _rounds(
         self, draft: RedactionDraft, tasks: Sequence[Task], signers: Sequence[Voter], session: bytes
     ) -> tuple[Opening, ...]:
-        """Raises CheaterError for answers that are refused, of another session, or wrong."""
+        """Raises CheaterError naming members that refuse, answer for another session, or answer wrongly."""
         batch = (session, len(tasks))
         commitments = self._round(
             signers,
             lambda member: member.commit(draft, session),
-            lambda member, given: (given.signer, given.session, len(given.pairs)) == (member.index, *batch),
+            lambda member, answer: (
+                (answer.signer, answer.session, len(answer.pairs)) == (member.index, *batch)
+            ),
         )
         nonces = aggregate(self._key, commitments)
         shares = self._round(
             signers,
             lambda member: member.sign(draft, commitments),
-            lambda member, given: (given.signer, given.session, len(given.values)) == (member.index, *batch),
+            lambda member, answer: (
+                (answer.signer, answer.session, len(answer.values)) == (member.index, *batch)
+            ),
         )
         return combine(self._key, tasks, commitments, nonces, shares)
 
@@ -203,11 +207,11 @@ class Coordinator:
         belongs: Callable[[Voter, Answer], bool],
     ) -> list[Answer]:
         """Every signer's answer. Raises CheaterError naming those that refuse or answer something else."""
-        found = self._poll(signers, question, len(signers))
+        replies = self._poll(signers, question, len(signers))
         answers = []
         failed = []
         for member in signers:
-            answer = found[member.index]
+            answer = replies[member.index]
             if isinstance(answer, Refusal) or not belongs(member, answer):
                 failed.append(member.index)
             else:
@@ -224,32 +228,34 @@ class Coordinator:
         question: Callable[[Voter], bytes],
         members: Sequence[Voter] | None = None,
     ) -> tuple[Action, ...]:
-        """Collects votes on what has these leaves, by contract.
+        """Collects votes on a decision with these leaves, by contract.
 
-        Members hear of votes that were too few: who votes for something else as well is found out.
+        Votes short of a quorum are sent to the members as well, so that equivocation is detected.
         """
         content = merkle.root([leaf for leaves in contents for leaf in leaves])
         digest = eip712.decision_digest(self._domain, epoch, proposal, content)
         asked = self._members if members is None else members
-        found = self._poll(asked, lambda member: signed_vote(member, question(member), digest), self._quorum)
-        votes = {index: each for index, each in found.items() if not isinstance(each, Refusal)}
+        replies = self._poll(
+            asked, lambda member: signed_vote(member, question(member), digest), self._quorum
+        )
+        votes = {index: each for index, each in replies.items() if not isinstance(each, Refusal)}
         if len(votes) < self._quorum:
             ballots = [CastVote(index, content, vote) for index, vote in votes.items()]
             self._poll(self._keepers, lambda keeper: keeper.witness(epoch, proposal, ballots), self._quorum)
-            raise self._refused(found, self._quorum)
+            raise self._refused(replies, self._quorum)
         self.consensus += 1
         return certified_actions(epoch, proposal, contents, votes, self._quorum)
 
     def _ask(self, question: Callable[[Voter], Answer], needed: int) -> dict[int, Answer]:
-        found = self._poll(self._members, question, needed)
-        answers = {index: each for index, each in found.items() if not isinstance(each, Refusal)}
+        replies = self._poll(self._members, question, needed)
+        answers = {index: each for index, each in replies.items() if not isinstance(each, Refusal)}
         if len(answers) < needed:
-            raise self._refused(found, needed)
+            raise self._refused(replies, needed)
         return answers
 
-    def _refused(self, found: Mapping[int, object], needed: int) -> QuorumError:
-        reasons = [f"member {i}: {each.reason}" for i, each in found.items() if isinstance(each, Refusal)]
+    def _refused(self, replies: Mapping[int, object], needed: int) -> QuorumError:
+        reasons = [f"member {i}: {each.reason}" for i, each in replies.items() if isinstance(each, Refusal)]
         return QuorumError(
-            f"{len(found) - len(reasons)} of {len(self._members)} members agree, {needed} are needed; "
+            f"{len(replies) - len(reasons)} of {len(self._members)} members agree, {needed} are needed; "
             "nothing was changed. " + "; ".join(reasons)
         )

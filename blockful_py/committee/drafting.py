@@ -33,7 +33,7 @@ from blockful_py.types import (
 
 @dataclass(frozen=True, slots=True)
 class NewModel:
-    """A model that waits for its block."""
+    """A model to be published in the next block."""
 
     name: str
     uri: Uri
@@ -43,16 +43,16 @@ class NewModel:
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """A model on the live chain and the URI that is to replace its present one."""
+    """A model on the live chain, and the URI that replaces its current one."""
 
     position: Position
     uri: Uri
 
 
 class Proposer:
-    """Drafts proposals against the chains as they stand.
+    """Drafts proposals for the current state of the chains.
 
-    `chunk_models` bounds the models or records in one transaction.
+    `chunk_models`: maximum number of models or records in one transaction.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class Proposer:
         """The next block, with a fresh chameleon hash for each model and for the header.
 
         Its time is `timestamp` (seconds), or that of the latest archive record where that is later: the
-        clocks of two leaders differ, and neither chain takes what is older than what it holds.
+        clocks of two leaders differ, and neither chain accepts a time before that of its latest entry.
         """
         height = self._live.height() + 1
         parent = self._live.block_hash(height - 1)
@@ -107,7 +107,7 @@ class Proposer:
         )
 
     def redaction(self, replacements: Sequence[Replacement], timestamp: int) -> RedactionDraft:
-        """A draft that replaces every model given and re-opens the header of each of their blocks once.
+        """A draft that replaces the models of `replacements` and re-opens the headers of their blocks.
 
         Its time is `timestamp` (seconds), or that of the latest archive record where that is later.
         """
@@ -140,7 +140,7 @@ class Proposer:
     def _archived_until(self) -> int:
         """Time of the latest archive record, in seconds; 0 while there is none.
 
-        The live chain holds nothing later: whatever it gets, the archive got first.
+        The live chain holds nothing later, because the archive is written first.
         """
         length = self._archive.length()
         return self._archive.records(length - 1, 1)[0].timestamp if length else 0

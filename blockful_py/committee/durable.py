@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A member's memory in an SQLite file: every record is on the disk before the method returns.
+"""A member's memory in an SQLite file: every record is on disk before a method returns.
 
-The file is used by one process at a time and is never repaired, replaced or created by opening it: a member
-that begins with an empty memory may vote twice.  Guarantees and limits: docs/reference/member-files.md.
+One process uses the file at a time.  Opening never repairs, replaces or creates it: a member that starts with
+an empty memory could vote twice.  Guarantees and limits: docs/reference/member-files.md.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ APPLICATION = 0x426C4655
 """SQLite's `application_id` of these files: "BlFU"."""
 VERSION = 1
 PAGE = 4096
-"""Bytes of a page; without a log beside it, the file is made of whole ones."""
+"""Bytes of a page; without a write-ahead log, the file size is a multiple of it."""
 SCHEMA = f"""
 PRAGMA application_id = {APPLICATION};
 PRAGMA user_version = {VERSION};
@@ -70,7 +70,7 @@ class DurableMemory(Closable):
 
     @classmethod
     def create(cls, path: Path, owner: bytes) -> DurableMemory:
-        """An empty memory in a new file, readable by its user alone, opened.
+        """Creates and opens an empty memory that only its user can read.
 
         Raises MemoryLostError when `path` exists or cannot be written.
         """
@@ -110,7 +110,7 @@ class DurableMemory(Closable):
                 raise used(session)
 
     def close(self) -> None:
-        """Ends the use of the file by this process."""
+        """Closes the file and releases its lock."""
         with self._turn:
             with suppress(sqlite3.Error):
                 self._connection.close()
@@ -161,7 +161,7 @@ def _key(ballot: Ballot) -> tuple[int, bytes, int, bytes]:
 
 
 def _take(path: Path) -> int:
-    """A descriptor that holds the lock beside `path` until it is closed or its process ends."""
+    """A descriptor that holds the lock file of `path` until it is closed or its process ends."""
     beside = path.with_name(path.name + ".lock")
     held = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
@@ -173,7 +173,7 @@ def _take(path: Path) -> int:
 
 
 def _check(path: Path, owner: bytes) -> None:
-    """Looks at a copy, so that SQLite changes nothing in a file that is damaged."""
+    """Checks a copy, so that SQLite does not change a damaged file."""
     try:
         with tempfile.TemporaryDirectory() as folder:
             copy = Path(folder) / path.name
@@ -184,14 +184,14 @@ def _check(path: Path, owner: bytes) -> None:
             elif copy.stat().st_size % PAGE:
                 raise OSError(f"its size is {copy.stat().st_size} bytes, not a multiple of {PAGE}")
             with closing(sqlite3.connect(copy)) as connection:
-                found = [
+                pragmas = [
                     _one(connection, name) for name in ("integrity_check", "application_id", "user_version")
                 ]
                 owners = [bytes(row[0]) for row in connection.execute("SELECT address FROM owner")]
     except (OSError, sqlite3.Error, TypeError) as error:
-        raise MemoryLostError(f"{path} is damaged or no member's memory: {error}. {ADVICE}") from None
-    if found != ["ok", APPLICATION, VERSION]:
-        raise MemoryLostError(f"{path} is damaged or no member's memory: {str(found)[:200]}. {ADVICE}")
+        raise MemoryLostError(f"{path} is damaged or not a member's memory: {error}. {ADVICE}") from None
+    if pragmas != ["ok", APPLICATION, VERSION]:
+        raise MemoryLostError(f"{path} is damaged or not a member's memory: {str(pragmas)[:200]}. {ADVICE}")
     if owners != [owner]:
         raise MemoryLostError(
             f"{path} is the memory of 0x{b''.join(owners).hex()}, not of 0x{owner.hex()}: "
@@ -204,7 +204,7 @@ def _one(connection: sqlite3.Connection, pragma: str) -> object:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    """A connection that commits each statement, keeps every other one out, and waits for the disk."""
+    """An exclusive connection that commits each statement and waits for the disk."""
     uri = f"{path.absolute().as_uri()}?mode=rw"
     connection = sqlite3.connect(uri, timeout=0, isolation_level=None, check_same_thread=False, uri=True)
     try:

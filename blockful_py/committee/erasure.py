@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What members sign of an erasure: that its statement is what they find on the chains themselves."""
+"""The statement of an erasure that members sign after they checked it against the chains."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from blockful_py.crypto.keccak import keccak
 
 @dataclass(frozen=True, slots=True)
 class ErasureStatement:
-    """keccak256 of the statement's bytes, by members of the committee of `epoch`."""
+    """keccak256 of the statement's bytes, signed by members of the committee of `epoch`."""
 
     epoch: int = eip712.typed("uint64")
     statement: bytes = eip712.typed("bytes32")
@@ -27,5 +27,5 @@ class Endorsement:
 
 
 def erasure_digest(domain: eip712.Domain, epoch: int, statement: bytes) -> bytes:
-    """What a member signs; `domain` is that of votes, `statement` any bytes."""
+    """The digest that a member signs; `domain` is that of votes, `statement` any bytes."""
     return eip712.digest(domain, ErasureStatement(epoch, keccak(statement)))

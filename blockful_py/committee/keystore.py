@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A member's secrets at rest: voting key, VRF key and account.
 
-Encryption: `crypto.passphrase`.  Whoever calls gets the passphrase from the environment, a file or a prompt.
+Encryption: `crypto.passphrase`.  The caller supplies the passphrase.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ DST_ELECTION = tag("election-secret")
 class MemberKeys:
     """Every secret of a member.
 
-    The account registers, holds the stake and pays gas; the voting key signs what the committee decides, and
-    what else the member keeps is under keys that follow from it.
+    The account registers, holds the stake and pays gas.  The voting key signs decisions; keys derived from it
+    encrypt everything else that the member stores.
 
     Raises ValueError for secrets out of range and for one secret in two roles.
     """
@@ -48,7 +48,7 @@ class MemberKeys:
 
     @classmethod
     def generate(cls, rng: Rng = system_rng) -> MemberKeys:
-        """The keys of a member that joins."""
+        """Fresh keys for a new member."""
         return cls(curve.random_scalar(rng), curve.random_scalar(rng), curve.random_scalar(rng))
 
     @property
@@ -66,9 +66,9 @@ class MemberKeys:
         return curve.multiply_base(self.vrf_secret)
 
     def election_secret(self, chain_id: int, committee: bytes, epoch: int, draw: int, seed: bytes) -> bytes:
-        """What the member commits to in a draw that follows `seed`: H(DST || place || draw || VRF secret).
+        """The secret committed to in a draw after `seed`: H(DST || place || draw || seed || VRF secret).
 
-        It follows from the keystore, so that a restart between commit and reveal loses nothing.
+        It is derived from the keystore, so that a restart between commit and reveal loses nothing.
         """
         bound = words_of(DST_ELECTION, chain_id, committee, epoch, draw, seed, self.vrf_secret)
         return keccak(bound)
@@ -85,15 +85,15 @@ def unlock(data: bytes, words: str) -> MemberKeys:
     try:
         return codec.decode(MemberKeys, plain)
     except MessageError as error:
-        raise KeystoreError(f"what the keystore holds are no secrets of a member: {error}") from None
+        raise KeystoreError(f"the keystore does not hold a member's secrets: {error}") from None
 
 
 def create(path: Path, keys: MemberKeys, words: str, cost: KdfCost | None = None) -> None:
-    """Writes a new keystore.  Raises KeystoreError when there is a file already."""
+    """Writes a new keystore.  Raises KeystoreError when the file exists."""
     write_secret(path, lock(keys, words, cost), KeystoreError)
 
 
 def load(path: Path, words: str) -> MemberKeys:
-    """The secrets in a file.  Raises KeystoreError also when others than its user may read the file."""
+    """The secrets in a file.  Raises KeystoreError, also when other users can read the file."""
     data = read_own(path, passphrase.MAX_SIZE, "make a member with `blockful committee init`.")
     return unlock(data, words)

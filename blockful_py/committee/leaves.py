@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Leaves of a certificate's content: one for each transaction that the decision allows."""
+"""Leaves of a certificate's content: one for each transaction that a decision allows."""
 
 from __future__ import annotations
 

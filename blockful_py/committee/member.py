@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A committee member: it holds one voting key and one share, and trusts nobody's word."""
+"""A committee member: it holds one voting key and one key share, and checks every proposal itself."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from blockful_py.types import ArchiveReason, ArchiveRecord, NewBlock, Opening, P
 
 
 class Member:
-    """Checks proposals against the chains and the store, then shares collisions and votes.
+    """Checks proposals against the chains and the store, then contributes to collisions and votes.
 
-    It approves at most one content for a proposal, and only what its own checks allow.  What it does is in
+    It approves at most one content for a proposal, and only after its own checks.  Approvals and votes are in
     its memory before it answers.
     """
 
@@ -71,30 +71,30 @@ class Member:
 
     @property
     def domain(self) -> eip712.Domain:
-        """Of votes."""
+        """EIP-712 domain of votes."""
         return self._domain
 
     def check_certified(self, certified: Certified, roster: Sequence[bytes], quorum: int) -> None:
-        """Raises RefusedError unless `quorum` members of `roster` decided on what came with their votes."""
+        """Raises RefusedError unless `quorum` members of `roster` voted for this decision."""
         require_certified(certified, self._archive, self._live, roster, quorum, self._domain)
 
     def approve(self, draft: RedactionDraft) -> None:
         """Checks a draft against the chain, the archive and its content. Raises RefusedError."""
         ballot, digest = self.ballot(draft.epoch, draft.proposal), draft.digest()
-        _stand_by(self._memory.approved(ballot) or digest, digest, ballot)
+        _require_same(self._memory.approved(ballot) or digest, digest, ballot)
         self._check_redaction(draft)
         try:
             self._reviewer.review_redaction(draft)
         except RefusedError as error:
-            self._check_redaction(draft)  # the chains may have moved on while it looked
+            self._check_redaction(draft)  # the chains may have changed during the review
             raise RefutedError(str(error)) from None
-        _stand_by(self._memory.approve(ballot, digest), digest, ballot)
+        _require_same(self._memory.approve(ballot, digest), digest, ballot)
 
     def prepare(self, ahead: int) -> int:
-        """Makes nonce pairs ahead until `ahead` are ready. Returns how many were missing.
+        """Generates nonce pairs until `ahead` are ready. Returns how many were missing.
 
-        They are drawn under an identifier that goes into the memory first, as a session's: a source of
-        randomness that repeats itself is found out.  Raises NonceReuseError then, and nothing is made.
+        The identifier that they are drawn under is first recorded like a session's, which detects a source of
+        randomness that repeats itself.  Raises NonceReuseError in that case and generates none.
         """
         missing = max(0, ahead - len(self._signer.pool))
         if missing:
@@ -110,7 +110,7 @@ class Member:
         return self._signer.commit(session, len(self._tasks(draft)))
 
     def sign(self, draft: RedactionDraft, commitments: Sequence[NonceCommitments]) -> SignatureShares:
-        """Round 2: shares of the openings of an approved draft, under nonces that it adds up itself."""
+        """Round 2: shares of the openings of an approved draft; the member aggregates the nonces itself."""
         self._require_approved(draft)
         return self._signer.sign(self._tasks(draft), aggregate(self._share.public, commitments))
 
@@ -148,7 +148,7 @@ class Member:
         )
 
     def vote_redaction(self, draft: RedactionDraft, chunks: Sequence[RedactionChunk]) -> bytes:
-        """Its vote (64 bytes) on an approved draft, now with openings. Raises RefusedError."""
+        """Its vote (64 bytes) on an approved draft with its openings. Raises RefusedError."""
         self._require_approved(draft)
         openings = []
         for drafted, chunk in zip(draft.chunks, chunks, strict=True):
@@ -173,18 +173,18 @@ class Member:
         return self._vote(draft.epoch, draft.proposal, (*archive_leaves(self._archive, draft.archive), *live))
 
     def vote_erasure(self, epoch: int, statement: bytes) -> bytes:
-        """Its signature (64 bytes) of what became of an erasure. Raises RefusedError."""
+        """Its signature (64 bytes) on the statement of an erasure. Raises RefusedError."""
         self._reviewer.review_erasure(statement)
         return signature.sign(self._voting_secret, erasure_digest(self._domain, epoch, statement))
 
     def vote_motion(self, motion: Motion) -> bytes:
-        """Its vote (64 bytes) on what it agrees to. Raises RefusedError."""
+        """Its vote (64 bytes) on a motion that its operator agreed to. Raises RefusedError."""
         return self._vote(motion.epoch, motion.proposal, (self._reviewer.review_motion(motion),))
 
     def _check_redaction(self, draft: RedactionDraft) -> None:
-        """A draft fits the chains as they stand.
+        """Checks a draft against the current state of the chains.
 
-        Raises RefutedError where it never did, RefusedError where they may have moved on.
+        Raises RefutedError when it fits no state, RefusedError when the chains may have changed since.
         """
         targets = [target for chunk in draft.chunks for target in chunk.targets]
         self._check_targets(targets)
@@ -220,20 +220,20 @@ class Member:
         return opening_tasks(draft, self._live.chain_id, self._live.address)
 
     def _check_parent(self, block: NewBlock) -> int:
-        """The height of the block before."""
+        """The height of the parent block."""
         height = self._live.height()
         _keep_pace(block.parent_hash, self._live.block_hash(height), "parent hash")
         return height
 
     def _check_archive(self, chunks: Sequence[ArchiveChunk], expected: Sequence[ArchiveRecord]) -> None:
-        """The chunks extend the archive's head, and record exactly what is expected."""
-        given = [record for chunk in chunks for record in chunk.records]
+        """Checks that the chunks extend the archive's head and hold exactly the expected records."""
+        records = [record for chunk in chunks for record in chunk.records]
         for record in expected:
-            if record not in given:
+            if record not in records:
                 raise RefutedError(
                     f"version {record.version} of the model at {record.position} would not be archived"
                 )
-        _agree(len(given), len(expected), "number of archive records")
+        _agree(len(records), len(expected), "number of archive records")
         head, length = self._archive.head(), self._archive.length()
         for chunk in chunks:
             _keep_pace(chunk.expected_head, head, "archive head")
@@ -254,7 +254,7 @@ class Member:
             raise RefusedError(f"proposal 0x{draft.proposal.hex()[:8]} is not approved by this member")
 
     def ballot(self, epoch: int, proposal: bytes) -> Ballot:
-        """The question that a proposal puts to it. Raises RefusedError for one that nobody can be asked."""
+        """The ballot of a proposal. Raises RefusedError when its epoch or identifier is out of range."""
         try:
             return Ballot(self._domain.chain_id, self._domain.contract, epoch, proposal)
         except ValueError as error:
@@ -268,25 +268,25 @@ class Member:
         return signature.sign(self._voting_secret, digest)
 
 
-def _stand_by(approved: bytes, content: bytes, ballot: Ballot) -> None:
+def _require_same(approved: bytes, content: bytes, ballot: Ballot) -> None:
     if approved != content:
         raise RefusedError(f"proposal 0x{ballot.proposal.hex()[:8]} was approved with other content")
 
 
-def _agree(given: object, expected: object, what: str) -> None:
-    """On what never changes."""
-    if given != expected:
-        raise RefutedError(_difference(given, expected, what))
+def _agree(proposed: object, expected: object, what: str) -> None:
+    """Compares a property that never changes; raises RefutedError."""
+    if proposed != expected:
+        raise RefutedError(_difference(proposed, expected, what))
 
 
-def _keep_pace(given: object, expected: object, what: str) -> None:
-    """On what other proposals change."""
-    if given != expected:
-        raise RefusedError(_difference(given, expected, what))
+def _keep_pace(proposed: object, expected: object, what: str) -> None:
+    """Compares a property that other proposals change; raises RefusedError."""
+    if proposed != expected:
+        raise RefusedError(_difference(proposed, expected, what))
 
 
-def _difference(given: object, expected: object, what: str) -> str:
-    return f"{what} is {_shown(given)}, {_shown(expected)} was expected"
+def _difference(proposed: object, expected: object, what: str) -> str:
+    return f"{what} is {_shown(proposed)}, {_shown(expected)} was expected"
 
 
 def _shown(value: object) -> str:

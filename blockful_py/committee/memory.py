@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a member must remember before it answers: what it approved, what it voted for, and sessions it used.
+"""A member's memory: its approvals, its votes and the sessions it used, recorded before it answers.
 
-A member that forgets a vote may vote twice and lose its stake; one that uses a session of collisions twice
-might use a nonce twice and lose its share.  `durable.DurableMemory` survives restarts; `VolatileMemory` is
-for members that live no longer than their committee: the appointed roster of tests and demonstrations.
+A member that forgets a vote may vote twice and lose its stake; one that uses a signing session twice might
+use a nonce twice and reveal its share.  `durable.DurableMemory` survives restarts; `VolatileMemory` is
+for members that live as long as their committee: the appointed roster of tests and demonstrations.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ MAX_NUMBER = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class Ballot:
-    """A question that a member answers once: a proposal of an epoch of a committee.
+    """A decision that a member takes once: on a proposal of an epoch of a committee.
 
     Attributes:
         chain_id: of the chain that the Committee contract is on.
         committee: address of that contract, 20 bytes.
-        epoch: epoch under whose key the proposal is decided.
+        epoch: of the members that decide.
         proposal: identifier of the proposal, 32 bytes.
 
     Raises ValueError for other lengths and for numbers above MAX_NUMBER.
@@ -43,30 +43,30 @@ class Ballot:
 
 
 class Memory(Protocol):
-    """Of one member.  What a method returns is as durable as the memory is when it returns.
+    """The memory of one member.  A record is as durable as the memory before a method returns.
 
-    Raises MemoryLostError when it cannot be kept: the member must not answer then.
+    Methods raise MemoryLostError when a record cannot be kept; the member must not answer in that case.
     """
 
     def approved(self, ballot: Ballot) -> bytes | None:
         """The content approved under this ballot, 32 bytes; None when there is none."""
 
     def approve(self, ballot: Ballot, content: bytes) -> bytes:
-        """Records an approval.  Returns the content that stands: that of the first call for this ballot."""
+        """Records an approval.  Returns the recorded content: that of the first call for this ballot."""
 
     def vote(self, ballot: Ballot, content: bytes) -> bytes:
-        """Records a vote.  Returns the content that stands: that of the first call for this ballot."""
+        """Records a vote.  Returns the recorded content: that of the first call for this ballot."""
 
     def use_session(self, session: bytes) -> None:
         """Records that nonces are about to be drawn for a session.
 
-        Raises NonceReuseError when that was recorded before, whatever became of the nonces: they are kept
-        in the process alone, so a session that a restart interrupts can never be taken up again.
+        Raises NonceReuseError when the session is recorded already, whatever became of its nonces: they are
+        kept in the process only, so a session that a restart interrupts cannot be resumed.
         """
 
 
 class VolatileMemory:
-    """A memory that ends with its process."""
+    """A memory that is lost when its process ends."""
 
     def __init__(self) -> None:
         self._approvals: dict[Ballot, bytes] = {}

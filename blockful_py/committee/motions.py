@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a committee decides beside models: who is barred from reading, who audits.
+"""Motions: decisions of a committee about readers and auditors.
 
-No chain says whether that is right: a member votes for what its operator has agreed to, and for nothing else.
+No chain tells whether a motion is right, so a member votes only for motions that its operator agreed to.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ DST_MOTION = tag("motion")
 
 
 class Matter(IntEnum):
-    """What is moved about an account."""
+    """The subject of a motion about an account."""
 
     BAR = 1
     READMIT = 2
@@ -43,14 +43,14 @@ class AuditorsLedger(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Motion:
-    """Something that the committee of `epoch` may decide once.
+    """A motion that the committee of `epoch` may decide once.
 
     Attributes:
         address: the account that it is about.
         key_x, key_y: encryption key of an auditor to be named; 0, 0 otherwise.
-        salt: tells it from others of the same words, so that one agreement is one decision.
+        salt: distinguishes it from equal motions, so that one agreement allows one decision.
 
-    Raises ValueError for a key where none belongs, or none where one does.
+    Raises ValueError unless it has a key exactly when it names an auditor.
     """
 
     epoch: int
@@ -62,7 +62,7 @@ class Motion:
 
     def __post_init__(self) -> None:
         if bool(self.key_x or self.key_y) != (self.matter is Matter.NAME_AUDITOR):
-            raise ValueError("a motion has a key when it names an auditor, and no other has")
+            raise ValueError("a motion has a key exactly when it names an auditor")
 
     def __str__(self) -> str:
         account = "0x" + self.address.hex()
@@ -84,11 +84,11 @@ class Motion:
 
     @property
     def proposal(self) -> bytes:
-        """Follows from the content, so that nobody can vote for two contents of one proposal."""
+        """Hash of the content, so that one proposal cannot have two contents."""
         return keccak(DST_MOTION + codec.encode(self))
 
     def leaf(self, readers: ReadersLedger, archive: AuditorsLedger) -> bytes:
-        """Of the one call that it allows, in a certificate's content."""
+        """Leaf of the call that it allows, in a certificate's content."""
         if self.matter in (Matter.BAR, Matter.READMIT):
             return readers.set_barred_leaf(self.address, self.matter is Matter.BAR)
         return archive.set_auditor_leaf(self.address, self.key_x, self.key_y, 0, 1)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a member means to do, on disk until it is done: certified proposals to finish, alarms to raise, ...
+"""A member's pending work in an SQLite file: certified proposals to finish, alarms to raise, evidence.
 
-Unlike the memory (`durable`), a notebook that is lost endangers nobody: the member then leaves to others
-what it would have done.  So the file is made when it is missing.
+Unlike the memory (`durable`), losing this file is safe: other members do the same work.  It is therefore
+created when it is missing.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from blockful_py.committee.memory import Ballot
 from blockful_py.errors import MemoryLostError
 
 NOTES = "notes.sqlite"
-"""Its name in a member's folder."""
+"""File name in a member's folder."""
 APPLICATION = 0x426C464E
 """SQLite's `application_id` of these files: "BlFN"."""
 SCHEMA = f"""
@@ -49,7 +49,7 @@ STRIKE = (
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """`number`: of the member that it is about, 1-based; 0 for none."""
+    """A note on a ballot; `number` is the 1-based index of the member that it is about, 0 for none."""
 
     ballot: Ballot
     number: int
@@ -57,7 +57,7 @@ class Note:
 
 
 class OutboxStore(Closable):
-    """One note a topic, ballot and number; several threads may use it."""
+    """Keeps one note for each topic, ballot and number; several threads may use it."""
 
     def __init__(self, path: Path) -> None:
         """Raises MemoryLostError when the file cannot be used."""
@@ -68,10 +68,10 @@ class OutboxStore(Closable):
             self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
             self._prepare()
         except (OSError, sqlite3.Error) as error:
-            raise MemoryLostError(f"the notebook {path} cannot be used ({error}): move it away.") from None
+            raise MemoryLostError(f"the outbox {path} cannot be used ({error}): move it away.") from None
 
     def write(self, topic: str, ballot: Ballot, body: bytes, number: int = 0) -> bytes:
-        """Notes `body`, durably.  Returns the note that stands: the first until it is struck out."""
+        """Stores `body` durably unless there is a note already.  Returns the note that is stored."""
         row = (topic, *_key(ballot), number)
         with self._turn:
             self._execute("INSERT OR IGNORE INTO note VALUES (?, ?, ?, ?, ?, ?, ?)", *row, body)
@@ -86,7 +86,7 @@ class OutboxStore(Closable):
         )
 
     def strike(self, topic: str, ballot: Ballot, number: int = 0) -> None:
-        """Removes a note, if it stands."""
+        """Removes a note, if there is one."""
         with self._turn:
             self._execute(STRIKE, topic, *_key(ballot), number)
 
@@ -95,10 +95,10 @@ class OutboxStore(Closable):
             self._connection.close()
 
     def _prepare(self) -> None:
-        found = self._connection.execute("PRAGMA application_id").fetchone()[0]
+        application = self._connection.execute("PRAGMA application_id").fetchone()[0]
         fresh = not self._connection.execute("SELECT name FROM sqlite_master").fetchall()
-        if found != (0 if fresh else APPLICATION):
-            raise OSError("it is no notebook")
+        if application != (0 if fresh else APPLICATION):
+            raise OSError("it is not an outbox")
         self._connection.execute("PRAGMA journal_mode = WAL")
         self._connection.execute("PRAGMA synchronous = FULL")
         if fresh:
@@ -108,7 +108,7 @@ class OutboxStore(Closable):
         try:
             return self._connection.execute(statement, values)
         except sqlite3.Error as error:
-            raise MemoryLostError(f"the notebook {self._path} cannot be used ({error}).") from None
+            raise MemoryLostError(f"the outbox {self._path} cannot be used ({error}).") from None
 
 
 def _key(ballot: Ballot) -> tuple[int, bytes, int, bytes]:

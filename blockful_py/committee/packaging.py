@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which models go into which block (the paper: a block every 15 s, of at most 1 MB)."""
+"""Assigns models to blocks (the paper: a block every 15 s, of at most 1 MB)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Packager:
         self._last: int | None = None
 
     def blocks(self, models: Sequence[NewModel]) -> Iterator[tuple[int, tuple[NewModel, ...]]]:
-        """Time (seconds) and models of each block, as it becomes due."""
+        """Yields the time (seconds) and the models of each block when it is due."""
         waiting: list[NewModel] = []
         size = 0
         for model in models:

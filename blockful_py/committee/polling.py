@@ -14,7 +14,7 @@ from blockful_py.errors import CommitteeError, CryptoError, UnreachableError
 
 
 class Asked(Protocol):
-    """Anyone with an index among those asked."""
+    """A member with an index."""
 
     @property
     def index(self) -> int: ...
@@ -24,18 +24,18 @@ Member = TypeVar("Member", bound=Asked)
 Answer = TypeVar("Answer")
 
 GRACE_SECONDS = 1.0
-"""Least time for the others once enough members have answered."""
+"""Minimum time for the other members once enough have answered."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a member gave no answer."""
+    """The reason why a member gave no answer."""
 
     reason: CommitteeError | CryptoError
 
 
 class Poll(Protocol):
-    """Asks every member; returns what came back by index, for at least `needed` answers if possible."""
+    """Asks every member; returns answers and refusals by index, at least `needed` answers if possible."""
 
     def __call__(
         self, members: Sequence[Member], question: Callable[[Member], Answer], needed: int
@@ -45,17 +45,17 @@ class Poll(Protocol):
 def in_turn(
     members: Sequence[Member], question: Callable[[Member], Answer], needed: int
 ) -> dict[int, Answer | Refusal]:
-    """One after the other, every one of them: for members of this process."""
+    """Asks every member, one after the other: for members in this process."""
     return {member.index: _asked(member, question) for member in members}
 
 
 def at_once(
     members: Sequence[Member], question: Callable[[Member], Answer], needed: int
 ) -> dict[int, Answer | Refusal]:
-    """All at the same time: for members of other processes, each of which has its own deadline.
+    """Asks all members at the same time: for members in other processes, each with its own deadline.
 
-    Once `needed` have answered, the others have as long again, and GRACE_SECONDS, before they are left
-    behind: a quorum is kept waiting by nobody, and a member half as fast as the quorum is heard.
+    Once `needed` members have answered, the others have as long again plus GRACE_SECONDS.  No slow member
+    delays the quorum for longer, and a member half as fast as the quorum is still heard.
     """
     arrived: queue.Queue[tuple[int, Answer | Refusal | Exception]] = queue.Queue()
 
@@ -68,9 +68,9 @@ def at_once(
     begun = time.monotonic()
     for member in members:
         threading.Thread(target=ask, args=(member,), daemon=True).start()
-    found: dict[int, Answer | Refusal] = {}
+    replies: dict[int, Answer | Refusal] = {}
     limit: float | None = None
-    while len(found) < len(members):
+    while len(replies) < len(members):
         remaining = None if limit is None else max(0.0, limit - time.monotonic())
         try:
             index, answer = arrived.get(timeout=remaining)
@@ -78,13 +78,13 @@ def at_once(
             break
         if isinstance(answer, Exception):
             raise answer
-        found[index] = answer
-        agreeing = sum(not isinstance(each, Refusal) for each in found.values())
+        replies[index] = answer
+        agreeing = sum(not isinstance(each, Refusal) for each in replies.values())
         if limit is None and agreeing >= needed:
             now = time.monotonic()
             limit = now + (now - begun) + GRACE_SECONDS
     late = Refusal(UnreachableError("did not answer while a quorum did"))
-    return {member.index: found.get(member.index, late) for member in members}
+    return {member.index: replies.get(member.index, late) for member in members}
 
 
 def _asked(member: Member, question: Callable[[Member], Answer]) -> Answer | Refusal:

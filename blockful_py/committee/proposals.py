@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a committee decides on: a block of new models, or the replacement of old ones.
+"""Proposals that a committee decides on: a block of new models, or the replacement of models.
 
-Both archive first: the certificate's content covers the archive's chunks and the live chain's.
+Both write to the archive first: the certificate's content covers the chunks for both chains.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class PublicationProposal:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A model to be replaced: what stands (`ch`, `owner`, `references_hash`) and what comes."""
+    """A model to be replaced: what stays (`ch`, `owner`, `references_hash`), its old URI and what is new."""
 
     position: Position
     ch: int
@@ -74,7 +74,7 @@ class RedactionDraft:
     archive: tuple[ArchiveChunk, ...]
 
     def digest(self) -> bytes:
-        """sha2-256 over every field: a member stands by one draft a proposal."""
+        """sha2-256 over every field; a member approves one draft for a proposal."""
         return hashlib.sha256(repr(self).encode()).digest()
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a committee needs from the chains, the store and whoever judges an update.
+"""Protocols of the chains, the store and the reviewer that a committee works with.
 
-`chain` and `storage` implement these structurally; `pipeline` hands a `Reviewer` to each member.
+`chain` and `storage` implement them structurally; `pipeline` gives each member a `Reviewer`.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class Clock(Protocol):
 class Voter(Protocol):
     """A member as its coordinator sees it, in this process or another.
 
-    What it refuses it refuses with CommitteeError or CryptoError.
+    Methods raise CommitteeError or CryptoError when the member refuses.
     """
 
     @property
@@ -133,7 +133,7 @@ class Voter(Protocol):
 
 
 class Reviewer(Protocol):
-    """Judges the content of a proposal; raises RefusedError with the reason when it is wrong."""
+    """Reviews the content of a proposal; raises RefusedError with the reason when it is wrong."""
 
     def review_publication(self, proposal: PublicationProposal) -> None: ...
 
@@ -142,4 +142,4 @@ class Reviewer(Protocol):
     def review_erasure(self, statement: bytes) -> None: ...
 
     def review_motion(self, motion: Motion) -> bytes:
-        """Leaf of the call that a motion allows, when this member agrees to it."""
+        """Leaf of the call that a motion allows.  Raises RefusedError unless the operator agreed to it."""

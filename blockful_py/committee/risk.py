@@ -6,7 +6,7 @@ probability rho, on its own.  With f = floor((n - 1) / 3) tolerated,
 
     A = sum over k of  C(M, k) C(P - M, n - k) / C(P, n)  *  Pr[Bin(k, rho) > f]
 
-What the number says, and what not: docs/explanation/committee-risk.md.
+Meaning and limits of the number: docs/explanation/committee-risk.md.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from blockful_py.errors import SettingsError
 
 CONFIDENCE = 0.95
 MAX_POOL = 2_000
-"""Candidates; the exact numbers of larger pools have too many digits to be of use."""
+"""Maximum number of candidates; exact numbers of larger pools have too many digits to be useful."""
 _CHUNK = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """`candidates` of whom `malicious` attack with probability `rho` each once they are members.
+    """A pool of `candidates`, of whom `malicious` attack with probability `rho` each when they are members.
 
     Raises SettingsError for numbers out of range.
     """
@@ -73,8 +73,8 @@ class RiskEstimate:
 class Sizes:
     """Committee sizes whose risk is at most a target; None where no size is.
 
-    The risk falls with each step of f and rises between: `smallest` is the first size that will do,
-    `lasting` the first from which every larger size does.
+    The risk falls where f grows and rises in between: `smallest` is the first sufficient size, `lasting` the
+    first size from which every larger one is sufficient.
     """
 
     smallest: int | None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From one epoch to the next: the outgoing committee certifies its successor to the archive chain."""
+"""Succession: the outgoing committee certifies the roster of the next epoch to the archive chain."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ class MirrorLedger(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Succession:
-    """`roster` follows the committee of `epoch`."""
+    """The `roster` that follows the committee of `epoch`."""
 
     epoch: int
     roster: Roster
 
     def proposal(self) -> bytes:
-        """Follows from the content, so that nobody can vote for two contents of one proposal."""
+        """Hash of the content, so that one proposal cannot have two contents."""
         return keccak(DST_SUCCESSION + codec.encode(self))
 
     def leaf(self, mirror: MirrorLedger) -> bytes:
@@ -60,7 +60,7 @@ class SuccessionVoter(Protocol):
 
 
 class Outgoing:
-    """A member's part: it certifies what the home chain has made its successor, and nothing else."""
+    """An outgoing member, which votes only for the roster that the home chain has for the next epoch."""
 
     def __init__(
         self, voting_secret: int, index: int, domain: eip712.Domain, home: HomeLedger, mirror: MirrorLedger
@@ -95,10 +95,12 @@ def certify_succession(
     leaf = succession.leaf(mirror)
     proposal = succession.proposal()
     digest = eip712.decision_digest(domain, succession.epoch, proposal, merkle.root([leaf]))
-    found = poll(voters, lambda voter: signed_vote(voter, voter.vote_succession(succession), digest), quorum)
-    votes = {index: vote for index, vote in found.items() if not isinstance(vote, Refusal)}
+    replies = poll(
+        voters, lambda voter: signed_vote(voter, voter.vote_succession(succession), digest), quorum
+    )
+    votes = {index: vote for index, vote in replies.items() if not isinstance(vote, Refusal)}
     if len(votes) < quorum:
-        reasons = [f"member {i}: {each.reason}" for i, each in found.items() if isinstance(each, Refusal)]
+        reasons = [f"member {i}: {each.reason}" for i, each in replies.items() if isinstance(each, Refusal)]
         raise QuorumError(
             f"{len(votes)} of {len(voters)} members of epoch {succession.epoch} vote for its successor, "
             f"{quorum} are needed; repeat when more answer. " + "; ".join(reasons)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A member's data keys on disk, so kept that one of them can be destroyed.
+"""A member's data keys on disk, stored so that single keys can be destroyed.
 
     kek-<g>    the key-encryption key of generation g, locked under a key from the member's secret
     keys-<g>   a record for each data key, locked under it: version (32 bytes) || box (60 bytes)
@@ -7,12 +7,12 @@
 
 The version is the digest of the sealed file's CID.  Keys are only ever appended.  Destroying one makes
 generation g + 1 of a fresh key-encryption key and the other keys, then overwrites and removes kek-<g>.
-From then on no copy of keys-<g> opens, wherever it was made and whoever has the member's secret, and
-keys-<g+1> never held the destroyed key.
+After that no copy of keys-<g> can be decrypted, even with the member's secret, and keys-<g+1> never held
+the destroyed key.
 
-The existence of kek-<g> says that generation g is whole, as it is written after keys-<g>: the newest one
-counts, whatever else a crash left is cleared away by the next change, and a torn record at the end of
-keys-<g> is cut off by it.
+kek-<g> is written after keys-<g>, so its existence shows that generation g is complete.  The newest
+generation counts.  The next change removes whatever else a crash left, and truncates a torn record at the
+end of keys-<g>.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Vault:
     """The keys in a directory; several processes and threads may use it."""
 
     def __init__(self, directory: Path, secret: int) -> None:
-        """`secret`: the member's own; what the vault keeps is unreadable without it.
+        """`secret`: the member's secret, without which the vault is unreadable.
 
         Raises KeystoreError when the directory cannot be made.
         """
@@ -52,15 +52,15 @@ class Vault:
             directory.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def put(self, keys: Mapping[bytes, bytes]) -> None:
-        """Keeps data keys by version, durably; what it has already stays as it is.
+        """Stores data keys by version, durably; keys that it has stay as they are.
 
-        Raises KeystoreError when they cannot be written, or for another key of a version that it has.
+        Raises KeystoreError when they cannot be written, or for a second key of one version.
         """
         with self._changing() as generation:
             kek = self._kek(generation)
             fresh = {version: key for version, key in keys.items() if version not in self._boxes}
             for version in keys.keys() - fresh.keys():
-                if self._opened(kek, version) != keys[version]:
+                if self._decrypted(kek, version) != keys[version]:
                     raise KeystoreError(f"the vault has another key of version {version.hex()}.")
             if fresh:
                 records = (_record(kek, version, key) for version, key in sorted(fresh.items()))
@@ -79,17 +79,17 @@ class Vault:
                     f"the vault {self.directory} has no key of version {version.hex()}: it was erased, or "
                     "never delivered here."
                 )
-            return self._opened(self._kek(generation), version)
+            return self._decrypted(self._kek(generation), version)
 
     def versions(self) -> frozenset[bytes]:
-        """Of every key that it has."""
+        """Versions whose keys it has."""
         with self._reading():
             return frozenset(self._boxes)
 
     def destroy(self, versions: Collection[bytes]) -> frozenset[bytes]:
-        """Destroys the keys of `versions`; returns those that it had.
+        """Destroys the keys of `versions`; returns the versions whose keys it had.
 
-        After a crash, destroying again completes it.  Raises KeystoreError when it cannot be done.
+        After a crash, a second call completes it.  Raises KeystoreError when a key cannot be destroyed.
         """
         with self._changing() as generation:
             gone = self._boxes.keys() & set(versions)
@@ -97,14 +97,14 @@ class Vault:
                 return frozenset()
             kek, fresh = self._kek(generation), system_rng(secretbox.KEY_BYTES)
             kept = sorted(self._boxes.keys() - gone)
-            records = b"".join(_record(fresh, version, self._opened(kek, version)) for version in kept)
+            records = b"".join(_record(fresh, version, self._decrypted(kek, version)) for version in kept)
             self._begin(generation + 1, fresh, records)
             self._clear_all_but(generation + 1)
             return frozenset(gone)
 
     @contextmanager
     def _changing(self) -> Iterator[int]:
-        """Yields the generation that counts, alone in the directory; begins the first one."""
+        """Yields the current generation, the only one in the directory; creates the first."""
         with self._turn, _readable_errors(self.directory), _locked(self.directory / "lock", fcntl.LOCK_EX):
             generation = self._newest()
             if generation is None:
@@ -116,7 +116,7 @@ class Vault:
 
     @contextmanager
     def _reading(self) -> Iterator[int | None]:
-        """Yields the generation that counts; None before the first."""
+        """Yields the current generation; None before the first."""
         with self._turn, _readable_errors(self.directory), _locked(self.directory / "lock", fcntl.LOCK_SH):
             generation = self._newest()
             self._look(generation)
@@ -127,7 +127,7 @@ class Vault:
         return max(filter(None, numbers), default=None)
 
     def _look(self, generation: int | None) -> None:
-        """Reads the records again when they have changed."""
+        """Reads the records again if they have changed."""
         if generation is None:
             self._boxes, self._seen = {}, (-1, 0)
             return
@@ -141,7 +141,7 @@ class Vault:
         self._boxes = {record[:VERSION_BYTES]: record[VERSION_BYTES:] for record in cut}
         self._seen = seen
 
-    def _opened(self, kek: bytes, version: bytes) -> bytes:
+    def _decrypted(self, kek: bytes, version: bytes) -> bytes:
         try:
             return secretbox.unlock(kek, DST_VAULT + version, self._boxes[version])
         except CryptoError:
@@ -156,14 +156,14 @@ class Vault:
             return secretbox.unlock(self._outer(), _kek_context(generation), box)
         except CryptoError:
             raise KeystoreError(
-                f"{self._kek_path(generation)} is damaged, or of another member than this one."
+                f"{self._kek_path(generation)} is damaged, or belongs to another member."
             ) from None
 
     def _outer(self) -> bytes:
         return secretbox.derive(self._secret, DST_VAULT)
 
     def _begin(self, generation: int, kek: bytes, records: bytes) -> None:
-        """The records first: a generation counts from its kek file on."""
+        """Writes the records first: a generation exists once its kek file does."""
         self._keys_path(generation).unlink(missing_ok=True)
         _append(self._keys_path(generation), 0, records)
         box = secretbox.lock(self._outer(), _kek_context(generation), kek)
@@ -202,7 +202,7 @@ def _generation(path: Path) -> int:
 
 
 def _append(path: Path, size: int, data: bytes) -> None:
-    """Makes `data` follow the first `size` bytes of the file, durably."""
+    """Writes `data` durably after the first `size` bytes of the file."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     with os.fdopen(descriptor, "r+b") as file:
         file.truncate(size)
@@ -213,7 +213,7 @@ def _append(path: Path, size: int, data: bytes) -> None:
 
 
 def _overwrite(path: Path) -> None:
-    """Random bytes over the file: what file systems that write in place forget at once."""
+    """Overwrites the file with random bytes, which erases it where the file system writes in place."""
     with path.open("r+b") as file:
         file.write(system_rng(path.stat().st_size))
         file.flush()

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signed messages between members and whoever leads them.
+"""Signed messages between members and their leaders.
 
-A message is bound by its signature (EIP-712) to the chain and the Committee contract (domain), the
-epoch, the subject (proposal or key generation), the round, the sender and the recipient.  An answer
-names the digest of the message that it answers, so neither can be used for anything else.
+The signature (EIP-712) binds a message to the chain and the Committee contract (domain), the epoch, the
+subject (proposal or key generation), the round, the sender and the recipient.  An answer names the digest of
+the message that it answers, so neither can be used elsewhere.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ REFUSED = "refused"
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """What is signed.
+    """The signed content of a message.
 
     Attributes:
-        kind: what is asked, or how it was answered.
-        epoch: of the committee that decides, or that a key is generated for.
+        kind: label of the question (`service.messages.MessageKind`), or ANSWERED or REFUSED.
+        epoch: of the committee that decides, or of the key that is generated.
         subject: proposal or key generation, 32 bytes.
         round: step of the subject, from 1.
         sender, recipient: addresses of their keys.
         reference: 32 bytes drawn for a question; the question's digest for an answer.
-        body: a value as `codec` writes it.
+        body: a value encoded by `codec`.
     """
 
     kind: str = eip712.typed("string")
@@ -50,7 +50,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """A message as it travels."""
+    """A message in transit."""
 
     version: str
     kind: str
@@ -66,7 +66,7 @@ class Envelope:
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """A message whose signature held, its digest, and the bytes it came as (to relay it)."""
+    """A message with a valid signature, its digest, and its encoded envelope (to relay it)."""
 
     message: Message
     digest: bytes
@@ -74,12 +74,12 @@ class Received:
 
 
 def domain(chain_id: int, committee: bytes) -> eip712.Domain:
-    """Of messages; votes have another one."""
+    """EIP-712 domain of messages; votes have another one."""
     return eip712.Domain(chain_id, committee, name="BlockFUL committee messages")
 
 
 class MessageSigner:
-    """Writes messages under one key."""
+    """Signs messages with one key."""
 
     def __init__(self, secret: int, domain: eip712.Domain, rng: Rng = system_rng) -> None:
         self._secret = secret
@@ -128,7 +128,7 @@ def receive(domain: eip712.Domain, data: bytes) -> Received:
         raise MessageError(f"a message has {len(data)} bytes, {MAX_MESSAGE} are allowed.")
     envelope = codec.decode(Envelope, data)
     if envelope.version != VERSION:
-        raise MessageError(f"a message is of version {envelope.version[:40]!r}, {VERSION!r} was expected.")
+        raise MessageError(f"a message has version {envelope.version[:40]!r}, {VERSION!r} was expected.")
     try:
         message = Message(
             envelope.kind,
@@ -143,7 +143,7 @@ def receive(domain: eip712.Domain, data: bytes) -> Received:
         digest = eip712.digest(domain, message)
         signer = signature.recover(digest, envelope.signature)
     except (ValueError, CryptoError) as error:
-        raise MessageError(f"a message is not signed as it should be: {error}") from None
+        raise MessageError(f"a message has no valid signature: {error}") from None
     if signer != message.sender:
         raise MessageError(
             f"a message from 0x{message.sender.hex()} is not signed by it for this chain and committee."
@@ -152,20 +152,27 @@ def receive(domain: eip712.Domain, data: bytes) -> Received:
 
 
 def require_answer(question: Received, answer: Received, sender: bytes) -> None:
-    """Raises MessageError unless `answer` is that of `sender` to `question`."""
-    asked, given = question.message, answer.message
+    """Raises MessageError unless `answer` is the answer of `sender` to `question`."""
+    asked, answered = question.message, answer.message
     expected = (asked.epoch, asked.subject, asked.round, sender, asked.sender, question.digest)
-    found = (given.epoch, given.subject, given.round, given.sender, given.recipient, given.reference)
-    if found != expected or given.kind not in (ANSWERED, REFUSED):
-        raise MessageError("an answer is not that of the member asked to the question asked.")
+    received = (
+        answered.epoch,
+        answered.subject,
+        answered.round,
+        answered.sender,
+        answered.recipient,
+        answered.reference,
+    )
+    if received != expected or answered.kind not in (ANSWERED, REFUSED):
+        raise MessageError("an answer is not from the member asked, or not to this question.")
 
 
 def require_relayed(relayed: Received, asking: Message, sender: bytes, round_: int) -> None:
-    """Raises MessageError unless `relayed` is what `sender` answered in a round to the one who asks now."""
-    given = relayed.message
+    """Raises MessageError unless `relayed` is the answer of `sender` in a round to the sender of `asking`."""
+    answer = relayed.message
     expected = (ANSWERED, asking.epoch, asking.subject, round_, sender, asking.sender)
-    found = (given.kind, given.epoch, given.subject, given.round, given.sender, given.recipient)
-    if found != expected:
+    received = (answer.kind, answer.epoch, answer.subject, answer.round, answer.sender, answer.recipient)
+    if received != expected:
         raise MessageError(
-            f"a relayed message is not what 0x{sender.hex()} answered in round {round_} of this subject."
+            f"a relayed message is not the answer of 0x{sender.hex()} in round {round_} of this subject."
         )

@@ -82,8 +82,8 @@ def sum_with_base(scalar: int, point: Point) -> Point | None:
     base, out = ffi.new("secp256k1_pubkey *"), ffi.new("secp256k1_pubkey *")
     if not 0 < scalar < N or not lib.secp256k1_ec_pubkey_create(_CONTEXT, base, scalar.to_bytes(32, "big")):
         raise InvalidKeyError("a scalar must be in [1, n), the order of secp256k1.")
-    found = lib.secp256k1_ec_pubkey_combine(_CONTEXT, out, [base, _parsed(point)], 2)
-    return _point(out) if found else None
+    finite = lib.secp256k1_ec_pubkey_combine(_CONTEXT, out, [base, _parsed(point)], 2)
+    return _point(out) if finite else None
 
 
 def shared_secret(secret: int, point: Point) -> bytes:
@@ -124,11 +124,11 @@ def inverses(scalars: list[int]) -> list[int]:
     for scalar in scalars:
         products.append(products[-1] * scalar % N)
     inverse = pow(products[-1], -1, N)
-    found = [0] * len(scalars)
+    results = [0] * len(scalars)
     for i in reversed(range(len(scalars))):
-        found[i] = inverse * products[i] % N
+        results[i] = inverse * products[i] % N
         inverse = inverse * scalars[i] % N
-    return found
+    return results
 
 
 def recover(r: int, s: int, e: int) -> Point | None:

@@ -173,13 +173,13 @@ def _signature(struct: type) -> str:
     return f"{struct.__name__}({','.join(members)})"
 
 
-def _structs(struct: type, found: dict[str, type]) -> dict[str, type]:
-    if struct.__name__ not in found:
-        found[struct.__name__] = struct
+def _structs(struct: type, structs: dict[str, type]) -> dict[str, type]:
+    if struct.__name__ not in structs:
+        structs[struct.__name__] = struct
         for item in fields(struct):
             if isinstance(item.metadata["eip712"], type):
-                _structs(item.metadata["eip712"], found)
-    return found
+                _structs(item.metadata["eip712"], structs)
+    return structs
 
 
 def _name(kind: str | type) -> str:

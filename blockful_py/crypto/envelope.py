@@ -154,10 +154,10 @@ def _take_header(source: Iterator[bytes], header: bytes) -> bytearray:
     pending = bytearray()
     while len(pending) < HEADER_BYTES and (piece := next(source, None)) is not None:
         pending += piece
-    found = bytes(pending[:HEADER_BYTES])
-    if len(found) < HEADER_BYTES or not found.startswith(MAGIC):
+    actual = bytes(pending[:HEADER_BYTES])
+    if len(actual) < HEADER_BYTES or not actual.startswith(MAGIC):
         raise EnvelopeError("a sealed file begins with another header: it is not sealed, or was cut short.")
-    if not compare_digest(found, header):
+    if not compare_digest(actual, header):
         raise EnvelopeError("a sealed file is under another key than this one, or its header is damaged.")
     del pending[:HEADER_BYTES]
     return pending

@@ -42,10 +42,10 @@ class VrfProof:
 
         `seed`, which the library does not read, is alpha.  Raises CryptoError when the proof is not valid.
         """
-        found = _products(public_key, alpha, self)
-        if found is None:
+        products = _products(public_key, alpha, self)
+        if products is None:
             raise CryptoError("the VRF proof does not hold for this key and input: make it again.")
-        u, c_gamma, s_hash = found
+        u, c_gamma, s_hash = products
         # projectiveECAdd returns z = (x2 - x1)^5.
         z = pow(s_hash.x - c_gamma.x, 5, P)
         return (

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who may read which model: what a member checks before it hands out a data key.
+"""Access control: the checks that a member makes before it gives a reader a data key.
 
-The live chain decides: its registry says who is a reader and since which height, its transactions say
-which version stands.  Nothing that a reader says about itself counts.
+The live chain decides: its registry holds the readers and the heights since which they are registered, and
+its transactions hold the current versions.  A reader's own claims do not count.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Readers(Protocol):
 
 
 class Access:
-    """The rule, and the chain that it is applied to."""
+    """Applies the rule of the settings to the state of the live chain."""
 
     def __init__(
         self,
@@ -57,15 +57,15 @@ class Access:
         return envelope.wrap(keyring.find(weights), reader, context)
 
     def context(self, account: bytes, wanted: ReadRequest) -> bytes:
-        """What a key for a reader is wrapped for: chain, contract, position, version and reader."""
+        """Context of a key wrapped for a reader: chain, contract, position, version and reader."""
         place = (self._live.chain_id, self._live.address, wanted.position.packed, wanted.version)
         return words(DST_READER, *place, account)
 
     def _admitted(self, account: bytes, position: Position) -> Point:
-        """The reader's encryption key."""
+        """The encryption key of a reader that may read the model."""
         reader, name = self._readers.reader(account), "0x" + account.hex()
         if reader.barred:
-            raise RefusedError(f"{name} has been barred by the committee: it may read nothing.")
+            raise RefusedError(f"{name} was barred by the committee: it may read nothing.")
         if reader.key is None:
             raise RefusedError(
                 f"{name} is not a registered reader: register with `blockful reader register` first."
@@ -73,20 +73,20 @@ class Access:
         if self._settings.joined_by == "publication" and reader.joined > position.height:
             raise RefusedError(
                 f"{name} joined before block {reader.joined}, the model at {position} was published in block "
-                f"{position.height}: who joined later may not read it (access.joined_by)."
+                f"{position.height}: readers that joined later may not read it (access.joined_by)."
             )
         return reader.key
 
     def _current_weights(self, wanted: ReadRequest) -> Uri:
-        """The sealed file of the version that stands."""
+        """The sealed file of the current version."""
         try:
             transaction: ModelTransaction = self._live.transaction(wanted.position)
         except ContractError:
             raise RefusedError(f"there is no model at {wanted.position}.") from None
         if transaction.version != wanted.version:
             raise RefusedError(
-                f"version {wanted.version} of the model at {wanted.position} does not stand; version "
-                f"{transaction.version} does. Keys of replaced versions are destroyed."
+                f"version {wanted.version} of the model at {wanted.position} is not current; version "
+                f"{transaction.version} is. Keys of replaced versions are destroyed."
             )
         if not transaction.settled:
             raise RefusedError(f"the model at {wanted.position} is being replaced: ask again.")

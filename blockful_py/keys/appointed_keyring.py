@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The appointed members' vaults, in the run directory of the process that all of them live in."""
+"""Keyrings over the appointed members' vaults, which are in the run directory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from blockful_py.types import Uri
 
 
 class VaultKeyring:
-    """One member's vault."""
+    """The keyring of one member's vault."""
 
     def __init__(self, vault: Vault) -> None:
         self._vault = vault
@@ -28,7 +28,7 @@ class VaultKeyring:
 
 
 class NoKeys:
-    """For who reads no models."""
+    """A keyring without keys."""
 
     def find(self, uri: Uri) -> bytes:
         raise no_key(uri)
@@ -41,7 +41,7 @@ NO_KEYS = NoKeys()
 
 
 class AppointedKeyring:
-    """All vaults; a key is found where the first of them has it."""
+    """The keyring of all appointed members; `find` asks one vault after the other."""
 
     def __init__(self, directory: Path, secrets: Mapping[int, int]) -> None:
         """`secrets`: voting secrets by member, numbered from 1."""
@@ -51,7 +51,7 @@ class AppointedKeyring:
         }
 
     def find(self, uri: Uri) -> bytes:
-        """Raises KeyDestroyedError, or what ails the vaults, when none gives the key."""
+        """Raises KeyDestroyedError when no vault has the key, or the error of a vault that failed."""
         problem: BlockfulError | None = None
         for vault in self._vaults.values():
             try:

@@ -3,9 +3,9 @@
 
     auditors/<cid>.json   {"format": ..., "keys": {"0x<account>": "<wrapped key>", ...}}
 
-Written when a version is published and again before its other keys are destroyed, so that whoever is an
-auditor at that time can read it.  Who becomes one later gets the keys of what stands, and of older versions
-none: nobody has those but the auditors themselves.
+The files are written when a version is published and again before its other keys are destroyed, so that the
+auditors of that time can read it.  A later auditor gets the keys of current versions but none of replaced
+ones, which only the earlier auditors have.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class AuditorKeys:
         return {account: Point(*key) for account, key in keys.items() if any(key)}
 
     def wrap(self, keys: Mapping[Uri, bytes]) -> None:
-        """Wraps data keys to the auditors of now; those of before lose theirs.
+        """Wraps data keys to the current auditors; former auditors lose theirs.
 
         Raises StorageError when a file cannot be written.
         """
@@ -56,7 +56,7 @@ class AuditorKeys:
             self._write(uri, wrapped)
 
     def drop(self, account: bytes) -> None:
-        """Takes an auditor's wrapped keys away, of every version."""
+        """Removes an auditor's wrapped keys of every version."""
         for uri in self:
             wrapped = self._read(uri)
             if wrapped.pop("0x" + account.hex(), None) is not None:
@@ -70,8 +70,8 @@ class AuditorKeys:
         wrapped = self._read(uri).get("0x" + account.hex())
         if wrapped is None:
             raise RefusedError(
-                f"the key of {cid_string(uri)} is not wrapped to 0x{account.hex()}: only who was a "
-                "registered auditor when the version was published, or replaced, can read it there."
+                f"the key of {cid_string(uri)} is not wrapped to 0x{account.hex()}: only "
+                "auditors that were registered when the version was published or replaced can read it there."
             )
         return envelope.unwrap(wrapped, secret, self._context(uri, account))
 
@@ -80,7 +80,7 @@ class AuditorKeys:
         return tuple(bytes.fromhex(account.removeprefix("0x")) for account in self._read(uri))
 
     def destroy(self, uri: Uri) -> bool:
-        """Removes a version's keys; whether there were any."""
+        """Removes a version's keys; returns whether there were any."""
         with readable_errors(self._directory):
             path = self._path(uri)
             if not path.exists():
@@ -99,7 +99,7 @@ class AuditorKeys:
         return tuple(uri for uri in uris if self.destroy(uri))
 
     def _context(self, uri: Uri, account: bytes) -> bytes:
-        """What a key for an auditor is wrapped for: chain, contract, version and auditor."""
+        """Context of a key wrapped for an auditor: chain, contract, version and auditor."""
         place = (self._archive.chain_id, self._archive.address)
         return words(DST_AUDITOR, *place, uri.digest, int(uri.codec), account)
 

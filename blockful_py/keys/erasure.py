@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Erasing replaced versions: whose data keys are to be destroyed, and what was done.
+"""Erasure of replaced versions: finds them and destroys their data keys.
 
-What it achieves and what it does not: docs/explanation/erasure.md.
+Guarantees and limits: docs/explanation/erasure.md.
 
-A version is replaced once the archive has it as superseded and the live chain points to another one.
+A version is replaced once the archive records it as superseded and the live chain points to another one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from blockful_py.types import ArchiveReason, Position, Uri
 
 @dataclass(frozen=True, slots=True)
 class ReplacedVersion:
-    """A version that no longer stands.
+    """A version that is no longer current.
 
     Attributes:
         weights: URI of its sealed file.
@@ -47,7 +47,7 @@ class ReplacedVersion:
 
 @dataclass(frozen=True, slots=True)
 class Erasure:
-    """Which versions were erased, and what their keepers did.
+    """The outcome of an erasure: the versions, and what the members did.
 
     Attributes:
         left: sealed files of them that the live store still has.
@@ -62,7 +62,7 @@ class Erasure:
     retention_days: float | None = None
 
     def account(self) -> str:
-        """What was done, for people, and no more than that."""
+        """A plain description of the outcome."""
         if not self.versions:
             return "No version was replaced, so no key was destroyed."
         done, silent = self.destruction.destroyed, self.destruction.silent
@@ -98,18 +98,18 @@ class ReplacedVersions:
         self._store = archive_store
 
     def current(self) -> frozenset[Uri]:
-        """Sealed files that the live chain's models point to."""
+        """Sealed files of the current versions of all models."""
         return _sealed(self._catalogue.read())
 
     def of(self, names: Collection[str]) -> tuple[ReplacedVersion, ...]:
         """Replaced versions of the models named, oldest first.
 
-        Raises StorageError when the archive's store lacks a node of them.
+        Raises StorageError when the archive's store lacks one of their nodes.
         """
         catalogue = self._catalogue.read()
         places = {catalogue[name].position: catalogue[name] for name in names}
         current = _sealed(catalogue)
-        found = []
+        replaced = []
         for stored in self._archive.read():
             record = stored.record
             placed = places.get(record.position)
@@ -119,8 +119,8 @@ class ReplacedVersions:
             if record.version < placed.version and weights not in current:
                 place = (placed.node.name, record.position, record.version)
                 left = tuple(uri for uri in increments if uri not in current)
-                found.append(ReplacedVersion(*place, weights, stored.timestamp, left))
-        return tuple(found)
+                replaced.append(ReplacedVersion(*place, weights, stored.timestamp, left))
+        return tuple(replaced)
 
     def all(self) -> tuple[ReplacedVersion, ...]:
         """Replaced versions of every model."""
@@ -133,9 +133,9 @@ def _sealed(catalogue: Catalogue) -> frozenset[Uri]:
 
 
 def expire(replaced: ReplacedVersions, auditors: AuditorKeys, before: int) -> tuple[ReplacedVersion, ...]:
-    """Destroys the auditors' keys of versions that were replaced before a time (seconds); returns those.
+    """Destroys the auditors' keys of versions that were replaced before a time (seconds); returns them.
 
-    After that nobody can read them any more.
+    After that nobody can read these versions.
     """
     old = [version for version in replaced.all() if version.since < before]
     gone = set(auditors.destroy_all([version.weights for version in old]))
@@ -145,16 +145,15 @@ def expire(replaced: ReplacedVersions, auditors: AuditorKeys, before: int) -> tu
 def erase(
     replaced: ReplacedVersions,
     names: Collection[str],
-    keepers: CommitteeKeyring,
+    keyring: CommitteeKeyring,
     auditors: AuditorKeys,
     store: FileStore,
     retention_days: float | None = None,
 ) -> Erasure:
-    """Has every keeper destroy the keys of the replaced versions of the models named.
+    """Has every member destroy the keys of the replaced versions of the models `names`.
 
-    Before, the keys are wrapped once more, to the auditors of now; not those of increments, which no auditor
-    ever has.  After a crash, erasing again completes it.  `store`: the live one, which has deleted their
-    blocks before.
+    First the keys of weights are wrapped to the current auditors; auditors never get keys of increments.
+    After a crash, a second call completes it.  `store`: the live store, which has deleted their blocks.
     """
     versions = replaced.of(names)
     if not versions:
@@ -163,11 +162,11 @@ def erase(
     keys = {}
     for version in versions:
         with suppress(KeyDestroyedError):
-            keys[version.weights] = keepers.find(version.weights)
+            keys[version.weights] = keyring.find(version.weights)
     auditors.wrap(keys)
     return Erasure(
         versions,
-        keepers.destroy(sealed),
+        keyring.destroy(sealed),
         tuple(uri for uri in sealed if store.has(uri)),
         tuple(sorted({account for uri in sealed for account in auditors.holders(uri)})),
         retention_days,

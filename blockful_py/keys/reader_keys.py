@@ -45,7 +45,7 @@ class ReaderKeys:
         return curve.multiply_base(self.encryption_secret)
 
     def save(self, path: Path, words: str, cost: KdfCost | None = None) -> None:
-        """Writes a new file, for this user only.  Raises KeystoreError when there is one already."""
+        """Writes a new file that only its user can read.  Raises KeystoreError when the file exists."""
         document = passphrase.lock(codec.encode(self), words, "0x" + self.account.hex(), cost)
         write_secret(path, document, KeystoreError)
 
@@ -56,4 +56,4 @@ class ReaderKeys:
         try:
             return codec.decode(cls, passphrase.unlock(data, words))
         except MessageError as error:
-            raise KeystoreError(f"{path} holds no secrets of a reader: {error}") from None
+            raise KeystoreError(f"{path} does not hold a reader's secrets: {error}") from None

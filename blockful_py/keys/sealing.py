@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Weights as they are stored: each version sealed under a data key of its own.
+"""Encrypts and decrypts stored weights: each version is sealed under a data key of its own.
 
-Who may read what: docs/explanation/threat-model.md.
+Access rights: docs/explanation/threat-model.md.
 
-The model node stays in the clear and names the sealed file, so that everybody verifies and only who has
-the data key reads.
+The model node is not encrypted and names the sealed file, so that everybody can verify a model but only
+holders of its data key can read it.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ from blockful_py.storage.unixfs import file_uri
 from blockful_py.types import Uri
 
 NewKey = Callable[[bytes], bytes]
-"""A data key for a content, which is sealed under no other key and whose key seals nothing else."""
+"""Returns the data key for a content; a key seals one content, and a content has one key."""
 
 
 class Keyring(Protocol):
-    """Where data keys are asked for: one member's vault, or all members."""
+    """A source of data keys: one member's vault, or all members."""
 
     def find(self, uri: Uri) -> bytes:
         """The data key of a sealed file.  Raises KeyDestroyedError when nobody has it."""
 
     def holds(self, uri: Uri) -> bool:
-        """Whether it keeps the key itself; nobody else is asked."""
+        """Whether it has the key itself, without asking others."""
 
 
 class CommitteeKeyring(Keyring, Protocol):
-    """The members that keep data keys."""
+    """The keyring of a committee: the members that store data keys."""
 
     def deliver(self, keys: Mapping[Uri, bytes]) -> None:
-        """Gives data keys to every member.  Raises QuorumError when too few take them."""
+        """Gives data keys to every member.  Raises QuorumError when too few accept."""
 
     def withdraw(self, uris: Collection[Uri]) -> None:
         """Takes back the keys of versions that were not published."""
@@ -52,11 +52,11 @@ class CommitteeKeyring(Keyring, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Destruction:
-    """What members did with the keys that they were told to destroy.
+    """The outcome of destroying keys.
 
     Attributes:
-        destroyed: members (voting addresses) that have none of the keys any more.
-        silent: those that could not be asked, and why; they destroy the keys when they are back.
+        destroyed: members (voting addresses) that no longer have any of the keys.
+        silent: members that did not answer, with the reason; they destroy the keys when they are back.
     """
 
     destroyed: tuple[bytes, ...] = ()
@@ -65,7 +65,7 @@ class Destruction:
 
 @dataclass(frozen=True, slots=True)
 class SealedFile:
-    """Weights ready to be stored."""
+    """Encrypted weights, ready to be stored."""
 
     uri: Uri
     data: bytes
@@ -82,12 +82,12 @@ def seal_weights(weights: Weights, new_key: NewKey) -> SealedFile:
 
 
 def is_sealed(uri: Uri, weights: Weights, key: bytes) -> bool:
-    """Whether `uri` is that of `weights` sealed under `key`; nothing has to be fetched to see that."""
+    """Whether `uri` is the Uri of `weights` sealed under `key`; fetches nothing."""
     return _sealed(to_bytes(weights), key).uri == uri
 
 
 class SealedWeights:
-    """Reads weights of a store with the keys of a keyring."""
+    """Reads and decrypts weights of a store with the keys of a keyring."""
 
     def __init__(self, store: Store, keyring: Keyring) -> None:
         self._store = store
@@ -96,26 +96,26 @@ class SealedWeights:
     def read(self, uri: Uri) -> Weights:
         """The weights in a sealed file.
 
-        Raises KeyDestroyedError without its key, StorageError where it cannot be read.
+        Raises KeyDestroyedError without its key, StorageError when it cannot be read.
         """
         return decrypted(self.keyring.find(uri), self._store.read(uri), uri)
 
 
 def decrypted(key: bytes, data: bytes, uri: Uri) -> Weights:
-    """Weights of the bytes of a sealed file.  Raises FormatError or LearningError."""
+    """The weights in the bytes of a sealed file.  Raises FormatError or LearningError."""
     try:
         plain = b"".join(envelope.unseal(key, (data,)))
     except CryptoError as error:
-        raise FormatError(f"the weights {cid_string(uri)} do not open: {error}") from None
+        raise FormatError(f"the weights {cid_string(uri)} cannot be decrypted: {error}") from None
     return from_bytes(plain)
 
 
 def require_key(key: bytes, pieces: Iterable[bytes], uri: Uri) -> None:
-    """Raises FormatError unless the file is sealed under the key; only its beginning is looked at."""
+    """Raises FormatError unless the file is sealed under the key; reads only its beginning."""
     try:
         next(envelope.unseal(key, pieces))
     except CryptoError as error:
-        raise FormatError(f"the weights {cid_string(uri)} do not open: {error}") from None
+        raise FormatError(f"the weights {cid_string(uri)} cannot be decrypted: {error}") from None
 
 
 def _sealed(plain: bytes, key: bytes) -> SealedFile:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a member does on the home chain: joins with a stake, takes part in elections, leaves."""
+"""A member on the home chain: joins with a stake, takes part in elections, and leaves."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from blockful_py.pipeline.run.clock import tick
 from blockful_py.pipeline.run.identities import DEVELOPMENT_CHAINS
 
 GAS_RESERVE = 5_000_000
-"""Gas that a member should be able to pay beside its stake: it joins, and takes part in some elections."""
+"""Gas that a member should be able to pay in addition to its stake, to join and for some elections."""
 
 PLENTY = 20
-"""Times GAS_RESERVE that `fund` leaves on an account."""
+"""Multiple of GAS_RESERVE that `fund` leaves on an account."""
 
 TOO_LATE = {"TooLate", "WrongPhase"}
-"""The phase ended between a look and a transaction."""
+"""Errors when the phase ended between reading the state and sending a transaction."""
 
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """`stake` in wei."""
+    """A member that joined; `stake` in wei."""
 
     account: bytes
     voter: bytes
@@ -40,10 +40,11 @@ class Joined:
 
 @dataclass(frozen=True, slots=True)
 class Leaving:
-    """How far a member is on its way out.
+    """The state of a member that leaves.
 
-    state: "serving" (until another committee is in force), "waiting" (until `at`, seconds) or "left".
-    stake: wei, that is still to be paid, or was just paid.
+    Attributes:
+        state: "serving" (until another committee is in force), "waiting" (until `at`, seconds) or "left".
+        stake: wei that are still to be paid, or were just paid.
     """
 
     state: str
@@ -52,7 +53,7 @@ class Leaving:
 
 
 class Candidate:
-    """A member's standing with the committee's contract, whose sender is the member's account."""
+    """A member as a candidate of the Committee contract; the contract's sender is the member's account."""
 
     def __init__(self, committee: CommitteeContract, keys: MemberKeys) -> None:
         self._committee = committee
@@ -62,7 +63,7 @@ class Candidate:
         return self._committee.candidate(self._keys.account)
 
     def join(self, stake: int) -> Joined:
-        """Registers with `stake` wei, or adds what is missing to the stake of a member that has joined.
+        """Registers with `stake` wei, or tops up the stake of a member that has joined.
 
         Raises SettingsError for too little stake, ChainError when the account cannot pay, ContractError.
         """
@@ -85,7 +86,7 @@ class Candidate:
         return Joined(self._keys.account, self._keys.address, max(stake, before.stake))
 
     def leave(self) -> Leaving:
-        """Asks for the stake back, and takes it once the delay is over; can be repeated.
+        """Asks for the stake back, and withdraws it once the delay is over; can be repeated.
 
         Raises RunError for a member that never joined, ContractError Engaged during an election.
         """
@@ -115,8 +116,8 @@ class Candidate:
                 raise
             until = datetime.fromtimestamp(self._committee.election().deadline, UTC).isoformat(" ")
             raise RunError(
-                "the member takes part in the election that is under way, and can leave when it is over; its "
-                f"present phase ends at {until}."
+                "the member takes part in the current election, and can leave when it is over; its phase "
+                f"ends at {until}."
             ) from None
 
     def _require_funds(self, stake: int) -> None:
@@ -131,12 +132,12 @@ class Candidate:
 
 
 def reserve(node: Node) -> int:
-    """Wei for GAS_RESERVE at the present price."""
+    """Price of GAS_RESERVE in wei."""
     return GAS_RESERVE * int(node.rpc.call("eth_gasPrice"), 16)
 
 
 def fund(committee: CommitteeContract, payer: Sender, account: bytes, stake: int) -> int:
-    """Has `payer` send `account` a stake of `stake` wei and plenty for gas, if it lacks either.
+    """Sends `stake` wei and ample gas money from `payer` to `account`, if it lacks either.
 
     Returns the wei sent.
 
@@ -158,7 +159,7 @@ def fund(committee: CommitteeContract, payer: Sender, account: bytes, stake: int
 class ElectionDuty:
     """Takes part in elections: commits, reveals, proves, and confirms the key that it holds a share of.
 
-    What it commits to follows from its keystore, so it can be killed at any time.
+    The secret that it commits to is derived from its keystore, so the process can be killed at any time.
     """
 
     name = "election"
@@ -168,7 +169,7 @@ class ElectionDuty:
         self._folder = folder
 
     def step(self) -> None:
-        """Raises ContractError for what the contract refuses, as to a member that it does not trust."""
+        """Raises ContractError when the contract refuses, for example for lack of trust."""
         try:
             view = self._office.view()
         except RunError:
@@ -199,12 +200,12 @@ class ElectionDuty:
             self._confirm(committee, election)
 
     def _secret(self, committee: CommitteeContract, election: ElectionState) -> bytes:
-        """The seed is that of the draw before until all secrets of this one are known."""
+        """The seed is that of the previous draw until all secrets of this one are revealed."""
         place = (committee.chain_id, committee.address, election.epoch, election.draw)
         return self._folder.keys.election_secret(*place, election.seed)
 
     def _confirm(self, committee: CommitteeContract, election: ElectionState) -> None:
-        """The key of this attempt that a quorum holds, once its own share can be read from the disk."""
+        """Confirms the key of this attempt that a quorum holds, once the member's share is readable."""
         origin = self._folder.settled()
         if origin is None:
             return

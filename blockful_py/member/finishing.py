@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finishes what was certified and what its leader left undone."""
+"""Finishes certified decisions that their leader left unfinished."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ Done = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """What was seen of a job, and since when (seconds) nothing else was."""
+    """Progress of a decision, and the time (seconds) since when it has not changed."""
 
     progress: Done
     since: float
 
 
 class FinishingDuty:
-    """Watches the jobs that this member keeps, and sends what is missing of one that makes no progress.
+    """Watches the decisions in the outbox, and sends the missing transactions of one that stalls.
 
-    Members wait for the stall time of the run's settings, one after the other, each its rank longer, so that
-    one goes first.  Two that go at once cost a transaction that reverts: contracts run a chunk once.
+    A member of rank r waits r + 1 times the stall time of the run's settings, so that one acts first.  If two
+    act at once, one pays for a transaction that reverts, since contracts execute a chunk once.
     """
 
     name = "finish"
@@ -54,17 +54,17 @@ class FinishingDuty:
         self._looks: dict[Ballot, _Look] = {}
 
     def step(self) -> None:
-        """Raises the first error met, after a look at every job."""
+        """Checks every decision, then raises the first error."""
         problems: list[BlockfulError] = []
         for kept in self._outbox.kept():
             try:
-                self._look_after(kept)
+                self._check(kept)
             except BlockfulError as error:
                 problems.append(error)
         if problems:
             raise problems[0]
 
-    def _look_after(self, kept: PendingDecision) -> None:
+    def _check(self, kept: PendingDecision) -> None:
         view = self._office.view()
         contracts, ballot = view.contracts, kept.ballot
         sides: dict[str, SettlementContract] = {ARCHIVE: contracts.archive, LIVE: contracts.live}
@@ -92,7 +92,7 @@ class FinishingDuty:
                 pass
         except ContractError:
             if not any(done for done, _ in _progress(sides, settlement.proposal)):
-                self._drop(kept)  # it was decided for a state that has passed, and changed nothing
+                self._drop(kept)  # decided for a past state, so no contract will execute it
             raise
 
     def _drop(self, kept: PendingDecision) -> None:
@@ -101,12 +101,12 @@ class FinishingDuty:
 
 
 def rank(proposal: bytes, index: int, size: int) -> int:
-    """How many members go before the one at a 1-based index; another one goes first for each proposal."""
+    """Number of members that act before the one at a 1-based index; it depends on the proposal."""
     return (index - 1 - int.from_bytes(proposal, "big")) % size
 
 
 def settlement_of(contracts: Contracts, certified: Certified) -> Settlement:
-    """The transactions of a decision."""
+    """The settlement of a decision."""
     if isinstance(certified, CertifiedPublication):
         return publication_settlement(contracts, certified, "finish a publication")
     return redaction_settlement(contracts, certified, (), "finish a redaction")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a member's process makes of the world: its own nodes, its own look at the store, its own checks."""
+"""A member process's view of chains and store, through its own nodes, reads and checks."""
 
 from __future__ import annotations
 
@@ -51,21 +51,21 @@ from blockful_py.types import Uri
 
 @dataclass(frozen=True, slots=True)
 class Urls:
-    """Where a member reaches the two chains, when not where the run says."""
+    """URLs of the two chains, where they differ from those of the run."""
 
     live: str
     archive: str
 
 
 class MemberView(Closable):
-    """A run as one member sees it; what the member sends, its own account pays."""
+    """A member process's view of chains and store; the member's account pays for its transactions."""
 
     def __init__(
         self, directory: Path, urls: Urls | None, account: Signer, folder: MemberFolder | None = None
     ) -> None:
-        """`folder` of who reviews.
+        """`folder`: of a member that reviews; None without reviews.
 
-        Raises RunError, NodeError or DeploymentError while there is nothing to see.
+        Raises RunError, NodeError or DeploymentError while there is no run.
         """
         self.run = RunDirectory.open(directory)
         self.made = _made(directory)
@@ -93,7 +93,7 @@ class MemberView(Closable):
 
     @cached_property
     def keyring(self) -> Keyring:
-        """The member's own vault, and its peers' for what it lacks."""
+        """The member's own vault, and its peers' vaults for missing keys."""
         folder = self._folder
         if folder is None:
             return NO_KEYS
@@ -109,7 +109,7 @@ class MemberView(Closable):
 
     @cached_property
     def versions(self) -> ReplacedVersions:
-        """What was replaced, by this member's own look at chains and stores."""
+        """Replaced versions, as this member reads them from chains and stores."""
         return ReplacedVersions(
             CatalogueReader(self.contracts.live, self.live_store),
             ArchiveReader(self.contracts.archive),
@@ -120,17 +120,17 @@ class MemberView(Closable):
     def access(self) -> Access:
         return Access(self.contracts.live, self.contracts.readers, self.live_store, self.run.settings.access)
 
-    def require_opens(self, uri: Uri, key: bytes) -> None:
+    def require_decrypts(self, uri: Uri, key: bytes) -> None:
         try:
             require_key(key, self.live_store.stream(uri), uri)
         except BlockfulError as error:
-            raise RefusedError(f"a key that is no key: {error}") from None
+            raise RefusedError(f"the key does not decrypt this version: {error}") from None
 
     def replaced(self, uris: Collection[Uri]) -> frozenset[Uri]:
         return frozenset(uris) & {uri for version in self.versions.all() for uri in version.sealed}
 
     def leader(self) -> bytes:
-        """The pipeline's key for leading."""
+        """Address of the run's leader key."""
         chain_ids = (self._nodes.live.chain_id, self._nodes.archive.chain_id)
         return address_of(Identities(self.run.settings.seed, chain_ids).leader())
 
@@ -139,7 +139,7 @@ class MemberView(Closable):
 
 
 class MemberOffice:
-    """One member's view; opens the run when it is first asked, as the run may come after the member."""
+    """Answers for one member; opens the run when it is first needed, since a member may start before it."""
 
     def __init__(
         self, directory: Path, folder: MemberFolder, urls: Urls | None, leaders: frozenset[bytes]
@@ -177,7 +177,7 @@ class MemberOffice:
         return self._seat_in(epoch)
 
     def current_seat(self) -> Seat:
-        """In the epoch that the chain is in. Raises RefusedError when the member has none."""
+        """The seat in the chain's current epoch. Raises RefusedError when the member has none."""
         return self._seat_in(self.view().contracts.committee.current_epoch())
 
     def _seat_in(self, epoch: int) -> Seat:
@@ -204,7 +204,7 @@ class MemberOffice:
         expected = (committee.chain_id, committee.address, committee.current_epoch() + 1)
         if (charter.chain_id, charter.committee, charter.epoch) != expected:
             raise RefusedError(
-                f"a key for epoch {charter.epoch} is asked for; this committee's next epoch is {expected[2]}"
+                f"the charter is for epoch {charter.epoch}; this committee's next epoch is {expected[2]}"
             )
         if isinstance(committee, CommitteeContract):
             _require_elected(charter, committee)
@@ -219,7 +219,7 @@ class MemberOffice:
             self._opened.close()
 
     def view(self) -> MemberView:
-        """The run as it stands. Raises RunError, NodeError or DeploymentError while there is none."""
+        """The current run. Raises RunError, NodeError or DeploymentError while there is none."""
         with self._opening:
             if self._opened is not None and self._opened.made != _made(self._directory):
                 self._opened.close()
@@ -261,33 +261,34 @@ def signer_of(keys: MemberKeys) -> Signer:
 
 
 def _require_elected(charter: Charter, committee: CommitteeContract) -> None:
-    """Raises RefusedError unless the key is for those whom the chain elected, in this attempt."""
+    """Raises RefusedError unless the charter is for the elected members, in this attempt."""
     election = committee.election()
     asked = (charter.epoch, charter.draw, charter.attempt)
     if election.phase is not Phase.CONFIRM or asked != (election.epoch, election.draw, election.attempt):
         raise RefusedError(
-            f"a key is asked for in epoch {charter.epoch}, draw {charter.draw}, attempt {charter.attempt}; "
+            f"the charter is for epoch {charter.epoch}, draw {charter.draw}, attempt {charter.attempt}; "
             f"the election is at epoch {election.epoch}, draw {election.draw}, attempt {election.attempt}, "
             f"{election.phase.name.lower()}"
         )
     if charter.members != committee.elected():
-        raise RefusedError("a key is asked for other members than the chain elected, or in another order")
+        raise RefusedError("the charter names other members than the chain elected, or in another order")
     quorum = quorum_of(len(charter.members))
     if charter.threshold > quorum or len(charter.dealers) < quorum:
         raise RefusedError(
             f"a key with threshold {charter.threshold} among {len(charter.dealers)} of "
-            f"{len(charter.members)} members is asked for; at most, and at least, the quorum of {quorum} is"
+            f"{len(charter.members)} members was requested: the threshold may be at most "
+            f"the quorum of {quorum}, and at least that many members must deal"
         )
 
 
 def _made(directory: Path) -> tuple[tuple[str, int, int], ...]:
-    """Which run is in the directory, and its contracts: others may have taken their place."""
-    found = []
+    """Identifies the files of the run and its contracts, so that a replaced run is noticed."""
+    files = []
     for path in (directory / "run.json", *sorted((directory / "deployments").glob("*.json"))):
         with suppress(OSError):
             status = path.stat()
-            found.append((path.name, status.st_ino, status.st_mtime_ns))
-    return tuple(found)
+            files.append((path.name, status.st_ino, status.st_mtime_ns))
+    return tuple(files)
 
 
 def _place_for(place: Place, urls: Urls | None) -> Place:

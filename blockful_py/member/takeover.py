@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Leads the request of a leader that is gone: nothing of it is certified yet, so it is made again."""
+"""Takes over requests whose leader is gone."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ from blockful_py.pipeline.run.lease import Lease, request_under_way
 
 
 class TakeoverDuty:
-    """Watches the run for a signed request that nobody leads, and leads it under the member's own key.
+    """Watches the run for a signed request without a leader, and leads it under the member's own key.
 
-    A leader holds a lock that ends with its process.  Members wait for the take-over time of the run's
-    settings, one after the other, each its rank longer.  A process of its own does it, which ends with
-    `processes`.
+    A leader holds a lock that is released when its process ends.  A member of rank r waits r + 1 times the
+    take-over time of the run's settings.  The request is led by a process of `processes`.
     """
 
     name = "lead"
@@ -39,7 +38,7 @@ class TakeoverDuty:
         self._orphan: tuple[bytes, float] | None = None
 
     def step(self) -> None:
-        """Raises what leading raises; a request that the committee refused is pending no longer."""
+        """Raises RunError when the leader process fails; a refused request is not pending any more."""
         try:
             view = self._office.view()
         except RunError:
@@ -63,7 +62,7 @@ class TakeoverDuty:
 
 
 def _orphan(view: MemberView) -> bytes | None:
-    """Digest of a pending request that nobody leads."""
+    """Digest of a pending request without a leader; None if there is none."""
     request = request_under_way(view.run.journal)
     if request is None or not Lease.is_free(view.run.path):
         return None

@@ -75,9 +75,9 @@ def test_altered_bytes_are_another_value_or_one_error(place: int, other: bytes) 
         (WRITTEN.replace(b'"0xab"', b'"0xAB"'), "hexadecimal"),
         (WRITTEN.replace(b'"0xab"', b'"0xa"'), "hexadecimal"),
         (WRITTEN.replace(b'"flag":"0x1"', b'"flag":"0x2"'), "no bool"),
-        (WRITTEN.replace(b'"text":"x"', b'"text":"x","text":"x"'), "stands twice"),
+        (WRITTEN.replace(b'"text":"x"', b'"text":"x","text":"x"'), "occurs twice"),
         (WRITTEN.replace(b'"text":"x"', b'"text":"x","more":"x"'), "lacks"),
-        (WRITTEN.replace(b',"text":"x"', b""), "lacks these fields.*text"),
+        (WRITTEN.replace(b',"text":"x"', b""), "missing or unknown fields.*text"),
         (WRITTEN.replace(b'["0x2","0x"]', b'["0x2"]'), "1 items, 2 were expected"),
     ],
 )

@@ -96,7 +96,7 @@ def test_a_crash_while_writing_leaves_no_keystore(path: Path) -> None:
 def test_other_content_under_the_right_passphrase_is_named() -> None:
     for plain in (b"{}", b"", b"7", codec.encode(SHARE)):
         data = passphrase.lock(plain, WORDS, "", CHEAP)
-        with pytest.raises(KeystoreError, match="no secrets of a member"):
+        with pytest.raises(KeystoreError, match="does not hold a member's secrets"):
             keystore.unlock(data, WORDS)
 
 

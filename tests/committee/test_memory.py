@@ -204,7 +204,7 @@ def test_a_damaged_memory_is_refused_with_advice_and_left_alone(path: Path, how:
     with DurableMemory.create(path, OWNER) as memory:
         memory.vote(BALLOT, CONTENT)
     path.write_bytes(DAMAGE[how](path.read_bytes()))
-    refused(path, "damaged or no member's memory: .*left alone.*create a new memory for the next")
+    refused(path, "damaged or not a member's memory: .*left alone.*create a new memory for the next")
 
 
 def test_a_truncated_memory_with_a_log_beside_it_is_left_alone(path: Path) -> None:
@@ -221,7 +221,7 @@ def test_an_empty_database_is_no_memory(path: Path) -> None:
     connection = sqlite3.connect(path)
     connection.execute("CREATE TABLE owner (address BLOB)")
     connection.close()
-    refused(path, "damaged or no member's memory")
+    refused(path, "damaged or not a member's memory")
 
 
 def test_a_missing_memory_is_not_created(path: Path) -> None:

@@ -71,11 +71,11 @@ def test_an_answer_is_to_its_question_from_the_member_asked() -> None:
     wire.require_answer(QUESTION, answer, OTHER.address)
     again = SIGNER.question("approve", 2, bytes([1]) * 32, 1, OTHER.address, b'{"x":"0x1"}')
     assert again.digest != QUESTION.digest
-    with pytest.raises(MessageError, match="not that of the member asked"):
+    with pytest.raises(MessageError, match="not from the member asked"):
         wire.require_answer(again, answer, OTHER.address)
-    with pytest.raises(MessageError, match="not that of the member asked"):
+    with pytest.raises(MessageError, match="not from the member asked"):
         wire.require_answer(QUESTION, answer, SIGNER.address)
-    with pytest.raises(MessageError, match="not that of the member asked"):
+    with pytest.raises(MessageError, match="not from the member asked"):
         wire.require_answer(QUESTION, OTHER.answer(QUESTION, "approve", b"{}"), OTHER.address)
 
 

@@ -181,7 +181,7 @@ def test_nonces_relayed_by_another_leader_are_refused(seized: Seized) -> None:
     body = codec.encode(NonceCommitments(2, b"\6" * 32, commitments[1].pairs))
     impostor = wire.MessageSigner(secret, seized.domain).answer(question, wire.ANSWERED, body)
     shown = replace(commitments[1], envelope=impostor.envelope)
-    with pytest.raises(RefusedError, match="is not what"):
+    with pytest.raises(RefusedError, match="is not the answer of"):
         seized.members[0].sign(seized.draft, [commitments[0], shown, commitments[2]])
 
 

@@ -155,7 +155,7 @@ def test_a_key_that_opens_nothing_is_not_kept(first: FirstMember) -> None:
     uri = first.weights("a")
     context = delivery_context(first.found.client.signer.domain, uri)
     wrapped = envelope.wrap(bytes(32), first.found.identity.encryption_key, context)
-    with pytest.raises(RefusedError, match="a key that is no key"):
+    with pytest.raises(RefusedError, match="the key does not decrypt this version"):
         first.ask(MessageKind.KEEP_KEYS, KeyDelivery((DeliveredKey(uri, wrapped),)))
 
 

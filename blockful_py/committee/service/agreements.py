@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a member's operator has agreed to: an empty file for each motion, named by its proposal."""
+"""Motions that a member's operator agreed to: an empty file for each, named by its proposal."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pathlib import Path
 from blockful_py.errors import KeystoreError
 
 AGREED = "agreed"
-"""Folder in a member's."""
+"""Name of the folder in a member's folder."""
 
 
 class Agreements:
-    """The files in a directory; the member's process looks there each time that it is asked."""
+    """The files in a directory, which the member's process reads for each vote."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -28,9 +28,9 @@ class Agreements:
     def withdraw(self, proposal: bytes) -> bool:
         """Whether there was an agreement."""
         path = self._directory / proposal.hex()
-        found = path.exists()
+        agreed = path.exists()
         path.unlink(missing_ok=True)
-        return found
+        return agreed
 
     def holds(self, proposal: bytes) -> bool:
         """Whether the operator has agreed to it."""

@@ -15,12 +15,12 @@ from blockful_py.errors import MessageError, SettingsError, UnreachableError
 
 
 def post(url: str, data: bytes, seconds: float) -> bytes:
-    """What the member at `url` answers, within `seconds` from the call on.
+    """The answer of the member at `url`, received within `seconds`.
 
     Raises:
         SettingsError: not a URL such as http://127.0.0.1:7001.
-        UnreachableError: nobody answers, or not in time.
-        MessageError: the member does not accept the message, or answers too much.
+        UnreachableError: no answer, or none in time.
+        MessageError: the member rejects the message, or its answer is too long.
     """
     host, port = _place(url)
     connection = http.client.HTTPConnection(host, port, timeout=seconds)
@@ -54,7 +54,7 @@ def post(url: str, data: bytes, seconds: float) -> bytes:
 
 
 def _hang_up(connected: socket.socket, expired: threading.Event) -> None:
-    """Ends a conversation that takes too long, however lively the other side is."""
+    """Closes a connection that takes too long, even if data still arrives."""
     expired.set()
     with suppress(OSError):
         connected.shutdown(socket.SHUT_RDWR)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The key generations that a member takes part in, and the shares that come of them."""
+"""A member's part in distributed key generations, and the shares that result."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from blockful_py.errors import MessageError, RefusedError
 from blockful_py.types import Rng
 
 MAX_OPEN = 4
-"""Generations under way at the same time; the oldest gives way."""
+"""Maximum number of open generations; the oldest is dropped for another."""
 
 
 class ShareStore(Protocol):
-    """Where shares rest."""
+    """Stores key shares."""
 
     def keep(self, share: KeyShare, origin: Origin) -> None:
-        """On disk, and there to stay, when it returns."""
+        """Stores a share durably."""
 
     def origin(self, key_id: bytes) -> Origin | None:
-        """Of a key that it keeps a share of."""
+        """Origin of a key that it holds a share of, else None."""
 
     def settle(self, key_id: bytes) -> None:
-        """A quorum holds shares of this key. Raises RefusedError when another was settled on before."""
+        """Records that a quorum holds shares of this key. Raises RefusedError if another key is settled."""
 
 
 class Admission(Protocol):
-    """Says which keys a member helps to generate."""
+    """Decides which keys a member helps to generate."""
 
     def domain(self) -> eip712.Domain: ...
 
@@ -40,7 +40,7 @@ class Admission(Protocol):
 
 
 class DkgParticipant:
-    """A member's generations by their subject."""
+    """Takes part in key generations, by subject."""
 
     def __init__(self, secret: int, shares: ShareStore, rng: Rng = system_rng) -> None:
         self._address = curve.address(curve.multiply_base(secret))
@@ -49,14 +49,14 @@ class DkgParticipant:
         self._open: dict[bytes, Generation] = {}
 
     def members(self, message: wire.Message) -> tuple[bytes, ...]:
-        """Those who may lead the generation that a message is about."""
+        """Members that may lead the key generation of a message."""
         if message.kind == MessageKind.KEY_COMMIT.label:
             return codec.decode(Charter, message.body).members
         generation = self._open.get(message.subject)
         return generation.charter.members if generation else ()
 
     def answer(self, kind: MessageKind, message: wire.Message, admission: Admission) -> Any:
-        """Raises RefusedError, MessageError, or what the generation finds wrong."""
+        """The answer to a message.  Raises RefusedError, MessageError or CheaterError."""
         if kind is MessageKind.KEY_HELD:
             return HeldShare(self._admitted(message.subject, admission).charter.digest())
         if kind is MessageKind.KEY_SETTLE:
@@ -65,7 +65,9 @@ class DkgParticipant:
             return self._begin(message, admission).open()
         generation = self._open.get(message.subject)
         if generation is None or generation.leader != message.sender:
-            raise RefusedError("this key generation is not under way here, or another leads it; begin anew")
+            raise RefusedError(
+                "this key generation is not open here, or has another leader; start another one"
+            )
         if kind is not MessageKind.KEY_FINISH:
             return generation.step(kind, message)
         share, key = generation.finish(message)
@@ -74,7 +76,7 @@ class DkgParticipant:
         return key
 
     def key(self, key_id: bytes) -> CommitteeKey:
-        """The public half of a key that this member has a share of. Raises RefusedError for another."""
+        """The public half of a key that this member has a share of. Raises RefusedError without a share."""
         origin = self._shares.origin(key_id)
         if origin is None:
             raise RefusedError(f"this member has no share of the group key 0x{key_id.hex()}")
@@ -88,7 +90,7 @@ class DkgParticipant:
         return origin
 
     def _settle(self, message: wire.Message, admission: Admission) -> Empty:
-        """A quorum has said, in answers that the leader relays, that it holds shares of the key."""
+        """Checks the relayed answers of a quorum that holds shares of the key."""
         charter = self._admitted(message.subject, admission).charter
         holding, holders = HeldShare(charter.digest()), set()
         for text in codec.decode(RelayedAnswers, message.body).envelopes:
@@ -108,9 +110,9 @@ class DkgParticipant:
     def _begin(self, message: wire.Message, admission: Admission) -> Generation:
         charter = codec.decode(Charter, message.body)
         if (message.epoch, message.subject) != (charter.epoch, charter.digest()):
-            raise MessageError("a message is about another key generation than its envelope says.")
+            raise MessageError("the body of a message names another key generation than its envelope.")
         if message.subject in self._open:
-            raise RefusedError("this key generation has begun; take another salt")
+            raise RefusedError("this key generation has begun already; take another salt")
         admission.admit(charter)
         generation = Generation(charter, self._address, message.sender, admission.domain(), self._rng)
         while len(self._open) >= MAX_OPEN:

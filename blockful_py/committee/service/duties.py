@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a member does unasked, beside answering: each duty is looked after by a thread of its own."""
+"""Duties: background tasks of a member's process, each in a thread of its own."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from blockful_py.closable import Closable
 from blockful_py.errors import BlockfulError
 
 Report = Callable[[str, str], None]
-"""Told the name of a duty and what went wrong."""
+"""Called with the name of a duty and an error message."""
 
 
 class Duty(Protocol):
-    """One thing to look after."""
+    """A background task."""
 
     @property
     def name(self) -> str:
-        """One word or two, for reports."""
+        """A short name for reports."""
 
     def step(self) -> None:
-        """Does what there is to do and returns; is called again and again, never twice at a time.
+        """Does the pending work and returns; called repeatedly, never concurrently.
 
-        May raise anything: it is told and the duty is called again.
+        May raise anything: the error is reported and the duty retried.
         """
 
 
 class Duties(Closable):
-    """Calls every duty each `interval` seconds from `start` to `close`; a slow one keeps no other waiting.
+    """Calls every duty each `interval` seconds from `start` to `close`; a slow duty delays no other.
 
-    An error is told once, and again after the duty has succeeded or failed otherwise in between.
+    An error is reported once, and again only after the duty has succeeded or failed otherwise in between.
     """
 
     def __init__(self, duties: Sequence[Duty], report: Report, interval: float = 1.0) -> None:
@@ -39,8 +39,7 @@ class Duties(Closable):
         self._interval = interval
         self._over = threading.Event()
         self._threads = [
-            threading.Thread(target=self._look_after, args=(duty,), name=duty.name, daemon=True)
-            for duty in duties
+            threading.Thread(target=self._run, args=(duty,), name=duty.name, daemon=True) for duty in duties
         ]
 
     def start(self) -> None:
@@ -48,7 +47,7 @@ class Duties(Closable):
             thread.start()
 
     def close(self) -> None:
-        """No step begins after this, and none is under way when it returns."""
+        """Waits for the running steps to end; none begins afterwards."""
         self._over.set()
         for thread in self._threads:
             if thread.is_alive():
@@ -58,13 +57,13 @@ class Duties(Closable):
         self.start()
         return self
 
-    def _look_after(self, duty: Duty) -> None:
-        told = ""
+    def _run(self, duty: Duty) -> None:
+        reported = ""
         while not self._over.is_set():
             problem = _problem(duty)
-            if problem and problem != told:
+            if problem and problem != reported:
                 self._report(duty.name, problem)
-            told = problem
+            reported = problem
             self._over.wait(self._interval)
 
 

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A member's folder: one passphrase opens the keystore, and the voting key in it everything else.
+"""A member's folder: a passphrase unlocks the keystore, whose voting key unlocks everything else.
 
 keystore.json            voting key, VRF key and account (`committee.keystore`)
 shares/<key id>.box      its share of each group key that it helped to generate (`crypto.secretbox`)
-origins/<key id>.json    what the key was generated for, and its public half
+origins/<key id>.json    the charter that the key was generated for, and its public half
 vault/                   data keys of models (`committee.vault`)
 settled.json             id of the newest key that a quorum holds shares of
-memory.sqlite            what it approved and voted for (`committee.durable`)
+memory.sqlite            its approvals, votes and sessions (`committee.durable`)
 
-Shares go by key and not by epoch: an epoch may see several key generations before one is appointed.
+Shares are filed by key and not by epoch, since an epoch may take several key generations.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ DST_SHARE = tag("share")
 
 
 class MemberFolder:
-    """Opened by one process at a time; `close` gives it back."""
+    """An open folder of a member; one process opens it at a time, until `close`."""
 
     def __init__(self, path: Path, keys: MemberKeys) -> None:
-        """`keys`: those in its keystore.  Raises KeystoreError or MemoryLostError."""
+        """`keys`: the secrets in its keystore.  Raises KeystoreError or MemoryLostError."""
         self.path = path
         self.keys = keys
         self.voting_secret = keys.voting_secret
@@ -60,7 +60,7 @@ class MemberFolder:
 
     @classmethod
     def create(cls, path: Path, words: str, cost: KdfCost | None = None) -> MemberFolder:
-        """A new member with fresh keys, encrypted at `cost`. Raises KeystoreError where one is."""
+        """A new member with fresh keys, encrypted at `cost`. Raises KeystoreError when there is one."""
         keys = MemberKeys.generate()
         try:
             path.mkdir(parents=True, exist_ok=True)
@@ -73,42 +73,42 @@ class MemberFolder:
         return cls(path, keys)
 
     def keep(self, share: KeyShare, origin: Origin) -> None:
-        """On disk, and there to stay, when it returns."""
+        """Stores a share durably."""
         self._origin_path(origin.key.key_id).parent.mkdir(exist_ok=True)
         _keep(self._origin_path(origin.key.key_id), codec.encode(origin))
         key_id = share.public.key_id
         _keep(self._share_path(key_id), secretbox.lock(_share_key(self.keys), key_id, codec.encode(share)))
 
     def share(self, key_id: bytes) -> KeyShare | None:
-        """As `share_in`."""
+        """See `share_in`."""
         return share_in(self.path, self.keys, key_id)
 
     def key_ids(self) -> tuple[bytes, ...]:
-        """Of the group keys that this member has a share of."""
+        """Identifiers of the group keys that this member has a share of."""
         names = sorted(path.stem for path in (self.path / SHARES).glob("*.box"))
         return tuple(bytes.fromhex(name) for name in names)
 
     def origin(self, key_id: bytes) -> Origin | None:
-        """Of a key that this member has a share of, else None. Raises KeystoreError when it is damaged."""
+        """Origin of a key that this member has a share of, else None. Raises KeystoreError if damaged."""
         path = self._origin_path(key_id)
         if not (path.exists() and self._share_path(key_id).exists()):
             return None
         return _read(path, Origin)
 
     def settle(self, key_id: bytes) -> None:
-        """A quorum holds shares of this key.
+        """Records that a quorum holds shares of this key.
 
-        Raises RefusedError when another key was settled on in the same attempt of the election.
+        Raises RefusedError when another key was settled in the same attempt of the election.
         """
         origin, before = self.origin(key_id), self.settled()
         if origin is None:
-            raise RefusedError("this member has no share of the key that is to be settled on")
+            raise RefusedError("this member has no share of the key to be settled")
         if before is not None and before.key != origin.key and _attempt(before) == _attempt(origin):
-            raise RefusedError("this member has settled on another key in this attempt of the election")
+            raise RefusedError("this member has settled another key in this attempt of the election")
         _keep(self.path / SETTLED, codec.encode(_Settled(key_id)))
 
     def settled(self) -> Origin | None:
-        """Of the key that was settled on last; None before the first."""
+        """Origin of the key that was settled last; None before the first."""
         path = self.path / SETTLED
         return self.origin(_read(path, _Settled).key_id) if path.exists() else None
 

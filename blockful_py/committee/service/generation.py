@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A member's part in a key generation among processes.
+"""A member's side of a key generation among processes.
 
-Whoever leads it only relays: every message is signed by its member, shares are sealed to a key that
-lives for one generation, and the members compare digests of all they saw before they accept the key.
+The leader only relays: members sign their messages and encrypt shares to keys that are used for one
+generation, and compare digests of all messages before they accept the group key.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ Body = TypeVar("Body")
 
 @dataclass(frozen=True, slots=True)
 class Charter:
-    """What a key is generated for.
+    """The parameters of a key generation.
 
     Attributes:
         chain_id, committee: chain and address of the Committee contract.
-        epoch: the one that the key is for.
-        draw, attempt: of the election that it ends; 0 where the members are appointed.
+        epoch: of the members that will hold the key.
+        draw, attempt: of the election that it completes; 0 where the members are appointed.
         members: voting addresses; the member at place i has index i + 1.
-        dealers: indices of those that take part, ascending; the others will have no share.
+        dealers: indices of the members that take part, ascending; the others get no share.
         threshold: shares needed for a collision.
-        salt: tells generations apart.
+        salt: distinguishes generations with equal parameters.
     """
 
     chain_id: int
@@ -91,13 +91,13 @@ class Origin:
 
 
 class Generation:
-    """One member's side of one generation; its questions come in the order of the rounds."""
+    """One member's side of one generation; its messages arrive in the order of the rounds."""
 
     def __init__(self, charter: Charter, address: bytes, leader: bytes, domain: Domain, rng: Rng) -> None:
         """Raises RefusedError when `address` is no dealer of the charter."""
         index = charter.index(address)
         if index is None:
-            raise RefusedError(f"0x{address.hex()} is not a member that is to take part in making this key")
+            raise RefusedError(f"0x{address.hex()} is not a dealer of this key generation")
         self.charter = charter
         self.leader = leader
         self._index = index
@@ -118,7 +118,7 @@ class Generation:
     def step(
         self, kind: MessageKind, question: wire.Message
     ) -> Reveal | SealedShares | Complaints | Answers | Confirmation:
-        """Rounds 2 to 6: what this member sends, after what all sent in the round before."""
+        """Rounds 2 to 6: this member's message, given all messages of the round before."""
         steps: Mapping[MessageKind, Callable[[wire.Message], Any]] = {
             MessageKind.KEY_REVEAL: self._reveal,
             MessageKind.KEY_DEAL: self._deal,
@@ -126,36 +126,36 @@ class Generation:
             MessageKind.KEY_ANSWER: self._answer,
             MessageKind.KEY_CONFIRM: self._confirm,
         }
-        found: Reveal | SealedShares | Complaints | Answers | Confirmation = steps[kind](question)
-        return found
+        answer: Reveal | SealedShares | Complaints | Answers | Confirmation = steps[kind](question)
+        return answer
 
     def finish(self, question: wire.Message) -> tuple[KeyShare, CommitteeKey]:
-        """Round 7: the share, to be kept before the key is confirmed."""
+        """Round 7: the share, to be stored before the key is confirmed."""
         confirmations = self._relayed(question, MessageKind.KEY_CONFIRM, Confirmation)
-        _own("the confirmation", {index: {given.member} for index, given in confirmations.items()})
+        _own("the confirmation", {index: {body.member} for index, body in confirmations.items()})
         share = self._participant.finish(tuple(confirmations.values()))
         self._sealing_secret = 0
         return share, share.public
 
     def _reveal(self, question: wire.Message) -> Reveal:
         opened = self._relayed(question, MessageKind.KEY_COMMIT, DealerCommitment)
-        _own("the commitment", {index: {given.commitment.dealer} for index, given in opened.items()})
-        self._sealing_keys = {index: given.sealing_key for index, given in opened.items()}
+        _own("the commitment", {index: {body.commitment.dealer} for index, body in opened.items()})
+        self._sealing_keys = {index: body.sealing_key for index, body in opened.items()}
         wrong = [index for index, key in self._sealing_keys.items() if not curve.on_curve(key)]
         if wrong:
             raise CheaterError(wrong, "the key for sealed shares")
-        return self._participant.reveal([given.commitment for given in opened.values()])
+        return self._participant.reveal([body.commitment for body in opened.values()])
 
     def _deal(self, question: wire.Message) -> SealedShares:
         reveals = self._relayed(question, MessageKind.KEY_REVEAL, Reveal)
-        _own("the reveal", {index: {given.dealer} for index, given in reveals.items()})
+        _own("the reveal", {index: {body.dealer} for index, body in reveals.items()})
         return SealedShares(tuple(map(self._sealed, self._participant.deal(tuple(reveals.values())))))
 
     def _receive(self, question: wire.Message) -> Complaints:
         dealt = self._relayed(question, MessageKind.KEY_DEAL, SealedShares)
         shares = []
-        for dealer, given in dealt.items():
-            for box in given.boxes:
+        for dealer, body in dealt.items():
+            for box in body.boxes:
                 if box.recipient == self._index and dealer != self._index:
                     shares += self._unsealed(dealer, box.sealed)
         return Complaints(self._participant.receive(shares))
@@ -164,13 +164,13 @@ class Generation:
         complaints = self._relayed(question, MessageKind.KEY_RECEIVE, Complaints)
         _own("a complaint", {i: {each.accuser for each in g.complaints} for i, g in complaints.items()})
         return Answers(
-            self._participant.answer([each for given in complaints.values() for each in given.complaints])
+            self._participant.answer([each for body in complaints.values() for each in body.complaints])
         )
 
     def _confirm(self, question: wire.Message) -> Confirmation:
         answers = self._relayed(question, MessageKind.KEY_ANSWER, Answers)
         _own("an answer", {i: {each.dealer for each in g.answers} for i, g in answers.items()})
-        return self._participant.confirm([each for given in answers.values() for each in given.answers])
+        return self._participant.confirm([each for body in answers.values() for each in body.answers])
 
     def _sealed(self, share: Share) -> SealedShare:
         context = self._box_context(share.dealer, share.recipient)
@@ -180,7 +180,7 @@ class Generation:
         )
 
     def _unsealed(self, dealer: int, sealed: bytes) -> list[Share]:
-        """The share; none when the box does not open, which is a complaint."""
+        """The share; none when it cannot be decrypted, which leads to a complaint."""
         try:
             plain = ecies.unseal(self._sealing_secret, self._box_context(dealer, self._index), sealed)
         except CryptoError:
@@ -191,34 +191,34 @@ class Generation:
         return self._context + dealer.to_bytes(4, "big") + recipient.to_bytes(4, "big")
 
     def _relayed(self, question: wire.Message, earlier: MessageKind, kind: type[Body]) -> dict[int, Body]:
-        """What everyone answered to the round before, by index, ascending.
+        """Every dealer's answer in the round before, by ascending index.
 
-        Raises MessageError when the leader relays something else, CheaterError naming members whose
-        message is missing or malformed.
+        Raises MessageError when the leader relays other messages, CheaterError naming members whose message
+        is missing or malformed.
         """
-        found: dict[int, Body] = {}
+        bodies: dict[int, Body] = {}
         malformed = []
         for text in codec.decode(RelayedAnswers, question.body).envelopes:
             relayed = wire.receive(self._domain, text.encode())
             sender = relayed.message.sender
             index = self.charter.index(sender)
             if index is None:
-                raise MessageError(f"a relayed message is from 0x{sender.hex()}, which takes no part.")
+                raise MessageError(f"a relayed message is from 0x{sender.hex()}, which is not a dealer.")
             wire.require_relayed(relayed, question, sender, earlier.round)
-            if index in found or index in malformed:
+            if index in bodies or index in malformed:
                 raise MessageError(f"two messages of member {index} were relayed for one round.")
             try:
-                found[index] = codec.decode(kind, relayed.message.body)
+                bodies[index] = codec.decode(kind, relayed.message.body)
             except MessageError:
                 malformed.append(index)
-        missing = sorted({*self.charter.dealers} - found.keys())
+        missing = sorted({*self.charter.dealers} - bodies.keys())
         if missing:
             raise CheaterError(missing, f"the answer to {earlier.label}")
-        return dict(sorted(found.items()))
+        return dict(sorted(bodies.items()))
 
 
 def _own(what: str, named: Mapping[int, Sequence[int] | set[int]]) -> None:
-    """Raises CheaterError for members that speak in the name of others."""
+    """Raises CheaterError naming members whose messages name other members."""
     wrong = [index for index, speakers in named.items() if {*speakers} - {index}]
     if wrong:
         raise CheaterError(wrong, what)

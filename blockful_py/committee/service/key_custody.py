@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A member as keeper of data keys: takes them, lends them to its peers, destroys them when it is time.
+"""A member's custody of data keys: it stores them, lends them to its peers and destroys them.
 
-Keys travel wrapped: to the member's own encryption key when they are delivered, to a key that the asking
-peer made for the question when they are lent.  Nothing about a key is logged, and a refusal names none.
+Keys are wrapped in transit: to the member's encryption key when they are delivered, to a one-time key of the
+asking peer when they are lent.  No log or refusal contains a key.
 """
 
 from __future__ import annotations
@@ -29,26 +29,26 @@ from blockful_py.types import Point, Uri
 DST_ENCRYPTION = tag("encryption-secret")
 DST_DELIVERY = tag("delivery")
 MAX_KEYS = 10_000
-"""Of one delivery."""
+"""Maximum number of keys in one delivery."""
 
 
 class Records(Protocol):
-    """What the chains and the store say about versions."""
+    """The state of versions on the chains and in the store."""
 
-    def require_opens(self, uri: Uri, key: bytes) -> None:
-        """Raises RefusedError unless the key is that of the sealed file in the live store."""
+    def require_decrypts(self, uri: Uri, key: bytes) -> None:
+        """Raises RefusedError unless the key decrypts the sealed file in the live store."""
 
     def replaced(self, uris: Collection[Uri]) -> frozenset[Uri]:
-        """Those of `uris` that were replaced on the live chain: archived as superseded, standing nowhere."""
+        """Those of `uris` that were replaced: archived as superseded, and not current on the live chain."""
 
 
 class KeyCustody:
-    """Answers what concerns the vault."""
+    """Answers messages about the keys in the vault."""
 
     KINDS = frozenset({MessageKind.KEEP_KEYS, MessageKind.LEND_KEY, MessageKind.DESTROY_KEYS})
 
     def __init__(self, vault: Vault, secret: int) -> None:
-        """`secret`: of the member's encryption key."""
+        """`secret`: secret of the member's encryption key."""
         self._vault = vault
         self._secret = secret
 
@@ -69,7 +69,7 @@ class KeyCustody:
         for each in delivery.keys:
             context = delivery_context(domain, each.version)
             key = envelope.unwrap(each.wrapped, self._secret, context)
-            records.require_opens(each.version, key)
+            records.require_decrypts(each.version, key)
             keys[each.version.digest] = key
         self._vault.put(keys)
         return Empty()
@@ -79,7 +79,7 @@ class KeyCustody:
         return WrappedKey(envelope.wrap(key, borrow.reply_to, delivery_context(domain, borrow.version)))
 
     def _destroy(self, versions: Versions, records: Records) -> Versions:
-        """Which of them this member has no key of any more."""
+        """The versions whose keys this member no longer has."""
         asked = frozenset(versions.versions)
         replaced = records.replaced(asked)
         if asked != replaced:
@@ -92,14 +92,14 @@ class KeyCustody:
 
 
 def delivery_context(domain: eip712.Domain, version: Uri) -> bytes:
-    """What a key between members is wrapped for: chain, committee and version."""
+    """Context of a key wrapped between members: chain, committee and version."""
     return words(DST_DELIVERY, domain.chain_id, domain.contract, version.digest, int(version.codec))
 
 
 def encryption_secret(voting_secret: int) -> int:
-    """Of the key that data keys are delivered to; it follows from the voting secret.
+    """Secret of the key that data keys are delivered to, derived from the voting secret.
 
-    Another one than the voting key, so that neither's uses endanger the other's.
+    It differs from the voting secret, so that uses of one key do not endanger the other.
     """
     return int.from_bytes(keccak(words(DST_ENCRYPTION, voting_secret)), "big") % curve.N or 1
 

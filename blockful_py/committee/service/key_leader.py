@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Leads a key generation among processes: relays what members send, leaves out who fails."""
+"""Leads a key generation among processes: relays the members' messages and excludes members that fail."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ STEPS = (
 
 @dataclass(frozen=True, slots=True)
 class Generated:
-    """A key that every dealer of the charter has confirmed, and who was left out on the way and why."""
+    """A key that every dealer of the charter confirmed, and the members excluded, with reasons."""
 
     charter: Charter
     key: CommitteeKey
@@ -38,12 +38,12 @@ class Generated:
 def generate_among(
     clients: Sequence[MemberClient], charter_for: Callable[[tuple[bytes, ...]], Charter], minimum: int
 ) -> Generated:
-    """A group key of as many as work; those who fail are left out and the others begin anew.
+    """Generates a key among the responsive members; those that fail are excluded and the rest start again.
 
-    `charter_for` writes the charter in which those that are left, by their addresses, are the dealers,
-    with a fresh salt each time.
+    `charter_for` returns a charter whose dealers are the members with the given addresses, with a fresh salt
+    each time.
 
-    Raises QuorumError when fewer than `minimum` are left.
+    Raises QuorumError when fewer than `minimum` members remain.
     """
     left = list(clients)
     excluded: list[str] = []
@@ -56,7 +56,7 @@ def generate_among(
             excluded += [f"0x{client.address.hex()} at {client.url}: {error.what}" for client in failed]
             left = [client for client in left if client not in failed]
     raise QuorumError(
-        f"{len(left)} members are left to generate a key among, {minimum} are needed; no key was made. "
+        f"{len(left)} members remain for the key generation, {minimum} are needed; no key was made. "
         + "; ".join(excluded)
     )
 
@@ -81,14 +81,14 @@ def _attempt(charter: Charter, clients: Sequence[MemberClient]) -> CommitteeKey:
 def _round(
     charter: Charter, candidates: Sequence[IndexedClient], kind: MessageKind, body: Any
 ) -> dict[int, wire.Received]:
-    """Everyone's answer. Raises CheaterError for those that most name, else for those that failed."""
+    """Every member's answer. Raises CheaterError for members that most accuse, else for those that failed."""
     subject = charter.digest()
-    found = at_once(
+    replies = at_once(
         candidates, lambda each: each.client.ask(kind, charter.epoch, subject, body), len(candidates)
     )
-    refusals = {index: each.reason for index, each in found.items() if isinstance(each, Refusal)}
+    refusals = {index: each.reason for index, each in replies.items() if isinstance(each, Refusal)}
     if not refusals:
-        return {index: each for index, each in found.items() if not isinstance(each, Refusal)}
+        return {index: each for index, each in replies.items() if not isinstance(each, Refusal)}
     accusations = [reason for reason in refusals.values() if isinstance(reason, CheaterError)]
     named = Counter(member for reason in accusations for member in reason.members)
     guilty = [member for member, times in named.items() if 2 * times > len(candidates)]
@@ -99,16 +99,16 @@ def _round(
 
 
 def settle(clients: Sequence[MemberClient], epoch: int, key_id: bytes, quorum: int) -> int:
-    """Shows the members that a quorum of them holds shares of a key, so that they confirm it on chain.
+    """Proves to the members that a quorum holds shares of a key, so that they confirm it on chain.
 
-    Returns how many hold shares; with fewer than `quorum` nobody is shown anything.  Can be repeated by
-    anyone, also for a key that another led the generation of.
+    Returns how many members hold shares; with fewer than `quorum` nothing is sent.  Anyone can repeat it,
+    also for a key whose generation somebody else led.
     """
     places = [IndexedClient(number, client) for number, client in enumerate(clients, start=1)]
-    found = at_once(
+    replies = at_once(
         places, lambda each: each.client.ask(MessageKind.KEY_HELD, epoch, key_id, Empty()), quorum
     )
-    held = {index: each for index, each in found.items() if not isinstance(each, Refusal)}
+    held = {index: each for index, each in replies.items() if not isinstance(each, Refusal)}
     if len(held) >= quorum:
         shown = RelayedAnswers(tuple(each.envelope.decode() for each in held.values()))
         holders = [place for place in places if place.index in held]

@@ -12,12 +12,12 @@ from blockful_py.committee.service.messages import Empty, Identity, MessageKind,
 from blockful_py.errors import CheaterError, CommitteeError, CryptoError, RefusedError
 
 NOBODY = bytes(20)
-"""Recipient of the question who someone is."""
+"""Recipient of IDENTIFY, which is asked before the member's address is known."""
 
 
 @dataclass(frozen=True, slots=True)
 class Deadlines:
-    """Seconds for an answer: to a review of a proposal, and to everything else."""
+    """Seconds to wait for an answer: to messages that need a review, and to all others."""
 
     review: float = 120.0
     round: float = 20.0
@@ -25,11 +25,11 @@ class Deadlines:
 
 @dataclass(frozen=True, slots=True)
 class MemberClient:
-    """The way to one member.
+    """A client of one member.
 
     Attributes:
-        address: of its voting key.
-        signer: signs what is asked.
+        address: of the member's voting key.
+        signer: signs the questions.
     """
 
     url: str
@@ -38,11 +38,11 @@ class MemberClient:
     deadlines: Deadlines
 
     def ask(self, kind: MessageKind, epoch: int, subject: bytes, body: Any) -> wire.Received:
-        """What the member answered.
+        """The member's answer.
 
         Raises:
-            UnreachableError: nobody answers, or too late.
-            MessageError: what answers is not that member.
+            UnreachableError: no answer, or none in time.
+            MessageError: the answer is not from this member.
             RefusedError, CheaterError: the member refused, with its reason.
         """
         question = self.signer.question(
@@ -69,7 +69,7 @@ class IndexedClient:
 
 
 def identify(url: str, signer: wire.MessageSigner, seconds: float) -> tuple[bytes, Identity]:
-    """Address of the member at a URL, and what it can do.
+    """Address and identity of the member at a URL.
 
     Raises UnreachableError, MessageError or RefusedError.
     """

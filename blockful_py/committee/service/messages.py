@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a member can be asked, and the bodies of questions and answers.
+"""Kinds of messages to a member, and the bodies of questions and answers.
 
 round 1       2         3       4                 5
 vote-publication -> finish-publication
@@ -23,7 +23,7 @@ from blockful_py.types import Point, Position, Uri
 
 
 class MessageKind(Enum):
-    """Kind and round of a question."""
+    """Label and round of a question."""
 
     IDENTIFY = ("identify", 1)
     PUBLICATION = ("vote-publication", 1)
@@ -68,7 +68,7 @@ class Empty:
 
 @dataclass(frozen=True, slots=True)
 class CommitRequest:
-    """Round 2 of a redaction: nonces for the draft in this session, please."""
+    """Round 2 of a redaction: asks for nonce commitments for the draft in this session."""
 
     draft: RedactionDraft
     session: bytes
@@ -76,14 +76,14 @@ class CommitRequest:
 
 @dataclass(frozen=True, slots=True)
 class RelayedAnswers:
-    """Envelopes of what members answered to an earlier round."""
+    """Envelopes of the members' answers in an earlier round."""
 
     envelopes: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class SignRequest:
-    """Round 3 of a redaction: shares under the sum of these nonces, as their signers signed them."""
+    """Round 3 of a redaction: asks for signature shares; `commitments` are their signers' envelopes."""
 
     draft: RedactionDraft
     commitments: tuple[str, ...]
@@ -91,7 +91,7 @@ class SignRequest:
 
 @dataclass(frozen=True, slots=True)
 class VoteRequest:
-    """Round 4 of a redaction: a vote on the draft with these openings."""
+    """Round 4 of a redaction: asks for a vote on the draft with these openings."""
 
     draft: RedactionDraft
     chunks: tuple[RedactionChunk, ...]
@@ -106,14 +106,14 @@ class ErasureRequest:
 
 @dataclass(frozen=True, slots=True)
 class CastVotes:
-    """Votes on one proposal, of members that may have voted for other content elsewhere."""
+    """Votes on one proposal, to be compared with other votes of the same members."""
 
     cast: tuple[CastVote, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Why not; `kind` is the error's name, `members` those that it names."""
+    """A refusal; `kind` is the error's name, `members` are the indices that it names."""
 
     kind: str
     reason: str
@@ -122,11 +122,11 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who answers, beside the address that signs.
+    """A member's identity, beside the address that signs.
 
     Attributes:
-        key_ids: of the group keys that it holds a share of.
-        encryption_key: what is meant for it alone is wrapped to this key.
+        key_ids: identifiers of the group keys that it holds shares of.
+        encryption_key: secrets for this member are wrapped to this key.
     """
 
     key_ids: tuple[bytes, ...]
@@ -135,21 +135,21 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class HeldShare:
-    """This member has a share of the key that the subject names; `generation`: digest of its charter."""
+    """The member holds a share of the subject's key; `generation` is the digest of the key's charter."""
 
     generation: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """A draft checks out; `downloads` models were fetched to see that."""
+    """Approval of a draft; `downloads` is the number of models fetched for the review."""
 
     downloads: int
 
 
 @dataclass(frozen=True, slots=True)
 class DeliveredKey:
-    """The data key of a sealed file, wrapped to its keeper."""
+    """The data key of a sealed file, wrapped to the member that stores it."""
 
     version: Uri
     wrapped: bytes
@@ -157,14 +157,14 @@ class DeliveredKey:
 
 @dataclass(frozen=True, slots=True)
 class KeyDelivery:
-    """Keys to be kept."""
+    """Data keys to store."""
 
     keys: tuple[DeliveredKey, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class KeyRequest:
-    """The key of a sealed file, please, wrapped to a key made for this question."""
+    """Asks for the key of a sealed file, wrapped to the one-time key `reply_to`."""
 
     version: Uri
     reply_to: Point
@@ -172,7 +172,7 @@ class KeyRequest:
 
 @dataclass(frozen=True, slots=True)
 class ReadRequest:
-    """The version of a model that a reader would read."""
+    """Asks for the data key of a model's version, for a reader."""
 
     position: Position
     version: int
@@ -180,28 +180,28 @@ class ReadRequest:
 
 @dataclass(frozen=True, slots=True)
 class WrappedKey:
-    """A data key, wrapped to who asked."""
+    """A data key, wrapped to the requester."""
 
     wrapped: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """Sealed files whose keys are to be destroyed, or of which this member has no key any more."""
+    """Sealed files whose keys are to be destroyed, or were."""
 
     versions: tuple[Uri, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Vote:
-    """64 bytes."""
+    """A vote or signature of 64 bytes."""
 
     vote: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class DealerCommitment:
-    """Round 1 of a key generation: the commitment, and a key of this generation for sealed shares."""
+    """Round 1 of a key generation: the commitment, and a one-time key that shares are encrypted to."""
 
     commitment: Commitment
     sealing_key: Point
@@ -209,7 +209,7 @@ class DealerCommitment:
 
 @dataclass(frozen=True, slots=True)
 class SealedShare:
-    """A share, sealed to its recipient."""
+    """A key share, encrypted to its recipient."""
 
     recipient: int
     sealed: bytes

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes down what a member has to do later: decisions to finish, alarms to raise, cheaters to report."""
+"""A member's outbox: decisions to finish, alarms to raise and equivocations to report."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ PUBLICATION, REDACTION = "publication", "redaction"
 ALARM, VOTE, EVIDENCE = "alarm", "vote", "evidence"
 TOPICS = (PUBLICATION, REDACTION, ALARM, VOTE, EVIDENCE)
 MAX_ALARMS = 32
-"""Alarms of one member in one epoch: each costs gas, and a leader may propose nonsense without end."""
+"""Maximum number of a member's alarms in an epoch: each costs gas, and a leader can propose without end."""
 MAX_REASON = 256
-"""Bytes of an alarm's reason (IAlarms)."""
+"""Maximum length of an alarm's reason in bytes (IAlarms)."""
 
 
 @dataclass(frozen=True, slots=True)
 class PendingDecision:
-    """A decision to finish."""
+    """A certified decision that is not known to be finished."""
 
     ballot: Ballot
     certified: Certified
@@ -34,7 +34,7 @@ class PendingDecision:
 
 @dataclass(frozen=True, slots=True)
 class RefusedProposal:
-    """A proposal that this member refused; `raised` once the chain has the alarm."""
+    """A proposal that this member refused; `raised` is true once the chain has the alarm."""
 
     ballot: Ballot
     reason: str
@@ -43,7 +43,7 @@ class RefusedProposal:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Two votes of the member at `index` on one proposal."""
+    """Two votes of the member at `index` for different contents of one proposal."""
 
     ballot: Ballot
     index: int
@@ -52,7 +52,7 @@ class Evidence:
 
 
 class Outbox(Closable):
-    """The member's notes, typed.  Every method raises MemoryLostError when they cannot be kept."""
+    """Typed access to an `OutboxStore`.  Every method raises MemoryLostError when the store fails."""
 
     def __init__(self, store: OutboxStore) -> None:
         self._store = store
@@ -61,9 +61,9 @@ class Outbox(Closable):
         self._store.close()
 
     def keep(self, ballot: Ballot, certified: Certified) -> None:
-        """Notes a certified proposal, durably.
+        """Stores a certified decision durably.
 
-        Raises RefusedError when there is another one to finish under the same proposal.
+        Raises RefusedError when it holds another decision on the same proposal.
         """
         published = isinstance(certified, CertifiedPublication)
         body = codec.encode(certified)
@@ -86,14 +86,14 @@ class Outbox(Closable):
         self._store.strike(PUBLICATION if published else REDACTION, kept.ballot)
 
     def refuse(self, ballot: Ballot, reason: str) -> None:
-        """Notes an alarm: the first reason a proposal, and no more than MAX_ALARMS an epoch."""
+        """Stores an alarm: the first reason for each proposal, at most MAX_ALARMS for each epoch."""
         known = [alarm.ballot for alarm in self.alarms()]
         if ballot not in known and sum(each.epoch == ballot.epoch for each in known) < MAX_ALARMS:
             text = reason.encode()[:MAX_REASON].decode(errors="ignore")
             self._store.write(ALARM, ballot, text.encode())
 
     def alarms(self) -> tuple[RefusedProposal, ...]:
-        """All alarms of epochs that are not over."""
+        """All stored alarms."""
         raised = {note.ballot for note in self._store.read(ALARM) if note.number}
         return tuple(
             RefusedProposal(note.ballot, note.body.decode(), note.ballot in raised)
@@ -102,20 +102,20 @@ class Outbox(Closable):
         )
 
     def raised(self, alarm: RefusedProposal) -> None:
-        """The chain has this alarm, or will never have it."""
+        """Records that the chain has this alarm, or can no longer accept it."""
         self._store.write(ALARM, alarm.ballot, b"", number=1)
 
     def witness(
         self, ballot: Ballot, ballots: Sequence[CastVote], roster: Sequence[bytes], domain: eip712.Domain
     ) -> None:
-        """Notes votes, and evidence where a member has voted for two contents of one proposal.
+        """Stores votes, and evidence where a member voted for two contents of one proposal.
 
         Raises RefusedError when a vote is not signed by the member that it names.
         """
         for cast in ballots:
             digest = eip712.decision_digest(domain, ballot.epoch, ballot.proposal, cast.content)
             if not 1 <= cast.index <= len(roster) or not is_signed(roster[cast.index - 1], cast.vote, digest):
-                raise RefusedError(f"a vote is not signed by member {cast.index}, whom it is said to be of")
+                raise RefusedError(f"a vote attributed to member {cast.index} is not signed by that member")
         for cast in ballots:
             noted = self._store.write(VOTE, ballot, codec.encode(cast), number=cast.index)
             first = codec.decode(CastVote, noted)
@@ -124,17 +124,19 @@ class Outbox(Closable):
                 self._store.write(EVIDENCE, ballot, both, number=cast.index)
 
     def evidence(self) -> tuple[Evidence, ...]:
-        """Against members that are not known to be punished."""
-        found = [codec.decode(Evidence, note.body) for note in self._store.read(EVIDENCE) if note.body]
-        return tuple(found)
+        """Evidence that the chain is not known to have."""
+        notes = self._store.read(EVIDENCE)
+        return tuple(codec.decode(Evidence, note.body) for note in notes if note.body)
 
     def punished(self, evidence: Evidence) -> None:
-        """The chain has excluded the member, or cannot."""
+        """Removes evidence: the chain has slashed the member, or cannot."""
         self._store.strike(EVIDENCE, evidence.ballot, evidence.index)
 
     def forget_before(self, chain_id: int, committee: bytes, epoch: int) -> None:
-        """Drops what concerns an earlier epoch of this committee, or another committee: all but evidence,
-        which is good in every epoch."""
+        """Removes notes on earlier epochs of this committee and on other committees.
+
+        Evidence stays, because it is valid in every epoch.
+        """
         for topic in (PUBLICATION, REDACTION, ALARM, VOTE):
             for note in self._store.read(topic):
                 ballot = note.ballot

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A member of another process, with the face of one in this process."""
+"""Members of other processes, with the interface of a member in this process."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ from blockful_py.crypto.threshold.messages import NonceCommitments, SignatureSha
 from blockful_py.errors import CommitteeError, MessageError
 
 Tally = Callable[[bytes, int, int], None]
-"""Told the proposal, the member's index and how many models it fetched."""
+"""Called with the proposal, the member's index and the number of models that it fetched."""
 
 
 @dataclass(frozen=True, slots=True)
 class SignedCommitments(NonceCommitments):
-    """Nonce commitments in the envelope that their signer sent, for the other signers."""
+    """Nonce commitments with their signer's envelope, which is relayed to the other signers."""
 
     envelope: bytes
 
 
 class RemoteMember:
-    """Asks the member at the other end of a line; raises what it refuses with, or UnreachableError."""
+    """Asks a member through its client; raises the member's refusal, or UnreachableError."""
 
     def __init__(self, index: int, client: MemberClient, tally: Tally) -> None:
         self.index = index
@@ -63,11 +63,11 @@ class RemoteMember:
         answer = self._client.ask(
             MessageKind.COMMIT, draft.epoch, draft.proposal, CommitRequest(draft, session)
         )
-        given = codec.decode(NonceCommitments, answer.message.body)
-        return SignedCommitments(given.signer, given.session, given.pairs, answer.envelope)
+        commitments = codec.decode(NonceCommitments, answer.message.body)
+        return SignedCommitments(commitments.signer, commitments.session, commitments.pairs, answer.envelope)
 
     def sign(self, draft: RedactionDraft, commitments: Sequence[NonceCommitments]) -> SignatureShares:
-        envelopes = tuple(_envelope(given) for given in commitments)
+        envelopes = tuple(_envelope(each) for each in commitments)
         answer = self._client.ask(
             MessageKind.SIGN, draft.epoch, draft.proposal, SignRequest(draft, envelopes)
         )
@@ -106,7 +106,7 @@ class RemoteMember:
 
 
 class AbsentMember:
-    """A member of the roster that nobody could be found for; refuses everything with the reason."""
+    """A member of the roster that could not be reached; refuses everything with the reason."""
 
     def __init__(self, index: int, address: bytes, reason: CommitteeError) -> None:
         self.index = index
@@ -144,7 +144,9 @@ class AbsentMember:
         raise self._reason
 
 
-def _envelope(given: NonceCommitments) -> str:
-    if not isinstance(given, SignedCommitments):
-        raise MessageError(f"the nonces of member {given.signer} did not come in an envelope of its own.")
-    return given.envelope.decode()
+def _envelope(commitments: NonceCommitments) -> str:
+    if not isinstance(commitments, SignedCommitments):
+        raise MessageError(
+            f"the nonces of member {commitments.signer} did not come in an envelope of its own."
+        )
+    return commitments.envelope.decode()

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a member's messages arrive: who may kind, what is asked, what is answered.
+"""Handles messages to a member: checks who may ask, and signs the answer.
 
-A question counts when its sender signed it for this chain, committee, epoch, subject, round and member,
-and is a member of the epoch's committee, of the committee to come, or a leader that this member serves.
-Who this member is, anybody may kind; for the key of a model, any reader that the chain knows.
-Whatever goes wrong ends in a signed refusal or, where nobody is known to have asked, in MessageError.
+A question is accepted when its sender signed it for this chain, committee, epoch, subject, round and member,
+and is a member of the epoch's committee or of the next one, or a leader that this member serves.  Anybody may
+ask for the member's identity, and any reader that the chain knows for the key of a model.
+Every failure ends in a signed refusal or, when the sender is not authenticated, in MessageError.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from blockful_py.errors import BlockfulError, CheaterError, MessageError, Refuse
 Body = TypeVar("Body")
 
 REASON_LENGTH = 2000
-"""Characters of a refusal's reason."""
+"""Maximum length of a refusal's reason in characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +66,13 @@ class Seat:
 
 
 class Office(Protocol):
-    """What a member's process knows of the world; raises BlockfulError where the world is not ready."""
+    """The state that a member's process sees; methods raise BlockfulError while the run is not ready."""
 
     def domain(self) -> eip712.Domain:
-        """Of messages."""
+        """EIP-712 domain of messages."""
 
     def leaders(self) -> frozenset[bytes]:
-        """Addresses that may lead beside the members."""
+        """Addresses that may lead, in addition to the members."""
 
     def identity(self) -> Identity: ...
 
@@ -86,14 +86,14 @@ class Office(Protocol):
         """Voting addresses of an epoch that has begun; empty for others."""
 
     def custody(self, kind: MessageKind, message: wire.Message) -> Any:
-        """Answers what concerns data keys (`KeyCustody`), of peers, leaders and readers."""
+        """Answers messages about data keys (`KeyCustody`) from peers, leaders and readers."""
 
     def admit(self, charter: Charter) -> None:
         """Raises RefusedError for a key that this member must not take part in generating."""
 
 
 class RequestHandler:
-    """Answers one question at a time; who this member is, at any time."""
+    """Answers one question at a time, except for the member's identity and its keys."""
 
     def __init__(self, secret: int, office: Office, dkg: DkgParticipant, outbox: Outbox) -> None:
         self._secret = secret
@@ -104,7 +104,7 @@ class RequestHandler:
         self._kinds = {(kind.label, kind.round): kind for kind in MessageKind}
 
     def handle(self, data: bytes) -> bytes:
-        """The signed answer to a message. Raises MessageError when the message does not count."""
+        """The signed answer to a message. Raises MessageError when it is not accepted."""
         try:
             domain = self._office.domain()
         except BlockfulError as error:
@@ -114,14 +114,14 @@ class RequestHandler:
         message = question.message
         kind = self._kinds.get((message.kind, message.round))
         if kind is None:
-            raise MessageError(f"nobody is asked {message.kind[:40]!r} in round {message.round}.")
+            raise MessageError(f"there is no message {message.kind[:40]!r} in round {message.round}.")
         if message.recipient != (NOBODY if kind is MessageKind.IDENTIFY else signer.address):
             raise MessageError("the message is for another member.")
         if kind not in (MessageKind.IDENTIFY, MessageKind.READ_KEY):
             self._require_leader(kind, message)
         try:
             body = self._answered(kind, message)
-        except Exception as error:  # whatever a message brings about, the member goes on
+        except Exception as error:  # no message may end the process
             return signer.answer(question, wire.REFUSED, codec.encode(_refused(error))).envelope
         return signer.answer(question, wire.ANSWERED, codec.encode(body)).envelope
 
@@ -193,13 +193,13 @@ class RequestHandler:
         return Empty()
 
     def _relayed(self, seat: Seat, asking: wire.Message, text: str) -> NonceCommitments:
-        """Nonces as their signer signed them for this leader, epoch, proposal and round."""
+        """Nonce commitments from the envelope of their signer, for this leader, epoch, proposal and round."""
         relayed = wire.receive(self._office.domain(), text.encode())
-        given = codec.decode(NonceCommitments, relayed.message.body)
-        if not 1 <= given.signer <= len(seat.roster):
-            raise MessageError(f"there is no member {given.signer}.")
-        wire.require_relayed(relayed, asking, seat.roster[given.signer - 1], MessageKind.COMMIT.round)
-        return given
+        commitments = codec.decode(NonceCommitments, relayed.message.body)
+        if not 1 <= commitments.signer <= len(seat.roster):
+            raise MessageError(f"there is no member {commitments.signer}.")
+        wire.require_relayed(relayed, asking, seat.roster[commitments.signer - 1], MessageKind.COMMIT.round)
+        return commitments
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,7 +267,7 @@ DECISIONS: Mapping[MessageKind, Decision[Any]] = {
 
 def _require_subject(message: wire.Message, epoch: int, subject: bytes) -> None:
     if (message.epoch, message.subject) != (epoch, subject):
-        raise MessageError("a message is about another epoch or proposal than its envelope says.")
+        raise MessageError("the body of a message names another epoch or proposal than its envelope.")
 
 
 def _refused(error: Exception) -> Refused:

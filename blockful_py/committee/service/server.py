@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small HTTP server: bytes are posted to /message, and what `handle` makes of them comes back.
+"""A small HTTP server: passes the body of a POST to /message to `handle` and returns its answer.
 
-On the loopback interface unless told otherwise.  HTTP adds nothing to the messages' own signatures: it
-is there to carry them, with bounds on size, time and connections.
+It listens on the loopback interface by default.  HTTP only carries the messages, which have signatures of
+their own, with bounds on size, time and connections.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from blockful_py.errors import MessageError, SettingsError, UnreachableError
 
 PATH = "/message"
 IDLE_SECONDS = 30.0
-"""For a connection to bring its next bytes."""
+"""Maximum wait for the next bytes of a connection."""
 MAX_CONNECTIONS = 32
 POLL_SECONDS = 0.05
-"""To notice that it is to close."""
+"""Interval at which the server checks whether to close."""
 
 Handle = Callable[[bytes], bytes]
 
@@ -91,7 +91,7 @@ class _Bounded(ThreadingHTTPServer):
             self._free.release()
 
     def handle_error(self, request: socket | tuple[bytes, socket], client_address: Any) -> None:
-        """A peer that hangs up is not an event."""
+        """Ignores peers that close their connection."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -127,7 +127,7 @@ class _Handler(BaseHTTPRequestHandler):
         return "blockful"
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-        """Requests are not logged: who asked what is in the messages."""
+        """Logs nothing: the messages say who asked what."""
 
 
 def _require_loopback(host: str, everywhere: bool) -> None:

@@ -60,7 +60,7 @@ class Participant:
         size: members (n).
         context: what the key is for (chain, epoch, roster), the same for all members.
         rng: source of the member's secrets.
-        dealers: indices of the members that take part, all unless given; the others get no share, and
+        dealers: indices of the members that take part, all by default; the others get no share, and
             the point that theirs would have is nobody's secret.
 
     Raises:
@@ -108,14 +108,14 @@ class Participant:
     def reveal(self, commitments: Sequence[Commitment]) -> Reveal:
         """To everyone: commitments to the polynomial and the proof of possession."""
         self._enter(DkgPhase.REVEAL)
-        self._commitments = self._from_everyone({given.dealer: given for given in commitments}, "commitment")
+        self._commitments = self._from_everyone({each.dealer: each for each in commitments}, "commitment")
         return self._reveal
 
     def deal(self, reveals: Sequence[Reveal]) -> tuple[Share, ...]:
         """To each other member, confidentially: its share of this member's polynomial."""
         self._enter(DkgPhase.DEAL)
-        self._reveals = self._from_everyone({given.dealer: given for given in reveals}, "reveal")
-        wrong = [dealer for dealer, given in self._reveals.items() if not self._checks_out(given)]
+        self._reveals = self._from_everyone({each.dealer: each for each in reveals}, "reveal")
+        wrong = [dealer for dealer, each in self._reveals.items() if not self._checks_out(each)]
         if wrong:
             raise CheaterError(wrong, "the reveal")
         self._shares[self.index] = evaluate_secret(self._coefficients, self.index)
@@ -143,22 +143,22 @@ class Participant:
         members = self._dealers
         self._accusers = sorted(
             {one for one in complaints if one.accuser in members and one.dealer in members},
-            key=lambda given: (given.dealer, given.accuser),
+            key=lambda each: (each.dealer, each.accuser),
         )
-        dealers = [given.dealer for given in self._accusers]
+        dealers = [each.dealer for each in self._accusers]
         disqualified = sorted({dealer for dealer in dealers if dealers.count(dealer) >= self._threshold})
         if disqualified:
             raise CheaterError(disqualified, "the shares dealt")
         return tuple(
-            Answer(self.index, given.accuser, evaluate_secret(self._coefficients, given.accuser))
-            for given in self._accusers
-            if given.dealer == self.index
+            Answer(self.index, each.accuser, evaluate_secret(self._coefficients, each.accuser))
+            for each in self._accusers
+            if each.dealer == self.index
         )
 
     def confirm(self, answers: Sequence[Answer]) -> Confirmation:
         """To everyone: the digest of all that was broadcast, once every complaint is settled."""
         self._enter(DkgPhase.CONFIRM)
-        shown = {(given.dealer, given.accuser): given.value for given in answers}
+        shown = {(each.dealer, each.accuser): each.value for each in answers}
         wrong = set()
         for complaint in self._accusers:
             value = shown.get((complaint.dealer, complaint.accuser), 0)
@@ -174,9 +174,9 @@ class Participant:
     def finish(self, confirmations: Sequence[Confirmation]) -> KeyShare:
         """The member's share of the group key; its polynomial and the shares dealt to it are dropped."""
         self._enter(DkgPhase.FINISH)
-        given = self._from_everyone({one.member: one for one in confirmations}, "confirmation")
+        confirmed = self._from_everyone({one.member: one for one in confirmations}, "confirmation")
         mine = self._confirmation.transcript
-        others = [member for member, one in given.items() if not compare_digest(one.transcript, mine)]
+        others = [member for member, one in confirmed.items() if not compare_digest(one.transcript, mine)]
         if others:
             raise CryptoError(
                 f"members {others} saw other broadcasts than member {self.index}: "
@@ -195,11 +195,11 @@ class Participant:
             )
         self._phase = DkgPhase(phase + 1)
 
-    def _from_everyone(self, given: dict[int, _T], what: str) -> dict[int, _T]:
-        missing = [member for member in self._dealers if member not in given]
+    def _from_everyone(self, messages: dict[int, _T], what: str) -> dict[int, _T]:
+        missing = [member for member in self._dealers if member not in messages]
         if missing:
             raise CheaterError(missing, f"the {what}")
-        return {member: given[member] for member in self._dealers}
+        return {member: messages[member] for member in self._dealers}
 
     def _prove(self, rng: Rng) -> Reveal:
         # mu = k + c a_0
@@ -209,16 +209,16 @@ class Participant:
         c = _possession(self._context, self.index, points[0], commitment)
         return Reveal(self.index, points, commitment, curve.multiply_add(self._coefficients[0], c, nonce))
 
-    def _checks_out(self, given: Reveal) -> bool:
-        if len(given.commitments) != self._threshold:
+    def _checks_out(self, reveal: Reveal) -> bool:
+        if len(reveal.commitments) != self._threshold:
             return False
         try:
-            opened = compare_digest(self._commitments[given.dealer].digest, _digest(self._context, given))
+            opened = compare_digest(self._commitments[reveal.dealer].digest, _digest(self._context, reveal))
             # mu G = R + c A_0
-            c = _possession(self._context, given.dealer, given.commitments[0], given.proof_point)
-            claimed = curve.add(given.proof_point, curve.multiply(given.commitments[0], c))
-            on_curve = all(curve.on_curve(point) for point in given.commitments)
-            return opened and on_curve and curve.multiply_base(given.proof_scalar) == claimed
+            c = _possession(self._context, reveal.dealer, reveal.commitments[0], reveal.proof_point)
+            claimed = curve.add(reveal.proof_point, curve.multiply(reveal.commitments[0], c))
+            on_curve = all(curve.on_curve(point) for point in reveal.commitments)
+            return opened and on_curve and curve.multiply_base(reveal.proof_scalar) == claimed
         except (InvalidKeyError, OverflowError):
             return False
 
@@ -231,20 +231,22 @@ class Participant:
             return False
 
     def _transcript(self, shown: dict[tuple[int, int], int]) -> bytes:
-        reveals = b"".join(_digest(self._context, given) for given in self._reveals.values())
-        settled = ((given.dealer, given.accuser) for given in self._accusers)
+        reveals = b"".join(_digest(self._context, each) for each in self._reveals.values())
+        settled = ((each.dealer, each.accuser) for each in self._accusers)
         answers = b"".join(words(*pair, shown[pair]) for pair in settled)
         return keccak(self._context + keccak(reveals) + keccak(answers))
 
     def _public_parts(self) -> tuple[Point, tuple[Point, ...]]:
-        columns = zip(*(given.commitments for given in self._reveals.values()), strict=True)
+        columns = zip(*(each.commitments for each in self._reveals.values()), strict=True)
         sums = [curve.total(column) for column in columns]
         return sums[0], tuple(evaluate_public(sums, member) for member in range(1, self._size + 1))
 
 
-def _digest(context: bytes, given: Reveal) -> bytes:
-    points = b"".join(curve.encode(point) for point in (*given.commitments, given.proof_point))
-    return keccak(words(context, given.dealer, len(given.commitments)) + points + words(given.proof_scalar))
+def _digest(context: bytes, reveal: Reveal) -> bytes:
+    points = b"".join(curve.encode(point) for point in (*reveal.commitments, reveal.proof_point))
+    return keccak(
+        words(context, reveal.dealer, len(reveal.commitments)) + points + words(reveal.proof_scalar)
+    )
 
 
 def _possession(context: bytes, dealer: int, key: Point, commitment: Point) -> int:

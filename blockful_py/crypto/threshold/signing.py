@@ -111,15 +111,15 @@ def aggregate(key: CommitteeKey, commitments: Sequence[NonceCommitments]) -> Agg
     Raises QuorumError for fewer than t signers, CheaterError naming those whose message is of another
     session or length or holds a point that is not on the curve.
     """
-    ordered = sorted(commitments, key=lambda given: given.signer)
-    signers = tuple(given.signer for given in ordered)
+    ordered = sorted(commitments, key=lambda each: each.signer)
+    signers = tuple(each.signer for each in ordered)
     _check_signers(key, signers)
-    session, count = _majority([(given.session, len(given.pairs)) for given in ordered])
-    wrong = [given.signer for given in ordered if (given.session, len(given.pairs)) != (session, count)]
+    session, count = _majority([(each.session, len(each.pairs)) for each in ordered])
+    wrong = [each.signer for each in ordered if (each.session, len(each.pairs)) != (session, count)]
     if wrong:
         raise CheaterError(wrong, "the nonce commitment")
     workspace = Workspace(len(signers))
-    columns = zip(*(given.pairs for given in ordered), strict=True)
+    columns = zip(*(each.pairs for each in ordered), strict=True)
     sums = tuple(
         (_sum(workspace, signers, [d for d, _ in column]), _sum(workspace, signers, [e for _, e in column]))
         for column in columns
@@ -139,7 +139,7 @@ def combine(
     `nonces` is what `aggregate` made of `commitments` and the signers were asked with.  Raises CheaterError
     naming the signers whose share is missing or wrong.
     """
-    by_signer = {given.signer: given for given in shares}
+    by_signer = {each.signer: each for each in shares}
     missing = [index for index in nonces.signers if not _is_complete(by_signer.get(index), nonces)]
     if missing:
         raise CheaterError(missing, "the signature share")
@@ -166,16 +166,16 @@ def _blame(
 
     z_i G = sigma (D_i + rho E_i) + c'^-1 lambda_i Y_i
     """
-    signers = [given.signer for given in commitments]
+    signers = [each.signer for each in commitments]
     cheaters = [
-        given.signer
-        for given in commitments
+        each.signer
+        for each in commitments
         if not _holds(
-            shares[given.signer].values[item],
+            shares[each.signer].values[item],
             round_,
-            given.pairs[item],
-            key.verification_share(given.signer),
-            round_.weight * lagrange(signers, given.signer) % N,
+            each.pairs[item],
+            key.verification_share(each.signer),
+            round_.weight * lagrange(signers, each.signer) % N,
         )
     ]
     if cheaters:
@@ -247,8 +247,8 @@ def _check_signers(key: CommitteeKey, signers: tuple[int, ...]) -> None:
         )
 
 
-def _is_complete(given: SignatureShares | None, nonces: AggregatedNonces) -> bool:
-    return given is not None and given.session == nonces.session and len(given.values) == len(nonces.pairs)
+def _is_complete(share: SignatureShares | None, nonces: AggregatedNonces) -> bool:
+    return share is not None and share.session == nonces.session and len(share.values) == len(nonces.pairs)
 
 
 def _majority(kinds: list[tuple[bytes, int]]) -> tuple[bytes, int]:

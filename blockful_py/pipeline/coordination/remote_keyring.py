@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Members of other processes as keepers of data keys, as their leader or a peer asks them."""
+"""Keyrings over the vaults of members in other processes, for their leader or a peer."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class _Seat:
 
 
 class PeerKeyring:
-    """A member's vault; what it lacks it borrows from the other members, and keeps."""
+    """A member's vault; missing keys are fetched from the other members and stored."""
 
     def __init__(self, vault: Vault, peers: Keyring, store: FileStore) -> None:
         self._vault = vault
@@ -55,7 +55,7 @@ class PeerKeyring:
         self._store = store
 
     def find(self, uri: Uri) -> bytes:
-        """Raises KeyDestroyedError when nobody has the key, FormatError when what is lent is no key of it."""
+        """Raises KeyDestroyedError when nobody has the key, FormatError when it does not decrypt the file."""
         with suppress(KeyDestroyedError):
             return self._vault.get(uri.digest)
         key = self._peers.find(uri)
@@ -68,7 +68,7 @@ class PeerKeyring:
 
 
 class RemoteKeyring:
-    """The members of the current epoch; each question goes to all of them at once."""
+    """The keyring of the current epoch's members, which are all asked at once."""
 
     def __init__(self, contracts: Contracts, remote: RemoteCommittee) -> None:
         committee = contracts.committee
@@ -79,7 +79,7 @@ class RemoteKeyring:
         self._absent: tuple[str, ...] = ()
 
     def find(self, uri: Uri) -> bytes:
-        """The key as any member lends it; raises KeyDestroyedError, with their reasons, when none does."""
+        """The key, from any member; raises KeyDestroyedError with their reasons when none has it."""
         secret = curve.random_scalar(system_rng)
         borrow = KeyRequest(uri, curve.multiply_base(secret))
 
@@ -97,11 +97,11 @@ class RemoteKeyring:
         raise KeyDestroyedError(f"{no_key(uri)} ({'; '.join(sorted(reasons)) or 'no member answers'})")
 
     def holds(self, uri: Uri) -> bool:
-        """Who leads keeps none."""
+        """The leader holds no keys."""
         return False
 
     def deliver(self, keys: Mapping[Uri, bytes]) -> None:
-        """Raises QuorumError unless a quorum has them; the others get them from their peers."""
+        """Raises QuorumError unless a quorum accepts them; the others get them from their peers."""
 
         def keep(seat: _Seat) -> None:
             wrapped = tuple(
@@ -124,7 +124,7 @@ class RemoteKeyring:
             )
 
     def withdraw(self, uris: Collection[Uri]) -> None:
-        """Members are asked to destroy what was replaced and nothing else: a leader could lie."""
+        """Does nothing: members destroy only keys of replaced versions, since a leader could lie."""
 
     def destroy(self, uris: Collection[Uri]) -> Destruction:
         versions = Versions(tuple(sorted(set(uris), key=lambda uri: uri.digest)))
@@ -145,7 +145,7 @@ class RemoteKeyring:
         return Destruction(tuple(done), silent)
 
     def _ask_all(self, question: Callable[[_Seat], Answer], needed: int) -> dict[int, Answer | Refusal]:
-        """By index in the roster; looks for the members again when too few of those known answer."""
+        """Answers by index in the roster; looks for the members again when too few known ones answer."""
         answers = at_once(self._seats(), question, needed)
         if sum(not isinstance(answer, Refusal) for answer in answers.values()) >= needed:
             return answers

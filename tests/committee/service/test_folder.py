@@ -82,7 +82,7 @@ def test_one_key_is_settled_on_in_an_attempt_and_another_in_the_next(folder: Mem
     folder.keep(SECOND, Origin(CHARTER, SECOND.public))
     for _ in range(2):
         folder.settle(FIRST.public.key_id)
-    with pytest.raises(RefusedError, match="settled on another key"):
+    with pytest.raises(RefusedError, match="settled another key"):
         folder.settle(SECOND.public.key_id)
     later = Origin(replace(CHARTER, attempt=2), SECOND.public)
     folder.keep(SECOND, later)

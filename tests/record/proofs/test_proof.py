@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from blockful_py.crypto.envelope import unseal
 from blockful_py.errors import FormatError, RunError, UnknownModelError, VerificationError
 from blockful_py.pipeline.proving import prove, sources_of
 from blockful_py.record.proofs.anchors import Anchors
