@@ -19,7 +19,7 @@
     |   |-- InvalidKeyError
     |   |-- InvalidSignatureError
     |   |-- NonceReuseError
-    |   |-- EnvelopeError        a sealed file or a wrapped key does not open
+    |   |-- EnvelopeError        a sealed file or a wrapped key cannot be decrypted
     |   |-- KeystoreError        a member's secrets cannot be read or written
     |   |-- KeyDestroyedError    nobody who was asked has the data key of a version
     |   `-- CheaterError         names the members whose messages are wrong

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The chains: development nodes, connections, transactions, and the contracts as Python sees them."""
+"""The chains: development nodes, connections, transactions, and adapters of the contracts."""

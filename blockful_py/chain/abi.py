@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the shared types are written in the contracts' ABI, and the digests of actions.
+"""Converts the shared types to and from the contracts' ABI, and computes the digests of actions.
 
-A digest is what a certificate commits to: keccak256(abi.encode(arguments of the action)).
+A certificate commits to the digest of an action: keccak256(abi.encode(arguments of the action)).
 """
 
 from __future__ import annotations
@@ -189,7 +189,7 @@ def to_archive_call(first: int, arguments: Sequence[Any]) -> ArchiveCall:
 
 
 def logged_record(arguments: Mapping[str, Any]) -> StoredArchiveRecord:
-    """A record as the event `Archived` tells it."""
+    """The record in an event `Archived`."""
     record = ArchiveRecord(
         Position.unpack(arguments["position"]),
         arguments["version"],

@@ -18,19 +18,19 @@ from blockful_py.types import Rng
 from blockful_py.whole_file import write_secret
 
 MAX_SIZE = 1 << 16
-"""Bytes of a file that is looked at."""
+"""Maximum size of a file in bytes."""
 MIN_PASSPHRASE = 8
-"""Characters."""
+"""Minimum length in characters."""
 WORK = 1 << 17
-"""scrypt's n; with r = 8 it takes 128 MiB."""
+"""Parameter n of scrypt; with r = 8 it takes 128 MiB."""
 _BOUNDS = {"n": 1 << 20, "r": 8, "p": 8, "c": 10_000_000, "dklen": 64}
-"""The most that a file may ask of the key derivation: 1 GiB, and some seconds."""
+"""Maximum parameters of the key derivation in a file: 1 GiB, and some seconds."""
 
 
 def create(path: Path, words: str, work: int = WORK, rng: Rng = system_rng) -> bytes:
-    """Makes an account in a new file that only its user may read; its address, 20 bytes.
+    """Creates an account in a new file that only its user can read; returns its address, 20 bytes.
 
-    Raises KeystoreError when there is a file already, it cannot be written, or the passphrase is short.
+    Raises KeystoreError when the file exists or cannot be written, or the passphrase is too short.
     """
     if len(words) < MIN_PASSPHRASE:
         raise KeystoreError(
@@ -43,15 +43,15 @@ def create(path: Path, words: str, work: int = WORK, rng: Rng = system_rng) -> b
 
 
 def address_in(path: Path) -> bytes:
-    """The address that the file says it holds, 20 bytes.  Raises KeystoreError."""
+    """The address that the file names, 20 bytes.  Raises KeystoreError."""
     return _address(path, _document(path))
 
 
 def secret_in(path: Path, words: str) -> int:
     """The secret key of the account in the file.
 
-    Raises KeystoreError when the file cannot be read, is no keystore, asks for too much work, holds another
-    account than it says, or the passphrase is another one.
+    Raises KeystoreError when the file cannot be read, is not a keystore, takes too much work, holds another
+    account than it names, or the passphrase is wrong.
     """
     document = _document(path)
     address = _address(path, document)
@@ -61,7 +61,7 @@ def secret_in(path: Path, words: str) -> int:
     except ValueError:
         raise KeystoreError(f"the passphrase does not open {path}, or the file is damaged.") from None
     except (KeyError, TypeError) as error:
-        raise KeystoreError(f"{path} is no keystore of an Ethereum account: {error!r:.100}.") from None
+        raise KeystoreError(f"{path} is not a keystore of an Ethereum account: {error!r:.100}.") from None
     if not 0 < secret < curve.N or curve.address(curve.multiply_base(secret)) != address:
         raise KeystoreError(f"{path} holds another account than 0x{address.hex()}, which it names.")
     return secret
@@ -75,7 +75,7 @@ def _document(path: Path) -> dict[str, Any]:
         document = None
     if len(data) > MAX_SIZE or not isinstance(document, dict) or document.get("version") != 3:
         raise KeystoreError(
-            f"{path} is no keystore of an Ethereum account (Web3 Secret Storage, version 3, at most "
+            f"{path} is not a keystore of an Ethereum account (Web3 Secret Storage, version 3, at most "
             f"{MAX_SIZE} bytes)."
         )
     return document
@@ -95,7 +95,7 @@ def _require_bounded(path: Path, document: dict[str, Any]) -> None:
     crypto = document.get("crypto", document.get("Crypto"))
     parameters = crypto.get("kdfparams") if isinstance(crypto, dict) else None
     if not isinstance(parameters, dict):
-        raise KeystoreError(f"{path} is no keystore of an Ethereum account: it has no `crypto.kdfparams`.")
+        raise KeystoreError(f"{path} is not a keystore of an Ethereum account: it has no `crypto.kdfparams`.")
     for name, bound in _BOUNDS.items():
         value = parameters.get(name, 1)
         if type(value) is not int or not 0 < value <= bound:

@@ -11,7 +11,7 @@ from blockful_py.chain.contract import Contract
 from blockful_py.types import Action, ArchiveCall, ArchiveRecord, Receipt, StoredArchiveRecord
 
 READ_SIZE = 200
-"""Records of one eth_call."""
+"""Records in one eth_call."""
 
 
 class ArchiveRegistryContract(Contract):
@@ -20,7 +20,7 @@ class ArchiveRegistryContract(Contract):
     NAME: ClassVar[str] = "ArchiveRegistry"
 
     def quorum(self) -> bytes:
-        """The contract that certificates are checked with, 20 bytes."""
+        """Address of the contract that checks certificates, 20 bytes."""
         quorum: bytes = self._read("quorum")
         return quorum
 
@@ -50,7 +50,7 @@ class ArchiveRegistryContract(Contract):
     def executed(self, indices: Collection[int]) -> tuple[ArchiveCall, ...]:
         """The calls of `append` that wrote the records at `indices`, oldest first.
 
-        Raises NodeError when the node does not have one of them.
+        Raises NodeError when the node lacks one of the transactions.
         """
         first: dict[bytes, int] = {}
         wanted: dict[bytes, None] = {}
@@ -61,7 +61,7 @@ class ArchiveRegistryContract(Contract):
         return tuple(abi.to_archive_call(first[each], self.called("append", each)) for each in wanted)
 
     def progress(self, proposal: bytes) -> tuple[int, int]:
-        """Chunks done and in all of a proposal; (0, 0) when it has not begun."""
+        """Executed and total chunks of a proposal; (0, 0) before its first."""
         done, chunks = self._read("progress", proposal)
         return done, chunks
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A transaction before it is sent, and what it did."""
+"""Transactions to send, and their receipts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Call:
     """A transaction to send: to a contract, or the creation of one (`to` is None).
 
     `gas` is its limit; None asks the node for an estimate.  `value` is paid with it, in wei.
-    `slots`: of the contract's storage that it touches for certain; declared where that saves gas.
+    `slots`: storage slots of the contract that it is certain to touch; declared where that saves gas.
     """
 
     interface: Interface
@@ -33,7 +33,7 @@ class Call:
 
 
 def to_receipt(call: Call, receipt: Mapping[str, Any]) -> Receipt:
-    """A receipt of JSON-RPC with the events of the contract that was called."""
+    """Converts a receipt of JSON-RPC, with the events of the called contract."""
     events = (call.interface.event(log) for log in receipt["logs"] if _is_from(log, call, receipt))
     return Receipt(
         transaction_hash=bytes.fromhex(receipt["transactionHash"][2:]),

@@ -58,12 +58,12 @@ class CommitteeContract(HomeCommitteeContract):
         return elected
 
     def entrants(self) -> tuple[bytes, ...]:
-        """Accounts that committed in the present draw."""
+        """Accounts that committed in the current draw."""
         entrants: tuple[bytes, ...] = self._read("entrants")
         return entrants
 
     def alpha(self) -> int:
-        """VRF input of the present draw, once its seed is drawn."""
+        """VRF input of the current draw, once its seed is drawn."""
         alpha: int = self._read("alpha")
         return alpha
 
@@ -78,7 +78,7 @@ class CommitteeContract(HomeCommitteeContract):
         return credited
 
     def register(self, registrant: bytes, voting_secret: int, vrf_secret: int, stake: int) -> Receipt:
-        """Registers the sender, whose address is `registrant`, with `stake` wei.  Secrets stay here."""
+        """Registers the sender, whose address is `registrant`, with `stake` wei.  Secrets are not sent."""
         digest = eip712.digest(self.domain, Registration(registrant))
         alpha: int = self._read("possessionAlpha", registrant)
         proof = self._proof(vrf_secret, alpha)
@@ -86,7 +86,7 @@ class CommitteeContract(HomeCommitteeContract):
         return self._send("register", voter, eip712.sign(voting_secret, digest), proof, value=stake)
 
     def deposit(self, amount: int) -> Receipt:
-        """Adds `amount` wei to the sender's stake and takes back its unbonding."""
+        """Adds `amount` wei to the sender's stake and cancels its unbonding."""
         return self._send("deposit", value=amount)
 
     def unbond(self) -> Receipt:
@@ -115,7 +115,7 @@ class CommitteeContract(HomeCommitteeContract):
         return self._send("reveal", secret)
 
     def prove(self, vrf_secret: int) -> Receipt:
-        """Proves the sender's output for the present draw."""
+        """Proves the sender's output for the current draw."""
         return self._send("prove", self._proof(vrf_secret, self.alpha()))
 
     def confirm_key(self, key: Point, threshold: int) -> Receipt:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the adapters of all contracts share: reading, sending and past events."""
+"""Base of the contracts' adapters: reading, sending and past events."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from blockful_py.errors import ChainError, NodeError
 from blockful_py.types import Receipt
 
 LOG_RANGE = 10_000
-"""Blocks of one eth_getLogs: the most that public nodes allow."""
+"""Blocks in one eth_getLogs: the maximum of public nodes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Contract:
         return self.node.chain_id
 
     def newest_block(self) -> str:
-        """Hash of the node's newest block: while it is the same, so is what the contract says."""
+        """Hash of the node's latest block; the contract's state is unchanged while it is the same."""
         newest: str = self.node.latest_block()["hash"]
         return newest
 
@@ -72,7 +72,7 @@ class Contract:
         return tuple(self._past_event(log) for answer in answers for log in self._logs(answer))
 
     def executed_in(self, proposal: bytes, chunk: int) -> bytes | None:
-        """Hash of the transaction that executed a chunk (from 0) of a proposal; None where none did."""
+        """Hash of the transaction that executed a chunk (from 0) of a proposal; None if there is none."""
         for event in self.events("ChunkExecuted"):
             if event.arguments["proposal"] == proposal and event.arguments["done"] == chunk + 1:
                 return event.transaction_hash
@@ -81,7 +81,7 @@ class Contract:
     def called(self, function: str, transaction_hash: bytes) -> tuple[Any, ...]:
         """Arguments of the call of `function` that a transaction made, structs as tuples.
 
-        Raises NodeError when the node has no such transaction, or it called something else.
+        Raises NodeError when the node lacks the transaction, or it called another function.
         """
         transaction = self.node.rpc.call("eth_getTransactionByHash", hexadecimal(transaction_hash))
         data = bytes.fromhex(str((transaction or {}).get("input", "0x"))[2:])
@@ -110,7 +110,7 @@ class Contract:
         return self._read_many([(function, arguments)])[0]
 
     def _read_many(self, calls: Sequence[tuple[str, Sequence[Any]]]) -> list[Any]:
-        """Calls without a transaction, in as few requests as batches allow."""
+        """Results of eth_calls, in as few requests as batches allow."""
         to = hexadecimal(self.address)
         answers = self.node.rpc.batch(
             [
@@ -132,7 +132,7 @@ class Contract:
         return self.interface.decode(function, bytes.fromhex(answer[2:]))
 
     def send(self, data: bytes, value: int = 0) -> Receipt:
-        """Sends a call whose data was made before, with `value` wei, and waits for it.
+        """Sends a call with encoded `data` and `value` wei, and waits for its receipt.
 
         Raises:
             ContractError: the contract refused it.

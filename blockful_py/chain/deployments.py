@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Deploys the contracts and remembers where, in one JSON file for each chain.
+"""Deploys the contracts and records their addresses in one JSON file for each chain.
 
     {"format": "blockful-deployments/1", "chainId": 1337, "compiler": {...},
      "contracts": {"LiveChain": {"address": "0x...", "block": 3, "transaction": "0x..."}, ...}}
@@ -30,7 +30,7 @@ FORMAT = "blockful-deployments/1"
 
 @dataclass(frozen=True, slots=True)
 class DeployedContract:
-    """Where a contract stands: its address (20 bytes), the block and hash of its transaction."""
+    """A deployed contract: its address (20 bytes), and the block and hash of its transaction."""
 
     address: bytes
     block: int
@@ -56,7 +56,7 @@ class Deployment:
         return contract.address
 
     def merged(self, other: Deployment) -> Deployment:
-        """Both in one, when both are on one chain; contracts of `other` win."""
+        """Merges two deployments of one chain; contracts of `other` take precedence."""
         if other.chain_id != self.chain_id:
             raise DeploymentError(
                 f"deployments of chains {self.chain_id} and {other.chain_id} do not go into one file."
@@ -87,7 +87,7 @@ class Deployment:
 
 
 def deployments_path(directory: Path, chain_id: int) -> Path:
-    """Where the deployments of a chain are kept."""
+    """Path of the deployments file of a chain."""
     return directory / f"{chain_id}.json"
 
 
@@ -114,7 +114,7 @@ def deploy_elected(sender: Sender, parameters: Parameters) -> Deployment:
 
 
 def _models(sender: Sender, committee: bytes) -> dict[str, tuple[bytes, Receipt]]:
-    """LiveChain and the registry of its readers."""
+    """Deploys LiveChain and ReaderRegistry."""
     live = sender.deploy(interface_of("LiveChain"), committee)
     readers = sender.deploy(interface_of("ReaderRegistry"), committee, live[0])
     return {"LiveChain": live, "ReaderRegistry": readers}
@@ -140,7 +140,7 @@ def deploy_archive(
 
 
 def load(path: Path, node: Node) -> Deployment:
-    """Reads a deployments file and checks that its contracts stand on the chain of `node`.
+    """Reads a deployments file and checks that its contracts are on the chain of `node`.
 
     Raises:
         DeploymentError: missing, malformed, of another chain, or no code at an address.

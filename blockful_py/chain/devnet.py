@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A development node that we start, watch and stop."""
+"""Starts, watches and stops a development node."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ ACCOUNTS = 10
 BALANCE = 1_000_000
 """Ether of each account."""
 _DEATH_SECONDS = 1.0
-"""A dead node's socket closes before its process can be waited for."""
+"""Seconds to wait for the process of a dead node, whose socket closes first."""
 
 
 @dataclass(frozen=True, slots=True)
 class NodeOptions:
-    """What a development node is started with.
+    """Options of a development node.
 
     Attributes:
         chain_id: of RPC and contracts, and the network id.
@@ -152,7 +152,7 @@ class Devnet(Closable):
         return Sender(self.node, self.signer(index), gas_limit=limit)
 
     def diagnosis(self) -> str | None:
-        """Why the node no longer answers; None while it runs."""
+        """The reason why the node no longer answers; None while it runs."""
         if self._process is None:
             return "this development node was stopped"
         try:
@@ -163,7 +163,7 @@ class Devnet(Closable):
         return f"the development node {how}; {last_lines(self._log)}; run the command again"
 
     def close(self) -> None:
-        """Ends the node: asks, waits, then insists.  Does nothing the second time."""
+        """Terminates the node, and kills it when it does not end in time; can be called twice."""
         process, self._process = self._process, None
         if process is not None:
             if process.stdin is not None:

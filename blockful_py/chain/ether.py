@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Amounts as people write them: ether in decimals, wei as integers."""
+"""Converts amounts: ether in decimal notation, wei as integers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from blockful_py.errors import SettingsError
 
 DECIMALS = 18
 WEI = 10**18
-"""Of one ether."""
+"""Wei in one ether."""
 
 _AMOUNT = re.compile(r"\d{1,12}(\.\d{1,18})?\Z", re.ASCII)
 

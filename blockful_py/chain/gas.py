@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a transaction may cost."""
+"""Fees, gas limits and access lists of transactions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from blockful_py.chain.calls import Call
 from blockful_py.chain.node import hexadecimal
 
 ESTIMATE_MARGIN = 1.25
-"""An estimate is of the state before the batch; the limit leaves room for what the batch changes."""
+"""Factor on an estimate, which is made on the state before the batch that the transaction is in."""
 TRANSFER_GAS = 21_000
 DECLARED_ADDRESS, DECLARED_SLOT, LEAST_SAVED = 2_400, 1_900, 100
 """Of an access list (EIP-2930); a slot that is read first saves 100 beyond its price, one that is written

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A contract's ABI: calls, results, events and custom errors to bytes and back.
+"""Encodes and decodes calls, results, events and custom errors by a contract's ABI.
 
 Python values are those of `eth_abi`, except that addresses are 20 bytes.
 """
@@ -34,7 +34,7 @@ _PANIC = selector("Panic(uint256)")
 
 
 class Interface:
-    """The ABI of one contract; errors of the contracts that it calls are known as well."""
+    """The ABI of one contract, with the errors of all contracts."""
 
     def __init__(self, artifact: Artifact) -> None:
         self.artifact = artifact
@@ -63,7 +63,7 @@ class Interface:
         return selector(_signature(entry)) + encode(_types(entry["inputs"]), arguments)
 
     def called(self, data: bytes) -> tuple[str, tuple[Any, ...]]:
-        """Function and arguments of a call whose data `encode` made, structs as tuples."""
+        """Function and arguments of call data from `encode`, structs as tuples."""
         entry = next(each for each in self._functions.values() if selector(_signature(each)) == data[:4])
         return entry["name"], tuple(decode(_types(entry["inputs"]), data[4:]))
 
@@ -73,7 +73,7 @@ class Interface:
         return self.artifact.bytecode + encode(types, arguments)
 
     def decode(self, function: str, data: bytes) -> Any:
-        """What a call returned: the value, or a tuple when it returns several.
+        """The return value of a call, or a tuple of several.
 
         Raises:
             NodeError: the data is not what this function returns.
@@ -110,7 +110,7 @@ class Interface:
         return next(topic for topic, entry in self._events.items() if entry["name"] == event)
 
     def error(self, data: bytes) -> ContractError:
-        """The error that revert data means: a custom error, Panic, Error(string) or a bare revert."""
+        """The error in revert data: a custom error, Panic, Error(string) or a bare revert."""
         head, body = data[:4], data[4:]
         try:
             if head == _ERROR:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Leaves of certificates and identifiers of rosters, for those who have no node."""
+"""Leaves of certificates and identifiers of rosters, computed without a node."""
 
 from __future__ import annotations
 
@@ -26,6 +26,6 @@ def archive_leaf(chain_id: int, contract: bytes, call: ArchiveCall) -> bytes:
 def roster_id(epoch: int, roster: Roster) -> bytes:
     """Identifier of a roster, over its epoch, members, threshold, rule and group key: 32 bytes.
 
-    It is what the mirror's `advance` is certified by (IQuorumMirror).
+    It is the digest of the mirror's `advance` (IQuorumMirror).
     """
     return abi.roster_digest(epoch, roster)

@@ -24,12 +24,12 @@ from blockful_py.types import (
 )
 
 READ_SIZE = 50
-"""Transactions of one eth_call."""
+"""Transactions in one eth_call."""
 
 
 @dataclass(frozen=True, slots=True)
 class VersionEvent:
-    """One version of a model as the chain logged it; `block_number` is the node's."""
+    """A logged version of a model; `block_number` is the node's."""
 
     position: Position
     version: int
@@ -44,7 +44,7 @@ class LiveChainContract(Contract):
     NAME: ClassVar[str] = "LiveChain"
 
     def quorum(self) -> bytes:
-        """The contract that certificates are checked with, 20 bytes."""
+        """Address of the contract that checks certificates, 20 bytes."""
         quorum: bytes = self._read("quorum")
         return quorum
 
@@ -79,7 +79,7 @@ class LiveChainContract(Contract):
         return tuple(abi.to_transaction(*pair) for pair in zip(positions, values, strict=True))
 
     def progress(self, proposal: bytes) -> tuple[int, int]:
-        """Chunks done and in all of a proposal; (0, 0) when it has not begun."""
+        """Executed and total chunks of a proposal; (0, 0) before its first."""
         done, chunks = self._read("progress", proposal)
         return done, chunks
 
@@ -124,7 +124,7 @@ class LiveChainContract(Contract):
         return self._leaf("redact", chunk, chunks, abi.redaction_digest(updates, header_updates))
 
     def published(self, first_block: int = 0) -> tuple[VersionEvent, ...]:
-        """Every model as it was first published (version 0), since a block of the node, oldest first."""
+        """Version 0 of every model published since a block of the node, oldest first."""
         return tuple(
             VersionEvent(
                 position=Position.unpack(event.arguments["position"]),
@@ -150,7 +150,7 @@ class LiveChainContract(Contract):
         )
 
     def executed(self, transaction_hash: bytes) -> RedactCall:
-        """What a transaction asked `redact` for.
+        """The call of `redact` in a transaction.
 
         Raises NodeError when the node has no such transaction, or one that did not call this contract.
         """

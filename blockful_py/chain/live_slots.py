@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The storage slots of LiveChain that an action touches, to be declared with it (EIP-2930).
+"""The storage slots of LiveChain that an action touches, for its access list (EIP-2930).
 
 A declared slot costs 1,900 gas; its first touch is 2,000 cheaper as a read, 2,100 as a write (EIP-2929).
 Layout: docs/reference/contracts.md.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A running node of a chain whose id is known and checked."""
+"""A running node whose chain id was checked."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ class Node:
         return int(self.rpc.call("eth_getBalance", hexadecimal(address), "latest"), 16)
 
     def wake(self) -> bool:
-        """Lets an Anvil that mines every transaction at once mine those that wait; elsewhere does nothing.
+        """Makes an auto-mining Anvil mine its pending transactions; does nothing on other nodes.
 
-        A busy Anvil can leave transactions that arrive while it mines until the next one arrives.
+        A busy Anvil can leave transactions that arrive while it mines pending until the next one arrives.
         """
         asleep = self.client.startswith("anvil") and self.rpc.call("anvil_getAutomine") is True
         if asleep:
@@ -78,11 +78,11 @@ def connect(
 ) -> Node:
     """Connects to a running node and checks which chain it is on.
 
-    The id that contracts see (opcode CHAINID) must equal the one that the RPC tells, or
-    signatures bound to a chain would fail.
+    The id that contracts see (opcode CHAINID) must equal the RPC's, or signatures bound to a chain would
+    fail.
 
     Raises:
-        NodeError: nothing answers, it is no Ethereum node, or it is on another chain.
+        NodeError: nothing answers, it is not an Ethereum node, or it is on another chain.
     """
     rpc = JsonRpc(url, timeout, diagnosis)
     try:

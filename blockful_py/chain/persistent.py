@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Development nodes that outlive the command that started them.
 
-<directory>/<chain id>.json   what runs: pid, port, url, chain id, start time
-<directory>/<chain id>.log    what it says
+<directory>/<chain id>.json   the running node: pid, port, url, chain id, start time
+<directory>/<chain id>.log    its output
 <directory>/<chain id>/       its chain, which the next start continues
 """
 
@@ -92,7 +92,7 @@ def down(directory: Path) -> tuple[DevnetState, ...]:
 
 
 def _start_detached(command: list[str], log: Path) -> int:
-    """Starts a process that is nobody's child, and returns its id."""
+    """Starts a detached process, and returns its id."""
     script = '"$@" </dev/null >"$0" 2>&1 & echo $!'
     done = subprocess.run(
         ["/bin/sh", "-c", script, str(log), *command],
@@ -124,9 +124,9 @@ def _wait(condition: Callable[[], bool], seconds: float) -> bool:
 
 
 def _has_ended(pid: int) -> bool:
-    """Whether no process has this id, or only what is left of one that its parent has not reaped.
+    """Whether no process has this id, or only a zombie has it.
 
-    The command line does not tell: it is empty for a moment while a process starts its program.
+    The command line does not tell, since it is empty for a moment while a process starts its program.
     """
     try:
         os.kill(pid, 0)

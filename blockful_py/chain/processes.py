@@ -21,15 +21,15 @@ HOST = "127.0.0.1"
 START_SECONDS = 60.0
 STOP_SECONDS = 10.0
 FREE_PORTS = range(20_000, 32_768)
-"""Below those that Linux gives to outgoing connections, one of which could take the port first."""
+"""Below the ports that Linux uses for outgoing connections, which could take the port first."""
 _PORT_DRAWS = 100
 _POLL = 0.05  # seconds
 
 
 class Port(Closable):
-    """A port of the loopback interface that nobody else who takes one here gets, in any process.
+    """A reserved port of the loopback interface, which no other `Port` of any process can get.
 
-    What keeps it until it is closed is a UDP socket of the same number; nodes listen on TCP.
+    A UDP socket of the same number reserves it until it is closed; nodes listen on TCP.
     """
 
     def __init__(self, number: int) -> None:
@@ -50,7 +50,7 @@ class Port(Closable):
 
 
 def take_port(wanted: int | None = None) -> Port:
-    """The port wanted, or a free one.
+    """Reserves the port `wanted`, or a free one.
 
     Raises:
         NodeError: the port wanted is taken; no free one was found.

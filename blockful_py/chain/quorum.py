@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The committee on its home chain and as another chain sees it (IAppointedCommittee, IQuorumMirror)."""
+"""The committee on its home chain and its mirror on another chain (IAppointedCommittee, IQuorumMirror)."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from blockful_py.types import Action, Receipt, Roster
 
 
 class QuorumContract(Contract):
-    """What both contracts answer (IQuorum).  Every method raises NodeError when the node fails."""
+    """Views of both contracts (IQuorum).  Every method raises NodeError when the node fails."""
 
     def current_epoch(self) -> int:
-        """The epoch whose certificates count; 0 before the first."""
+        """The epoch whose certificates are valid; 0 before the first."""
         epoch: int = self._read("currentEpoch")
         return epoch
 
@@ -36,13 +36,13 @@ class QuorumContract(Contract):
         return separator
 
     def decision_digest(self, epoch: int, proposal: bytes, content_hash: bytes) -> bytes:
-        """What members sign, as the contract computes it."""
+        """The digest that members sign, computed by the contract."""
         digest: bytes = self._read("decisionDigest", epoch, proposal, content_hash)
         return digest
 
 
 class HomeCommitteeContract(QuorumContract):
-    """What both committees on the home chain record (IAlarms)."""
+    """Alarms of both committees on the home chain (IAlarms)."""
 
     @property
     def domain(self) -> eip712.Domain:
@@ -55,7 +55,7 @@ class HomeCommitteeContract(QuorumContract):
         return alarms
 
     def alarm_digest(self, epoch: int, proposal: bytes, reason: str) -> bytes:
-        """What a member signs to raise an alarm."""
+        """The digest that a member signs to raise an alarm."""
         return eip712.digest(self.domain, Alarm(epoch, proposal, reason))
 
     def alarm(self, epoch: int, proposal: bytes, reason: str, index: int, signature: bytes) -> Receipt:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Readers of models: their encryption keys, and since when they are here (IReaderRegistry)."""
+"""Readers of models: their encryption keys and when they joined (IReaderRegistry)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from blockful_py.types import Action, Point, Receipt
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """An account as the registry has it.
+    """An account's entry in the registry.
 
     Attributes:
         key: encryption key; None when it is not registered.
@@ -32,7 +32,7 @@ class ReaderRegistryContract(Contract):
     NAME: ClassVar[str] = "ReaderRegistry"
 
     def reader(self, account: bytes) -> Reader:
-        """What is known of an account (20 bytes)."""
+        """The entry of an account (20 bytes)."""
         key_x, key_y, joined, barred = self._read("reader", account)
         return Reader(Point(key_x, key_y) if joined else None, joined, barred)
 

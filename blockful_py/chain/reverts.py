@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds why a call or transaction was refused, in the shapes that nodes answer with.
+"""Extracts the reason of a refused call or transaction from the answers of different nodes.
 
 Anvil, Besu, Geth   {"code": 3, "message": "execution reverted...", "data": "0x..."}
 Ganache, eth_call   {"code": -32000, "message": "VM Exception...: revert", "data": "0x..."}
@@ -18,7 +18,7 @@ _SIGNS = ("revert", "vm exception", "invalid opcode", "stack")
 
 
 def refusal(error: RpcError, interface: Interface, url: str, what: str) -> ChainError:
-    """The exception that a node's refusal of `what` means."""
+    """The exception for a node's refusal of `what`."""
     data = revert_data(error.data)
     text = error.message.lower()
     if data:

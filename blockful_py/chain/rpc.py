@@ -20,7 +20,7 @@ from blockful_py.errors import NodeError
 
 CONNECT_SECONDS = 10.0
 BATCH_SIZE = 100
-"""Calls of one HTTP request."""
+"""Calls in one HTTP request."""
 
 Request = tuple[str, Sequence[Any]]
 
@@ -33,7 +33,7 @@ _BAD_URL = (
 
 @dataclass(frozen=True, slots=True)
 class RpcError:
-    """What a node answers instead of a result; `data` is as the node sent it."""
+    """An error answer of a node; `data` is as the node sent it."""
 
     code: int
     message: str
@@ -46,7 +46,7 @@ class JsonRpc:
     def __init__(
         self, url: str, timeout: float = 120.0, diagnosis: Callable[[], str | None] | None = None
     ) -> None:
-        """`diagnosis` may say why the node is gone; `timeout` in seconds, for each HTTP answer."""
+        """`diagnosis`: returns why the node is gone, or None; `timeout`: seconds for each HTTP answer."""
         self.url = url
         self._diagnosis = diagnosis
         self._timeout = timeout
@@ -137,11 +137,11 @@ class JsonRpc:
 
 
 def _session(url: str) -> requests.Session:
-    """With the proxies, certificates and credentials that the environment has for `url`.
+    """A session with the environment's proxies, certificates and credentials for `url`.
 
-    A session reads them again for each request otherwise, which takes a quarter of a call.
+    Otherwise a session reads them for each request, which takes a quarter of a call.
     """
-    requests.Request("POST", url).prepare()  # a URL that is none has its own error here
+    requests.Request("POST", url).prepare()  # raises for a malformed URL
     session = requests.Session()
     environment = session.merge_environment_settings(url, {}, None, None, None)
     session.proxies, session.verify, session.cert = (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signs transactions here, sends them in batches and waits for their receipts."""
+"""Signs transactions locally, sends them in batches and waits for their receipts."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Sender:
     def __init__(
         self, node: Node, signer: Signer, *, gas_limit: int | None = None, deadline: float = 120.0
     ) -> None:
-        """`gas_limit`: of every transaction that names none; None to ask for estimates.
+        """`gas_limit`: default for transactions without one; None estimates it.
 
         `deadline`: seconds to wait for a transaction to be mined.
         """
@@ -103,8 +103,8 @@ class Sender:
     def _sign(self, calls: Sequence[Call]) -> list[_Signed]:
         """Signs calls under the nonces that follow the account's pending ones.
 
-        What a node would refuse is refused here, since one refusal in the middle of a batch
-        would leave a gap in the nonces, behind which the others wait.
+        Transactions that a node would refuse are refused here, since a refusal in the middle of a batch would
+        leave a gap in the nonces, which blocks the others.
         """
         count, balance, block, price, *estimates = self.node.rpc.batch(
             [
@@ -160,7 +160,7 @@ class Sender:
             )
 
     def _explained(self, call: Call, error: RpcError) -> ChainError:
-        """Ganache's estimates come without revert data; a call of the same has them."""
+        """Repeats a failed estimate as a call, since Ganache's estimates have no revert data."""
         answer = self.node.rpc.batch([("eth_call", (self._parameters(call), "latest"))])[0]
         told = answer if isinstance(answer, RpcError) else error
         return refusal(told, call.interface, self.node.url, call.what)

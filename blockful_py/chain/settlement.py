@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes what was certified to the chains: archive first, then live; each transaction once.
+"""Writes certified proposals to the chains: archive first, then live; each transaction once.
 
-What is done already is asked of the contracts, so a crash between two transactions changes nothing twice.
+The contracts know which chunks are executed, so a crash between two transactions repeats none.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class SettlementContract(Protocol):
     """A contract that executes chunks of a proposal in order."""
 
     def progress(self, proposal: bytes) -> tuple[int, int]:
-        """Chunks done and chunks in all; (0, 0) before the first."""
+        """Executed and total chunks; (0, 0) before the first."""
 
     def executed_in(self, proposal: bytes, chunk: int) -> bytes | None:
         """Hash of the transaction that executed a chunk, if the node knows it."""
@@ -67,13 +67,13 @@ class Executed:
 
 
 class Sent(Protocol):
-    """Where the receipt of a call goes, once there is one; None when somebody else sent it."""
+    """Called with the receipt of a call; None when somebody else sent it."""
 
     def __call__(self, receipt: Receipt | None) -> None: ...
 
 
 Around = Callable[[SettlementCall], AbstractContextManager[Sent]]
-"""What is done before and after each call that is not known to be executed."""
+"""Returns the context that each call not known to be executed is sent in."""
 
 
 def send_missing(settlement: Settlement, sides: Sides, around: Around) -> Iterator[Executed]:
@@ -104,7 +104,7 @@ def send_missing(settlement: Settlement, sides: Sides, around: Around) -> Iterat
 
 
 def unrecorded(call: SettlementCall) -> AbstractContextManager[Sent]:
-    """For who keeps no record of what it sends."""
+    """An `Around` that records nothing."""
     return nullcontext(lambda receipt: None)
 
 
@@ -124,7 +124,7 @@ def gas_of(executed: Sequence[Executed], chain: str) -> int:
 
 
 def _require_archived(settlement: Settlement, archive: SettlementContract) -> None:
-    """No model is replaced before its old version is in the archive, also when that chain goes back."""
+    """Raises NodeError unless the archive chain holds all its calls, also after a reorganisation."""
     missing = _missing(settlement, ARCHIVE, archive)
     if missing:
         raise NodeError(

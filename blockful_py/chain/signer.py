@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Accounts whose keys stay in this process."""
+"""Accounts that sign transactions in this process."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from eth_account.hdaccount import key_from_seed, seed_from_mnemonic
 from blockful_py.errors import InvalidKeyError
 
 DEV_MNEMONIC = "test test test test test test test test test test test junk"
-"""Of the development nodes; its keys are public: never send anything of value to them."""
+"""Mnemonic of the development nodes; its keys are public: never send anything of value to them."""
 
 
 class Signer:

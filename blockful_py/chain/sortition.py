@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the elected committee's contract holds and takes, as values (IStakes, IElection, ICommittee)."""
+"""Structs of the Committee contract as dataclasses (IStakes, IElection, ICommittee)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from blockful_py.crypto.eip712 import typed
 
 
 class Phase(IntEnum):
-    """Where an election stands (IElection.Phase)."""
+    """Phase of an election (IElection.Phase)."""
 
     IDLE = 0
     COMMIT = 1
@@ -20,7 +20,7 @@ class Phase(IntEnum):
 
 
 class Stage(IntEnum):
-    """How far a candidate came in a draw (IStakes.Stage)."""
+    """Progress of a candidate in a draw (IStakes.Stage)."""
 
     NONE = 0
     COMMITTED = 1
@@ -31,7 +31,7 @@ class Stage(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """What a committee is ruled by; reasons in IStakes.  Amounts in wei, times in seconds, trust in ppm."""
+    """Parameters of a committee; reasons in IStakes.  Amounts in wei, times in seconds, trust in ppm."""
 
     min_stake: int = 10**18
     forfeit: int = 10**17
@@ -57,7 +57,7 @@ class Parameters:
 
 @dataclass(frozen=True, slots=True)
 class ElectionState:
-    """An election as it stands (IElection.Election); `deadline` in seconds."""
+    """State of an election (IElection.Election); `deadline` in seconds."""
 
     phase: Phase
     epoch: int
@@ -73,7 +73,7 @@ class ElectionState:
 
 @dataclass(frozen=True, slots=True)
 class CandidateState:
-    """A candidate as it stands (IStakes.Candidate); `stake` in wei, times in seconds."""
+    """State of a candidate (IStakes.Candidate); `stake` in wei, times in seconds."""
 
     voter: bytes
     unbonding_since: int
@@ -108,14 +108,14 @@ class Equivocation:
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """What a voting key signs to be registered by an account."""
+    """The struct that a voting key signs to be registered by an account."""
 
     registrant: bytes = typed("address")
 
 
 @dataclass(frozen=True, slots=True)
 class Alarm:
-    """What a member signs that refuses a proposal."""
+    """The struct that a member signs to raise an alarm."""
 
     epoch: int = typed("uint64")
     proposal: bytes = typed("bytes32")

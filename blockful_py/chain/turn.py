@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Transactions of several processes to one Ganache take turns.
+"""Serialises transactions of several processes to one Ganache.
 
-Ganache 7.9 that mines at once loses a transaction that arrives while it mines that of another account: the
-sender waits for ever.  `tests/chain/test_turn.py` shows that turns help.  Other nodes take no turns.
+An auto-mining Ganache 7.9 loses a transaction that arrives while it mines one of another account, and its
+sender waits for ever.  `tests/chain/test_turn.py` shows that turns prevent it.  Other nodes need no turns.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from blockful_py.chain.node import Node
 
 @contextmanager
 def turn(node: Node) -> Iterator[None]:
-    """Keeps other processes of this user and machine from sending to the same Ganache meanwhile."""
+    """Prevents other processes of this user and machine from sending to the same Ganache meanwhile."""
     if not node.is_ganache:
         yield
         return

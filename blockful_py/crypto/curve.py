@@ -114,7 +114,7 @@ def multiply_add(a: int, b: int, c: int) -> int:
         and lib.secp256k1_ec_seckey_tweak_mul(_CONTEXT, out, b.to_bytes(32, "big"))
         and lib.secp256k1_ec_seckey_tweak_add(_CONTEXT, out, c.to_bytes(32, "big"))
     ):
-        raise CryptoError("an operation on secret scalars had zero or a number not below n in it; repeat.")
+        raise CryptoError("an operation on secret scalars met zero or a number not below n; repeat.")
     return int.from_bytes(ffi.buffer(out, 32), "big")
 
 
@@ -229,7 +229,7 @@ def sign(secret: int, digest: bytes) -> tuple[int, int, int]:
 
 @cache
 def _coordinates() -> Any:
-    """The function by which `secp256k1_ecdh` hands out a point: x || y, not hashed."""
+    """The hash function for `secp256k1_ecdh` that returns the point itself, x || y."""
 
     def both(out: Any, x: Any, y: Any, _: Any) -> int:
         ffi.memmove(out, x, 32)

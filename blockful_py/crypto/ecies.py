@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bytes that one recipient can read: ECIES over secp256k1 (after SEC 1, version 2, section 5.1).
+"""Encryption to one recipient: ECIES over secp256k1 (after SEC 1, version 2, section 5.1).
 
     e random, R = eG, k = HKDF-SHA256(SHA-256(eY), salt = R || Y, info = DST_ecies || context)
     box = R (33 bytes) || AES-256-GCM(k, nonce = 0, plain, associated data = context)
 
-A key encrypts once, so its nonce may be constant.  `context` says what the bytes are for and by whom
-they come; a box opens under that context only.  Who sealed a box is not proven: sign what carries it.
+A key encrypts once, so its nonce may be constant.  `context` names the purpose and the sender of the bytes;
+a box can be decrypted under its context only.  A box does not authenticate its sender: sign the message that
+carries it.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ from blockful_py.types import Point, Rng
 
 DST_ECIES = tag("ecies")
 OVERHEAD = 33 + 16
-"""Bytes that a box is longer than what it holds: the ephemeral key and the tag."""
+"""Bytes that a box is longer than its plaintext: the ephemeral key and the tag."""
 _NONCE = bytes(12)
 
 
 def seal(recipient: Point, context: bytes, plain: bytes, rng: Rng = system_rng) -> bytes:
-    """A box that only the holder of the secret of `recipient` can open.
+    """Encrypts `plain` to the holder of the secret of `recipient`.
 
     Raises InvalidKeyError when `recipient` is not on the curve.
     """
@@ -39,9 +40,9 @@ def seal(recipient: Point, context: bytes, plain: bytes, rng: Rng = system_rng) 
 
 
 def unseal(secret: int, context: bytes, box: bytes) -> bytes:
-    """What `seal` put into the box.
+    """Decrypts a box.
 
-    Raises CryptoError for a box that is damaged, for someone else, or of another context.
+    Raises CryptoError for a box that is damaged, for another recipient, or of another context.
     """
     if len(box) < OVERHEAD:
         raise CryptoError(f"a sealed box has {OVERHEAD} bytes or more, this has {len(box)}.")

@@ -52,7 +52,7 @@ class Domain:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What members of the committee vote on; `epoch` is theirs, `content_hash` the root over the actions."""
+    """The struct that members vote on; `content_hash` is the root over the actions."""
 
     epoch: int = typed("uint64")
     proposal: bytes = typed("bytes32")
@@ -61,7 +61,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class ModelStatement:
-    """What the owner of a model signs: digest of its weights' CID, references, training, name, time (s)."""
+    """The struct that a model's owner signs; `weights` is the digest of their CID, `created` in seconds."""
 
     weights: bytes = typed("bytes32")
     references: bytes = typed("bytes32")
@@ -72,8 +72,13 @@ class ModelStatement:
 
 @dataclass(frozen=True, slots=True)
 class UnlearningRequest:
-    """What a user signs who asks to be forgotten: the starts ("name at height:index"); what (labels, users,
-    or "user:row" of samples; two of the three are empty); how, time (s)."""
+    """The struct that a user signs to request unlearning.
+
+    Attributes:
+        starts: models, as "name at height:index".
+        classes, clients, samples: labels, users, or "user:row" of samples; two of the three are empty.
+        created: time in seconds.
+    """
 
     starts: tuple[str, ...] = typed("string[]")
     classes: tuple[int, ...] = typed("uint256[]")
@@ -118,7 +123,7 @@ def _separator(domain: Domain) -> bytes:
 
 
 def digest(domain: Domain, value: Any) -> bytes:
-    """What is signed: keccak256(0x1901 || domain separator || hashStruct(value))."""
+    """The signed digest: keccak256(0x1901 || domain separator || hashStruct(value))."""
     return keccak(b"\x19\x01" + domain.separator() + hash_struct(value))
 
 
@@ -128,7 +133,7 @@ def decision_digest(domain: Domain, epoch: int, proposal: bytes, content_hash: b
 
 
 def typed_data(domain: Domain, value: Any) -> dict[str, Any]:
-    """What a wallet shows and signs (`eth_signTypedData_v4`), as a JSON document; its hash is `digest`."""
+    """The JSON document that a wallet shows and signs (`eth_signTypedData_v4`); its hash is `digest`."""
     struct: type = type(value)
     types = {
         each.__name__: [

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files under a key of their own, and that key for each of their readers.
+"""Sealed files, each encrypted under its own data key, and data keys wrapped to readers.
 
     K || P || C = HKDF-SHA256(key, no salt, info = DST_sealed): 32, 7 and 32 bytes
     header      = MAGIC || C
     segment i   = AES-256-GCM(K, nonce = P || i (4 bytes) || last (1 byte), plain, associated data = header)
     sealed file = header || segment 0 || segment 1 || ...     (1 MiB of plain bytes each, the last 0 to 1 MiB)
 
-The nonces are those of STREAM (Hoang, Reyhanitabar, Rogaway, Vizár 2015): a segment opens in its place
-only, and the last one only as the last.  C commits to the key, which GCM does not: nobody can make one file
-that opens to two contents under two keys, so what a committee read is what every reader reads.
+The nonces are those of STREAM (Hoang, Reyhanitabar, Rogaway, Vizár 2015): a segment decrypts in its place
+only, and the last one only as the last.  C commits to the key, which GCM does not: no file decrypts to two
+contents under two keys, so every reader reads what the committee read.
 
-Nothing here is random: a key and a content have one sealed file, and sealing it again after a crash gives
-the same CID.  **A key seals one content, ever**: two contents under one key share their nonces, which
+Sealing is deterministic: a key and a content have one sealed file, and sealing again after a crash gives the
+same CID.  **A key seals one content, ever**: two contents under one key share their nonces, which
 reveals both.
 """
 
@@ -35,7 +35,7 @@ from blockful_py.types import Point, Rng
 
 KEY_BYTES = 32
 SEGMENT = 1 << 20
-"""Plain bytes of a segment."""
+"""Plaintext bytes of a segment."""
 MAGIC = b"BlockFUL sealed1"
 HEADER_BYTES = len(MAGIC) + 32
 WRAPPED_BYTES = KEY_BYTES + ecies.OVERHEAD
@@ -46,7 +46,7 @@ _MOST_SEGMENTS = 2**32
 
 
 def seal(key: bytes, stream: BinaryIO) -> Iterator[bytes]:
-    """Yields the sealed file of what `stream` gives: its header, then its segments.
+    """Yields the sealed file of the bytes of `stream`: its header, then its segments.
 
     Memory is bounded by a few segments.  `key` must never have sealed another content.
     Raises EnvelopeError unless the key has KEY_BYTES bytes, or beyond 2^32 segments.
@@ -58,9 +58,9 @@ def seal(key: bytes, stream: BinaryIO) -> Iterator[bytes]:
 
 
 def unseal(key: bytes, pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Yields the plain bytes of the sealed file that `pieces` add up to, each segment once it is authentic.
+    """Yields the plaintext of the sealed file in `pieces`, each segment once it is authenticated.
 
-    Until the iterator has ended, the end of the file may still prove to be missing.  Memory is bounded by
+    A truncated file is noticed only at the end of the iteration.  Memory is bounded by
     two segments and one piece.
     Raises EnvelopeError for another key, and for a file that was changed, cut, reordered or extended.
     """
@@ -76,7 +76,7 @@ def unseal(key: bytes, pieces: Iterable[bytes]) -> Iterator[bytes]:
             yield cipher.decrypt(_nonce(prefix, index, last), sealed, header)
         except InvalidTag:
             raise EnvelopeError(
-                f"segment {index} of a sealed file is not what was sealed: the file was changed, reordered, "
+                f"segment {index} of a sealed file is not authentic: the file was changed, reordered, "
                 "cut or extended; fetch it again from another place."
             ) from None
 
@@ -90,8 +90,9 @@ def sealed_size(size: int) -> int:
 def wrap(key: bytes, reader: Point, context: bytes, rng: Rng = system_rng) -> bytes:
     """The data key for the holder of the secret of `reader`, in WRAPPED_BYTES bytes.
 
-    `context` names what the key is for (chain, contract, position, version, reader); it opens under that
-    only.  Raises InvalidKeyError when `reader` is not on the curve, EnvelopeError for a key of another size.
+    `context` names what the key is for (chain, contract, position, version, reader); `unwrap` takes
+    the same.  Raises InvalidKeyError when `reader` is not on the curve, EnvelopeError for a key of another
+    size.
     """
     return ecies.seal(reader, context, _checked(key), rng)
 
@@ -107,7 +108,7 @@ def unwrap(wrapped: bytes, secret: int, context: bytes) -> bytes:
         return ecies.unseal(secret, context, wrapped)
     except CryptoError:
         raise EnvelopeError(
-            "a wrapped key does not open: it is damaged, for another reader, or for another model or version."
+            "a wrapped key cannot be unwrapped: it is damaged, or for another reader, model or version."
         ) from None
 
 
@@ -150,7 +151,7 @@ def _read(stream: BinaryIO) -> bytes:
 
 
 def _take_header(source: Iterator[bytes], header: bytes) -> bytearray:
-    """Reads and checks the header; returns what came after it in the same piece."""
+    """Reads and checks the header; returns the rest of its last piece."""
     pending = bytearray()
     while len(pending) < HEADER_BYTES and (piece := next(source, None)) is not None:
         pending += piece
@@ -164,7 +165,7 @@ def _take_header(source: Iterator[bytes], header: bytes) -> bytearray:
 
 
 def _sealed_segments(pending: bytearray, source: Iterator[bytes]) -> Iterator[tuple[bytearray, bool]]:
-    """Cuts `pending` and what `source` yields into sealed segments; what remains at the end is the last."""
+    """Cuts `pending` and the pieces of `source` into sealed segments; the remainder is the last one."""
     whole = SEGMENT + _TAG
     for piece in chain((b"",), source):
         pending += piece

@@ -48,7 +48,7 @@ try:
     from coincurve import _libsecp256k1
     from coincurve.context import GLOBAL_CONTEXT
 except ImportError as error:
-    raise ToolchainError(f"coincurve's binding to libsecp256k1 is not there ({error}). {ADVICE}") from error
+    raise ToolchainError(f"coincurve's binding to libsecp256k1 is missing ({error}). {ADVICE}") from error
 
 ffi, lib = checked(_libsecp256k1)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Merkle trees as OpenZeppelin builds and checks them, leaves in the order given.
+"""OpenZeppelin's Merkle trees, with unsorted leaves.
 
 Equal to `StandardMerkleTree` of @openzeppelin/merkle-tree with `sortLeaves: false`; proofs hold in
 `MerkleProof.verify` of @openzeppelin/contracts.

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bytes at rest under a passphrase: scrypt (RFC 7914) and AES-256-GCM, as one JSON document.
+"""Encryption under a passphrase: scrypt (RFC 7914) and AES-256-GCM, as one JSON document.
 
     key        = scrypt(NFKC(passphrase), salt, n, r, p, 32 bytes)
     ciphertext = AES-256-GCM(key, nonce, plain, associated data = JSON of format, label, kdf and cipher)
     checksum   = SHA-256 of the JSON of everything else
 
-The checksum, which anybody can compute, tells damage from a wrong passphrase; the tag is what protects.
-JSON has one spelling here: sorted keys, no spaces, hexadecimal in lower case, and a line feed at the end.
+The checksum, which anybody can compute, distinguishes damage from a wrong passphrase; the tag authenticates.
+The JSON is canonical: sorted keys, no spaces, hexadecimal in lower case, and a line feed at the end.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from blockful_py.types import Rng
 
 FORMAT = "blockful-keystore/1"
 MIN_PASSPHRASE = 8
-"""Characters."""
+"""Minimum length in characters."""
 MAX_SIZE = 1 << 20
-"""Bytes of a document that is looked at."""
+"""Maximum size of a document in bytes."""
 _ROUNDS = (1 << 15, 1 << 16, 1 << 17, 1 << 18)
 _FIELDS = {"format", "label", "kdf", "cipher", "ciphertext", "tag", "checksum"}
 _HEX = re.compile(r"([0-9a-f]{2})*\Z")
@@ -61,7 +61,7 @@ class KdfCost:
 def lock(
     plain: bytes, passphrase: str, label: str, cost: KdfCost | None = None, rng: Rng = system_rng
 ) -> bytes:
-    """The document that only `passphrase` opens; `label` stays readable and cannot be changed.
+    """Encrypts `plain` under `passphrase`; `label` stays readable and is authenticated.
 
     Raises KeystoreError when the passphrase is shorter than MIN_PASSPHRASE, ValueError for a label that has
     more than 100 characters or others than letters, digits, `_`, `.` and `-`.
@@ -87,7 +87,7 @@ def lock(
 
 
 def unlock(data: bytes, passphrase: str) -> bytes:
-    """What was locked.  Raises KeystoreError, saying whether the file or the passphrase is at fault."""
+    """Decrypts a document.  Raises KeystoreError, which says whether the file or the passphrase is wrong."""
     document = _read(data)
     header = {name: document[name] for name in ("format", "label", "kdf", "cipher")}
     salt, nonce = bytes.fromhex(header["kdf"]["salt"]), bytes.fromhex(header["cipher"]["nonce"])
@@ -109,7 +109,7 @@ def label_of(data: bytes) -> str:
 
 
 def cost_of(data: bytes) -> KdfCost:
-    """What a document cost to encrypt; authentic once `unlock` has opened it.
+    """Parameters of scrypt in a document; authentic once `unlock` has succeeded.
 
     Raises KeystoreError when it is damaged.
     """
@@ -122,16 +122,16 @@ def _cost(document: dict[str, Any]) -> KdfCost:
 
 
 def _read(data: bytes) -> dict[str, Any]:
-    """The document, complete and undamaged; whether it is authentic is not known yet."""
+    """The document, complete and undamaged, but not authenticated."""
     if len(data) > MAX_SIZE:
         raise _damaged(f"it has {len(data)} bytes, more than {MAX_SIZE}")
     # The format has three objects and no array: nothing deeper reaches the parser, which recurses.
     if b"[" in data or data.count(b"{") != 3:
-        raise _damaged("it is no JSON document of the format; is it complete?")
+        raise _damaged("it is not a JSON document of the format; is it complete?")
     try:
         document = json.loads(data.decode())
     except ValueError:
-        raise _damaged("it is no JSON document; is it complete?") from None
+        raise _damaged("it is not a JSON document; is it complete?") from None
     if not isinstance(document, dict) or document.keys() != _FIELDS or _spelt(document) != data:
         raise _damaged("its fields are not those of the format")
     if document["checksum"] != _checksum({name: document[name] for name in _FIELDS - {"checksum"}}):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the chameleon hashes, blocks and archive records are made over (ILiveChain, IArchiveRegistry)."""
+"""Payloads of chameleon hashes, blocks and archive records (ILiveChain, IArchiveRegistry)."""
 
 from __future__ import annotations
 

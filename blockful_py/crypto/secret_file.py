@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads files of secrets, which are for their user only."""
+"""Reads files of secrets that only their user may read."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from blockful_py.errors import KeystoreError
 
 
 def read_own(path: Path, limit: int, advice: str) -> bytes:
-    """At most `limit` + 1 bytes of a file that only its user may read; `advice` says how to come by one.
+    """At most `limit` + 1 bytes of a file that only its user may read; `advice` says how to create one.
 
     Raises KeystoreError when it cannot be read, or others may read or write it.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A short secret under a symmetric key: AES-256-GCM with a random nonce.
+"""Encryption of short secrets under a symmetric key: AES-256-GCM with a random nonce.
 
 box = nonce (12 bytes) || AES-256-GCM(key, nonce, plain, associated data = context)
 
@@ -19,17 +19,17 @@ from blockful_py.types import Rng
 
 KEY_BYTES = 32
 OVERHEAD = 12 + 16
-"""Bytes that a box is longer than what it holds: the nonce and the tag."""
+"""Bytes that a box is longer than its plaintext: the nonce and the tag."""
 
 
 def lock(key: bytes, context: bytes, plain: bytes, rng: Rng = system_rng) -> bytes:
-    """A box that opens with `key` (32 bytes) and under `context` only."""
+    """Encrypts `plain` under `key` (32 bytes) and `context`."""
     nonce = rng(12)
     return nonce + AESGCM(key).encrypt(nonce, plain, context)
 
 
 def unlock(key: bytes, context: bytes, box: bytes) -> bytes:
-    """What was locked.  Raises CryptoError for a box that is damaged, or of another key or context."""
+    """Decrypts a box.  Raises CryptoError for a box that is damaged, or of another key or context."""
     if len(box) < OVERHEAD:
         raise CryptoError(f"a locked box has {OVERHEAD} bytes or more, this has {len(box)}.")
     try:

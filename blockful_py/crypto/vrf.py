@@ -83,7 +83,7 @@ def verify(public_key: Point, alpha: int, proof: VrfProof) -> bool:
 
 
 def output(proof: VrfProof) -> int:
-    """The random number, a uint256: H(3 || gamma).  It means something only for a valid proof."""
+    """The random number, a uint256: H(3 || gamma).  It is meaningful only for a valid proof."""
     return int.from_bytes(keccak(words(OUTPUT, proof.gamma.x, proof.gamma.y)), "big")
 
 

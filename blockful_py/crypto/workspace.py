@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sums and multiples of public points in buffers that are made once for a batch.
+"""Sums and multiples of public points in buffers that are allocated once for a batch.
 
-Making the buffers costs about as much as an addition in them.  A workspace keeps no secrets and runs in
+Allocating the buffers costs about as much as an addition in them.  A workspace keeps no secrets and runs in
 variable time.
 """
 

@@ -26,7 +26,7 @@ _DIGITS = bytes(
     b"0123456789abcdefghijklmnopqrstuv"[_ALPHABET.index(byte)] if byte in _ALPHABET else ord("!")
     for byte in range(256)
 )
-"""From base32 to the digits that `int` reads; what is none becomes one that `int` refuses."""
+"""Translates base32 to the digits that `int` reads, and other bytes to one that `int` refuses."""
 
 
 def uri_of(block: bytes, codec: Codec) -> Uri:

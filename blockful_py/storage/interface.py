@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a store of files offers, wherever it keeps them."""
+"""The protocol of a store of files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Protocol
 from blockful_py.types import Readable, Uri
 
 READ_LIMIT = 2**30
-"""Bytes that `read` holds in memory unless told otherwise."""
+"""Default limit of `read`, in bytes."""
 
 
 class FileStore(Protocol):
@@ -22,10 +22,10 @@ class FileStore(Protocol):
         """Keeps `data` and returns its Uri; the same bytes always get the same one."""
 
     def add_stream(self, stream: Readable) -> Uri:
-        """Keeps what `stream` yields, in memory bounded by a few chunks; otherwise as `add`."""
+        """Keeps the bytes of `stream`, in memory bounded by a few chunks; otherwise as `add`."""
 
     def add_pieces(self, pieces: Iterable[bytes]) -> Uri:
-        """Keeps what `pieces` add up to; otherwise as `add_stream`."""
+        """Keeps the concatenation of `pieces`; otherwise as `add_stream`."""
 
     def read(self, uri: Uri, limit: int = READ_LIMIT) -> bytes:
         """The bytes of the file `uri`, every block checked against its CID.

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files kept by an IPFS node.
 
-The DAG is built here and handed over block by block, so the CID never depends on the node's settings, and
-every block that comes back is verified.  A file is kept once its root is pinned, recursively and after all
-its blocks.  The node's pins are the store's: give a store a node of its own.
+The DAG is built here and sent block by block, so the CID does not depend on the node's settings, and every
+block read is verified.  A file is kept once its root is pinned recursively, after all its blocks were sent.
+The store owns all pins of the node, so it needs a node of its own.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ class IpfsStore:
     """A store of files on a node (see `FileStore`); safe for several processes and threads at once."""
 
     def __init__(self, api: str, seconds: float = SECONDS) -> None:
-        """The node whose API has the multiaddr `api`; it may look for a block for so many `seconds`.
+        """`api`: multiaddr of the node's API; `seconds`: how long the node may look for a block.
 
         Raises:
-            StorageError: no node that we can use answers there.
+            StorageError: no usable node answers there.
         """
         self._api = IpfsApi(api, seconds)
 
@@ -37,7 +37,7 @@ class IpfsStore:
         return self.add_stream(io.BytesIO(data))
 
     def add_stream(self, stream: Readable) -> Uri:
-        """As FileStore says; what a failed `add` handed over is left to the node's garbage collector."""
+        """See FileStore; the node's garbage collector removes the blocks of a failed `add`."""
         root = write_file(stream, self._api.put_block)
         self._api.pin(root)
         return root
@@ -55,7 +55,7 @@ class IpfsStore:
         return self._api.is_pinned(uri)
 
     def delete(self, uri: Uri) -> None:
-        """As FileStore says, of this node; who fetched the blocks before may have them for ever."""
+        """See FileStore; other nodes that fetched the blocks may keep them."""
         blocks = self._reachable(uri)
         self._api.unpin(uri)
         self._api.remove_blocks(blocks[::-1])

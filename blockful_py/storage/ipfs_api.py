@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The few requests to an IPFS node that a store needs: blocks in and out, and pins.
+"""Client of the IPFS node's requests that a store needs: blocks and pins.
 
 Kubo from 0.13 on and js-ipfs answer them; they differ in how `block/put` is told the codec.
 Sources: https://docs.ipfs.tech/reference/kubo/rpc/, ipfs-http-server of js-ipfs.
@@ -31,10 +31,10 @@ OLDEST_KUBO = (0, 13)
 """The first release whose `block/put` takes any codec."""
 _CODECS = {Codec.RAW: "raw", Codec.DAG_PB: "dag-pb"}
 _PIN_FACTOR = 10
-"""Pinning walks all blocks of a file: it may take so many times as long as finding one."""
+"""Pinning walks all blocks of a file, so it may take this many times as long as finding one."""
 _REMOVED_AT_ONCE = 100
 _GRACE = 10.0
-"""Seconds beyond those that the node may take."""
+"""Seconds in addition to the node's own limit."""
 _VAIN_SECONDS = 2.0
 """js-ipfs, even offline, waits for peers to send what it does not have."""
 _PIECE = 2**16
@@ -51,7 +51,7 @@ class IpfsApi:
         """`address` is a multiaddr; `seconds`: how long the node may look for one block.
 
         Raises:
-            StorageError: the address is none, nothing answers there, or it is no node of a known kind.
+            StorageError: the address is malformed, nothing answers there, or the node is of an unknown kind.
         """
         self.address = address
         self._seconds = seconds
@@ -66,7 +66,7 @@ class IpfsApi:
         self._is_kubo = self._recognise()
 
     def put_block(self, uri: Uri, block: bytes) -> None:
-        """Hands a block over, unpinned.  Raises StorageError when the node names it otherwise."""
+        """Sends a block, unpinned.  Raises StorageError when the node returns another CID."""
         body, headers = self._library.multipart.stream_bytes(block, chunk_size=len(block) or 1)
         codec = _CODECS[uri.codec]
         options = {"cid-codec": codec, "mhlen": "32"} if self._is_kubo else {"format": codec, "version": "1"}
@@ -107,7 +107,7 @@ class IpfsApi:
         return block
 
     def remove_blocks(self, uris: Sequence[Uri]) -> None:
-        """Removes blocks in order, but those that a pinned file has; nothing happens to those not there."""
+        """Removes blocks in order, except those of pinned files; ignores missing ones."""
         names = iter([cid_string(uri) for uri in uris])
         while batch := tuple(islice(names, _REMOVED_AT_ONCE)):
             for answer in self._ask("/block/rm", batch, {"force": "true"}):
@@ -119,7 +119,7 @@ class IpfsApi:
                     )
 
     def pin(self, uri: Uri) -> None:
-        """Keeps a file whose blocks are all there.  Raises StorageError when one is not."""
+        """Pins a file.  Raises StorageError when one of its blocks is missing."""
         seconds = self._seconds * _PIN_FACTOR
         options = {"recursive": "true", "offline": "true", "timeout": f"{seconds:g}s"}
         try:
@@ -131,7 +131,7 @@ class IpfsApi:
             ) from None
 
     def unpin(self, uri: Uri) -> None:
-        """Stops keeping a file; nothing happens when it is not pinned."""
+        """Unpins a file; does nothing when it is not pinned."""
         try:
             self._ask("/pin/rm", (cid_string(uri),), {"recursive": "true"})
         except _RefusedError as error:
@@ -148,7 +148,7 @@ class IpfsApi:
         return True
 
     def pins(self) -> Iterator[Uri]:
-        """Yields what the node keeps, by CID, but CIDs of kinds that we never write."""
+        """Yields the pinned files by CID, except CIDs of kinds that we never write."""
         for answer in self._ask("/pin/ls", options={"type": "recursive", "cid-base": "base32"}):
             keys = answer.get("Keys")
             for name in sorted(keys) if isinstance(keys, dict) else ():
@@ -156,7 +156,7 @@ class IpfsApi:
                     yield parse_cid(name)
 
     def _recognise(self) -> bool:
-        """Whether the node is a Kubo.  Raises StorageError when it is none that we can use."""
+        """Whether the node is a Kubo.  Raises StorageError when it is not usable."""
         answer = self._ask("/version")
         version = str(answer[0].get("Version", "")) if answer else ""
         numbers = version.split("-")[0].split(".")
@@ -173,7 +173,7 @@ class IpfsApi:
     def _ask(
         self, path: str, arguments: Sequence[str] = (), options: Options | None = None, **more: Any
     ) -> list[dict[str, Any]]:
-        """What the node answers: JSON objects, one a line."""
+        """The node's answer: JSON objects, one in each line."""
         answer = self._fetch(path, arguments, options or {}, _MAX_ANSWER, **more)
         try:
             documents = [parse_json(line) for line in answer.splitlines() if line.strip()]
@@ -206,7 +206,7 @@ class IpfsApi:
 
     @contextmanager
     def _readable(self) -> Iterator[None]:
-        """Turns what the library raises into a StorageError that says what to do."""
+        """Turns the library's errors into a StorageError that says what to do."""
         known = self._library.exceptions
         try:
             yield
@@ -228,7 +228,7 @@ class IpfsApi:
 
 
 class _RefusedError(StorageError):
-    """The node answered that it does not do it, for a `reason` in its own words."""
+    """The node refused the request; `reason` is its message."""
 
     def __init__(self, address: str, reason: str) -> None:
         self.reason = reason
@@ -236,7 +236,7 @@ class _RefusedError(StorageError):
 
 
 def _library() -> Any:
-    """ipfshttpclient, over plain `requests`: its own patch of urllib3 passes an option that is no more."""
+    """ipfshttpclient over plain `requests`: its patch of urllib3 uses an option that was removed."""
     os.environ.setdefault("PY_IPFS_HTTP_CLIENT_PATCH_REQUESTS", "no")
     with needed_by("storage.api"):
         import ipfshttpclient

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pieces that are made one by one, such as a sealed file's segments: ahead of use, as chunks, as a stream."""
+"""Adapters of an iterator of pieces, such as a sealed file's segments: prefetching, chunks, a stream."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from blockful_py.types import Readable
 
 _AHEAD = 2
 _LARGE = 2**14
-"""Bytes from which on a piece is kept as it is: smaller ones are gathered, so that a chunk has few parts."""
+"""Minimum size in bytes of a piece that is not copied; smaller ones are joined, so a chunk has few parts."""
 
 
 def ahead(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """The same pieces, the next two of them made in another thread while one is used.
+    """Yields the same pieces, with the next two prefetched in another thread.
 
-    Who seals there and hashes here keeps two cores busy.  What making a piece raises is raised in its place.
+    Sealing in that thread and hashing in this one keeps two cores busy.  Errors are raised in place of the
+    piece.
     """
     source = iter(pieces)
     with ThreadPoolExecutor(1) as pool:
@@ -29,7 +30,7 @@ def ahead(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def chunks_of_pieces(pieces: Iterable[bytes]) -> Iterator[Parts]:
-    """Cuts what `pieces` add up to into chunks of exactly CHUNK_SIZE but the last; of no bytes into one.
+    """Cuts the concatenation of `pieces` into chunks of CHUNK_SIZE, the last one shorter; no bytes give one.
 
     Large pieces are not copied.
     """
@@ -54,7 +55,7 @@ def chunks_of_pieces(pieces: Iterable[bytes]) -> Iterator[Parts]:
 
 
 def stream_of(pieces: Iterable[bytes]) -> Readable:
-    """Reads what `pieces` add up to; in memory are one piece and what a reader asks for."""
+    """A stream of the concatenation of `pieces`; memory holds one piece and the requested bytes."""
     return _PieceReader(pieces)
 
 
@@ -64,7 +65,7 @@ class _PieceReader:
         self._left = memoryview(b"")
 
     def read(self, count: int, /) -> bytes:
-        """Copies each byte once, however the pieces are cut."""
+        """Reads at most `count` bytes, copying each byte once."""
         parts = []
         while count:
             if not self._left:

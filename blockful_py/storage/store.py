@@ -51,11 +51,11 @@ class ContentStore:
         return self.add_stream(io.BytesIO(data))
 
     def add_stream(self, stream: Readable) -> Uri:
-        """Stores what `stream` yields, in memory bounded by a few chunks; otherwise as `add`."""
+        """Stores the bytes of `stream`, in memory bounded by a few chunks; otherwise as `add`."""
         return self._add(chunks_of(stream))
 
     def add_pieces(self, pieces: Iterable[bytes]) -> Uri:
-        """Stores what `pieces` add up to, copying large ones to the disk alone; otherwise as `add_stream`."""
+        """Stores the concatenation of `pieces`, without copies of large ones; otherwise as `add_stream`."""
         return self._add(chunks_of_pieces(pieces))
 
     def read(self, uri: Uri, limit: int = READ_LIMIT) -> bytes:
@@ -123,7 +123,7 @@ class ContentStore:
         return root
 
     def _remove_unpinned(self, candidates: Iterable[Uri]) -> int:
-        """Removes those candidates that no pinned file has; the lock must be held exclusively."""
+        """Removes the candidates that no pinned file has; the lock must be held exclusively."""
         kept = {block for pin in self for block in self._reachable(pin)[0]}
         removed = 0
         for uri in candidates:

@@ -2,8 +2,8 @@
 """Files as balanced UnixFS DAGs, by the profile `unixfs-v1-2025` (IPIP-499).
 
 Raw leaves of 1 MiB; nodes of at most 1024 links, filled from the left; every leaf at the same
-depth.  A file of at most 1 MiB is its one raw block.  Blocks are handed to and asked of the
-caller, so memory stays bounded by a chunk and by one node for each level.
+depth.  A file of at most 1 MiB is its one raw block.  Callbacks of the
+caller put and get blocks, so memory is bounded by a chunk and by one node for each level.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ MAX_DEPTH = 8
 """Levels of nodes, as read: 4 hold 10^18 bytes in this profile."""
 
 Parts = tuple[bytes | bytearray | memoryview, ...]
-"""A block as it came: to join its parts would copy every byte once more."""
+"""A block in parts, as joining them would copy every byte again."""
 Leaf = tuple[Uri, int]
-"""A chunk of exactly CHUNK_SIZE bytes but the last, by Uri and size."""
+"""Uri and size of a chunk; every chunk but the last has CHUNK_SIZE bytes."""
 PutBlock = Callable[[Uri, bytes], None]
 PutParts = Callable[[Uri, Parts], None]
 GetBlock = Callable[[Uri], bytes]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Blocks hashed and written by a few threads: hashing goes on while disks sync, and syncs share a commit."""
+"""Hashes and writes blocks in a few threads: hashing overlaps with syncs, and syncs share a commit."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from blockful_py.storage.unixfs import Leaf, Parts, PutParts, leaf_of
 from blockful_py.types import Uri
 
 THREADS = 8
-"""Most wait for the disk: a sync takes longer than to hash a block."""
+"""More than cores, since most wait for the disk."""
 WAITING = 12
-"""Blocks in memory at most."""
+"""Maximum number of blocks in memory."""
 
 
 class Writers:
-    """Hands what it is given to `put` in other threads; all is written once the context ends.
+    """Calls `put` for blocks in other threads; all are written when the context ends.
 
-    Raises what `put` raised, from a later call or from the end of the context.
+    An error of `put` is raised by a later call or at the end of the context.
     """
 
     def __init__(self, put: PutParts) -> None:
@@ -29,7 +29,7 @@ class Writers:
         self._pending: deque[Future[None]] = deque()
 
     def leaves(self, chunks: Iterable[Parts]) -> Iterator[Leaf]:
-        """Names and writes chunks; yields them in order, each once it is written."""
+        """Hashes and writes chunks; yields their leaves in order, each once it is written."""
         pending: deque[Future[Leaf]] = deque()
         for chunk in chunks:
             if len(pending) == WAITING:
@@ -39,7 +39,7 @@ class Writers:
             yield done.result()
 
     def put(self, uri: Uri, parts: Parts) -> None:
-        """Takes a block; waits while WAITING others are not written."""
+        """Writes a block; waits while WAITING others are pending."""
         if len(self._pending) == WAITING:
             self._pending.popleft().result()
         self._pending.append(self._pool.submit(self._put, uri, parts))

@@ -91,7 +91,7 @@ def changed(path: Path, place: str, value: Any) -> None:
 @pytest.mark.parametrize(
     ("place", "value", "reason"),
     [
-        ("version", 4, "is no keystore"),
+        ("version", 4, "is not a keystore"),
         ("address", None, "does not say which account"),
         ("address", "zz" * 20, "does not say which account"),
         ("address", "00" * 20, "another account than 0x0000"),
@@ -99,8 +99,8 @@ def changed(path: Path, place: str, value: Any) -> None:
         ("crypto.kdfparams.n", 1 << 30, "asks for n = 1073741824"),
         ("crypto.kdfparams.n", "many", "asks for n = many"),
         ("crypto.kdfparams.r", 4096, "asks for r = 4096"),
-        ("crypto.kdfparams.salt", None, "is no keystore"),
-        ("crypto.kdf", "sha", "is no keystore"),
+        ("crypto.kdfparams.salt", None, "is not a keystore"),
+        ("crypto.kdf", "sha", "is not a keystore"),
         ("crypto.ciphertext", "00" * 32, "does not open"),
     ],
 )
@@ -113,5 +113,5 @@ def test_damage_is_named(path: Path, place: str, value: Any, reason: str) -> Non
 @pytest.mark.parametrize("content", [b"", b"[]", b"{", b"\xff", b"[" * 10_000, b"{}" + b" " * MAX_SIZE])
 def test_what_is_no_keystore_is_refused(path: Path, content: bytes) -> None:
     path.write_bytes(content)
-    with pytest.raises(KeystoreError, match="is no keystore"):
+    with pytest.raises(KeystoreError, match="is not a keystore"):
         address_in(path)

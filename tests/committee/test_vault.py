@@ -158,7 +158,7 @@ def test_a_flipped_bit_is_noticed(vault: Vault, name: str) -> None:
 
 
 def test_another_member_opens_nothing(vault: Vault) -> None:
-    with pytest.raises(KeystoreError, match="of another member"):
+    with pytest.raises(KeystoreError, match="belongs to another member"):
         Vault(vault.directory, SECRET + 1).get(FIRST)
 
 

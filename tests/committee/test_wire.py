@@ -90,9 +90,9 @@ def test_an_answer_is_to_its_question_from_the_member_asked() -> None:
 def test_an_answer_is_relayed_within_its_subject_and_by_its_leader_only(asking: dict[str, object]) -> None:
     answer = OTHER.answer(QUESTION, wire.ANSWERED, b"{}")
     wire.require_relayed(answer, QUESTION.message, OTHER.address, 1)
-    with pytest.raises(MessageError, match="is not what"):
+    with pytest.raises(MessageError, match="is not the answer of"):
         wire.require_relayed(answer, replace(QUESTION.message, **asking), OTHER.address, 1)
-    with pytest.raises(MessageError, match="is not what"):
+    with pytest.raises(MessageError, match="is not the answer of"):
         wire.require_relayed(answer, QUESTION.message, OTHER.address, 2)
-    with pytest.raises(MessageError, match="is not what"):
+    with pytest.raises(MessageError, match="is not the answer of"):
         wire.require_relayed(answer, QUESTION.message, SIGNER.address, 1)

@@ -34,5 +34,5 @@ def test_a_coincurve_without_the_binding_fails_at_import_with_advice() -> None:
         "except ToolchainError as error:\n    print(error)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert "coincurve's binding to libsecp256k1 is not there" in done.stdout
+    assert "coincurve's binding to libsecp256k1 is missing" in done.stdout
     assert "pip install 'coincurve>=21,<22'" in done.stdout

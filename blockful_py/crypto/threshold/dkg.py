@@ -9,7 +9,7 @@
     confirm  -> digest of all that was broadcast
     finish   -> the member's KeyShare
 
-A member whose messages do not check out is named by CheaterError; the others then start anew without it,
+A member whose messages do not check out is named by CheaterError; the others then start again without it,
 with their indices as they were (`dealers`).
 Broadcast messages must reach everyone alike; `finish` notices when they did not.
 """
@@ -37,7 +37,7 @@ _T = TypeVar("_T")
 
 
 class DkgPhase(IntEnum):
-    """What a participant does next."""
+    """The next step of a participant."""
 
     COMMIT = 0
     REVEAL = 1
@@ -180,7 +180,7 @@ class Participant:
         if others:
             raise CryptoError(
                 f"members {others} saw other broadcasts than member {self.index}: "
-                "compare the messages, exclude who sent two versions, and start anew."
+                "compare the messages, exclude the sender of two versions, and start again."
             )
         key, verification = self._public_parts()
         secret = sum(self._shares.values()) % N

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a member and the public know of a group key, and the arithmetic of its shares."""
+"""The public and the members' parts of a group key, and the arithmetic of its shares."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class CommitteeKey:
 
 @dataclass(frozen=True, slots=True)
 class KeyShare:
-    """What one member holds after key generation; `secret` is x_i, `index` counts from 1."""
+    """One member's share after key generation; `secret` is x_i, `index` counts from 1."""
 
     index: int
     threshold: int

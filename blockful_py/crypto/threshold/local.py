@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Members of one process: routes their messages.  It sees no secret but the shares in transit."""
+"""Runs the threshold protocols among members in one process, by routing their messages."""
 
 from __future__ import annotations
 

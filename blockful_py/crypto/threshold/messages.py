@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What members send each other.
+"""Messages between members.
 
 Key generation: `Commitment`, `Reveal`, `Complaint`, `Answer` and `Confirmation` go to everyone, `Share`
 to its recipient only, over a confidential channel.  Signing: all go to or from the coordinator.
@@ -36,7 +36,7 @@ class Reveal:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """f_dealer(recipient): secret."""
+    """The secret share f_dealer(recipient)."""
 
     dealer: int
     recipient: int

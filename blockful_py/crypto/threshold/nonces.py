@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A signer's secret nonces: drawn hedged, kept in memory only, handed out once."""
+"""A signer's secret nonces: hedged, kept in memory only, used once."""
 
 from __future__ import annotations
 

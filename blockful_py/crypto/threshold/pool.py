@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nonce pairs made ahead of the messages, so that round 1 has only to hand them out.
+"""Nonce pairs that are generated in advance, so that round 1 takes no time.
 
-They live in the memory of one process: whatever ends it destroys them, and a fork of it finds none.
+They exist in the memory of one process: they are lost when it ends, and a fork of it has none.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class NoncePair:
 
 
 class NoncePool:
-    """Pairs that nobody has seen; taking them removes them.  Several threads may use it."""
+    """Unused nonce pairs; taking them removes them.  Several threads may use it."""
 
     def __init__(self) -> None:
         self._turn = threading.Lock()

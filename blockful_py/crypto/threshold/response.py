@@ -40,7 +40,5 @@ class Responder:
             and lib.secp256k1_ec_seckey_tweak_mul(_CONTEXT, self._answer, self._share)
             and lib.secp256k1_ec_seckey_tweak_add(_CONTEXT, self._answer, self._nonce)
         ):
-            raise CryptoError(
-                "an operation on secret scalars had zero or a number not below n in it; repeat."
-            )
+            raise CryptoError("an operation on secret scalars met zero or a number not below n; repeat.")
         return int.from_bytes(self._answer_view, "big")

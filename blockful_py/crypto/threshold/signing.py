@@ -34,7 +34,7 @@ DST_RHO = chameleon.tag("frost-rho")
 
 
 class _Round(NamedTuple):
-    """What both sides compute of one message; `weight` is c'^-1, `negated` that sigma is -1."""
+    """Values of one message that both sides compute; `weight` is c'^-1, `negated` that sigma is -1."""
 
     rho: int
     px: int
@@ -46,8 +46,8 @@ class _Round(NamedTuple):
 class ThresholdSigner:
     """A member that holds its share, and the nonces of the batches that it has committed to.
 
-    Whoever calls `sign` must have checked each task's h against the chain and its message against the
-    request; a signer checks what can be checked without them.
+    Before `sign` the caller must check each task's h against the chain and its message against the request; a
+    signer checks everything else.
     """
 
     def __init__(self, share: KeyShare, rng: Rng = system_rng) -> None:
@@ -62,11 +62,11 @@ class ThresholdSigner:
         return self._share.index
 
     def prepare(self, lot: bytes, count: int) -> None:
-        """Makes `count` nonce pairs ahead; `lot` is an identifier that was never used before."""
+        """Generates `count` nonce pairs in advance; `lot` is an identifier that was never used before."""
         self.pool.add(self._draw(lot, count))
 
     def commit(self, session: bytes, count: int) -> NonceCommitments:
-        """Round 1: nonce pairs for `count` messages, those made ahead first.
+        """Round 1: nonce pairs for `count` messages, those generated in advance first.
 
         Raises NonceReuseError when the session has begun, ValueError for fewer than one message.
         """
@@ -134,9 +134,9 @@ def combine(
     nonces: AggregatedNonces,
     shares: Sequence[SignatureShares],
 ) -> tuple[Opening, ...]:
-    """The openings, each verified; the shares are looked at one by one only when one does not hold.
+    """The openings, each verified; shares are checked one by one only when an opening is wrong.
 
-    `nonces` is what `aggregate` made of `commitments` and the signers were asked with.  Raises CheaterError
+    `nonces` is `aggregate(key, commitments)`, which the signers used.  Raises CheaterError
     naming the signers whose share is missing or wrong.
     """
     by_signer = {each.signer: each for each in shares}
