@@ -2,7 +2,7 @@
 pragma solidity 0.8.30;
 
 import {Alarms} from "./base/Alarms.sol";
-import {QuorumBook} from "./base/QuorumBook.sol";
+import {EpochRosters} from "./base/EpochRosters.sol";
 import {IAppointedCommittee} from "./interfaces/IAppointedCommittee.sol";
 import {Roster} from "./interfaces/IQuorum.sol";
 
@@ -13,7 +13,7 @@ contract AppointedCommittee is IAppointedCommittee, Alarms {
 
     /// @dev A committee with the zero address as appointer never starts an epoch.
     // slither-disable-next-line missing-zero-check
-    constructor(address appointer_) QuorumBook(block.chainid, address(this)) {
+    constructor(address appointer_) EpochRosters(block.chainid, address(this)) {
         appointer = appointer_;
     }
 

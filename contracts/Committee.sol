@@ -2,7 +2,7 @@
 pragma solidity 0.8.30;
 
 import {Alarms} from "./base/Alarms.sol";
-import {QuorumBook} from "./base/QuorumBook.sol";
+import {EpochRosters} from "./base/EpochRosters.sol";
 import {Sortition} from "./base/Sortition.sol";
 import {Stakes} from "./base/Stakes.sol";
 import {Equivocation, ICommittee} from "./interfaces/ICommittee.sol";
@@ -21,7 +21,7 @@ contract Committee is Sortition, Alarms, ICommittee {
     /// @param vrf_ A VrfVerifier.
     /// @param rules In force for ever.
     constructor(IVrfVerifier vrf_, Parameters memory rules)
-        QuorumBook(block.chainid, address(this))
+        EpochRosters(block.chainid, address(this))
         Stakes(vrf_, rules)
     {}
 

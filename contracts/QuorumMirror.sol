@@ -2,17 +2,17 @@
 pragma solidity 0.8.30;
 
 import {Certified} from "./base/Certified.sol";
-import {QuorumBook} from "./base/QuorumBook.sol";
+import {EpochRosters} from "./base/EpochRosters.sol";
 import {Action, IQuorum, Roster} from "./interfaces/IQuorum.sol";
 import {IQuorumMirror} from "./interfaces/IQuorumMirror.sol";
 
 /// @title The committee as another chain sees it
-contract QuorumMirror is IQuorumMirror, QuorumBook, Certified {
+contract QuorumMirror is IQuorumMirror, EpochRosters, Certified {
     /// @param homeChainId Chain of the committee that is mirrored.
     /// @param homeCommittee Its address there.
     /// @param epoch Its current epoch, at least 1.
     constructor(uint256 homeChainId, address homeCommittee, uint64 epoch, Roster memory first)
-        QuorumBook(homeChainId, homeCommittee)
+        EpochRosters(homeChainId, homeCommittee)
         Certified(IQuorum(address(this)))
     {
         if (epoch == 0) revert EpochNotNext(0, 1);

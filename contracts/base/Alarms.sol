@@ -3,11 +3,11 @@ pragma solidity 0.8.30;
 
 import {IAlarms} from "../interfaces/IAlarms.sol";
 import {Signature64} from "../lib/Signature64.sol";
-import {QuorumBook} from "./QuorumBook.sol";
+import {EpochRosters} from "./EpochRosters.sol";
 import {MessageHashUtils} from "@openzeppelin/contracts/utils/cryptography/MessageHashUtils.sol";
 
 /// @title Alarms of the current epoch's members
-abstract contract Alarms is QuorumBook, IAlarms {
+abstract contract Alarms is EpochRosters, IAlarms {
     bytes32 private constant _ALARM_TYPEHASH = keccak256("Alarm(uint64 epoch,bytes32 proposal,string reason)");
     uint256 private constant _MAX_REASON = 256;
 

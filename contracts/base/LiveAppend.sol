@@ -11,7 +11,7 @@ import {ReferenceSlots, References} from "../lib/References.sol";
 import {TransactionMetas} from "../lib/TransactionMeta.sol";
 import {LiveState} from "./LiveState.sol";
 
-/// @title How a block of models is appended
+/// @title Appends blocks of models
 abstract contract LiveAppend is LiveState {
     using ChameleonHash for ChameleonHash.Transcript;
     using References for ReferenceSlots;

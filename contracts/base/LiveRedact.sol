@@ -10,7 +10,7 @@ import {ReferenceSlots, References} from "../lib/References.sol";
 import {TransactionMeta, TransactionMetas} from "../lib/TransactionMeta.sol";
 import {LiveState} from "./LiveState.sol";
 
-/// @title How models are replaced and headers re-opened
+/// @title Replaces models and re-opens headers
 abstract contract LiveRedact is LiveState {
     using ChameleonHash for ChameleonHash.Transcript;
     using References for ReferenceSlots;

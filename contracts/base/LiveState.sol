@@ -10,7 +10,7 @@ import {ReferenceSlots, References} from "../lib/References.sol";
 import {TransactionMeta, TransactionMetas} from "../lib/TransactionMeta.sol";
 import {Certified} from "./Certified.sol";
 
-/// @title What the live chain stores, and how it is read
+/// @title Storage and views of the live chain
 abstract contract LiveState is ILiveChain, Certified {
     using ChameleonHash for ChameleonHash.Transcript;
     using References for ReferenceSlots;
@@ -36,7 +36,7 @@ abstract contract LiveState is ILiveChain, Certified {
         HeaderMeta meta;
     }
 
-    /// @dev What the steps of one action share.
+    /// @dev Values shared by the steps of one action.
     struct Context {
         ChameleonHash.Transcript words;
         uint32 epoch;

@@ -5,7 +5,7 @@ import {Election, IElection, Phase} from "../interfaces/IElection.sol";
 import {Roster} from "../interfaces/IQuorum.sol";
 import {Candidate, Stage} from "../interfaces/IStakes.sol";
 import {Quorum} from "../lib/Quorum.sol";
-import {Smallest} from "../lib/Smallest.sol";
+import {LowestOutputs} from "../lib/LowestOutputs.sol";
 import {Stakes} from "./Stakes.sol";
 import {VRF} from "@chainlink/contracts/src/v0.8/vrf/VRF.sol";
 
@@ -14,7 +14,7 @@ import {VRF} from "@chainlink/contracts/src/v0.8/vrf/VRF.sol";
 /// look at the clock, which bounds periods of minutes and more and which a validator moves by seconds.
 // slither-disable-start timestamp,incorrect-equality
 abstract contract Sortition is Stakes, IElection {
-    using Smallest for Smallest.List;
+    using LowestOutputs for LowestOutputs.List;
 
     bytes32 private constant _COMMITMENT = keccak256("BlockFUL/sortition/v1/commitment");
     bytes32 private constant _SEED = keccak256("BlockFUL/sortition/v1/seed");
@@ -84,7 +84,7 @@ abstract contract Sortition is Stakes, IElection {
             keccak256(abi.encode(_COMMITMENT, block.chainid, address(this), _election.draw, msg.sender, secret));
         if (commitment != entry.commitment) revert WrongSecret(commitment, entry.commitment);
         entry.stage = Stage.Revealed;
-        // XOR does not depend on the order, so who reveals last chooses nothing by it.
+        // XOR does not depend on the order, so the last to reveal gains no choice.
         _election.fold ^= keccak256(abi.encode(msg.sender, secret));
         ++_election.revealed;
         emit Revealed(_election.draw, msg.sender, secret);
@@ -141,7 +141,7 @@ abstract contract Sortition is Stakes, IElection {
         }
     }
 
-    /// @dev Votes credited to a member, and certificates reported, decide what an epoch was worth.
+    /// @dev Certificates reported in the current epoch.
     function _reports() internal view virtual returns (uint256);
 
     function _drawing(Candidate storage entry) internal view override returns (bool) {
@@ -175,19 +175,19 @@ abstract contract Sortition is Stakes, IElection {
             _requireReached(_election.deadline);
             _punish(Stage.Revealed);
         }
-        Smallest.List memory smallest = Smallest.create(_parameters.seats);
+        LowestOutputs.List memory lowest = LowestOutputs.create(_parameters.seats);
         uint256 count = _entrants.length;
         for (uint256 i = 0; i < count; ++i) {
             Candidate storage entry = _candidates[_entrants[i]];
-            if (entry.stage == Stage.Proven && _inGoodStanding(entry)) smallest.offer(entry.output, _entrants[i]);
+            if (entry.stage == Stage.Proven && _isFit(entry)) lowest.offer(entry.output, _entrants[i]);
         }
-        if (smallest.length < _parameters.minimum) {
+        if (lowest.length < _parameters.minimum) {
             _void("too few proofs");
             return;
         }
         delete _elected;
-        for (uint256 i = 0; i < smallest.length; ++i) {
-            Candidate storage entry = _candidates[smallest.owners[i]];
+        for (uint256 i = 0; i < lowest.length; ++i) {
+            Candidate storage entry = _candidates[lowest.owners[i]];
             entry.stage = Stage.Elected;
             _elected.push(entry.voter);
         }
@@ -195,14 +195,14 @@ abstract contract Sortition is Stakes, IElection {
         _generate(1);
     }
 
-    /// @dev With f + 1 confirmations of one key an honest member is among them, so generation was possible, and who
-    /// confirmed that key is honest or in such company. There is nothing to wait for when all that are silent would
-    /// make no quorum for any key; they are not to blame then.
+    /// @dev Among f + 1 members that confirmed one key, one is honest, so key generation was possible and members that
+    /// did not confirm that key are to blame. The phase ends early when the silent members cannot complete a quorum
+    /// for any key; they are not to blame in that case.
     function _closeConfirm() private {
         bool late = block.timestamp >= _election.deadline;
         uint256 faults = _faults();
         bool blame = _confirmations[_leading] > faults;
-        bool standing = true;
+        bool eligible = true;
         uint256 silent = 0;
         uint256 count = _elected.length;
         for (uint256 i = 0; i < count; ++i) {
@@ -211,15 +211,15 @@ abstract contract Sortition is Stakes, IElection {
             bool spoke = entry.attempt == _election.attempt;
             if (!spoke) ++silent;
             if (blame && (spoke ? _confirmations[entry.confirmed] <= faults : late)) _withhold(registrant);
-            standing = standing && _inGoodStanding(entry);
+            eligible = eligible && _isFit(entry);
         }
         if (_confirmations[_leading] + silent >= Quorum.size(count, false)) _requireReached(_election.deadline);
-        if (!standing) _void("an elected member lost its standing");
+        if (!eligible) _void("an elected member lost its standing");
         else if (_election.attempt == _parameters.attempts) _void("no key was confirmed");
         else _generate(_election.attempt + 1);
     }
 
-    /// @dev Gives the caller the place of the entrant with the least weight, of equals the latest.
+    /// @dev Gives the caller the place of the entrant with the least weight; of equal ones, the latest.
     function _displace(Candidate storage entry) private {
         uint256 least = _weight(entry);
         uint256 count = _entrants.length;

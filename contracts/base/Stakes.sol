@@ -5,13 +5,13 @@ import {Candidate, IStakes, Parameters} from "../interfaces/IStakes.sol";
 import {IVrfVerifier} from "../interfaces/IVrfVerifier.sol";
 import {Signature64} from "../lib/Signature64.sol";
 import {Trust} from "../lib/Trust.sol";
-import {QuorumBook} from "./QuorumBook.sol";
+import {EpochRosters} from "./EpochRosters.sol";
 import {VRF} from "@chainlink/contracts/src/v0.8/vrf/VRF.sol";
 import {MessageHashUtils} from "@openzeppelin/contracts/utils/cryptography/MessageHashUtils.sol";
 
 /// @title Registration, stake and trust
 /// @dev Invariant: balance >= totalStake + totalRewards + burnt, with equality unless ether was forced in.
-abstract contract Stakes is QuorumBook, IStakes {
+abstract contract Stakes is EpochRosters, IStakes {
     bytes32 private constant _POSSESSION = keccak256("BlockFUL/sortition/v1/possession");
     bytes32 private constant _REGISTRATION_TYPEHASH = keccak256("Registration(address registrant)");
 
@@ -155,13 +155,13 @@ abstract contract Stakes is QuorumBook, IStakes {
         return Trust.score(entry.good, entry.bad);
     }
 
-    /// @dev Whom a full draw prefers: stake times trust.
+    /// @dev Rank of a candidate in a full draw: stake times trust.
     function _weight(Candidate storage entry) internal view returns (uint256) {
         return entry.stake * _trust(entry);
     }
 
     /// @dev Not slashed, and with enough stake and trust.
-    function _inGoodStanding(Candidate storage entry) internal view returns (bool) {
+    function _isFit(Candidate storage entry) internal view returns (bool) {
         return !entry.slashed && entry.stake >= _parameters.minStake && _trust(entry) >= _parameters.minTrust;
     }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.30;
 
-/// @title What members refused, and why (Algorithm 1, lines 15 to 21; Algorithm 2, lines 13 to 20)
+/// @title Proposals that members refused, with reasons (Algorithm 1, lines 15 to 21; Algorithm 2, lines 13 to 20)
 interface IAlarms {
     /// @notice A member of the current epoch refused a proposal.
     event AlarmRaised(uint64 indexed epoch, bytes32 indexed proposal, address indexed member, string reason);

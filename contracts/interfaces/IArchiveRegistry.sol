@@ -4,7 +4,7 @@ pragma solidity 0.8.30;
 import {ICertified} from "./ICertified.sol";
 import {Action} from "./IQuorum.sol";
 
-/// @notice What is archived of one version of one model.
+/// @notice The archive's record of one version of a model.
 struct Record {
     /// Packed position on the live chain.
     uint64 position;
@@ -16,7 +16,7 @@ struct Record {
     bytes32 digest;
 }
 
-/// @notice A record as it stands, with the time at which the committee archived it.
+/// @notice A stored record, with the time at which the committee archived it.
 struct StoredRecord {
     Record record;
     uint64 timestamp;

@@ -3,7 +3,7 @@ pragma solidity 0.8.30;
 
 import {VRF} from "@chainlink/contracts/src/v0.8/vrf/VRF.sol";
 
-/// @notice Where an election stands.
+/// @notice The phase of an election.
 enum Phase {
     Idle,
     Commit,
@@ -12,7 +12,7 @@ enum Phase {
     Confirm
 }
 
-/// @notice An election as it stands.
+/// @notice The state of an election.
 struct Election {
     Phase phase;
     /// The epoch whose committee is elected.
@@ -84,7 +84,7 @@ interface IElection {
     /// @notice A member confirms one key in a key generation.
     error AlreadyConfirmed(address registrant, uint8 attempt);
 
-    /// @notice The election as it stands.
+    /// @notice The state of the election.
     function election() external view returns (Election memory);
 
     /// @notice Accounts that committed in the present draw, by order; who displaced another stands in its place.

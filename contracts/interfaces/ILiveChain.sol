@@ -56,7 +56,7 @@ struct HeaderUpdate {
     Opening opening;
 }
 
-/// @notice A transaction as it stands.
+/// @notice The current state of a transaction.
 struct ModelTransaction {
     uint256 ch;
     Opening opening;
@@ -71,7 +71,7 @@ struct ModelTransaction {
     uint64[] references;
 }
 
-/// @notice A block header as it stands.
+/// @notice The current state of a block header.
 struct Header {
     bytes32 parentHash;
     uint256 ch;
@@ -123,7 +123,7 @@ interface ILiveChain is ICertified {
     error InvalidOpening(uint64 position, uint32 version);
     /// @notice The opening is the one already in force.
     error OpeningReplayed(uint64 position);
-    /// @notice No model stands at this position.
+    /// @notice There is no model at this position.
     error UnknownPosition(uint64 position);
     /// @notice A version grows by one.
     error VersionNotNext(uint64 position, uint32 given, uint32 expected);

@@ -28,7 +28,7 @@ struct Action {
     bytes32[] path;
 }
 
-/// @notice Who may vote in an epoch, and the key that its trapdoor opens under.
+/// @notice The members that may vote in an epoch, and the group key of its chameleon hashes.
 struct Roster {
     /// Voting addresses, at most 256, none twice, none zero.
     address[] members;
@@ -43,7 +43,7 @@ struct Roster {
 
 /// @title Epochs and quorum certificates, as any chain can check them
 interface IQuorum {
-    /// @notice A new epoch begins; certificates and openings of older ones lose their power.
+    /// @notice A new epoch begins; certificates and openings of older ones are no longer accepted.
     event EpochStarted(
         uint64 indexed epoch,
         bytes32 indexed keyId,

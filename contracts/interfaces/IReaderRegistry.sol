@@ -5,7 +5,7 @@ import {ICertified} from "./ICertified.sol";
 import {ILiveChain} from "./ILiveChain.sol";
 import {Action} from "./IQuorum.sol";
 
-/// @notice Who may ask the committee for the keys of models.
+/// @notice An account that may ask the committee for the keys of models.
 struct Reader {
     /// Encryption key on secp256k1, affine; (0, 0) when not registered.
     uint256 keyX;
@@ -16,7 +16,7 @@ struct Reader {
     bool barred;
 }
 
-/// @title Readers of models: their encryption keys, and since when they are here
+/// @title Readers of models: their encryption keys, and the heights since which they are registered
 /// @notice Everybody registers and leaves alone. The committee can bar an account and lift that again, and
 /// nothing else: it can neither register a reader, nor change a key, nor move a reader's height.
 /// @dev Heights are the live chain's own, those of model positions: no clock and no node is trusted for

@@ -4,11 +4,11 @@ pragma solidity 0.8.30;
 import {IVrfVerifier} from "./IVrfVerifier.sol";
 import {VRF} from "@chainlink/contracts/src/v0.8/vrf/VRF.sol";
 
-/// @notice What the committee is ruled by. Amounts in wei, times in seconds.
+/// @notice Parameters of the committee. Amounts in wei, times in seconds.
 struct Parameters {
     /// Least stake of a candidate: what an equivocation costs, and what a second identity costs.
     uint96 minStake;
-    /// Burnt from the stake of who withholds a secret, a proof or a key: above what one more draw is worth.
+    /// Burnt from the stake of a candidate that withholds a secret, a proof or a key: above the value of another draw.
     uint96 forfeit;
     /// Least trust of a candidate, parts per million; below 500,000, or no newcomer could stand.
     uint32 minTrust;
@@ -84,7 +84,7 @@ enum Stage {
     Elected
 }
 
-/// @title Stake and trust of those who may be elected
+/// @title Stake and trust of candidates
 interface IStakes {
     /// @notice A candidate registered, with its VRF key.
     event Registered(address indexed registrant, address indexed voter, uint256 vrfX, uint256 vrfY, uint256 stake);
@@ -150,7 +150,7 @@ interface IStakes {
     /// @notice Reward that `reporter` can claim.
     function rewards(address reporter) external view returns (uint256);
 
-    /// @notice A candidate as it stands; all zero for an unknown account.
+    /// @notice The state of a candidate; all zero for an unknown account.
     function candidate(address registrant) external view returns (Candidate memory);
 
     /// @notice The account that registered a voting address; 0 for none.

@@ -3,7 +3,7 @@ pragma solidity 0.8.30;
 
 import {MessageHashUtils} from "@openzeppelin/contracts/utils/cryptography/MessageHashUtils.sol";
 
-/// @title How many votes decide, and what a vote signs (EIP-712)
+/// @title Size of a quorum, and the digest that a vote signs (EIP-712)
 library Quorum {
     bytes32 internal constant DOMAIN_TYPEHASH =
         keccak256("EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)");

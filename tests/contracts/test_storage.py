@@ -61,4 +61,4 @@ def test_the_table_names_packed_fields_with_their_bits(
 
 
 def _labels(struct: str) -> tuple[str, str]:
-    return (f"struct {struct}", f"struct QuorumBook.{struct}")
+    return (f"struct {struct}", f"struct EpochRosters.{struct}")

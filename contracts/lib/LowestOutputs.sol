@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.30;
 
-/// @title The n smallest of a list of outputs, in ascending order
-library Smallest {
+/// @title The n lowest outputs of a list, in ascending order
+library LowestOutputs {
     struct List {
         uint256[] outputs;
         address[] owners;
@@ -15,7 +15,7 @@ library Smallest {
         list.owners = new address[](capacity);
     }
 
-    /// @notice Inserts an entry; the largest falls out of a full list. Of equal outputs the first offered wins.
+    /// @notice Inserts an entry; a full list drops its largest. Of equal outputs the first one offered stays.
     function offer(List memory list, uint256 output, address owner) internal pure {
         uint256 capacity = list.outputs.length;
         uint256 place = list.length;

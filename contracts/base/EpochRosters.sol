@@ -6,8 +6,8 @@ import {Quorum} from "../lib/Quorum.sol";
 import {Secp256k1} from "../lib/Secp256k1.sol";
 import {ECDSA} from "@openzeppelin/contracts/utils/cryptography/ECDSA.sol";
 
-/// @title Rosters by epoch, and the check of certificates against the current one
-abstract contract QuorumBook is IQuorum {
+/// @title Rosters by epoch; checks certificates against the current one
+abstract contract EpochRosters is IQuorum {
     struct Epoch {
         bytes32 keyId;
         uint16 size;
