@@ -246,7 +246,7 @@ def test_another_reader_or_context_does_not_unwrap() -> None:
     with pytest.raises(EnvelopeError, match="another reader"):
         unwrap(WRAPPED, SECRET + 1, CONTEXT)
     for context in (b"", CONTEXT + b"\0", CONTEXT[:-1], CONTEXT.replace(b"version 0", b"version 1")):
-        with pytest.raises(EnvelopeError, match="another model or version"):
+        with pytest.raises(EnvelopeError, match="another reader, model or version"):
             unwrap(WRAPPED, SECRET, context)
 
 
