@@ -115,7 +115,7 @@ class Outbox(Closable):
         for cast in ballots:
             digest = eip712.decision_digest(domain, ballot.epoch, ballot.proposal, cast.content)
             if not 1 <= cast.index <= len(roster) or not is_signed(roster[cast.index - 1], cast.vote, digest):
-                raise RefusedError(f"a vote attributed to member {cast.index} is not signed by that member")
+                raise RefusedError(f"a vote attributed to member {cast.index} is not signed by it")
         for cast in ballots:
             noted = self._store.write(VOTE, ballot, codec.encode(cast), number=cast.index)
             first = codec.decode(CastVote, noted)

@@ -138,7 +138,7 @@ def test_too_few_are_left_and_nothing_is_made() -> None:
     with party(4) as gathered:
         gathered.servers[1].close()
         gathered.servers[3].close()
-        with pytest.raises(QuorumError, match=r"2 members are left .* 3 are needed; no key was made"):
+        with pytest.raises(QuorumError, match=r"2 members remain .* 3 are needed; no key was made"):
             gathered.generate()
         assert all(not shelf.kept for shelf in gathered.shelves)
 
@@ -239,7 +239,7 @@ def test_relayed_messages_are_of_this_generation_and_whole() -> None:
             )
 
         for answers, reason in (
-            ([stale[0], *first[1:]], "is not what"),
+            ([stale[0], *first[1:]], "is not the answer of"),
             ([*first, first[0]], "two messages of member 1"),
             (first[:3], "the answer to keygen-commit"),
         ):
