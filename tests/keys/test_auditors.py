@@ -127,7 +127,7 @@ def test_an_audit_names_a_version_whose_key_opens_nothing(federation: Federation
         federation.opened.context.keys.auditors._path(placed[name].node.weights) for name in ("a", "b")
     )
     shutil.copy(other, one)
-    (problem,) = federation.audit(opener=AuditorOpens(reading(federation, FIRST))).problems
+    (problem,) = federation.audit(decryptor=AuditorDecryptor(reading(federation, FIRST))).problems
     assert "a wrapped key cannot be unwrapped" in problem
     assert federation.audit().passed
 
