@@ -11,7 +11,7 @@ from pathlib import Path
 from signal import SIGKILL, SIGSTOP
 
 from blockful_py.engine.journal import Journal
-from blockful_py.pipeline.jobs.journaled_sends import logged
+from blockful_py.pipeline.jobs.journaled_sends import journaled_executions
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.nodes import Nodes, Place
 from tests.forks import FORKS
@@ -31,8 +31,8 @@ def until(what: Callable[[], bool]) -> None:
 def unsettled(run: RunDirectory) -> int:
     """Decisions of the open job that are not known to be on both chains."""
     with Journal(run.journal) as journal:
-        job = journal.open_job()
-    return sum(not given.is_sent for given in logged(job)) if job else 0
+        job = journal.standing()
+    return sum(not given.is_sent for given in journaled_executions(job)) if job else 0
 
 
 def lead_until(

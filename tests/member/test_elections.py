@@ -129,7 +129,7 @@ def test_a_rotation_that_was_broken_off_is_taken_up_by_another(
     keys = town.federation.run.group_keys
     shutil.rmtree(keys)  # as in another caller's copy of the run
     with Federation.open(town.federation.run.path, nodes=town.federation.nodes) as another:
-        rotated = another.rotate(town.pause)
+        rotated = another.epochs.rotate(town.pause)
     assert rotated.epoch == town.committee.current_epoch() == before + 1
     assert town.federation.contracts.mirror.current_epoch() == before + 1
     assert not (town.federation.run.path / "rotation.json").exists()

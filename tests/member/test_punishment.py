@@ -12,7 +12,9 @@ import pytest
 from blockful_py.committee.service.remote import RemoteMember
 from blockful_py.errors import QuorumError
 from blockful_py.learning.weights import Weights
-from blockful_py.pipeline.jobs.redaction import Redactor, ReplacedVersions
+from blockful_py.pipeline.jobs.redaction import Redactor
+from blockful_py.pipeline.jobs.redaction import ReplacedVersions
+from blockful_py.pipeline.jobs.redaction import RedactionOutcome
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.pipeline.run.operations import Counter
 from blockful_py.record.catalogue import Catalogue
@@ -44,7 +46,7 @@ def with_wrong_update(monkeypatch: pytest.MonkeyPatch) -> None:
         new: Mapping[str, Weights],
         request: Request,
         signed_by_owner: Collection[str],
-    ) -> ReplacedVersions:
+    ) -> RedactionOutcome:
         moved = {layer: value + 1 for layer, value in new["x"].items()}
         return honest(self, catalogue, {**new, "x": moved}, request, signed_by_owner)
 

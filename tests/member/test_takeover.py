@@ -148,7 +148,7 @@ def test_two_leaders_at_once_change_the_chain_once(
         place = Place(1337, 1338, chains.live.url, chains.archive.url)
         with (
             Nodes(place, signer_of(keys)) as nodes,
-            Federation.open(other, nodes=nodes, leader=keys.voting_secret) as second,
+            Federation.open(other, nodes=nodes, secret=keys.voting_secret) as second,
         ):
             assert take_up(second) is not None
         return hand_over(self, certified)
