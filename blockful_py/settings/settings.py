@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -76,5 +77,6 @@ class Settings(Section):
         return settings
 
     def to_json(self) -> dict[str, Any]:
-        """Tables that `parse` takes back, once they were written as JSON and read."""
-        return asdict(self)
+        """Tables as JSON has them, with lists for tuples and text for keys; `parse` takes them back."""
+        document: dict[str, Any] = json.loads(json.dumps(asdict(self)))
+        return document

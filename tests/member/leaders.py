@@ -31,7 +31,7 @@ def until(what: Callable[[], bool]) -> None:
 def unsettled(run: RunDirectory) -> int:
     """Decisions of the open job that are not known to be on both chains."""
     with Journal(run.journal) as journal:
-        job = journal.standing()
+        job = journal.open_job()
     return sum(not given.is_sent for given in journaled_executions(job)) if job else 0
 
 

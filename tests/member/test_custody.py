@@ -28,8 +28,7 @@ from blockful_py.errors import EnvelopeError, MessageError, RefusedError
 from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.learning.weights import equal
 from blockful_py.pipeline.coordination.remote_committee import ReachableMember
-from blockful_py.pipeline.coordination.remote_keyring import NO_SUBJECT
-from blockful_py.pipeline.coordination.remote_keyring import RemoteKeyring
+from blockful_py.pipeline.coordination.remote_keyring import NO_SUBJECT, RemoteKeyring
 from blockful_py.pipeline.reader import Reading
 from blockful_py.types import Uri
 from tests.federations import AFFECTED

@@ -12,9 +12,7 @@ import pytest
 from blockful_py.committee.service.remote import RemoteMember
 from blockful_py.errors import QuorumError
 from blockful_py.learning.weights import Weights
-from blockful_py.pipeline.jobs.redaction import Redactor
-from blockful_py.pipeline.jobs.redaction import ReplacedVersions
-from blockful_py.pipeline.jobs.redaction import RedactionOutcome
+from blockful_py.pipeline.jobs.redaction import RedactionOutcome, Redactor
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.pipeline.run.operations import Counter
 from blockful_py.record.catalogue import Catalogue

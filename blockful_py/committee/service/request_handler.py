@@ -203,13 +203,13 @@ class RequestHandler:
 
 
 @dataclass(frozen=True, slots=True)
-class Decision(Generic[Body]):
+class ProposalMessage(Generic[Body]):
     """How a member answers one question about a proposal.
 
     Attributes:
         body: type of the message's body.
         subject: epoch and proposal that the body is about, which its envelope must name.
-        answer: by the desk, for the member of a seat.
+        answer: the handler's, for the member of a seat.
     """
 
     body: type[Body]
@@ -225,39 +225,39 @@ def _of_draft(message: wire.Message, body: Any) -> tuple[int, bytes]:
     return _of_body(message, body.draft)
 
 
-DECISIONS: Mapping[MessageKind, Decision[Any]] = {
-    MessageKind.PUBLICATION: Decision(
+DECISIONS: Mapping[MessageKind, ProposalMessage[Any]] = {
+    MessageKind.PUBLICATION: ProposalMessage(
         PublicationProposal,
         _of_body,
         lambda desk, seat, message, body: Vote(seat.member.vote_publication(body)),
     ),
-    MessageKind.APPROVE: Decision(RedactionDraft, _of_body, RequestHandler._approve),
-    MessageKind.COMMIT: Decision(
+    MessageKind.APPROVE: ProposalMessage(RedactionDraft, _of_body, RequestHandler._approve),
+    MessageKind.COMMIT: ProposalMessage(
         CommitRequest,
         _of_draft,
         lambda desk, seat, message, body: seat.member.commit(body.draft, body.session),
     ),
-    MessageKind.SIGN: Decision(SignRequest, _of_draft, RequestHandler._sign),
-    MessageKind.REDACTION: Decision(
+    MessageKind.SIGN: ProposalMessage(SignRequest, _of_draft, RequestHandler._sign),
+    MessageKind.REDACTION: ProposalMessage(
         VoteRequest,
         _of_draft,
         lambda desk, seat, message, body: Vote(seat.member.vote_redaction(body.draft, body.chunks)),
     ),
-    MessageKind.FINISH_PUBLICATION: Decision(
+    MessageKind.FINISH_PUBLICATION: ProposalMessage(
         CertifiedPublication, lambda message, body: body.subject, RequestHandler._keep
     ),
-    MessageKind.FINISH_REDACTION: Decision(
+    MessageKind.FINISH_REDACTION: ProposalMessage(
         CertifiedRedaction, lambda message, body: body.subject, RequestHandler._keep
     ),
-    MessageKind.WITNESS: Decision(
+    MessageKind.WITNESS: ProposalMessage(
         CastVotes, lambda message, body: (message.epoch, message.subject), RequestHandler._witness
     ),
-    MessageKind.ERASURE: Decision(
+    MessageKind.ERASURE: ProposalMessage(
         ErasureRequest,
         lambda message, body: (message.epoch, keccak(body.statement)),
         lambda desk, seat, message, body: Vote(seat.member.vote_erasure(message.epoch, body.statement)),
     ),
-    MessageKind.MOTION: Decision(
+    MessageKind.MOTION: ProposalMessage(
         Motion,
         _of_body,
         lambda desk, seat, message, body: Vote(seat.member.vote_motion(body)),
