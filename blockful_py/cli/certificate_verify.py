@@ -38,7 +38,6 @@ def verify(
 
     Example: blockful certificate verify erasure-1767225615.json --run runs/mine
     """
-    from blockful_py.pipeline.proving import opened_chains
     from blockful_py.record.certificates.document import parse_certificate
     from blockful_py.record.certificates.verifying import verify_certificate
     from blockful_py.record.proofs.anchors import Anchors
@@ -55,6 +54,8 @@ def verify(
     if run is None:
         outcome = verify_certificate(certificate, anchors, rosters)
     else:
+        from blockful_py.pipeline.proving import opened_chains
+
         with opened_chains(run) as chains:
             outcome = verify_certificate(certificate, anchors, rosters, chains)
     statement = certificate.statement

@@ -80,16 +80,18 @@ def sources(
 
     Raises SettingsError where the options do not fit together.
     """
-    from blockful_py.pipeline.proving import opened_run, opened_url
-
     if (url is None) != (contract is None):
         raise SettingsError("give --live-url and --contract, or neither: a node serves any contract.")
     if run is not None and url is not None:
         raise SettingsError("give --run, or --live-url and --contract.")
     if run is not None:
+        from blockful_py.pipeline.proving import opened_run
+
         with opened_run(run) as chains:
             yield chains
     elif url is not None and contract is not None:
+        from blockful_py.pipeline.proving import opened_url
+
         with opened_url(url, _octets(contract, 20, "--contract"), chain_id) as chains:
             yield chains
     else:

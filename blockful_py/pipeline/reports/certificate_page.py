@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from blockful_py.bounded_json import parse_json
 from blockful_py.committee.erasure import erasure_digest
 from blockful_py.errors import SettingsError
-from blockful_py.pipeline.review.methods import checked_by_members
 from blockful_py.record.certificates.checking import CheckedStatement
 from blockful_py.record.certificates.document import ErasureCertificate
 from blockful_py.record.model_node import Request
@@ -112,8 +111,11 @@ def _told(certificate: ErasureCertificate, outcome: AuditOutcome | None) -> str 
 
 def _checked(request: Request) -> str | None:
     try:
+        # Imported here: the methods need torch, which whoever reads a certificate may do without.
+        from blockful_py.pipeline.review.methods import checked_by_members
+
         return CHECKED[checked_by_members(request)]
-    except SettingsError:  # a method that is not installed here
+    except (SettingsError, ModuleNotFoundError):  # a method that is not installed here
         return None
 
 
