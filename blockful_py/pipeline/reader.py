@@ -158,9 +158,7 @@ class Reading(Closable):
                 return answer
             reasons.add(str(answer.reason))
         if not reasons:
-            raise KeyDestroyedError(
-                "no member of the committee answers: nobody can give the key. MessageKind later."
-            )
+            raise KeyDestroyedError("no member of the committee answers: nobody can give the key. Ask later.")
         raise RefusedError("; ".join(sorted(reasons)))
 
     def _provide(self) -> None:

@@ -41,7 +41,7 @@ REFUSED = {
     "no start": (("small.toml", "--set", "unlearning.starts=[]"), "unlearning.starts"),
     "an unknown setting": (
         ("small.toml", "--set", "learning.epoch=1"),
-        "learning.epoch: unknown setting; remove it or check its spelling",
+        "learning.epoch is an unknown setting (did you mean 'learning.epochs'?).",
     ),
     "a setting out of range": (("small.toml", "--set", "learning.epochs=0"), "learning.epochs"),
     "an override that is none": (("small.toml", "--set", "learning.epochs"), "section.key=value"),

@@ -77,11 +77,15 @@ def test_a_request_is_signed_by_keystore_and_by_wallet(folder: Path) -> None:
     [
         (("request", "show", "nothing.json"), "cannot be read", 5),
         (("request", "show", "words"), "is no request to be signed", 5),
-        (("request", "add", "request.json", "0xzz"), "in hexadecimal", 6),
+        (("request", "add", "request.json", "0xzz"), "must be hexadecimal", 6),
         (("request", "add", "request.json", "0x" + "00" * 65), "no key gives this signature", 6),
         (("request", "sign", "request.json", "--keystore", "nothing.json"), "cannot be read", 6),
         (("request", "make", "request.json"), "exists already", 5),
-        (("unlearn", "--request", "request.json", "--class", "3"), "give it alone", 2),
+        (
+            ("unlearn", "--request", "request.json", "--class", "3"),
+            "give either --request or the other options",
+            2,
+        ),
         (("unlearn", "--request", "nothing.json"), "cannot be read", 5),
         (("unlearn", "--request", "unsigned.json"), "did not sign yet", 6),
     ],

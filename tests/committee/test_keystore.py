@@ -83,10 +83,10 @@ def test_a_crash_while_writing_leaves_no_keystore(path: Path) -> None:
         "import os, sys\n"
         "from pathlib import Path\n"
         "from blockful_py.committee import keystore\n"
-        "from blockful_py.crypto.passphrase import Cost\n"
+        "from blockful_py.crypto.passphrase import KdfCost\n"
         "os.fsync = lambda descriptor: os.kill(os.getpid(), 9)\n"
         "keys = keystore.MemberKeys.generate()\n"
-        "keystore.create(Path(sys.argv[1]), keys, 'five words of a passphrase', Cost(1 << 15))\n"
+        "keystore.create(Path(sys.argv[1]), keys, 'five words of a passphrase', KdfCost(1 << 15))\n"
     )
     done = subprocess.run([sys.executable, "-c", program, str(path)], check=False)
     assert done.returncode == -9

@@ -76,10 +76,10 @@ def test_between_two_live_chunks_the_record_says_that_it_is_not_settled(ground: 
 
 def test_the_bytes_to_forget_stay_until_the_live_chain_has_changed(ground: Ground, run: Path) -> None:
     before = fused(run, ground.nodes)
-    files = set(before.live_store)
+    files = set(before.stores.live)
     with pytest.raises(PowerCut):
         fused(run, ground.nodes, sending=3).unlearn()
-    assert files <= set(before.live_store)
+    assert files <= set(before.stores.live)
 
 
 def test_another_request_waits_for_the_unfinished_one(ground: Ground, run: Path) -> None:

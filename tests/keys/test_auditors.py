@@ -133,7 +133,7 @@ def test_an_audit_names_a_version_whose_key_opens_nothing(federation: Federation
 
 
 def test_without_a_retention_keys_are_kept(federation: Federation) -> None:
-    federation.settings = small()
+    federation.opened.settings = small()
     with pytest.raises(SettingsError, match="kept for ever"):
         federation.expire()
 

@@ -153,7 +153,7 @@ def test_the_account_says_what_was_done_and_no_more(fresh: Federation) -> None:
 def test_the_account_names_what_is_left_and_who_can_still_read(fresh: Federation) -> None:
     auditor = ReaderKeys.generate(SeededRng(b"auditor"))
     fresh.administration().set_auditor(auditor.account, auditor.encryption_key)
-    store, old = fresh.live_store, fresh.catalogue()["x"].node.weights
+    store, old = fresh.stores.live, fresh.catalogue()["x"].node.weights
     kept = store.read(old)
     fresh.unlearn()
     store.add(kept)

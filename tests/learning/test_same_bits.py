@@ -25,20 +25,20 @@ import hashlib
 import torch
 from blockful_py.learning.datasets import load_dataset
 from blockful_py.learning.device import use_portable_products, use_threads
-from blockful_py.learning.federation import FederationSettings, train_federation
+from blockful_py.learning.federation import FederationSpec, train_federation
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.partitions import Division, partition
-from blockful_py.learning.training import TrainingSettings
 from blockful_py.learning.weights import to_bytes
 from blockful_py.forget import Forget
+from blockful_py.settings import DataOptions, FederationSettings, TrainingSettings
 from blockful_py.unlearning.registry import create_method
 from blockful_py.unlearning.task import UnlearningTask
 
 use_threads(1)
 use_portable_products()
-data = load_dataset('digits', 0, torch.device('cpu'))
-users = partition('few_hold', data, Division(14, (5, 7), (3,)), 0)
-settings = FederationSettings(Architecture.of('cnn', data), training=TrainingSettings(epochs=2))
+data = load_dataset('digits', 0, torch.device('cpu'), DataOptions())
+users = partition(data, Division(FederationSettings(situation='few_hold'), (5, 7), (3,)), 0)
+settings = FederationSpec(Architecture.of('cnn', data), training=TrainingSettings(epochs=2))
 models = [model for wave in train_federation(settings, users) for model in wave]
 task = UnlearningTask.of(settings, models, users, ['r5', 'r7'], Forget.of_classes([3]))
 sha = hashlib.sha256(b''.join(to_bytes(model.weights) for model in models))

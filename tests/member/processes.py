@@ -16,11 +16,11 @@ from pathlib import Path
 from blockful_py.chain.processes import take_port
 from blockful_py.committee.service.folder import MemberFolder
 from blockful_py.pipeline.run.nodes import Nodes
-from blockful_py.unlearning.cost import Cost
+from blockful_py.crypto.passphrase import KdfCost
 from tests.forks import FORKS
 
 WORDS = "correct horse battery staple"
-QUICK = Cost(n=1 << 15)
+QUICK = KdfCost(n=1 << 15)
 SECONDS = 600.0
 
 

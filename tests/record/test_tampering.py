@@ -16,7 +16,7 @@ from tests.federations import put_back, small, trained
 from tests.record import slots
 from tests.record.slots import Slots
 from tests.record.tampering import (
-    MemberView,
+    World,
     failures,
     flipped,
     from_a_stranger,
@@ -28,12 +28,12 @@ from tests.record.tampering import (
 
 
 @pytest.fixture(scope="module")
-def world(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MemberView]:
+def world(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     with trained(small(), tmp_path_factory.mktemp("tamper") / "run", chains) as federation:
         federation.unlearn()
         places = {name: placed.position for name, placed in federation.catalogue().models.items()}
         assert federation.verify().passed
-        yield MemberView(federation, Slots(federation.contracts.live), places)
+        yield World(federation, Slots(federation.contracts.live), places)
 
 
 BLOCK_OF_S = ("s", "t", "z")
@@ -170,7 +170,7 @@ SIGNATURES = {
 
 
 @pytest.mark.parametrize("what", STORE)
-def test_a_damaged_store_is_named(world: MemberView, what: str) -> None:
+def test_a_damaged_store_is_named(world: World, what: str) -> None:
     tamper, expected = STORE[what]
     blocks = world.federation.stores.live.directory / "blocks"
     kept = {path: path.read_bytes() for path in blocks.rglob("*") if path.is_file()}
@@ -184,7 +184,7 @@ def test_a_damaged_store_is_named(world: MemberView, what: str) -> None:
 
 
 @pytest.mark.parametrize("what", RECORD)
-def test_an_altered_record_is_named(world: MemberView, what: str) -> None:
+def test_an_altered_record_is_named(world: World, what: str) -> None:
     tamper, expected = RECORD[what]
     with put_back(world.federation.nodes.live):
         tamper(world)
@@ -193,7 +193,7 @@ def test_an_altered_record_is_named(world: MemberView, what: str) -> None:
 
 
 @pytest.mark.parametrize("what", SIGNATURES)
-def test_a_colluding_committee_cannot_sign_for_owners(world: MemberView, what: str) -> None:
+def test_a_colluding_committee_cannot_sign_for_owners(world: World, what: str) -> None:
     """All members make a valid opening and certificate for a node that its owners did not sign."""
     node = SIGNATURES[what](world)
     with put_back(world.federation.nodes.live, world.federation.nodes.archive):
@@ -202,7 +202,7 @@ def test_a_colluding_committee_cannot_sign_for_owners(world: MemberView, what: s
     assert failures(world) == {}
 
 
-def test_a_colluding_committee_can_redact_what_owners_signed(world: MemberView) -> None:
+def test_a_colluding_committee_can_redact_what_owners_signed(world: World) -> None:
     """The same road with nothing altered verifies: the cases above fail for what they say."""
     with put_back(world.federation.nodes.live, world.federation.nodes.archive):
         world.collude("x", next_version(world, "x"))
@@ -210,7 +210,7 @@ def test_a_colluding_committee_can_redact_what_owners_signed(world: MemberView) 
         assert world.federation.catalogue()["x"].version == 2
 
 
-def test_verification_of_one_model_ignores_the_others(world: MemberView) -> None:
+def test_verification_of_one_model_ignores_the_others(world: World) -> None:
     with put_back(world.federation.nodes.live):
         world.flip(world.tx("x", slots.S))
         assert world.federation.verify(["a", "z"]).passed

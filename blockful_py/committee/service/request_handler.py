@@ -146,7 +146,7 @@ class RequestHandler:
             if kind.label.startswith("keygen-"):
                 allowed |= {*self._dkg.members(message), *self._office.roster(message.epoch - 1)}
         except BlockfulError as error:
-            raise MessageError(f"this member cannot tell who may kind it: {error}") from None
+            raise MessageError(f"this member cannot tell who may ask it: {error}") from None
         if message.sender not in allowed:
             raise MessageError(
                 f"0x{message.sender.hex()} is neither a member of this committee nor a leader it serves."
