@@ -78,11 +78,11 @@ demo: setup ## Train, publish, forget, verify: the whole loop on two local chain
 test: setup ## Run the tests: Python and contracts, without those that are slow
 	@$(MAKE) --no-print-directory -j2 test-python test-beside
 
-test-all: test ## Run all tests: every crash step, takeovers, elections, web3 7, IPFS nodes, long fuzzing
+test-all: test ## Run all tests: those of `make test`, every crash step, takeovers, elections, web3 7, IPFS nodes
 	@$(MAKE) --no-print-directory test-rest
 
 test-rest: setup
-	@$(MAKE) --no-print-directory -j2 test-slow test-beside BESIDE='test-web3-7 test-forge' FOUNDRY_PROFILE=thorough
+	@$(MAKE) --no-print-directory -j2 test-slow test-beside BESIDE=test-web3-7
 	@$(MAKE) --no-print-directory test-ipfs
 
 # Files in their order, so that neighbours share what their folder sets up; sorted by size, those of few and long
@@ -107,7 +107,7 @@ test-web3-7: setup
 test-contracts: test-forge
 	@$(BROWNIE_ENV) $(BROWNIE_VENV)/bin/brownie test tests/contracts
 
-# FOUNDRY_PROFILE=thorough: more values, longer histories.
+# FOUNDRY_PROFILE=thorough: more values, longer histories; it takes long.
 test-forge: setup
 	@test -x node_modules/.bin/forge || { echo "Forge is needed, and npm has none for this platform"; exit 1; }
 	@node_modules/.bin/forge test

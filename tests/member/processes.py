@@ -15,8 +15,8 @@ from pathlib import Path
 
 from blockful_py.chain.processes import take_port
 from blockful_py.committee.service.folder import MemberFolder
-from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.crypto.passphrase import KdfCost
+from blockful_py.pipeline.run.nodes import Nodes
 from tests.forks import FORKS
 
 WORDS = "correct horse battery staple"
