@@ -53,14 +53,14 @@ def audit(
     from blockful_py.keys.reader_keys import ReaderKeys
     from blockful_py.pipeline.decryptors import AuditorDecryptor
     from blockful_py.pipeline.federation import Federation
-    from blockful_py.pipeline.reader import Reading
+    from blockful_py.pipeline.reader import ReaderSession
     from blockful_py.record.archive_memory import recall
     from blockful_py.record.archive_memory import remember as write
 
     out = Output(as_json)
     keys = None if auditor is None else ReaderKeys.load(auditor, passphrase_from(passphrase_file))
     with Federation.open(run) as federation:
-        decryptor = None if keys is None else AuditorDecryptor(Reading(run, keys, federation.nodes))
+        decryptor = None if keys is None else AuditorDecryptor(ReaderSession(run, keys, federation.nodes))
         archive = federation.contracts.archive
         known = recall(remember, archive) if remember is not None else ()
         outcome, alarms = federation.audit(known, decryptor), federation.alarms()

@@ -40,7 +40,7 @@ def read(
     from blockful_py.keys.data_key import write_data_key
     from blockful_py.keys.reader_keys import ReaderKeys
     from blockful_py.learning.weights import to_bytes
-    from blockful_py.pipeline.reader import Reading
+    from blockful_py.pipeline.reader import ReaderSession
     from blockful_py.whole_file import write_secret
 
     out = Output(as_json)
@@ -48,9 +48,9 @@ def read(
         if path is not None and path.exists():
             raise SettingsError(f"{path} exists already: choose another file.")
     keys = ReaderKeys.load(reader, passphrase_from(passphrase_file))
-    with Reading(run, keys) as reading:
-        data = to_bytes(reading.read(model) if version is None else reading.read_archived(model, version))
-        key = None if data_key is None else reading.data_key(model, version)
+    with ReaderSession(run, keys) as session:
+        data = to_bytes(session.read(model) if version is None else session.read_archived(model, version))
+        key = None if data_key is None else session.data_key(model, version)
     write_secret(output, data, SettingsError)
     if data_key is not None and key is not None:
         write_data_key(data_key, key)

@@ -39,12 +39,12 @@ def register(
     Example: blockful reader register reader.json --run runs/mine
     """
     from blockful_py.keys.reader_keys import ReaderKeys
-    from blockful_py.pipeline.reader import Reading
+    from blockful_py.pipeline.reader import ReaderSession
 
     out = Output(as_json)
     keys = ReaderKeys.load(key_file, passphrase_from(passphrase_file))
-    with Reading(run, keys) as reading:
-        joined = reading.register().joined
+    with ReaderSession(run, keys) as session:
+        joined = session.register().joined
     out.result({"account": "0x" + keys.account.hex(), "joined": joined})
     out.say(f"reader 0x{keys.account.hex()} is registered; block {joined} is the first after it joined")
 
@@ -57,12 +57,12 @@ def leave(
     Example: blockful reader leave reader.json --run runs/mine
     """
     from blockful_py.keys.reader_keys import ReaderKeys
-    from blockful_py.pipeline.reader import Reading
+    from blockful_py.pipeline.reader import ReaderSession
 
     out = Output(as_json)
     keys = ReaderKeys.load(key_file, passphrase_from(passphrase_file))
-    with Reading(run, keys) as reading:
-        reading.leave()
+    with ReaderSession(run, keys) as session:
+        session.leave()
     out.result({"account": "0x" + keys.account.hex()})
     out.say(f"reader 0x{keys.account.hex()} has left")
 

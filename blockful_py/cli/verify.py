@@ -44,7 +44,7 @@ def verify(
     from blockful_py.keys.reader_keys import ReaderKeys
     from blockful_py.pipeline.decryptors import LeaderDecryptor, ReaderDecryptor
     from blockful_py.pipeline.federation import Federation
-    from blockful_py.pipeline.reader import Reading
+    from blockful_py.pipeline.reader import ReaderSession
     from blockful_py.record.decryption import Decryptor
 
     out = Output(as_json, quiet)
@@ -52,7 +52,7 @@ def verify(
     with Federation.open(run) as federation:
         decryptor: Decryptor | None = LeaderDecryptor(federation.weights) if decrypt else None
         if keys is not None:
-            decryptor = ReaderDecryptor(Reading(run, keys, federation.nodes))
+            decryptor = ReaderDecryptor(ReaderSession(run, keys, federation.nodes))
         outcome = federation.verify(models or None, out, decryptor)
     out.result(
         {

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from blockful_py.errors import RefusedError
 from blockful_py.keys.sealing import SealedWeights
-from blockful_py.pipeline.reader import Reading
+from blockful_py.pipeline.reader import ReaderSession
 from blockful_py.types import Position, Uri
 
 
@@ -26,12 +26,12 @@ class LeaderDecryptor:
 class ReaderDecryptor:
     """Decrypts the versions whose keys the members give to this reader."""
 
-    def __init__(self, reading: Reading) -> None:
-        self._reading = reading
+    def __init__(self, session: ReaderSession) -> None:
+        self._session = session
 
     def decrypts(self, position: Position, version: int, weights: Uri) -> bool:
         try:
-            self._reading.open(position, version, weights)
+            self._session.open(position, version, weights)
         except RefusedError:
             return False
         return True
@@ -40,12 +40,12 @@ class ReaderDecryptor:
 class AuditorDecryptor:
     """Decrypts the archived versions whose keys are wrapped to this auditor."""
 
-    def __init__(self, reading: Reading) -> None:
-        self._reading = reading
+    def __init__(self, session: ReaderSession) -> None:
+        self._session = session
 
     def decrypts(self, position: Position, version: int, weights: Uri) -> bool:
         try:
-            self._reading.open_archived(weights)
+            self._session.open_archived(weights)
         except RefusedError:
             return False
         return True

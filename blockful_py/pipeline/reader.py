@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A reader at a federation: registers, asks for keys, reads models."""
+"""A reader's session with a run: registers, asks for keys, reads models."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ from blockful_py.record.model_node import parse_node
 from blockful_py.types import Position, Uri
 
 POCKET_MONEY = 10**17
-"""Wei that a development chain's first account gives a reader that has nothing to pay gas with."""
+"""Wei that a development chain's first account gives a reader without a balance, to pay for gas."""
 
 
-class Reading(Closable):
-    """A run as one reader sees it.  What the reader sends, its own account pays."""
+class ReaderSession(Closable):
+    """A run as one reader sees it.  The reader's own account pays for the reader's transactions."""
 
     def __init__(self, directory: Path, keys: ReaderKeys, nodes: Nodes | None = None) -> None:
-        """With `nodes`, those are used and not stopped.
+        """Uses `nodes` if they are passed, and does not stop them; starts its own otherwise.
 
         Raises RunError, NodeError or DeploymentError when the run cannot be opened.
         """
@@ -57,8 +57,8 @@ class Reading(Closable):
         sender = Sender(live.node, Signer(keys.account_secret.to_bytes(32, "big")))
         self._registry = ReaderRegistryContract(live.node, readers.address, sender)
 
-    def standing(self) -> Reader:
-        """What the registry has of this reader."""
+    def status(self) -> Reader:
+        """The reader's entry in the registry."""
         return self._registry.reader(self._keys.account)
 
     def register(self) -> Reader:
@@ -68,7 +68,7 @@ class Reading(Closable):
         """
         self._provide()
         self._registry.register(self._keys.encryption_key)
-        return self.standing()
+        return self.status()
 
     def leave(self) -> None:
         """Raises ContractError NotRegistered."""
@@ -76,23 +76,23 @@ class Reading(Closable):
         self._registry.leave()
 
     def read(self, name: str) -> Weights:
-        """The weights of a model as it stands.
+        """The current weights of a model.
 
-        Raises UnknownModelError, RefusedError with the members' reason, KeyDestroyedError when none of
-        them has the key, StorageError when the weights are not in the store.
+        Raises UnknownModelError, RefusedError with the members' reason, KeyDestroyedError when no
+        member has the key, StorageError when the weights are not in the store.
         """
         placed = Catalogue.read(self._contracts.live, self._store)[name]
         return self.open(placed.position, placed.version, placed.node.weights)
 
     def open(self, position: Position, version: int, weights: Uri) -> Weights:
-        """The weights in a sealed file, those of a version that stands; raises as `read`."""
+        """The weights in the sealed file of a current version; raises as `read`."""
         return decrypted(self.key(ReadRequest(position, version)), self._store.read(weights), weights)
 
     def read_archived(self, name: str, version: int) -> Weights:
         """A version from the archive, for an auditor.
 
-        Raises UnknownModelError, RunError for a version that was never archived, RefusedError for who is no
-        auditor of it, StorageError when the archive's store lacks it.
+        Raises UnknownModelError, RunError for a version that was never archived, RefusedError for a reader
+        that is no auditor of it, StorageError when the archive's store lacks it.
         """
         return self.open_archived(self._archived(name, version))
 
@@ -101,17 +101,17 @@ class Reading(Closable):
         return decrypted(self._auditors_key(weights), archive_store(self.run).read(weights), weights)
 
     def data_key(self, name: str, version: int | None = None) -> bytes:
-        """The data key of a model as it stands, or of a version in the archive; raises as reading it does."""
+        """The data key of a model's current version, or of an archived one; raises as reading it does."""
         if version is not None:
             return self._auditors_key(self._archived(name, version))
         placed = Catalogue.read(self._contracts.live, self._store)[name]
         return self.key(ReadRequest(placed.position, placed.version))
 
     def key(self, wanted: ReadRequest) -> bytes:
-        """The data key of a version that stands; raises as `read`."""
+        """The data key of a current version; raises as `read`."""
         context = self._access.context(self._keys.account, wanted)
         appointed = self.run.settings.committee.roster == "appointed"
-        wrapped = self._in_process(wanted) if appointed else self._asked(wanted)
+        wrapped = self._in_process(wanted) if appointed else self._ask_members(wanted)
         return envelope.unwrap(wrapped, self._keys.encryption_secret, context)
 
     def _archived(self, name: str, version: int) -> Uri:
@@ -135,11 +135,11 @@ class Reading(Closable):
         settings = self.run.settings
         identities = Identities(settings.seed, (self._nodes.live.chain_id, self._nodes.archive.chain_id))
         members = [share.index for share in key_shares(settings, identities)]
-        keepers = AppointedKeyring(self.run.vaults, {index: identities.voter(index) for index in members})
-        return self._access.wrapped(self._keys.account, wanted, keepers)
+        keyring = AppointedKeyring(self.run.vaults, {index: identities.voter(index) for index in members})
+        return self._access.wrapped(self._keys.account, wanted, keyring)
 
-    def _asked(self, wanted: ReadRequest) -> bytes:
-        """As the first member answers that does not refuse."""
+    def _ask_members(self, wanted: ReadRequest) -> bytes:
+        """The wrapped key from the first member that does not refuse."""
         epoch = self._contracts.committee.current_epoch()
         roster = self._contracts.committee.roster(epoch)[0].members
         remote = remote_committee_of(self.run, self._contracts, self._keys.account_secret)
@@ -158,11 +158,13 @@ class Reading(Closable):
                 return answer
             reasons.add(str(answer.reason))
         if not reasons:
-            raise KeyDestroyedError("no member of the committee answers: nobody can give the key. Ask later.")
+            raise KeyDestroyedError(
+                "no member of the committee answers: nobody can give the key. Ask again later."
+            )
         raise RefusedError("; ".join(sorted(reasons)))
 
     def _provide(self) -> None:
-        """On development chains, gives an account with nothing what gas costs."""
+        """Funds an empty account on a development chain, so that it can pay for gas."""
         node = self._contracts.live.node
         if node.chain_id not in DEVELOPMENT_CHAINS or node.balance(self._keys.account):
             return

@@ -20,7 +20,7 @@ from blockful_py.learning.weights import equal
 from blockful_py.pipeline.administration import Administration
 from blockful_py.pipeline.decryptors import LeaderDecryptor, ReaderDecryptor
 from blockful_py.pipeline.federation import Federation
-from blockful_py.pipeline.reader import Reading
+from blockful_py.pipeline.reader import ReaderSession
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.types import Position
 from tests.federations import GRAPH, put_back, readable, small
@@ -36,14 +36,14 @@ EARLY, MIDDLE, LATE, STRANGER = map(keys, ("early", "middle", "late", "stranger"
 class JoiningAfterTheFirstWave:
     """Progress that registers a reader once a block of models stands."""
 
-    def __init__(self, reading: Reading) -> None:
-        self._reading = reading
+    def __init__(self, session: ReaderSession) -> None:
+        self._session = session
 
     @contextmanager
     def stage(self, name: str, total: int | None) -> Iterator[Callable[[int], None]]:
         def advance(done: int) -> None:
-            if not self._reading.standing().joined:
-                self._reading.register()
+            if not self._session.status().joined:
+                self._session.register()
 
         yield advance
 
@@ -54,8 +54,8 @@ class Case:
 
     federation: Federation
 
-    def reading(self, reader: ReaderKeys) -> Reading:
-        return Reading(self.federation.run.path, reader, self.federation.nodes)
+    def session(self, reader: ReaderKeys) -> ReaderSession:
+        return ReaderSession(self.federation.run.path, reader, self.federation.nodes)
 
 
 @pytest.fixture(scope="module")
@@ -63,10 +63,10 @@ def case(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Case:
     settings = small(access={"joined_by": "publication"})
     federation = Federation.create(settings, tmp_path_factory.mktemp("access") / "run", nodes=chains)
     found = Case(federation)
-    found.reading(EARLY).register()
-    federation.train(JoiningAfterTheFirstWave(found.reading(MIDDLE)))
-    found.reading(LATE).register()
-    assert [found.reading(reader).standing().joined for reader in (EARLY, MIDDLE, LATE)] == [1, 2, 5]
+    found.session(EARLY).register()
+    federation.train(JoiningAfterTheFirstWave(found.session(MIDDLE)))
+    found.session(LATE).register()
+    assert [found.session(reader).status().joined for reader in (EARLY, MIDDLE, LATE)] == [1, 2, 5]
     return found
 
 
@@ -81,11 +81,11 @@ def undone(case: Case) -> Iterator[Case]:
 def test_a_registered_reader_reads_every_model(case: Case) -> None:
     models = case.federation.models()
     for name, model in models.items():
-        assert equal(case.reading(EARLY).read(name), model.weights)
+        assert equal(case.session(EARLY).read(name), model.weights)
 
 
 def test_who_joined_later_reads_what_was_published_later(case: Case) -> None:
-    assert equal(case.reading(MIDDLE).read("s"), case.federation.models()["s"].weights)
+    assert equal(case.session(MIDDLE).read("s"), case.federation.models()["s"].weights)
 
 
 @pytest.mark.parametrize(("reader", "name", "joined"), [(MIDDLE, "a", 2), (LATE, "a", 5), (LATE, "y", 5)])
@@ -93,43 +93,43 @@ def test_who_joined_too_late_is_refused(case: Case, reader: ReaderKeys, name: st
     height = case.federation.catalogue()[name].position.height
     expected = f"joined before block {joined}, the model at {height}:.* was published in block {height}:"
     with pytest.raises(RefusedError, match=expected):
-        case.reading(reader).read(name)
+        case.session(reader).read(name)
 
 
 def test_who_is_not_registered_is_refused(case: Case) -> None:
     with pytest.raises(RefusedError, match="is not a registered reader"):
-        case.reading(STRANGER).read("a")
+        case.session(STRANGER).read("a")
 
 
 def test_who_has_left_is_refused(undone: Case) -> None:
-    reading = undone.reading(EARLY)
-    reading.leave()
+    session = undone.session(EARLY)
+    session.leave()
     with pytest.raises(RefusedError, match="is not a registered reader"):
-        reading.read("a")
+        session.read("a")
 
 
 def test_who_leaves_and_returns_has_joined_anew(undone: Case) -> None:
-    reading = undone.reading(EARLY)
-    reading.leave()
-    assert reading.register().joined == 5
+    session = undone.session(EARLY)
+    session.leave()
+    assert session.register().joined == 5
     with pytest.raises(RefusedError, match="joined before block 5"):
-        reading.read("a")
+        session.read("a")
 
 
 def test_who_is_barred_is_refused_until_readmitted(undone: Case) -> None:
-    reading, administration = undone.reading(EARLY), Administration(undone.federation.opened.context)
+    session, administration = undone.session(EARLY), Administration(undone.federation.opened.context)
     administration.set_barred(EARLY.account, True)
     with pytest.raises(RefusedError, match="was barred by the committee"):
-        reading.read("a")
+        session.read("a")
     with pytest.raises(ContractError, match="ReaderIsBarred"):
-        reading.register()
+        session.register()
     administration.set_barred(EARLY.account, False)
-    assert reading.register().joined == 5
+    assert session.register().joined == 5
 
 
 def test_verifying_opens_what_the_reader_may_read_and_says_how_much(case: Case) -> None:
     federation = case.federation
-    middle = federation.verify(decryptor=ReaderDecryptor(case.reading(MIDDLE)))
+    middle = federation.verify(decryptor=ReaderDecryptor(case.session(MIDDLE)))
     later = [p for p in federation.catalogue().models.values() if p.position.height >= 2]
     for decryptor, decrypted in ((None, 0), (LeaderDecryptor(federation.weights), len(GRAPH))):
         outcome = federation.verify(decryptor=decryptor)
@@ -141,48 +141,48 @@ def test_sealed_bytes_that_hold_no_weights_are_found_by_who_has_their_key(undone
     federation = undone.federation
     weights = federation.catalogue()["a"].node.weights
     key = federation.opened.context.keys.keyring.find(weights)
-    keepers = federation.opened.context.keys.keyring
-    keepers.destroy([weights])
-    keepers.deliver({weights: bytes(32)})
+    keyring = federation.opened.context.keys.keyring
+    keyring.destroy([weights])
+    keyring.deliver({weights: bytes(32)})
     try:
         (failure,) = federation.verify(decryptor=LeaderDecryptor(federation.weights)).failures
         assert failure.check == "content"
         assert "under another key than this one" in failure.detail
         assert federation.verify().passed
     finally:
-        keepers.destroy([weights])
-        keepers.deliver({weights: key})
+        keyring.destroy([weights])
+        keyring.deliver({weights: key})
 
 
 def test_a_redaction_moves_no_model_out_of_reach_and_ends_the_old_version(undone: Case) -> None:
-    federation, reading = undone.federation, undone.reading(MIDDLE)
+    federation, session = undone.federation, undone.session(MIDDLE)
     place = federation.catalogue()["s"].position
-    assert reading.key(ReadRequest(place, 0))
+    assert session.key(ReadRequest(place, 0))
     federation.unlearn()
-    assert equal(reading.read("s"), federation.models()["s"].weights)
+    assert equal(session.read("s"), federation.models()["s"].weights)
     with pytest.raises(RefusedError, match=f"version 0 of the model at {place} is not current; version 1 is"):
-        reading.key(ReadRequest(place, 0))
+        session.key(ReadRequest(place, 0))
 
 
 @pytest.mark.parametrize("version", [1, 7])
 def test_a_version_to_come_is_refused(case: Case, version: int) -> None:
     place = case.federation.catalogue()["a"].position
     with pytest.raises(RefusedError, match=f"version {version} of the model at {place} is not current"):
-        case.reading(EARLY).key(ReadRequest(place, version))
+        case.session(EARLY).key(ReadRequest(place, version))
 
 
 def test_a_model_that_is_not_there_is_refused(case: Case) -> None:
     with pytest.raises(RefusedError, match="there is no model at 9:0"):
-        case.reading(EARLY).key(ReadRequest(Position(9, 0), 0))
+        case.session(EARLY).key(ReadRequest(Position(9, 0), 0))
 
 
 def test_a_key_in_transit_opens_for_its_reader_and_model_only(case: Case) -> None:
-    reading, models = case.reading(EARLY), case.federation.catalogue().models
+    session, models = case.session(EARLY), case.federation.catalogue().models
     wanted, other = (ReadRequest(models[name].position, 0) for name in ("a", "b"))
-    access = reading._access
+    access = session._access
     wrapped = access.wrapped(EARLY.account, wanted, case.federation.opened.context.keys.keyring)
     key = envelope.unwrap(wrapped, EARLY.encryption_secret, access.context(EARLY.account, wanted))
-    assert key == reading.key(wanted)
+    assert key == session.key(wanted)
     for secret, account, version in (
         (MIDDLE.encryption_secret, EARLY.account, wanted),
         (EARLY.encryption_secret, MIDDLE.account, wanted),

@@ -18,7 +18,7 @@ from blockful_py.learning.federation import TrainedModel
 from blockful_py.learning.weights import equal
 from blockful_py.pipeline.decryptors import AuditorDecryptor
 from blockful_py.pipeline.federation import Federation
-from blockful_py.pipeline.reader import Reading
+from blockful_py.pipeline.reader import ReaderSession
 from blockful_py.pipeline.run.nodes import Nodes
 from tests.federations import AFFECTED, GRAPH, put_back, small
 
@@ -51,49 +51,49 @@ def federation(case: Case, tmp_path: Path) -> Iterator[Federation]:
         yield Federation.open(tmp_path / "run", nodes=case.nodes)
 
 
-def reading(federation: Federation, keys: ReaderKeys) -> Reading:
-    return Reading(federation.run.path, keys, federation.nodes)
+def session(federation: Federation, keys: ReaderKeys) -> ReaderSession:
+    return ReaderSession(federation.run.path, keys, federation.nodes)
 
 
 def test_an_auditor_reads_what_was_erased_and_a_user_does_not(case: Case, federation: Federation) -> None:
-    reading(federation, USER).register()
+    session(federation, USER).register()
     federation.unlearn()
-    auditor = reading(federation, FIRST)
+    auditor = session(federation, FIRST)
     for name in GRAPH:
         assert equal(auditor.read_archived(name, 0), case.models[name].weights)
     for name in AFFECTED:
         with pytest.raises(RefusedError, match=f"is not wrapped to 0x{USER.account.hex()}"):
-            reading(federation, USER).read_archived(name, 0)
-    assert reading(federation, USER).read("x")
+            session(federation, USER).read_archived(name, 0)
+    assert session(federation, USER).read("x")
 
 
 def test_an_auditor_reads_nothing_that_stands_as_a_reader(federation: Federation) -> None:
     with pytest.raises(RefusedError, match="is not a registered reader"):
-        reading(federation, FIRST).read("a")
+        session(federation, FIRST).read("a")
 
 
 def test_who_becomes_auditor_reads_what_stands_then_and_nothing_older(federation: Federation) -> None:
     federation.unlearn()
     federation.administration().set_auditor(SECOND.account, SECOND.encryption_key)
-    assert reading(federation, SECOND).read_archived("a", 0)
+    assert session(federation, SECOND).read_archived("a", 0)
     with pytest.raises(RefusedError, match="is not wrapped to"):
-        reading(federation, SECOND).read_archived("x", 0)
-    assert reading(federation, FIRST).read_archived("x", 0)
+        session(federation, SECOND).read_archived("x", 0)
+    assert session(federation, FIRST).read_archived("x", 0)
     federation.unlearn(classes=[4])
-    assert reading(federation, SECOND).read_archived("x", 1)
+    assert session(federation, SECOND).read_archived("x", 1)
 
 
 def test_who_is_removed_reads_nothing_from_here_any_more(federation: Federation) -> None:
     federation.administration().set_auditor(FIRST.account, None)
     with pytest.raises(RefusedError, match="is not wrapped to"):
-        reading(federation, FIRST).read_archived("a", 0)
+        session(federation, FIRST).read_archived("a", 0)
     federation.unlearn()
     assert not list(federation.run.auditors.glob("*.json"))
 
 
 def test_a_version_that_was_never_archived_is_told(federation: Federation) -> None:
     with pytest.raises(RunError, match="version 1 of x is not in the archive"):
-        reading(federation, FIRST).read_archived("x", 1)
+        session(federation, FIRST).read_archived("x", 1)
 
 
 def test_after_the_retention_nobody_reads_a_replaced_version(
@@ -101,13 +101,13 @@ def test_after_the_retention_nobody_reads_a_replaced_version(
 ) -> None:
     federation.unlearn()
     assert federation.expire() == ()
-    assert reading(federation, FIRST).read_archived("x", 0)
+    assert session(federation, FIRST).read_archived("x", 0)
     late = federation.opened.context.clock.now() + 31 * 86_400
     monkeypatch.setattr(type(federation.opened.context.clock), "now", lambda _: late)
     assert {(each.name, each.version) for each in federation.expire()} == {(name, 0) for name in AFFECTED}
     with pytest.raises(RefusedError, match="is not wrapped to"):
-        reading(federation, FIRST).read_archived("x", 0)
-    assert reading(federation, FIRST).read_archived("a", 0)
+        session(federation, FIRST).read_archived("x", 0)
+    assert session(federation, FIRST).read_archived("a", 0)
     assert federation.expire() == ()
 
 
@@ -115,7 +115,7 @@ def test_an_audit_opens_what_the_auditor_has_keys_of_and_says_so(federation: Fed
     federation.unlearn()
     records = len(GRAPH) + len(AFFECTED)
     for keys, decrypted in ((FIRST, records), (USER, 0)):
-        audit = federation.audit(decryptor=AuditorDecryptor(reading(federation, keys)))
+        audit = federation.audit(decryptor=AuditorDecryptor(session(federation, keys)))
         assert audit.passed
         assert sum(entry.decrypted for entry in audit.entries) == decrypted
     assert not any(entry.decrypted for entry in federation.audit().entries)
@@ -127,7 +127,7 @@ def test_an_audit_names_a_version_whose_key_opens_nothing(federation: Federation
         federation.opened.context.keys.auditors._path(placed[name].node.weights) for name in ("a", "b")
     )
     shutil.copy(other, one)
-    (problem,) = federation.audit(decryptor=AuditorDecryptor(reading(federation, FIRST))).problems
+    (problem,) = federation.audit(decryptor=AuditorDecryptor(session(federation, FIRST))).problems
     assert "a wrapped key cannot be unwrapped" in problem
     assert federation.audit().passed
 
@@ -154,4 +154,4 @@ def test_altered_keys_open_nothing(federation: Federation, defect: str) -> None:
         document["keys"][account] = wrapped[:-1] + ("0" if wrapped[-1] != "0" else "1")
         paths["a"].write_text(json.dumps(document))
     with pytest.raises(FormatError if defect == "text" else EnvelopeError):
-        reading(federation, FIRST).read_archived("a", 0)
+        session(federation, FIRST).read_archived("a", 0)

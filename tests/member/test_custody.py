@@ -29,7 +29,7 @@ from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.learning.weights import equal
 from blockful_py.pipeline.coordination.remote_committee import ReachableMember
 from blockful_py.pipeline.coordination.remote_keyring import NO_SUBJECT, RemoteKeyring
-from blockful_py.pipeline.reader import Reading
+from blockful_py.pipeline.reader import ReaderSession
 from blockful_py.types import Uri
 from tests.federations import AFFECTED
 from tests.member.conftest import Crew, row_of_each_start
@@ -70,8 +70,8 @@ def first(crew: Crew) -> FirstMember:
 
 
 @pytest.fixture
-def reading(crew: Crew) -> Iterator[Reading]:
-    with Reading(crew.federation.run.path, READER, crew.federation.nodes) as found:
+def session(crew: Crew) -> Iterator[ReaderSession]:
+    with ReaderSession(crew.federation.run.path, READER, crew.federation.nodes) as found:
         yield found
 
 
@@ -83,22 +83,22 @@ def kept(member: MemberProcess) -> frozenset[bytes]:
     return Vault(member.folder / VAULT, secrets(member).voting_secret).versions()
 
 
-def test_a_stranger_reads_nothing_and_a_reader_reads(crew: Crew, reading: Reading) -> None:
+def test_a_stranger_reads_nothing_and_a_reader_reads(crew: Crew, session: ReaderSession) -> None:
     with pytest.raises(RefusedError, match="is not a registered reader"):
-        reading.read("a")
-    reading.register()
-    assert equal(reading.read("a"), crew.federation.models()["a"].weights)
-    reading.leave()
+        session.read("a")
+    session.register()
+    assert equal(session.read("a"), crew.federation.models()["a"].weights)
+    session.leave()
     with pytest.raises(RefusedError, match="is not a registered reader"):
-        reading.read("a")
+        session.read("a")
 
 
-def test_one_member_that_answers_is_enough_to_read(crew: Crew, reading: Reading) -> None:
-    reading.register()
+def test_one_member_that_answers_is_enough_to_read(crew: Crew, session: ReaderSession) -> None:
+    session.register()
     for member in crew.members[1:]:
         member.kill()
     try:
-        assert reading.read("b")
+        assert session.read("b")
     finally:
         for member in crew.members[1:]:
             member.start()
@@ -182,10 +182,10 @@ def test_no_secret_travels_or_rests_in_the_clear(crew: Crew, monkeypatch: pytest
     monkeypatch.setattr(client, "post", post)
     federation = crew.federation
     uri = federation.catalogue()["a"].node.weights
-    keepers = federation.opened.context.keys.keyring
-    assert isinstance(keepers, RemoteKeyring)
-    key = keepers.find(uri)
-    keepers.deliver({uri: key})
+    keyring = federation.opened.context.keys.keyring
+    assert isinstance(keyring, RemoteKeyring)
+    key = keyring.find(uri)
+    keyring.deliver({uri: key})
     assert sent
     assert not any(key in data or key.hex().encode() in data for data in sent)
     for member in crew.members:

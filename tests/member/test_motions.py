@@ -14,14 +14,14 @@ from blockful_py.errors import ContractError, QuorumError, RefusedError, Setting
 from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.learning.weights import equal
 from blockful_py.pipeline.coordination.motions import OpenMotions, read_motion
-from blockful_py.pipeline.reader import Reading
+from blockful_py.pipeline.reader import ReaderSession
 from tests.member.conftest import Crew
 
 READER, AUDITOR, OTHER = (ReaderKeys.generate(SeededRng(name)) for name in (b"barred", b"auditor", b"other"))
 
 
-def reading(crew: Crew, keys: ReaderKeys) -> Reading:
-    return Reading(crew.federation.run.path, keys, crew.federation.nodes)
+def session(crew: Crew, keys: ReaderKeys) -> ReaderSession:
+    return ReaderSession(crew.federation.run.path, keys, crew.federation.nodes)
 
 
 def agree(crew: Crew, members: int) -> Motion:
@@ -34,7 +34,7 @@ def agree(crew: Crew, members: int) -> Motion:
 
 
 def test_a_reader_is_barred_when_a_quorum_of_operators_has_agreed_and_not_before(crew: Crew) -> None:
-    administration, reader = crew.federation.administration(), reading(crew, READER)
+    administration, reader = crew.federation.administration(), session(crew, READER)
     reader.register()
     for members in (0, 2):
         with pytest.raises(QuorumError, match=f"{members} of 4 members agree, 3 are needed") as refusal:
@@ -71,7 +71,7 @@ def test_what_was_agreed_to_once_is_decided_once(crew: Crew) -> None:
 
 
 def test_an_auditor_is_named_and_has_the_keys_of_what_stands(crew: Crew) -> None:
-    administration, auditor = crew.federation.administration(), reading(crew, AUDITOR)
+    administration, auditor = crew.federation.administration(), session(crew, AUDITOR)
     with pytest.raises(QuorumError, match=f"has not agreed to register 0x{AUDITOR.account.hex()}"):
         administration.set_auditor(AUDITOR.account, AUDITOR.encryption_key)
     motion = agree(crew, 3)

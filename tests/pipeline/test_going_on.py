@@ -115,4 +115,4 @@ def test_an_open_training_says_how_many_rounds_it_trains() -> None:
         rounds_of(job(Kind.TRAIN, training_text(None)), 2)
     with pytest.raises(RunError, match="job 7 does not say"):
         rounds_of(job(Kind.TRAIN, "{}"), None)
-    assert rounds_of(job(Kind.PARALLEL, "{}"), 2) == 2  # the docket refuses it
+    assert rounds_of(job(Kind.PARALLEL, "{}"), 2) == 2  # the lifecycle refuses it

@@ -229,19 +229,19 @@ DECISIONS: Mapping[MessageKind, ProposalMessage[Any]] = {
     MessageKind.PUBLICATION: ProposalMessage(
         PublicationProposal,
         _of_body,
-        lambda desk, seat, message, body: Vote(seat.member.vote_publication(body)),
+        lambda handler, seat, message, body: Vote(seat.member.vote_publication(body)),
     ),
     MessageKind.APPROVE: ProposalMessage(RedactionDraft, _of_body, RequestHandler._approve),
     MessageKind.COMMIT: ProposalMessage(
         CommitRequest,
         _of_draft,
-        lambda desk, seat, message, body: seat.member.commit(body.draft, body.session),
+        lambda handler, seat, message, body: seat.member.commit(body.draft, body.session),
     ),
     MessageKind.SIGN: ProposalMessage(SignRequest, _of_draft, RequestHandler._sign),
     MessageKind.REDACTION: ProposalMessage(
         VoteRequest,
         _of_draft,
-        lambda desk, seat, message, body: Vote(seat.member.vote_redaction(body.draft, body.chunks)),
+        lambda handler, seat, message, body: Vote(seat.member.vote_redaction(body.draft, body.chunks)),
     ),
     MessageKind.FINISH_PUBLICATION: ProposalMessage(
         CertifiedPublication, lambda message, body: body.subject, RequestHandler._keep
@@ -255,12 +255,12 @@ DECISIONS: Mapping[MessageKind, ProposalMessage[Any]] = {
     MessageKind.ERASURE: ProposalMessage(
         ErasureRequest,
         lambda message, body: (message.epoch, keccak(body.statement)),
-        lambda desk, seat, message, body: Vote(seat.member.vote_erasure(message.epoch, body.statement)),
+        lambda handler, seat, message, body: Vote(seat.member.vote_erasure(message.epoch, body.statement)),
     ),
     MessageKind.MOTION: ProposalMessage(
         Motion,
         _of_body,
-        lambda desk, seat, message, body: Vote(seat.member.vote_motion(body)),
+        lambda handler, seat, message, body: Vote(seat.member.vote_motion(body)),
     ),
 }
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Stored increments: sealed into the live store when models are published, read back for a request.
 
-Each has a data key of its own, which the members keep with that of its model's version, and destroy with
-it; the archive gets neither the file nor the key (docs/explanation/erasure.md).
+Each has a data key of its own.  The members keep it with the key of the model's version and destroy both
+together; the archive gets neither the file nor the key (docs/explanation/erasure.md).
 """
 
 from __future__ import annotations
@@ -32,35 +32,35 @@ Stored = Mapping[int, Mapping[str, StoredIncrement]]
 
 @dataclass(frozen=True, slots=True)
 class SealedIncrements:
-    """Increments ready to be stored, and what statements say of them, by model."""
+    """Sealed increments that are to be stored, and their entries in the statements, by model."""
 
     files: tuple[SealedFile, ...]
     statements: Mapping[str, tuple[Increment, ...]]
 
-    def deliver(self, keepers: CommitteeKeyring) -> None:
-        """Gives their keys to the members."""
+    def deliver(self, keyring: CommitteeKeyring) -> None:
+        """Delivers the increments' data keys to the members."""
         if self.files:
-            keepers.deliver({file.uri: file.key for file in self.files})
+            keyring.deliver({file.uri: file.key for file in self.files})
 
 
 def seal_increments(keys: WeightKeys, stored: Stored) -> SealedIncrements:
-    """Seals increments; nothing is stored."""
+    """Seals increments without storing them."""
     files: list[SealedFile] = []
-    said: dict[str, tuple[Increment, ...]] = {}
+    entries: dict[str, tuple[Increment, ...]] = {}
     for label, by_model in stored.items():
         for name, increment in by_model.items():
             file = keys.seal(increment.weights)
             files.append(file)
             one = Increment(label=label, weights=cid_string(file.uri), base=increment.base.hex())
-            said[name] = (*said.get(name, ()), one)
-    return SealedIncrements(tuple(files), said)
+            entries[name] = (*entries.get(name, ()), one)
+    return SealedIncrements(tuple(files), entries)
 
 
 class IncrementMaker:
-    """Makes what owners store with each wave of models."""
+    """Makes the increments that owners store with each wave of models."""
 
     def __init__(self, setup: TrainingSetup, catalogue: Catalogue, store: SealedWeights) -> None:
-        """What stands on the chain is gone on from; a clean model that cannot be read is passed over."""
+        """Starts from the clean models of the catalogue; skips those that cannot be read."""
         self._setup = setup
         self._clean: dict[int, dict[str, Weights]] = {}
         if setup.clean_references:
@@ -84,15 +84,15 @@ class IncrementMaker:
 
 
 class CurrentIncrements(Mapping[str, StoredIncrement]):
-    """Increments of what a request forgets, by model, as the standing versions name them.
+    """Increments of what a request forgets, by model, as the current versions name them.
 
-    Each is read, and compared with its CID, when it is asked for.  One that cannot be used counts as not
-    stored, so that the request makes it; `unusable` says why.
+    An increment is read, and compared with its CID, on first access.  An unusable one counts as not stored,
+    so that the request makes it; `unusable` holds the reason.
     """
 
     def __init__(self, catalogue: Catalogue, forget: Forget, store: SealedWeights) -> None:
         self._store = store
-        self._said = {
+        self._entries = {
             name: increment
             for name, placed in catalogue.models.items()
             for increment in placed.node.increments
@@ -103,17 +103,17 @@ class CurrentIncrements(Mapping[str, StoredIncrement]):
 
     def __getitem__(self, name: str) -> StoredIncrement:
         if name not in self._read:
-            said = self._said[name]
+            entry = self._entries[name]
             try:
-                weights = self._store.read(parse_cid(said.weights))
+                weights = self._store.read(parse_cid(entry.weights))
             except BlockfulError as error:
                 self.unusable[name] = str(error)
                 raise KeyError(name) from None
-            self._read[name] = StoredIncrement(said.label, weights, bytes.fromhex(said.base))
+            self._read[name] = StoredIncrement(entry.label, weights, bytes.fromhex(entry.base))
         return self._read[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._said)
+        return iter(self._entries)
 
     def __len__(self) -> int:
-        return len(self._said)
+        return len(self._entries)

@@ -77,7 +77,7 @@ class Leader:
         return CommitteeSession(coordinator, proposer)
 
     def keyring(self) -> CommitteeKeyring:
-        """The members as keepers of data keys."""
+        """The members' keyring."""
         if not self.is_local:
             return RemoteKeyring(self._contracts, self.remote())
         secrets = {share.index: self._identities.voter(share.index) for share in self._shares}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lease of a run directory, held by whoever leads a job there, and the request that is under way."""
+"""The lease of a run directory, which the leader of a job holds, and the open job's request."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ KINDS = {Paradigm.PARALLEL: Kind.PARALLEL, Paradigm.SEQUENTIAL: Kind.SEQUENTIAL}
 
 
 class Lease(Closable):
-    """A lock on run.json, held by one process at a time; given back when it dies, whatever kills it."""
+    """A lock on run.json, which one process holds at a time; it ends with the process, whatever ends that."""
 
     def __init__(self, run: Path) -> None:
-        """Raises RunError when somebody else leads in this run directory."""
+        """Raises RunError when another process leads in this run directory."""
         self._held = os.open(run / "run.json", os.O_RDONLY | os.O_CLOEXEC)
         try:
             fcntl.flock(self._held, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -47,14 +47,14 @@ class Lease(Closable):
 
 
 def request_under_way(journal: Path) -> Request | None:
-    """The request of the open job in a journal, if that is one.  Raises RunError as the journal does."""
-    with Journal(journal) as reading:
-        job = reading.open_job()
+    """The open job's request; None for a job without one.  Raises RunError as the journal does."""
+    with Journal(journal) as jobs:
+        job = jobs.open_job()
     return None if job is None else request_of(job)
 
 
 def request_of(job: Job) -> Request | None:
-    """What an unlearning job was asked; None for other jobs.  Raises RunError when it cannot be read."""
+    """The request of an unlearning job; None for other jobs.  Raises RunError when it cannot be read."""
     if job.kind not in KINDS.values():
         return None
     try:
@@ -67,39 +67,39 @@ def request_of(job: Job) -> Request | None:
 
 
 def training_text(rounds: int | None) -> str:
-    """What a training was asked, for its job; None for as many rounds as in the settings."""
+    """The request text of a training job; `rounds` None means those of the settings."""
     return "" if rounds is None else json.dumps({"rounds": rounds})
 
 
 def rounds_of(job: Job | None, rounds: int | None) -> int | None:
-    """The rounds that a training is to reach: those of the open job, else `rounds`.
+    """The rounds that a training is to reach: those of the open job, otherwise `rounds`.
 
     Raises RunError when the open training was asked for others, or its record cannot be read.
     """
     if job is None or job.kind is not Kind.TRAIN:
         return rounds
     try:
-        standing = json.loads(job.request)["rounds"] if job.request else None
+        open_rounds = json.loads(job.request)["rounds"] if job.request else None
     except (ValueError, KeyError, TypeError):
         raise RunError(
             f"job {job.number} does not say how many rounds it trains: give it up with `blockful abort`."
         ) from None
-    if rounds is not None and rounds != standing:
-        asked = "the rounds of the settings" if standing is None else f"{standing} rounds"
+    if rounds is not None and rounds != open_rounds:
+        asked = "the rounds of the settings" if open_rounds is None else f"{open_rounds} rounds"
         raise RunError(
             f"a training up to {asked} is unfinished: finish it with `blockful resume`, or give it up with "
             "`blockful abort`, before another one."
         )
-    return standing
+    return open_rounds
 
 
-def require_same(standing: Request, request: Request) -> None:
-    """Raises RunError unless both ask for the same."""
-    if _asks(standing) != _asks(request):
-        starts = ", ".join(start.name for start in standing.starts)
+def require_same(unfinished: Request, request: Request) -> None:
+    """Raises RunError unless both requests ask for the same."""
+    if _asks(unfinished) != _asks(request):
+        starts = ", ".join(start.name for start in unfinished.starts)
         raise RunError(
-            f"a {standing.paradigm} request to forget {standing.forget} from {starts} "
-            f"({standing.method}) is unfinished: finish it with `blockful resume`, or give it up with "
+            f"a {unfinished.paradigm} request to forget {unfinished.forget} from {starts} "
+            f"({unfinished.method}) is unfinished: finish it with `blockful resume`, or give it up with "
             "`blockful abort`, before another one."
         )
 
