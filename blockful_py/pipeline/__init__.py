@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Composes the stages: train, unlearn, verify, audit.  `Federation` is the face of it all."""
+"""Composes the stages: train, unlearn, verify, audit.  `Federation` is the entry point."""

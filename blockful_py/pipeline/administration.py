@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the committee decides beside models: which readers are barred, and who audits.
+"""Decisions of the committee beside models: which readers are barred, and who audits.
 
-Members of this process vote as their one operator says.  Members that are processes of their own vote for
-motions that their operators have agreed to (`blockful committee agree`).
+Members of this process vote as their one operator decides.  A member that is a process of its own votes for
+a motion once its operator has agreed to it (`blockful committee agree`).
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ from blockful_py.types import Point
 
 
 class Administration:
-    """Puts motions to the members and carries out what they decide."""
+    """Puts motions to the members and carries out their decisions."""
 
     def __init__(self, context: FederationContext) -> None:
         self._context = context
         self._open = OpenMotions(context.run.motions)
 
     def set_barred(self, account: bytes, barred: bool) -> None:
-        """Bars a reader, or readmits it.
+        """Bars or readmits a reader.
 
-        Raises ContractError NothingToChange; QuorumError when too few members agree, with what to do.
+        Raises ContractError NothingToChange; QuorumError, with advice, when too few members agree.
         """
         self._carry(Matter.BAR if barred else Matter.READMIT, account, None)
 
     def set_auditor(self, account: bytes, key: Point | None) -> None:
         """Registers an auditor or replaces its key; None removes it.
 
-        A new one gets the keys of all current versions; one that is removed loses its wrapped keys.
-        Raises ContractError; QuorumError when too few members agree, with what to do.
+        A new auditor gets the keys of all current versions; a removed one loses its wrapped keys.
+        Raises ContractError; QuorumError, with advice, when too few members agree.
         """
         self._carry(Matter.REMOVE_AUDITOR if key is None else Matter.NAME_AUDITOR, account, key)
         keys = self._context.keys

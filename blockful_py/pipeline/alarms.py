@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Alarms on the home chain: what members refused, and why."""
+"""Alarms on the home chain: the proposals that members refused, and their reasons."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from blockful_py.chain.quorum import HomeCommitteeContract
 
 @dataclass(frozen=True, slots=True)
 class RaisedAlarm:
-    """An alarm as the chain has it; `member` is a voting address."""
+    """An alarm on the chain; `member` is a voting address."""
 
     epoch: int
     proposal: bytes
@@ -20,5 +20,5 @@ class RaisedAlarm:
 
 def raised_alarms(committee: HomeCommitteeContract) -> tuple[RaisedAlarm, ...]:
     """Every alarm of every epoch, oldest first."""
-    found = [event.arguments for event in committee.events("AlarmRaised")]
-    return tuple(RaisedAlarm(a["epoch"], a["proposal"], a["member"], a["reason"]) for a in found)
+    alarms = [event.arguments for event in committee.events("AlarmRaised")]
+    return tuple(RaisedAlarm(a["epoch"], a["proposal"], a["member"], a["reason"]) for a in alarms)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run that is open: its chains, its contracts, and what its jobs share."""
+"""An open run: its chains, its contracts, and the context that its jobs share."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class OpenRun(Closable):
 
     @property
     def context(self) -> FederationContext:
-        """What the run's jobs share.  Raises RunError while the committee has no epoch."""
+        """The context of the run's jobs.  Raises RunError while the committee has no epoch."""
         if self._context is None:
             self._context = FederationContext.of(self.run, self.nodes, self.contracts, self._secret)
         return self._context
@@ -66,13 +66,13 @@ class OpenRun(Closable):
         nodes: Nodes | None = None,
         stopwatch: Stopwatch | None = None,
     ) -> Self:
-        """A new federation in `directory`: starts or reaches the nodes and deploys the contracts.
+        """Creates a federation in `directory`: starts or reaches the nodes and deploys the contracts.
 
-        With `nodes`, those are used and not stopped.  When it fails, a directory that it made is removed.
+        Uses `nodes` if they are passed, and does not stop them.  On failure, removes a folder that it made.
 
         Raises:
             RunError: the directory holds a run already.
-            SettingsError, LearningError: the settings do not fit together or the data.
+            SettingsError, LearningError: the settings contradict one another or the data.
             NodeError, ToolchainError: a node cannot be started or reached.
         """
         path = Path(directory)
@@ -104,10 +104,10 @@ class OpenRun(Closable):
         secret: int | None = None,
         settle: bool = True,
     ) -> Self:
-        """A federation that `create` made; finishes what a crash left half-written on the chains.
+        """Opens a federation that `create` made; sends the transactions that a crash left unsent.
 
-        `secret`: a member's voting secret, to lead as that member.  `settle`: False leaves what is
-        half-written as it is, for whoever gives it up.
+        `secret`: a member's voting secret, to lead as that member.  `settle`: False sends nothing, so that
+        the job can be aborted.
 
         Raises RunError, NodeError or DeploymentError when it cannot be opened.
         """
@@ -127,21 +127,21 @@ class OpenRun(Closable):
 
     @property
     def leader(self) -> Leader:
-        """Who leads the run's committee here."""
+        """The leader of the run's committee in this process."""
         chain_ids = (self.nodes.live.chain_id, self.nodes.archive.chain_id)
         return Leader(self.run, self.contracts, Identities(self.settings.seed, chain_ids), self._secret)
 
     def renew(self, contracts: Contracts) -> None:
-        """Goes on with other contracts, those of a committee's first epoch among them."""
+        """Continues with other contracts, for example after a committee's first epoch."""
         if self._context is not None:
             self._context.journal.close()
         self.contracts, self._context = contracts, None
 
     def settle(self) -> str | None:
-        """Finishes what was certified and not wholly written, unless somebody leads; returns what it was.
+        """Sends what certified decisions still lack, unless another process leads; returns a description.
 
-        What others finished is not sent again.  What can no longer run is given up: it is decided again when
-        the job goes on.
+        Transactions that others sent are not sent again.  A decision that can no longer run is dropped; the
+        committee decides again when the job is resumed.
         """
         if self.contracts.followers is None:
             return None
@@ -154,15 +154,15 @@ class OpenRun(Closable):
             return settled or None
 
     def abort(self) -> Job:
-        """Gives the unfinished job up.  Raises RunError when something of it may be on a chain."""
+        """Aborts the unfinished job.  Raises RunError when a transaction of it may be on a chain."""
         with Lease(self.run.path):
             return JobLifecycle(self.context).abort()
 
     @contextmanager
     def leading(self) -> Iterator[str]:
-        """The lease of the run, with all that was certified settled; what had to be, for people."""
+        """Holds the run's lease and settles certified decisions first; yields a description of those."""
         with Lease(self.run.path):
-            said = JobLifecycle(self.context).settle()
-            if said:
+            settled = JobLifecycle(self.context).settle()
+            if settled:
                 self._context = replace(self.context, clock=clock_for(self.nodes, self.contracts))
-            yield "; ".join(said)
+            yield "; ".join(settled)

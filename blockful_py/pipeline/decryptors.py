@@ -24,7 +24,7 @@ class LeaderDecryptor:
 
 
 class ReaderDecryptor:
-    """Decrypts the versions whose keys the members give to this reader."""
+    """Decrypts the versions whose keys this reader gets from the members."""
 
     def __init__(self, session: ReaderSession) -> None:
         self._session = session

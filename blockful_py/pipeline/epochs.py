@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Epochs of a run's committee whose members are processes of their own: handed over, or elected."""
+"""Epochs of a committee whose members are processes of their own: handed over, or elected."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ from blockful_py.pipeline.coordination.rotation import Pause, Rotated, Tell, a_s
 
 
 class Epochs:
-    """Starts the next epoch of an open run's committee, and tells which members answer."""
+    """Starts the next epoch of an open run's committee and lists its reachable members."""
 
     def __init__(self, opened: OpenRun) -> None:
         self._opened = opened
 
     def reachable(self) -> dict[str, ReachableMember | BlockfulError]:
-        """The member at each of `committee.members`, or why none answers there."""
+        """The member at each URL of `committee.members`, or the error that it is unreachable with."""
         return self._opened.leader.remote().reachable()
 
     def hand_over(self) -> Generated:
         """Starts a new epoch with the members at `committee.members`, who generate its key.
 
-        Raises QuorumError when too few work.  Goes on where it was when it is made again after a crash.
+        Continues where a crash interrupted it when it is called again.  Raises QuorumError when too few
+        members are available.
         """
         _ = self._opened.contracts.appointed
         leader = self._opened.context.leader
@@ -33,10 +34,11 @@ class Epochs:
     def rotate(self, pause: Pause | None = None, tell: Tell | None = None) -> Rotated:
         """Has the chain elect the next committee, which generates its key; the archive chain follows.
 
-        `pause` waits between looks at the chain, a second unless given; `tell` hears of each phase.  Goes on
-        where it was when it is made again after a crash, by whomever.
+        `pause` waits between two looks at the chain, by default a second; `tell` is called for each phase.
+        Continues where a crash interrupted it when any process calls it again.
 
-        Raises QuorumError when an election cannot be opened yet, is void, or too few of the elected work.
+        Raises QuorumError when an election cannot be opened yet or is void, or too few of the elected are
+        available.
         """
         opened = self._opened
         _ = opened.contracts.elected

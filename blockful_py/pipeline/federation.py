@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The face of the system: train, publish, unlearn, verify, audit.
+"""The entry point of the system: train, publish, unlearn, verify, audit.
 
 from blockful_py import Federation, Settings
 
@@ -58,13 +58,13 @@ SECONDS_A_DAY = 86_400
 
 
 class Federation(Closable):
-    """One federation: what its users, its committee and its auditors do with a run.
+    """One federation: the operations of its users, its committee and its auditors on a run.
 
     Made by `create` or `open`; a context manager that stops the nodes it started.
 
     Attributes:
-        opened: the run that is open.
-        epochs: those of its committee.
+        opened: the open run.
+        epochs: the epochs of its committee.
     """
 
     def __init__(self, opened: OpenRun) -> None:
@@ -80,9 +80,9 @@ class Federation(Closable):
         nodes: Nodes | None = None,
         stopwatch: Stopwatch | None = None,
     ) -> Federation:
-        """A new federation in `directory`: starts or reaches the nodes and deploys the contracts.
+        """Creates a federation in `directory`: starts or reaches the nodes and deploys the contracts.
 
-        With `nodes`, those are used and not stopped.  Raises as `OpenRun.create`.
+        Uses `nodes` if they are passed, and does not stop them.  Raises as `OpenRun.create`.
         """
         return cls(OpenRun.create(settings, directory, nodes=nodes, stopwatch=stopwatch))
 
@@ -95,10 +95,10 @@ class Federation(Closable):
         secret: int | None = None,
         settle: bool = True,
     ) -> Federation:
-        """A federation that `create` made; finishes what a crash left half-written on the chains.
+        """Opens a federation that `create` made; sends the transactions that a crash left unsent.
 
-        `secret`: a member's voting secret, to lead as that member.  `settle`: False leaves what is
-        half-written as it is.  Raises as `OpenRun.open`.
+        `secret`: a member's voting secret, to lead as that member.  `settle`: False sends nothing.  Raises
+        as `OpenRun.open`.
         """
         return cls(OpenRun.open(directory, nodes=nodes, secret=secret, settle=settle))
 
@@ -132,7 +132,7 @@ class Federation(Closable):
 
     @property
     def stores(self) -> Stores:
-        """Where the models are.  Raises RunError while the committee has no epoch."""
+        """The stores of the models.  Raises RunError while the committee has no epoch."""
         return self.opened.context.stores
 
     @property
@@ -145,20 +145,20 @@ class Federation(Closable):
         return self.opened.context.record.catalogue.read()
 
     def models(self) -> dict[str, TrainedModel]:
-        """Every model as it stands, its weights verified."""
+        """The current version of every model, its weights verified."""
         catalogue = self.catalogue()
         return load_models(catalogue, catalogue.models, self.weights)
 
     def train(self, progress: Progress | None = None, rounds: int | None = None) -> tuple[Executed, ...]:
-        """Trains and publishes what is not on the chain yet, wave by wave; returns the transactions.
+        """Trains and publishes the missing models, wave by wave; returns the transactions.
 
-        Nothing is trained on what its owner `opted_out` of.
+        No model is trained on data that its owner `opted_out` of.
 
-        `rounds`: models that each user has in the end, where they are not to be as many as in the settings:
-        a federation goes on so, also after requests.
+        `rounds`: number of models that each user has in the end, by default that of the settings.  A higher
+        one continues a federation, also after requests.
 
-        Raises RunError when another job is unfinished, or somebody else leads one; SettingsError where the
-        scenario has not so many rounds.
+        Raises RunError when another job is unfinished or another process leads one; SettingsError when the
+        scenario has fewer rounds.
         """
         with self.opened.leading():
             rounds = rounds_of(self.opened.context.journal.open_job(), rounds)
@@ -176,8 +176,9 @@ class Federation(Closable):
                 )
 
     def opted_out(self) -> dict[int, tuple[Forget, ...]]:
-        """What each user asked to be forgotten at a model of its own, by user: its later models, and its
-        other ones when they are trained again, are trained without.
+        """By user, the data that each user asked to be forgotten at a model of its own.
+
+        Its later models, and its other models when they are retrained, are trained without that data.
 
         Raises RunError when the archive lacks a version, StorageError when its node cannot be read.
         """
@@ -186,7 +187,7 @@ class Federation(Closable):
     def adopt(self, models: Mapping[str, TrainedModel]) -> tuple[Executed, ...]:
         """Publishes models that were trained in another federation, in the same blocks of waves.
 
-        No increments are stored with them.  Interrupted, it goes on where it was when it is called again.
+        No increments are stored with them.  A call after an interruption continues where that stopped.
         """
         graph = InheritanceGraph.from_references(
             {name: [reference.name for reference in model.references] for name, model in models.items()}
@@ -213,19 +214,19 @@ class Federation(Closable):
         forget: Forget | None = None,
         request: Request | None = None,
     ) -> Unlearned:
-        """Makes every model that inherits from `starts` forget `classes`, or what `forget` names.
+        """Makes every model that inherits from `starts` forget `classes`, or the data that `forget` names.
 
-        What is left out is taken from the settings; of a `request` that its owners signed (`draft_request`)
-        nothing is left out.  A request that a crash interrupted goes on where it was when it is made again.
+        The settings supply the arguments that are left out.  A `request` that its owners signed
+        (`draft_request`) replaces all of them.  Making a request again after a crash continues it.
 
         Raises:
             UnknownModelError, UnknownClassError, UnlearningError, SettingsError: nothing was changed.
             QuorumError: the committee refused it.
-            RunError: another request is unfinished, or somebody else leads one.
+            RunError: another request is unfinished, or another process leads one.
         """
         if classes is not None:
             if forget is not None:
-                raise UnlearningError("a request forgets classes, or what `forget` names: give one alone.")
+                raise UnlearningError("a request takes `classes` or `forget`, not both: leave one out.")
             forget = Forget.of_classes(classes)
         with self.opened.leading():
             catalogue = self.catalogue()
@@ -257,17 +258,17 @@ class Federation(Closable):
         paradigm: Paradigm | str = Paradigm.PARALLEL,
         method: str | None = None,
     ) -> RequestFile:
-        """A request for the owners of its starts to sign, wherever their keys are.  Raises as `unlearn`."""
+        """An unsigned request, for the owners of its starts to sign elsewhere.  Raises as `unlearn`."""
         catalogue, live = self.catalogue(), self.contracts.live
         request = draft_request(self.opened.context, catalogue, starts, forget, Paradigm(paradigm), method)
         return RequestFile.of(request, catalogue, live.chain_id, live.address)
 
     def settle(self) -> str | None:
-        """Finishes what was certified and not wholly written, unless somebody leads; returns what it was."""
+        """Sends the missing transactions of certified decisions; see `OpenRun.settle`."""
         return self.opened.settle()
 
     def abort(self) -> Job:
-        """Gives the unfinished job up.  Raises RunError when something of it may be on a chain."""
+        """Aborts the unfinished job.  Raises RunError when a transaction of it may be on a chain."""
         return self.opened.abort()
 
     def verify(
@@ -276,9 +277,9 @@ class Federation(Closable):
         progress: Progress | None = None,
         decryptor: Decryptor | None = None,
     ) -> Verification:
-        """Checks every model, or those named, against the chain and the store; weights as they are sealed.
+        """Checks every model, or those named, against the chain and the store; the weights in sealed form.
 
-        `decryptor`: also opens those that it has keys of.
+        `decryptor`: also decrypts the weights that it has keys of.
         """
         verifier = Verifier(self.contracts.live, self.contracts.committee, self.stores.live, decryptor)
         positions = list(verifier.positions())
@@ -293,21 +294,21 @@ class Federation(Closable):
     ) -> Audit:
         """The archive's history of every position, and whether it is whole and begins with `remembered`.
 
-        `decryptor`: also opens the versions that it has keys of.
+        `decryptor`: also decrypts the versions that it has keys of.
         """
         archive, live = self.contracts.archive, self.contracts.live
         return audit_archive(archive, live, self.stores.archive, remembered, decryptor)
 
     def certify_erasure(self, request: Request, audit: AuditOutcome | None = None) -> ErasureCertificate:
-        """A certificate, signed by a quorum, of a request that was carried out.  Raises as `issue`."""
+        """A certificate, signed by a quorum, of a completed request.  Raises as `issue`."""
         return issue(self.opened.context, request, audit)
 
     def alarms(self) -> tuple[RaisedAlarm, ...]:
-        """What members refused, and why, oldest first."""
+        """The alarms that members raised when they refused a proposal, oldest first."""
         return raised_alarms(self.contracts.committee)
 
     def administration(self) -> Administration:
-        """What the committee decides beside models."""
+        """Decisions of the committee about readers and auditors."""
         return Administration(self.opened.context)
 
     def expire(self) -> tuple[ReplacedVersion, ...]:
@@ -323,7 +324,7 @@ class Federation(Closable):
 
     @contextmanager
     def _job(self, kind: Kind, asked: str = "") -> Iterator[None]:
-        """A job that publishes; somebody leads here."""
+        """A job that publishes.  The caller holds the lease."""
         lifecycle = JobLifecycle(self.opened.context)
         with lifecycle.job(kind, asked, lambda: False):
             yield

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Proofs of the models of a run, and the chains of a run for those who check."""
+"""Proofs of a run's models, and read-only access to a run's chains for verifiers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from blockful_py.record.verify import Verifier
 def prove(
     federation: Federation, names: Sequence[str], history: bool = True, checkpoint: bytes | None = None
 ) -> Proof:
-    """A proof of the models named, which are verified first, weights and all.
+    """A proof of the named models.  They are verified first, weights included.
 
     Raises UnknownModelError, VerificationError, or RunError for a checkpoint that does not fit.
     """
@@ -50,7 +50,7 @@ def sources_of(contracts: Contracts) -> Sources:
 
 @contextmanager
 def opened_run(directory: Path) -> Iterator[Sources]:
-    """The chains of a run, to be read only: what a crash left unfinished there stays as it is."""
+    """The chains of a run, read-only: unfinished work of a crash stays as it is."""
     run = RunDirectory.open(directory)
     with Nodes(run.place) as nodes:
         yield sources_of(open_contracts(nodes, run.deployments))
@@ -58,7 +58,7 @@ def opened_run(directory: Path) -> Iterator[Sources]:
 
 @contextmanager
 def opened_chains(directory: Path) -> Iterator[Chains]:
-    """As `opened_run`, for those who check certificates."""
+    """The chains of a run, read-only, for the verification of certificates."""
     run = RunDirectory.open(directory)
     with Nodes(run.place) as nodes:
         contracts = open_contracts(nodes, run.deployments)
@@ -67,9 +67,9 @@ def opened_chains(directory: Path) -> Iterator[Chains]:
 
 @contextmanager
 def opened_url(url: str, contract: bytes, chain_id: int) -> Iterator[Sources]:
-    """The LiveChain contract at an address, by way of a node, and the committee that it obeys.
+    """The LiveChain contract at an address on a node, and the committee that it obeys.
 
-    Raises NodeError where the node is on another chain or has no such contract.
+    Raises NodeError when the node is on another chain or has no such contract.
     """
     with ExitStack() as stack:
         node = connect(url, chain_id)

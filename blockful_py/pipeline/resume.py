@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Goes on with the job that a run's journal has open, whatever it was."""
+"""Resumes the open job of a run's journal, of any kind."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from blockful_py.pipeline.run.progress import Progress
 
 
 def jobs_of(run: RunDirectory) -> tuple[Job, ...]:
-    """All jobs of a run, oldest first; no chain is needed."""
+    """All jobs of a run, oldest first.  Needs no chain."""
     with Journal(run.journal) as journal:
         return journal.jobs()
 
 
 def unfinished_job(run: RunDirectory, number: int | None = None) -> Job:
-    """The open job.  Raises RunError when there is none, or when it is not the one of this number."""
+    """The open job.  Raises RunError when there is none, or when it has another number than `number`."""
     jobs = {job.number: job for job in jobs_of(run)}
     if number is not None and number not in jobs:
         raise RunError(f"there is no job {number} in {run.path}: see `blockful jobs`.")
@@ -36,9 +36,9 @@ def unfinished_job(run: RunDirectory, number: int | None = None) -> Job:
 
 
 def resume(federation: Federation, progress: Progress | None = None) -> None:
-    """Goes on with the open job to its end.
+    """Resumes the open job and completes it.
 
-    Raises RunError when there is none, or when its models come from outside the run; else as
+    Raises RunError when there is none, or when its models come from outside the run; otherwise as
     `Federation.train` and `Federation.unlearn`.
     """
     job = unfinished_job(federation.run)
@@ -54,7 +54,7 @@ def resume(federation: Federation, progress: Progress | None = None) -> None:
 
 
 def take_up(federation: Federation, progress: Progress | None = None) -> Unlearned | None:
-    """Carries out the request that is under way in a run, if any.  Raises as `Federation.unlearn`."""
+    """Completes the open request of a run, if there is one.  Raises as `Federation.unlearn`."""
     request = request_under_way(federation.run.journal)
     if request is None:
         return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Motions on their way: kept in the run until they are carried, reviewed by members, sent to the chains."""
+"""Open motions: kept in the run until they are carried, reviewed by members, sent to the chains."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from blockful_py.whole_file import replace
 
 
 class OpenMotions:
-    """Files of the motions that were made and not carried yet, one each."""
+    """The motions that were made and not carried yet, one file each."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
 
     def find(self, epoch: int, matter: Matter, account: bytes, key: Point | None) -> Motion:
-        """The one that is open, or a new one, which members' operators have yet to agree to.
+        """The open motion, or a new one, which the members' operators have yet to agree to.
 
-        Those of epochs that are over are removed: nobody can vote for them any more.
-        Raises StorageError when it cannot be written.
+        Removes motions of past epochs, for which nobody can vote any more.  Raises StorageError when a new
+        one cannot be written.
         """
         wanted = Motion.about(epoch, matter, account, bytes(32), key)
         for path in sorted(self._directory.glob("*.json")):
-            found = read_motion(path)
-            if found.epoch < epoch:
+            kept = read_motion(path)
+            if kept.epoch < epoch:
                 path.unlink(missing_ok=True)
-            if Motion.about(found.epoch, found.matter, found.address, bytes(32), _key(found)) == wanted:
-                return found
+            if Motion.about(kept.epoch, kept.matter, kept.address, bytes(32), _key(kept)) == wanted:
+                return kept
         motion = Motion.about(epoch, matter, account, system_rng(32), key)
         with readable_errors(self._directory):
             self._directory.mkdir(exist_ok=True)
@@ -45,23 +45,23 @@ class OpenMotions:
         return self._directory / f"{motion.proposal.hex()[:16]}.json"
 
     def close(self, motion: Motion) -> None:
-        """It was carried."""
+        """Removes a carried motion."""
         self.path(motion).unlink(missing_ok=True)
 
 
 class OwnMotions:
-    """Members of this process agree to what its one operator has them decide."""
+    """Members of this process agree to every motion of its one operator."""
 
     def __init__(self, contracts: Contracts) -> None:
         self._contracts = contracts
 
     def review(self, motion: Motion) -> bytes:
-        """Leaf of the call that the motion allows."""
+        """The leaf of the call that the motion allows."""
         return motion.leaf(self._contracts.readers, self._contracts.archive)
 
 
 class AgreedMotions(OwnMotions):
-    """A member whose operator says which motions it may vote for."""
+    """A member votes only for the motions that its operator has agreed to."""
 
     def __init__(self, contracts: Contracts, agreements: Agreements) -> None:
         super().__init__(contracts)
@@ -85,7 +85,7 @@ def read_motion(path: Path) -> Motion:
 
 
 def carry_out(contracts: Contracts, motion: Motion, action: Action) -> None:
-    """Sends what was decided.  Raises ContractError NothingToChange, or what the contracts refuse with."""
+    """Sends the decision.  Raises ContractError, NothingToChange among others."""
     if motion.matter in (Matter.BAR, Matter.READMIT):
         contracts.readers.set_barred(motion.address, motion.matter is Matter.BAR, action)
     else:

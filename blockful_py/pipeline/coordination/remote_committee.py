@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The committee whose members are processes of their own: finds them, leads them, renews them."""
+"""A committee of members that are processes of their own: finds, leads and renews it."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ from blockful_py.types import Roster
 CharterFor = Callable[[tuple[bytes, ...]], Charter]
 
 FIND_SECONDS = 15.0
-"""For a member to say who it is."""
+"""Time for a member to identify itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReachableMember:
-    """Who answers at a URL."""
+    """A member that answers at a URL."""
 
     client: MemberClient
     identity: Identity
@@ -59,7 +59,7 @@ class _Url:
 
 
 class TransferTally:
-    """Counts what members fetched for a proposal once, however many fetched it: the median of their words."""
+    """Counts the models fetched for a proposal once for all members: the median of their counts."""
 
     def __init__(self, counter: Counter) -> None:
         self._counter = counter
@@ -90,7 +90,7 @@ class RemoteCommittee:
         self._deadlines = Deadlines(settings.review_seconds, settings.round_seconds)
 
     def reachable(self, needed: int | None = None) -> dict[str, ReachableMember | BlockfulError]:
-        """Who answers at each URL, or why nobody does; waits for all, or little longer than for `needed`."""
+        """The member at each URL, or the error; waits for all, or for `needed` and a little longer."""
         places = [_Url(index, url) for index, url in enumerate(self._settings.members)]
         seconds = min(FIND_SECONDS, self._deadlines.round)
         enough = len(places) if needed is None else needed
@@ -108,7 +108,7 @@ class RemoteCommittee:
         return reachable
 
     def coordinator(self, counter: Counter) -> Coordinator:
-        """Leads the members of the current epoch; those that do not answer count as absent."""
+        """Leads the members of the current epoch; members that do not answer count as absent."""
         contracts = self._contracts
         epoch = contracts.committee.current_epoch()
         roster, quorum = contracts.committee.roster(epoch)
@@ -119,7 +119,7 @@ class RemoteCommittee:
         return Coordinator(members, key, quorum, self._domain, live, archive, at_once, salt, members)
 
     def generate(self) -> Generated:
-        """A key for the epoch to come, among all members that work. Raises QuorumError when too few do."""
+        """Generates the next epoch's key among the responsive members.  Raises QuorumError for too few."""
         committee = self._contracts.committee
         epoch = committee.current_epoch() + 1
 
@@ -136,9 +136,9 @@ class RemoteCommittee:
         )
 
     def generate_elected(self, election: ElectionState, members: tuple[bytes, ...]) -> Generated:
-        """A key for the elected; those that fail keep their seats and have no share of it.
+        """Generates a key for the elected; members that fail keep their seats but get no share.
 
-        Raises QuorumError when fewer than a quorum of them work.
+        Raises QuorumError when fewer than a quorum of them respond.
         """
         committee, quorum = self._contracts.committee, quorum_of(len(members))
         threshold = min(self._settings.shares, quorum)
@@ -156,7 +156,7 @@ class RemoteCommittee:
         return replace(generated, excluded=(*generated.excluded, *silent))
 
     def settle(self, election: ElectionState, members: tuple[bytes, ...]) -> bool:
-        """Has the elected confirm on chain a key that a quorum of them holds shares of; False without one."""
+        """Has the elected confirm a key on chain.  False when no quorum of them holds shares of one key."""
         reachable, quorum = self.reachable(), quorum_of(len(members))
         identities = [
             each.identity
@@ -188,9 +188,9 @@ class RemoteCommittee:
         )
 
     def follow(self, founders: Sequence[SuccessionVoter], founding_key: bytes) -> None:
-        """Brings the mirror to the home chain's epoch, each step certified by the epoch before.
+        """Advances the mirror to the home chain's epoch, each step certified by the epoch before.
 
-        `founders` vote where the outgoing key is theirs, `founding_key`.
+        `founders` vote when the outgoing key is theirs, `founding_key`.
         """
         committee, mirror = self._contracts.committee, self._contracts.mirror
         for epoch in range(mirror.current_epoch(), committee.current_epoch()):
@@ -204,7 +204,7 @@ class RemoteCommittee:
             try:
                 mirror.advance(epoch + 1, following, action)
             except ContractError:
-                if mirror.current_epoch() <= epoch:  # else another leader was quicker
+                if mirror.current_epoch() <= epoch:  # otherwise another leader was quicker
                     raise
 
     def key(self, key_id: bytes) -> CommitteeKey:
@@ -275,7 +275,7 @@ def remote_committee_of(run: RunDirectory, contracts: Contracts, leader: int) ->
 def _of(
     reachable: Mapping[str, ReachableMember | BlockfulError], members: Sequence[bytes]
 ) -> list[MemberClient]:
-    """Ways to those of `members` that answer."""
+    """Clients of those of `members` that answer."""
     return [
         each.client
         for each in reachable.values()
@@ -284,7 +284,7 @@ def _of(
 
 
 def _reasons(reachable: Mapping[str, ReachableMember | BlockfulError]) -> str:
-    """Why others do not answer."""
+    """The errors of the URLs where no member answers."""
     return "; ".join(str(each) for each in reachable.values() if not isinstance(each, ReachableMember))
 
 

@@ -47,7 +47,7 @@ class _Seat:
 
 
 class PeerKeyring:
-    """A member's vault; missing keys are fetched from the other members and stored."""
+    """A member's vault that fetches missing keys from the other members and stores them."""
 
     def __init__(self, vault: Vault, peers: Keyring, store: FileStore) -> None:
         self._vault = vault
@@ -68,7 +68,7 @@ class PeerKeyring:
 
 
 class RemoteKeyring:
-    """The keyring of the current epoch's members, which are all asked at once."""
+    """The keyring of the current epoch's members, which it asks all at once."""
 
     def __init__(self, contracts: Contracts, remote: RemoteCommittee) -> None:
         committee = contracts.committee
@@ -145,7 +145,7 @@ class RemoteKeyring:
         return Destruction(tuple(done), silent)
 
     def _ask_all(self, question: Callable[[_Seat], Answer], needed: int) -> dict[int, Answer | Refusal]:
-        """Answers by index in the roster; looks for the members again when too few known ones answer."""
+        """Answers by index in the roster; finds the members again when too few known ones answer."""
         answers = at_once(self._seats(), question, needed)
         if sum(not isinstance(answer, Refusal) for answer in answers.values()) >= needed:
             return answers
@@ -157,7 +157,7 @@ class RemoteKeyring:
         if self._known[0] != epoch:
             roster, quorum = self._committee.roster(epoch)
             answers = self._remote.reachable(quorum).values()
-            found = [each for each in answers if isinstance(each, ReachableMember)]
+            reachable = [each for each in answers if isinstance(each, ReachableMember)]
             seats = tuple(
                 _Seat(
                     epoch,
@@ -165,7 +165,7 @@ class RemoteKeyring:
                     each.client,
                     each.identity.encryption_key,
                 )
-                for each in found
+                for each in reachable
                 if each.client.address in roster.members
             )
             self._known = (epoch, seats)

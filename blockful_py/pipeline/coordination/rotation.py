@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Leads an election to its end: phases, key generation, the chain that follows.
+"""Leads an election to its end: phases, key generation, succession on the archive chain.
 
-Every step looks at the chain and does what is missing, so whoever calls takes up what another left.
+Every step reads the chain and does the next missing thing, so any caller can continue a rotation.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.whole_file import write_whole
 
 Pause = Callable[[ElectionState], None]
-"""Waits a little before the election is looked at again."""
+"""Waits a little before the next look at the election."""
 
 Tell = Callable[[str], None]
-"""Hears of each phase."""
+"""Is called with a description of each phase."""
 
 NOT_YET = {"TooEarly", "TooLate", "WrongPhase"}
-"""Refusals of a step that somebody else made, or that cannot be made yet."""
+"""Refusals of a step that another caller already made, or that is too early."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rotated:
-    """An epoch that is in force; `excluded` says whom its key was generated without, and why."""
+    """An epoch in force; `excluded`: members without a share of its key, each with the reason."""
 
     epoch: int
     members: tuple[bytes, ...]
@@ -50,13 +50,13 @@ class Rotated:
 
 
 class Goal(Closable):
-    """The epoch that a rotation is to bring, in a file, so that one that was interrupted goes on.
+    """The target epoch of a rotation, kept in a file so that an interrupted rotation can continue.
 
-    One process at a time has it; the lock beside the file ends with the process, whatever ends it.
+    One process at a time holds it; the lock beside the file ends with the process, whatever ends that.
     """
 
     def __init__(self, path: Path) -> None:
-        """Raises RunError, which says who leads, while another rotation is led in this run directory."""
+        """Raises RunError, which names the leader, while another rotation is led in this run directory."""
         self._path = path
         lock = path.with_suffix(".lock")
         self._held = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -73,7 +73,7 @@ class Goal(Closable):
         os.write(self._held, f"process {os.getpid()} on {platform.node()}\n".encode())
 
     def begin(self, epoch: int) -> int:
-        """The goal that stands, or `epoch` as the goal from here on."""
+        """The open goal, or `epoch` as a new one."""
         try:
             return int(json.loads(self._path.read_text())["epoch"])
         except FileNotFoundError:
@@ -104,11 +104,11 @@ class Rotation:
         self._excluded: tuple[str, ...] = ()
 
     def run(self, pause: Pause, tell: Tell) -> Rotated:
-        """Steps until the epoch is in force; `tell` hears of each phase.
+        """Steps until the epoch is in force; calls `tell` for each phase.
 
         Raises:
             ContractError: an election cannot be opened yet (TooEarly).
-            QuorumError: the election was void, or too few of the elected work.
+            QuorumError: the election was void, or too few of the elected respond.
         """
         told = None
         while self._committee.current_epoch() < self._goal:
@@ -125,7 +125,7 @@ class Rotation:
         return Rotated(self._goal, roster.members, roster.threshold, key_id, self._excluded)
 
     def step(self) -> ElectionState:
-        """Does what can be done at once; returns the election as it stands then."""
+        """Takes the steps that are possible at once; returns the election after them."""
         election = self._committee.election()
         if election.phase is Phase.IDLE:
             self._open()
@@ -149,7 +149,7 @@ class Rotation:
         self._opened = True
 
     def _proceeded(self) -> bool:
-        """Ends the phase when it is over."""
+        """Ends the phase if its time is over; returns whether it did."""
         self._opened = True
         try:
             self._committee.proceed()
@@ -160,7 +160,7 @@ class Rotation:
         return True
 
     def _confirm(self, election: ElectionState) -> None:
-        """Generates a key, unless a quorum holds one of this attempt already, and has it confirmed."""
+        """Generates a key, unless a quorum holds one of this attempt, and has it confirmed."""
         members = self._committee.elected()
         if self._remote.settle(election, members) or self._moved_on(election):
             return
@@ -177,7 +177,7 @@ class Rotation:
         self._remote.settle(election, members)
 
     def _moved_on(self, election: ElectionState) -> bool:
-        """Whether members that had settled confirmed meanwhile, or the attempt is over."""
+        """Whether the phase, draw or attempt has changed since `election` was read."""
         latest = self._committee.election()
         return (latest.phase, latest.draw, latest.attempt) != (
             election.phase,
@@ -193,7 +193,7 @@ class Rotation:
 def rotate(
     run: RunDirectory, nodes: Nodes, contracts: Contracts, remote: RemoteCommittee, pause: Pause, tell: Tell
 ) -> tuple[Rotated, Contracts]:
-    """One rotation, from where another was left; the archive side begins with the first or follows.
+    """Makes one rotation, or continues an interrupted one; the archive chain's contracts follow it.
 
     Raises as `Goal` and `Rotation.run`; QuorumError when the outgoing committee does not certify its
     successor.
@@ -215,7 +215,7 @@ def rotate(
 def found_followers(nodes: Nodes, contracts: Contracts, directory: Path) -> Contracts:
     """Deploys QuorumMirror, beginning with the epoch in force, and ArchiveRegistry.
 
-    Nobody has to trust who does this: `open_contracts` compares the mirror's rosters with the home chain's.
+    Nobody has to trust the deployer: `open_contracts` compares the mirror's rosters with the home chain's.
     """
     committee = contracts.committee
     epoch = committee.current_epoch()
@@ -231,12 +231,12 @@ def found_followers(nodes: Nodes, contracts: Contracts, directory: Path) -> Cont
 
 
 def a_second(election: ElectionState) -> None:
-    """A Pause."""
+    """Waits a second."""
     time.sleep(1.0)
 
 
 def unheard(phase: str) -> None:
-    """A Tell."""
+    """Ignores the phase."""
 
 
 def _described(election: ElectionState) -> str:

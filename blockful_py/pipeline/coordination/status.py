@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a committee stands: its epoch, its election, and each member that answers or does not."""
+"""Status of a committee: its epoch, its election, and the member or the error at each URL."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from blockful_py.pipeline.run.contracts import Contracts
 
 @dataclass(frozen=True, slots=True)
 class Candidacy:
-    """What the chain knows of a member that has joined; `stake` in wei, `trust` in parts per million."""
+    """A joined member's entry on the chain; `stake` in wei, `trust` in parts per million."""
 
     account: bytes
     stake: int
@@ -26,9 +26,12 @@ class Candidacy:
 
 @dataclass(frozen=True, slots=True)
 class MemberStatus:
-    """A URL and who answers there.
+    """A URL and the member that answers there.
 
-    ready: it has a seat in the epoch and a share of its key.  elected: in the election under way.
+    Attributes:
+        ready: the member has a seat in the current epoch and a share of its key.
+        elected: it is elected in the open election.
+        problem: why no member answers; None when one does.
     """
 
     url: str
@@ -41,7 +44,7 @@ class MemberStatus:
 
 @dataclass(frozen=True, slots=True)
 class CommitteeStatus:
-    """`archive_epoch` is None before the first, `election` where nobody is elected."""
+    """`archive_epoch` is None before the first epoch, `election` for appointed members."""
 
     epoch: int
     archive_epoch: int | None
@@ -54,8 +57,10 @@ class CommitteeStatus:
         return sum(member.ready for member in self.members)
 
 
-def status_of(contracts: Contracts, found: Mapping[str, ReachableMember | BlockfulError]) -> CommitteeStatus:
-    """What the chains and the members say.  Raises NodeError."""
+def status_of(
+    contracts: Contracts, reachable: Mapping[str, ReachableMember | BlockfulError]
+) -> CommitteeStatus:
+    """The status that chains and members report.  Raises NodeError."""
     committee = contracts.committee
     epoch = committee.current_epoch()
     roster, quorum = committee.roster(epoch)
@@ -64,7 +69,7 @@ def status_of(contracts: Contracts, found: Mapping[str, ReachableMember | Blockf
     election = book.election() if book is not None else None
     elected = book.elected() if book is not None and election and election.phase is Phase.CONFIRM else ()
     members = []
-    for url, each in found.items():
+    for url, each in reachable.items():
         if not isinstance(each, ReachableMember):
             members.append(MemberStatus(url, None, False, False, None, str(each)))
             continue

@@ -92,7 +92,7 @@ def test_what_cannot_be_done_or_checked_changes_nothing(
 
 
 def test_a_request_names_one_kind(federation: Federation) -> None:
-    with pytest.raises(UnlearningError, match="give one alone"):
+    with pytest.raises(UnlearningError, match="leave one out"):
         federation.unlearn(classes=[3], forget=Forget.of_clients([3]))
 
 
