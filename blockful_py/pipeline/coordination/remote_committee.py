@@ -208,14 +208,14 @@ class RemoteCommittee:
                     raise
 
     def key(self, key_id: bytes) -> CommitteeKey:
-        """The public half of a group key: the run's own file, else what the members say.
+        """The public half of a group key, from the run's own file or else from the members.
 
-        Raises RunError when neither knows it.
+        Raises RunError when neither has it.
         """
         return self._keys.find(key_id) or self._told(key_id)
 
     def _told(self, key_id: bytes) -> CommitteeKey:
-        """What more than may be faulty of the current members say alike: an honest one is among them."""
+        """The key that f + 1 of the current 3 f + 1 members send alike, so that one of them is honest."""
         committee = self._contracts.committee
         epoch = committee.current_epoch()
         members = committee.roster(epoch)[0].members

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes erasure certificates from what stands on the chains, so that they can be made at any time after."""
+"""Makes erasure certificates from the chains alone, so that they can be made at any later time."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from blockful_py.verdicts.outcome import AuditOutcome
 def issue(
     context: FederationContext, request: Request, audit: AuditOutcome | None = None
 ) -> ErasureCertificate:
-    """The certificate of a request that was carried out, signed by a quorum of the current epoch.
+    """The certificate of a completed request, signed by a quorum of the current epoch.
 
     Raises RunError when no current model was replaced for it, QuorumError when too few members sign.
     """
@@ -76,7 +76,7 @@ def latest_request(catalogue: Catalogue) -> Request:
 
 
 def state(context: FederationContext, request: Request) -> CertificateStatement:
-    """What is to be signed.  Raises RunError when no current model was replaced for the request."""
+    """The statement to be signed.  Raises RunError when no current model was replaced for the request."""
     contracts, catalogue = context.contracts, context.record.catalogue.read()
     changed = {
         name: placed
@@ -84,7 +84,7 @@ def state(context: FederationContext, request: Request) -> CertificateStatement:
         if placed.node.redaction is not None and placed.node.redaction.request == request
     }
     if not changed:
-        raise RunError("no model stands that was replaced for this request: there is nothing to certify.")
+        raise RunError("no current model was replaced for this request: there is nothing to certify.")
     starts = tuple(start.name for start in request.starts)
     affected = {*starts, *catalogue.graph.descendants(starts)}
     history = export_history(contracts.archive)
@@ -134,7 +134,7 @@ def _committee(contracts: Contracts, decisions: Sequence[CertifiedDecision]) -> 
 
 
 def _decisions(contracts: Contracts, entries: Sequence[ReplacedModel]) -> tuple[CertifiedDecision, ...]:
-    """The decisions that the entries come from, as their transactions are on both chains, oldest first."""
+    """The decisions behind the entries, read from their transactions on both chains, oldest first."""
     wanted = {(each.position, each.version_after) for each in entries}
     hashes = [
         each.transaction_hash

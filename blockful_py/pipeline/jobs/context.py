@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all jobs of one federation share."""
+"""The context that all jobs of one federation share."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class FederationContext:
 
     Attributes:
         setup: data, users and training settings.
-        keys: of weights.
-        accounts: the users'.
+        keys: data keys of weights.
+        accounts: accounts of the users.
     """
 
     run: RunDirectory
@@ -52,9 +52,9 @@ class FederationContext:
     def of(
         cls, run: RunDirectory, nodes: Nodes, contracts: Contracts, secret: int | None = None
     ) -> FederationContext:
-        """`secret`: a member's voting secret, to lead as that member; the run's own unless given.
+        """`secret`: a member's voting secret, to lead as that member; the run's own if None.
 
-        Raises SettingsError or LearningError where the settings do not fit the data or the chains.
+        Raises SettingsError or LearningError when the settings do not fit the data or the chains.
         """
         identities = Identities(run.settings.seed, (nodes.live.chain_id, nodes.archive.chain_id))
         leader = Leader(run, contracts, identities, secret)
@@ -81,15 +81,15 @@ class FederationContext:
 
     @property
     def history(self) -> RequestHistory:
-        """What models and users were made to forget before."""
+        """The earlier requests on the record."""
         return RequestHistory(self.record, self.stores.archive)
 
     def executor(self, stopwatch: Stopwatch) -> JournaledExecutor:
-        """Certifies and executes decisions by way of the run's journal."""
+        """Certifies and executes decisions, with each step in the run's journal."""
         return JournaledExecutor(self.journal, self.contracts.archive, self.contracts.live, stopwatch)
 
     def session(self, counter: Counter) -> CommitteeSession:
-        """The committee of the current epoch; the models that it fetches are counted in `counter`."""
+        """The committee of the current epoch; `counter` counts the models that it fetches."""
         sources = ReviewSources(
             self.contracts,
             self.record,

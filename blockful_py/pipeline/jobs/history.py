@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What models and users were made to forget before, as the record of the models' versions says."""
+"""Earlier requests, read from the record of the models' versions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from blockful_py.record.model_node import ModelNode, PlacedNode, Request, parse_
 from blockful_py.types import Position
 
 Forgets = tuple[Forget, ...]
-"""Oldest first, each once."""
+"""Oldest first, without duplicates."""
 
 
 class RequestHistory:
@@ -23,7 +23,7 @@ class RequestHistory:
     """
 
     def __init__(self, record: RecordReaders, store: Store) -> None:
-        """`store`: the archive's."""
+        """`store`: that of the archive."""
         self._catalogue = record.catalogue
         self._store = store
         self._archived = {
@@ -31,8 +31,8 @@ class RequestHistory:
         }
 
     def earlier_forgets(self, placed: Iterable[PlacedNode], request: Request) -> dict[str, Forgets]:
-        """What the models are not to be trained on in this request: what other requests made each of them
-        forget, and what its owner opted out of."""
+        """By model, the data that this request must not train it on: data that other requests made the model
+        forget, and data that its owner opted out of."""
         owners = self._opted_out(request)
         return {
             each.node.name: _once(
@@ -45,8 +45,8 @@ class RequestHistory:
         }
 
     def opted_out(self) -> dict[int, Forgets]:
-        """What each user asked to be forgotten at a model of its own, in requests that were carried out
-        there: nothing is trained on it again."""
+        """By user, the data that completed requests made models of its own forget: no model is trained on
+        it again."""
         return self._opted_out(None)
 
     def requests(self, placed: PlacedNode) -> Iterator[Request]:

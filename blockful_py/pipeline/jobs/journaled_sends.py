@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Certified proposals by way of the journal: planned in it before the first transaction is sent."""
+"""Executes certified proposals whose transactions the journal plans before the first is sent."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Certified = TypeVar("Certified")
 
 @dataclass(frozen=True, slots=True)
 class Decided(Generic[Certified]):
-    """What a committee certified, and the transactions that carry it out."""
+    """A certified proposal, and the transactions that carry it out."""
 
     certified: Certified
     settlement: Settlement
@@ -40,11 +40,11 @@ class Decided(Generic[Certified]):
 
 @dataclass(frozen=True, slots=True)
 class JournaledExecution:
-    """A settlement as the journal has it.
+    """A settlement, with its steps in the journal.
 
     Attributes:
         certify: the step that certified it.
-        tell: the step that gives it to the members, where they outlive this process.
+        tell: the step that hands it to the members; None where members live in this process.
         sends: its transactions, by chain and chunk.
     """
 
@@ -63,13 +63,13 @@ class JournaledExecution:
 
     @property
     def may_be_out(self) -> bool:
-        """Whether a transaction may have been sent, by this process or by members that have it."""
+        """Whether this process, or a member that has the certificate, may have sent a transaction."""
         rest = self.steps[1:]
         return any(step.state in {StepState.BEGUN, StepState.DONE} for step in rest)
 
 
 def journaled_executions(job: Job) -> tuple[JournaledExecution, ...]:
-    """What was certified in a job and not withdrawn, in order."""
+    """The certified and not withdrawn decisions of a job, in order."""
     certified = [
         step for step in job.valid if step.act is Act.CERTIFY and step.state is StepState.DONE and step.body
     ]
@@ -89,9 +89,9 @@ class JournaledExecutor:
     def certify(
         self, decision: int, subject: str, keepers: int, decide: Callable[[], Decided[Certified]]
     ) -> tuple[Certified, JournaledExecution]:
-        """Has `decide` get a certificate, and plans what comes of it in the same commit.
+        """Calls `decide` for a certificate, and plans its transactions in the same commit.
 
-        `keepers`: how many members are to be given the certificate.
+        `keepers`: number of members that are to receive the certificate.
         """
         (step,) = self._journal.plan([PlannedStep(Act.CERTIFY, subject)], decision)
         with self._journal.taking(step) as entry:
@@ -110,9 +110,9 @@ class JournaledExecutor:
         raise RunError("the journal lost a step that was just written: see that nobody else changes it.")
 
     def send(self, execution: JournaledExecution, announce: Callable[[], object]) -> tuple[Executed, ...]:
-        """Tells the members, then sends what the contracts have not executed.
+        """Tells the members, then sends the calls that the contracts have not executed.
 
-        When a contract refuses the first call and nothing has changed, its steps are dropped.
+        Drops the steps if a contract refuses the first call and nothing has changed.
         """
         if execution.tell is not None:
             with self._journal.taking(execution.tell):
@@ -127,26 +127,26 @@ class JournaledExecutor:
         return tuple(sent)
 
     def finish(self, job: Job) -> tuple[str, ...]:
-        """Sends what a crash, or a chain that went back, left undone; what was done, for people.
+        """Sends the calls that a crash or a reorganised chain left unsent; returns descriptions of them.
 
-        What can no longer run, as its epoch has ended or the chains have moved on, is given up: its steps
-        are dropped, and whoever goes on with the job has it decided again.
+        A decision that can no longer run, because its epoch has ended or the chains have moved on, is
+        dropped; the committee decides again when the job is resumed.
         """
-        said = []
+        finished = []
         for execution in journaled_executions(job):
             if execution.is_sent and is_whole(execution.settlement, self._sides):
                 continue
             try:
                 for _ in self._missing(execution):
                     pass
-                said.append(execution.settlement.note)
+                finished.append(execution.settlement.note)
             except ContractError as error:
                 self._journal.drop(execution.steps)
-                said.append(f"{execution.settlement.note}: given up, as it can no longer run ({error})")
-        return tuple(said)
+                finished.append(f"{execution.settlement.note}: given up, as it can no longer run ({error})")
+        return tuple(finished)
 
     def confirm(self, job: Job) -> None:
-        """Raises NodeError when a chain no longer holds what was sent."""
+        """Raises NodeError when a chain no longer holds a transaction that was sent."""
         lost = [
             each.settlement.note
             for each in journaled_executions(job)
@@ -159,7 +159,7 @@ class JournaledExecutor:
             )
 
     def _missing(self, execution: JournaledExecution) -> Iterator[Executed]:
-        """Sends what is missing; the record of what others sent is completed."""
+        """Sends the missing calls, and completes the journal for the calls that others sent."""
 
         taken: set[SettlementCall] = set()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The run's side of its committee: who leads it, and the proposals that it is led through."""
+"""The leader of a run's committee, and its session with a coordinator and a proposer."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from blockful_py.pipeline.run.operations import Counter
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CommitteeSession:
-    """A committee at work: its coordinator, and the proposer that drafts for it."""
+    """A session with a committee: its coordinator, and the proposer that drafts for it."""
 
     coordinator: Coordinator
     proposer: Proposer
 
 
 class Leader:
-    """Leads the committee of a run, in this process or in others."""
+    """Leads the committee of a run, whose members live in this process or in others."""
 
     def __init__(
         self, run: RunDirectory, contracts: Contracts, identities: Identities, secret: int | None = None
     ) -> None:
-        """`secret`: a member's voting secret, to lead as that member; the run's own unless given."""
+        """`secret`: a member's voting secret, to lead as that member; the run's own if None."""
         self.secret = secret or identities.leader()
         self._run = run
         self._contracts = contracts
@@ -57,7 +57,7 @@ class Leader:
     def session(self, reviewer: ContentReviewer, counter: Counter) -> CommitteeSession:
         """The committee of the current epoch.
 
-        `reviewer`: of the members in this process.  `counter`: counts what members of others fetch.
+        `reviewer`: of the members in this process.  `counter`: counts the models that remote members fetch.
         """
         live, settings = self._contracts.live, self._run.settings
         if self.is_local:
@@ -88,9 +88,9 @@ class Leader:
         return remote_committee_of(self._run, self._contracts, self.secret)
 
     def hand_over(self) -> Generated:
-        """A new epoch: remote members generate a key, the home chain appoints them, the mirror follows.
+        """Starts an epoch: remote members generate a key, the home chain appoints them, the mirror follows.
 
-        Raises QuorumError when too few members work; the epoch that is in force stays so then.
+        Raises QuorumError when too few members respond; the current epoch then stays in force.
         """
         committee = self.remote()
         generated = committee.generate()
@@ -99,7 +99,7 @@ class Leader:
         return generated
 
     def follow(self) -> None:
-        """Brings the mirror to the home chain's epoch; finishes a `hand_over` that a crash interrupted."""
+        """Advances the mirror to the home chain's epoch; completes an interrupted `hand_over`."""
         committee, mirror = self._contracts.committee, self._contracts.mirror
         domain = eip712.Domain(committee.chain_id, committee.address)
         founders = [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The jobs of a run: one is opened, taken up after a crash, concluded, or given up.
+"""The lifecycle of a run's jobs: opened, resumed after a crash, completed or aborted.
 
 States and steps: docs/reference/jobs.md.
 """
@@ -30,13 +30,13 @@ from blockful_py.pipeline.run.progress import Stopwatch
 from blockful_py.storage.cid import parse_cid
 
 REFUSALS = (UnlearningError, LearningError, GraphError, CommitteeError, StorageError, ContractError)
-"""Errors that end a job where nothing of it is half-done: to repeat it would meet them again."""
+"""Errors that end a job of which nothing is half-done: a repetition would meet them again."""
 
 Answer = TypeVar("Answer")
 
 
 class JobLifecycle:
-    """The jobs in one run's journal.  Whoever changes them holds the lead."""
+    """The jobs in one run's journal.  A caller that changes them holds the lease."""
 
     def __init__(self, context: FederationContext) -> None:
         self._context = context
@@ -44,10 +44,11 @@ class JobLifecycle:
 
     @contextmanager
     def job(self, kind: Kind, request: str, begun: Callable[[], bool]) -> Iterator[None]:
-        """Opens a job, or goes on with the open one of this kind; closes it when the block succeeds.
+        """Opens a job, or continues the open one of this kind; closes it when the block succeeds.
 
-        `begun`: whether the chains show something of it, asked when it is refused.  A job that is refused
-        with nothing half-done has failed; one that stops otherwise, as when a node is gone, stays open.
+        A refused job of which nothing is half-done has failed.  A job that stops for another reason, for
+        example because a node is gone, stays open.  `begun`: whether a chain shows a result of the job;
+        called after a refusal.
 
         Raises RunError when a job of another kind is open.
         """
@@ -63,20 +64,20 @@ class JobLifecycle:
         except StoreUnreachableError:
             raise
         except REFUSALS as error:
-            with suppress(BlockfulError):  # what cannot be looked at or taken back leaves the job open
+            with suppress(BlockfulError):  # the job stays open if it cannot be inspected or withdrawn
                 self._fail(error, begun)
             raise
         self._journal.close_job(JobState.DONE)
 
     def settle(self) -> tuple[str, ...]:
-        """Finishes what was certified and not wholly sent; says what that was."""
+        """Sends the missing transactions of certified decisions; returns descriptions of those."""
         job = self._journal.open_job()
         if job is None:
             return ()
         return self._context.executor(Stopwatch()).finish(job)
 
     def withdraw(self) -> None:
-        """Takes back what the open job stored and no model points to; drops the steps that led there."""
+        """Deletes the open job's stored files that no model points to; drops the steps behind them."""
         job = self._open()
         stored = {cid for step in job.steps if step.act is Act.STORE for cid in step.body.get("cids", ())}
         if stored:
@@ -84,12 +85,12 @@ class JobLifecycle:
         self._journal.drop([step for step in job.valid if step.decision and step.state is not StepState.DONE])
 
     def confirm(self) -> None:
-        """Asks both chains for all that was sent.  Raises NodeError when one no longer holds it."""
+        """Asks both chains for every transaction sent.  Raises NodeError when one no longer holds it."""
         with self._journal.taking(self._own(Act.CONFIRM, "both chains")):
             self._context.executor(Stopwatch()).confirm(self._open())
 
     def forget(self) -> None:
-        """Deletes what the job replaced, and no model points to, from the live store."""
+        """Deletes from the live store the replaced files that no model points to."""
         replaced = {cid for step in self._open().steps for cid in step.body.get("forget", ())}
         gone = sorted(replaced - self._current_files())
         with self._journal.taking(self._own(Act.DELETE, f"{len(gone)} replaced files")):
@@ -97,31 +98,31 @@ class JobLifecycle:
                 self._context.stores.live.delete(parse_cid(cid))
 
     def erase(self, destroy: Callable[[], Answer]) -> Answer:
-        """Has the members destroy keys."""
+        """Calls `destroy`, which has the members destroy keys, as a step of the job."""
         with self._journal.taking(self._own(Act.ERASE, "keys of replaced versions")):
             return destroy()
 
     def abort(self) -> Job:
-        """Gives the open job up and takes back what it stored.
+        """Aborts the open job and deletes the files that it stored.
 
-        What a training has published stays: each of its blocks is whole by itself.
+        Blocks that a training has published stay, as each is complete in itself.
 
-        Raises RunError when there is none, or when something of it may be on a chain.
+        Raises RunError when no job is open, or when a transaction of it may be on a chain.
         """
         job = self._journal.open_job()
         if job is None:
             raise RunError("no job is unfinished: there is nothing to give up.")
-        out = [each.settlement.note for each in journaled_executions(job) if each.may_be_out]
+        sent = [each.settlement.note for each in journaled_executions(job) if each.may_be_out]
         if job.kind in {Kind.TRAIN, Kind.ADOPT}:
-            out = [
+            sent = [
                 each.settlement.note
                 for each in journaled_executions(job)
                 if each.may_be_out and not each.is_sent
             ]
-        if out:
+        if sent:
             raise RunError(
                 f"job {job.number} ({job.kind}) cannot be given up: transactions of it may be on the chains "
-                f"already ({'; '.join(out)}), and what is on them stays. Finish it with `blockful resume`."
+                f"already ({'; '.join(sent)}), and what is on them stays. Finish it with `blockful resume`."
             )
         self._journal.drop(
             [step for each in journaled_executions(job) if not each.is_sent for step in each.steps]
@@ -137,7 +138,7 @@ class JobLifecycle:
         unstore(self._context.stores.live, self._context.keys, cids)
 
     def _fail(self, error: BlockfulError, begun: Callable[[], bool]) -> None:
-        """Ends a job that was refused, unless it is half-done and can go on."""
+        """Ends a refused job, unless it is half-done and can continue."""
         hopeless = isinstance(error, UnlearningError) and self._is_erasing()
         if hopeless or (not self._is_half_done() and not begun()):
             self.withdraw()
@@ -147,11 +148,11 @@ class JobLifecycle:
         return any(each.may_be_out and not each.is_sent for each in journaled_executions(self._open()))
 
     def _is_erasing(self) -> bool:
-        """Whether keys may be destroyed: what is left undone then cannot be done in this job."""
+        """Whether keys may be destroyed; the rest of the request then cannot be done in this job."""
         return any(s.act is Act.ERASE and s.state is not StepState.PLANNED for s in self._open().steps)
 
     def _own(self, act: Act, subject: str) -> Step:
-        """The job's own step of this kind, planned where it is not yet."""
+        """The job's own step of this kind; plans it if it is missing."""
         known = next((step for step in self._open().valid if step.act is act and not step.decision), None)
         return known or self._journal.plan([PlannedStep(act, subject)], 0)[0]
 

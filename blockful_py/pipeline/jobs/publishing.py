@@ -42,9 +42,9 @@ class Publisher:
     def publish(
         self, models: Sequence[TrainedModel], placed: Mapping[str, Position], stored: Stored | None = None
     ) -> tuple[dict[str, Position], tuple[Executed, ...]]:
-        """Publishes models whose references are all in `placed`; returns where they stand.
+        """Publishes models whose references are all in `placed`; returns their positions and transactions.
 
-        `stored`: increments to be kept beside them.  A job is open, and each step is in its journal.
+        `stored`: increments that are stored with them.  A job must be open; its journal holds each step.
         """
         context = self._context
         journal, live, archive = context.journal, context.stores.live, context.stores.archive

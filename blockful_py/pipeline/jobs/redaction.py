@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replaces models on the record: stores, certifies, archives, redacts, forgets the old bytes."""
+"""Replaces models on the record: stores, certifies, archives and redacts."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ from blockful_py.types import Uri
 
 @dataclass(slots=True)
 class RedactionOutcome:
-    """What a redaction did: the new nodes by name, and the transactions."""
+    """The outcome of a redaction: the new nodes by name, and the transactions."""
 
     nodes: dict[str, ModelNode] = field(default_factory=dict)
     executed: list[Executed] = field(default_factory=list)
 
 
 class Redactor:
-    """Carries one decision of the committee through: one or many models, one certificate."""
+    """Carries out one decision of the committee: one or many models under one certificate."""
 
     def __init__(self, context: FederationContext, counter: Counter, stopwatch: Stopwatch) -> None:
         self._context = context
@@ -64,7 +64,7 @@ class Redactor:
     ) -> RedactionOutcome:
         """Replaces the models named in `new`, all under one certificate.
 
-        A job is open, and each step is in its journal.  The replaced versions' bytes stay until the job ends.
+        A job must be open; its journal holds each step.  The replaced versions' files stay until it ends.
         `signed_by_owner`: models whose owners made the new weights and sign a new statement.
         """
         nodes, sealed = {}, {}
@@ -106,7 +106,7 @@ class Redactor:
                     store.decision, subject, coordinator.keepers, decide
                 )
         except BaseException:
-            with suppress(BlockfulError):  # whoever goes on with the job takes it back
+            with suppress(BlockfulError):  # resuming the job deletes the rest
                 unstore(self._context.stores.live, self._context.keys, cids)
             raise
         executed = self._executor.send(execution, lambda: coordinator.hand_over(certified))
@@ -115,7 +115,7 @@ class Redactor:
     def _store(
         self, catalogue: Catalogue, sealed: Mapping[str, SealedFile], nodes: Mapping[str, ModelNode]
     ) -> None:
-        """Adds weights and nodes to the live store; keeps the versions to be replaced for auditors."""
+        """Adds weights and nodes to the live store, and the versions to be replaced to the archive's."""
         for name, file in sealed.items():
             self._context.stores.live.add(file.data)
             self._counter.uploaded()
@@ -154,7 +154,7 @@ class Redactor:
         return self._context.history.earlier_forgets([placed], request)[placed.node.name]
 
     def _keep_for_auditors(self, placed: PlacedNode) -> None:
-        """The version to be replaced, into the archive's store (there already after publication)."""
+        """Adds a version that is to be replaced to the archive's store, unless publication already has."""
         for uri in (placed.uri, placed.node.weights):
             if not self._context.stores.archive.has(uri):
                 self._context.stores.archive.add(self._context.stores.live.read(uri))

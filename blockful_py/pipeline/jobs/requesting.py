@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes unlearning requests: what is asked, how, and the signatures of the starts' owners."""
+"""Makes unlearning requests: drafts them, and signs them as the starts' owners."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ def draft_request(
     method: str | None,
     under_way: Request | None = None,
 ) -> Request:
-    """A request that nobody signed yet; what is None is taken from the settings.
+    """An unsigned request; the settings supply the arguments that are None.
 
-    `under_way`: the request that is carried out already, whose time it takes.
+    `under_way`: the open job's request, whose creation time the draft takes.
 
     Raises:
         UnknownModelError: a start is not on the chain.
         SettingsError: the method is unknown or does not work in the paradigm.
         UnknownClassError: the data has no such class.
-        UnlearningError: there is no start, or members could not check the method's results.
+        UnlearningError: no start is named, or members could not check the method's results.
     """
     settings = context.run.settings.unlearning
     name = method or (settings.parallel if paradigm is Paradigm.PARALLEL else settings.sequential)
@@ -64,7 +64,7 @@ def draft_request(
 
 
 def method_of(context: FederationContext, request: Request) -> Method:
-    """The method that a request names.  Raises as `draft_request` where it cannot be carried out."""
+    """The method that a request names.  Raises as `draft_request` when it cannot be applied."""
     chosen, paradigm = parse_method(request.method), Paradigm(request.paradigm)
     require_paradigm(chosen, paradigm)
     require_classes(request.forget.classes, range(context.setup.dataset.class_count), "the data")
@@ -75,7 +75,7 @@ def method_of(context: FederationContext, request: Request) -> Method:
 def sign_request(context: FederationContext, catalogue: Catalogue, request: Request) -> Request:
     """The request with the signatures of the owners of its starts.
 
-    Raises KeystoreError or SettingsError where the account of an owner is not at hand.
+    Raises KeystoreError or SettingsError when the account of an owner is missing.
     """
     secrets = [context.accounts.secret(catalogue[start.name].node.statement.user) for start in request.starts]
     live = context.contracts.live

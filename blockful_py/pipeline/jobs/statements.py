@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a model was trained, as its statement records it."""
+"""Converts training settings and privacy to and from a model's statement."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from blockful_py.unlearning.retrain import Retrain
 
 
 def recorded_training(settings: TrainingSettings) -> dict[str, Any]:
-    """phi of eq. 3 as a statement holds it; privacy has a field of its own."""
+    """phi of eq. 3 in the form of a statement; privacy has a field of its own."""
     return {name: value for name, value in asdict(settings).items() if name != "privacy"}
 
 
 def recorded_privacy(privacy: Spent | None) -> Privacy | None:
-    """What training spent, as a statement holds it."""
+    """Privacy that a training spent, in the form of a statement."""
     return None if privacy is None else Privacy(**asdict(privacy))
 
 
 def training_of(statement: Statement) -> TrainingSettings:
-    """phi of eq. 3 of a published model.  Raises FormatError for settings that are none."""
+    """phi of eq. 3 of a published model.  Raises FormatError for unusable settings."""
     noise = statement.privacy
     privacy = None if noise is None else PrivacySettings(noise.noise, noise.clip, noise.delta)
     try:
@@ -41,21 +41,21 @@ def training_of(statement: Statement) -> TrainingSettings:
 
 
 def spent_of(statement: Statement) -> Spent | None:
-    """What the training of a published model spent."""
+    """Privacy that the training of a published model spent."""
     return None if statement.privacy is None else Spent(**statement.privacy.model_dump())
 
 
 def retrained_privacy(
     statement: Statement, request: Request, owner: UserData, earlier: Iterable[Forget] = ()
 ) -> Privacy | None:
-    """What the owner spent when it made the new weights that a request asks for, on what it keeps.
+    """Privacy that the owner spent when it made a request's new weights from its retained data.
 
-    None where it trains without noise: every method but retraining descends by itself, without any, and
-    a client that keeps nothing does not train.
+    None when it trained without noise: only retraining adds noise, and a client without retained data does
+    not train.
 
     Args:
-        owner: its data before anything is forgotten.
-        earlier: what the model was made to forget before.
+        owner: the owner's data before any request.
+        earlier: data that earlier requests made the model forget.
     """
     kept = retained_after(owner, (request.forget, *earlier))
     if statement.privacy is None or not len(kept) or not _retrains(request):
@@ -64,6 +64,6 @@ def retrained_privacy(
 
 
 def _retrains(request: Request) -> bool:
-    """Whether owners train by the statement's own settings, privacy included, and do nothing else."""
+    """Whether owners only train, with the statement's own settings, privacy included."""
     method = parse_method(request.method)
     return isinstance(method, Retrain) or (isinstance(method, GradientAscent) and method.start == "retrained")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trains a federation and publishes each wave before the next is trained."""
+"""Trains a federation and publishes each wave before it trains the next."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from blockful_py.record.model_node import PlacedNode
 
 
 def load_model(placed: PlacedNode, store: SealedWeights) -> TrainedModel:
-    """The model of a node as it stands: its current weights, verified against their CID.
+    """The current model of a node, its weights verified against their CID.
 
-    Raises StorageError when the weights cannot be read, KeyDestroyedError without their key, FormatError
+    Raises StorageError when the weights cannot be read, KeyDestroyedError when their key is gone, FormatError
     for an unusable node.
     """
     statement = placed.node.statement
@@ -56,12 +56,11 @@ def train_and_publish(
     stopwatch: Stopwatch,
     progress: Progress,
 ) -> tuple[Executed, ...]:
-    """Goes on where the chain is: what stands there is taken as it is, the rest is trained.
+    """Trains and publishes the models that the chain lacks; takes its current models as they are.
 
-    Nothing is trained on what users `opted_out` of; those who keep nothing publish no more.
-
-    How the trainings went is kept in the file `curves`; increments that the setup asks for are made and
-    stored with each wave.
+    No model is trained on data that its owner `opted_out` of; users without retained data publish no more.
+    Appends the learning curves to the file `curves`, and stores with each wave the increments that the setup
+    asks for.
     """
     setup = setup.without(opted_out)
     settings = setup.federation

@@ -41,22 +41,22 @@ PROXY_SAMPLES = 10
 
 @dataclass(frozen=True, slots=True)
 class Unlearned:
-    """What a request did.
+    """The outcome of a request.
 
     Attributes:
         affected: starts and descendants, in topological order.
-        nodes: new node of every model that was replaced, also before a crash.
+        nodes: new node of every replaced model, including those replaced before a crash.
         before: weights of the affected models before the request, as far as they can still be read.
-        skipped: norm of the update of each model left alone because it was under epsilon.
+        skipped: norm of the update of each model that was left alone because the norm was under epsilon.
         counted, formula: operations as counted, and by the paper's formula.
         depth_bound, depth_observed: theorem 1, in edges.
         delta_norm: longest change of a start (L2), where changes are passed.
         executed: transactions, in order.
         seconds: wall time by stage.
         cost: sample passes of the request.
-        increments: where its clean increments came from; `unusable` says why one that a standing version
-            names was made again, by model.
-        erasure: what was done with the replaced versions' keys; None before that.
+        increments: sources of its clean increments.
+        unusable: by model, why a stored increment of a current version was made again.
+        erasure: outcome of the destruction of the replaced versions' keys; None before it.
     """
 
     paradigm: Paradigm
@@ -79,7 +79,7 @@ class Unlearned:
 
 
 class Unlearner:
-    """Runs one request against one federation."""
+    """Carries out one request on one federation."""
 
     def __init__(self, context: FederationContext, progress: Progress) -> None:
         self._context = context
@@ -91,11 +91,11 @@ class Unlearner:
         self._redactor = Redactor(context, self._counter, self._stopwatch)
 
     def run(self, catalogue: Catalogue, request: Request, method: Method) -> Unlearned:
-        """Unlearns what is not unlearned yet of this request.
+        """Unlearns the models that this request has not changed yet.
 
         Raises:
             UnlearningError, UnknownClassError, UnknownModelError: the request cannot be carried out.
-            QuorumError: the committee refused; nothing, or only earlier models, was changed.
+            QuorumError: the committee refused; no model was changed, or only earlier ones.
         """
         task = self._task(catalogue, request, method)
         if request.paradigm == Paradigm.PARALLEL:
@@ -129,9 +129,9 @@ class Unlearner:
         )
 
     def _before(self, placed: PlacedNode, request: Request) -> TrainedModel:
-        """A model as it was before this request; from the archive where the request has replaced it.
+        """A model before this request, read from the archive if the request has replaced it.
 
-        Where that version is erased already, which is a request's last step, the model as it stands.
+        If that version is erased, which is a request's last step, the current model.
         """
         model = load_model(placed, self._context.weights)
         redaction = placed.node.redaction
@@ -151,19 +151,19 @@ class Unlearner:
         with self._progress.stage(f"unlearn {len(task.affected())} models together", None):
             with self._stopwatch("unlearn"):
                 outcome = method.unlearn(task)
-            open_ends = self._open(catalogue, outcome.weights, request)
+            pending = self._pending(catalogue, outcome.weights, request)
             resigned = self._resigned(method, task)
-            replaced = self._redactor.replace(catalogue, open_ends, request, resigned) if open_ends else None
-        heights = {catalogue[name].position.height for name in open_ends}
+            redaction = self._redactor.replace(catalogue, pending, request, resigned) if pending else None
+        heights = {catalogue[name].position.height for name in pending}
         return replace(
             self._unlearned(request, task),
-            nodes=_done(catalogue, request) | (replaced.nodes if replaced else {}),
+            nodes=_done(catalogue, request) | (redaction.nodes if redaction else {}),
             skipped=outcome.skipped,
-            formula=expected_parallel(len(open_ends), len(heights)) if open_ends else Operations(),
+            formula=expected_parallel(len(pending), len(heights)) if pending else Operations(),
             depth_bound=outcome.depth_bound,
             depth_observed=outcome.depth_observed,
             delta_norm=_longest_change(task, outcome.weights) if outcome.path_weights else None,
-            executed=tuple(replaced.executed) if replaced else (),
+            executed=tuple(redaction.executed) if redaction else (),
             cost=outcome.cost,
             increments=outcome.increments,
         )
@@ -182,10 +182,10 @@ class Unlearner:
             for step in self._steps(catalogue, method, task, fresh):
                 name, weights, cost, increments = step.name, step.weights, step.cost, step.increments
                 fresh[name] = weights
-                if self._open(catalogue, {name: weights}, request):
-                    replaced = self._redactor.replace(catalogue, {name: weights}, request, resigned)
-                    nodes.update(replaced.nodes)
-                    executed += replaced.executed
+                if self._pending(catalogue, {name: weights}, request):
+                    redaction = self._redactor.replace(catalogue, {name: weights}, request, resigned)
+                    nodes.update(redaction.nodes)
+                    executed += redaction.executed
                     catalogue = self._context.record.catalogue.read()
                 advance(1)
         updated = [name for name in task.affected() if name in nodes]
@@ -206,7 +206,7 @@ class Unlearner:
         )
 
     def _unlearned(self, request: Request, task: UnlearningTask) -> Unlearned:
-        """The figures that both paradigms share; those of one are empty."""
+        """The figures that both paradigms share; the others are empty."""
         return Unlearned(
             paradigm=Paradigm(request.paradigm),
             request=request,
@@ -231,7 +231,7 @@ class Unlearner:
         task: UnlearningTask,
         fresh: Mapping[str, Weights],
     ) -> Iterator[ModelUpdate]:
-        """The method's steps; before each but the first, its owner fetches the references."""
+        """The method's steps; before each but the first, the model's owner fetches the references."""
         steps = method.steps(task)
         for number, name in enumerate(task.affected()):
             if number and Need.DESCENDANT_DATA in method.needs:
@@ -244,7 +244,7 @@ class Unlearner:
             yield step
 
     def _fetch_references(self, task: UnlearningTask, name: str, fresh: Mapping[str, Weights]) -> None:
-        """Downloads a model's references as the live chain has them, and compares them with what the
+        """Downloads a model's references from the live chain and compares them with the weights that the
         method aggregates."""
         catalogue = self._context.record.catalogue.read()
         fetched = load_models(catalogue, task.graph.references(name), self._context.weights)
@@ -256,8 +256,10 @@ class Unlearner:
                     "content", f"model {reference}", "the live chain has other weights than were computed"
                 )
 
-    def _open(self, catalogue: Catalogue, new: Mapping[str, Weights], request: Request) -> dict[str, Weights]:
-        """Those that this request has not replaced yet."""
+    def _pending(
+        self, catalogue: Catalogue, new: Mapping[str, Weights], request: Request
+    ) -> dict[str, Weights]:
+        """The new weights of the models that this request has not replaced yet."""
         left = {
             name: weights
             for name, weights in new.items()
@@ -265,8 +267,8 @@ class Unlearner:
         }
         if left and self._erased:
             raise UnlearningError(
-                f"{', '.join(left)} cannot be unlearned any more in this request: what "
-                f"{', '.join(self._erased)} was before it is erased. The job has failed: make "
+                f"{', '.join(left)} cannot be unlearned any more in this request: the versions "
+                f"of {', '.join(self._erased)} before it are erased. The job has failed: make "
                 "another request."
             )
         return left
@@ -280,7 +282,7 @@ class Unlearner:
 
 
 def _done(catalogue: Catalogue, request: Request) -> dict[str, ModelNode]:
-    """Nodes that this request has put on the chain already."""
+    """The nodes that this request has put on the chain."""
     nodes = {name: placed.node for name, placed in catalogue.models.items()}
     return {
         name: node for name, node in nodes.items() if node.redaction and node.redaction.request == request

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Takes back what was stored for a decision that will not be carried out."""
+"""Deletes the files and keys that were stored for an abandoned decision."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from blockful_py.types import Uri
 
 
 def missing_files(store: FileStore, uris: Iterable[Uri]) -> list[str]:
-    """CIDs of the files that a store does not have, in order."""
+    """CIDs of the files that a store lacks, in order."""
     return [cid_string(uri) for uri in dict.fromkeys(uris) if not store.has(uri)]
 
 
@@ -26,7 +26,7 @@ def current_files(catalogue: Catalogue) -> frozenset[str]:
 
 
 def unstore(store: FileStore, keys: WeightKeys, cids: Collection[str]) -> None:
-    """Deletes files from the live store and takes back their keys, where members can be reached."""
+    """Deletes files from the live store, and withdraws their keys if members can be reached."""
     if not cids:
         return
     uris = [parse_cid(cid) for cid in cids]
