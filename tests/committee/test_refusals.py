@@ -92,7 +92,7 @@ def test_a_request_that_the_owners_of_the_starts_did_not_sign_is_refused(plan: P
 def test_a_method_that_is_a_control_is_refused(plan: Plan) -> None:
     masked = plan.request(method="head_mask {}")
     draft = plan.draft(**{name: plan.redone(name, masked) for name in AFFECTED})
-    assert "'head_mask' is a control for audits: no member signs what it makes" in plan.refused(draft)
+    assert "'head_mask' is a control for audits: no member signs its results" in plan.refused(draft)
 
 
 def test_a_method_that_does_not_work_in_the_paradigm_is_refused(plan: Plan) -> None:

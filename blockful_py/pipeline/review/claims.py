@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Accuracies that an update claims, and that a member measures again."""
+"""Accuracies that an update claims and members measure again."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def measure_all(
 ) -> dict[str, ModelAccuracy]:
     """AD_f and AD_r of models on all users' training data and on the held-out test data.
 
-    Held-out data has no samples of clients; there AD_f is on those of the classes that the client had.
+    Held-out data has no samples of clients; there AD_f is measured on the classes of the client's samples.
     """
     architecture, test = setup.architecture, setup.dataset.test
     gone = pooled(forget_set(forget, user) for user in setup.users)
@@ -39,9 +39,9 @@ def measure_all(
 
 
 def measure(setup: TrainingSetup, weights: Weights, classes: Sequence[int]) -> Claimed:
-    """What one model may claim: its accuracies on the held-out test data alone, which everybody has."""
+    """The claims of one model: its accuracies on the held-out test data, which is public."""
     test = setup.dataset.test
     if not classes:
         return Claimed(ad_f=None, ad_r=accuracy(setup.architecture, weights, test))
-    found = audit_accuracy(setup.architecture, {"": weights}, test, test, classes)[""].test
-    return Claimed(ad_f=found.ad_f, ad_r=found.ad_r)
+    measured = audit_accuracy(setup.architecture, {"": weights}, test, test, classes)[""].test
+    return Claimed(ad_f=measured.ad_f, ad_r=measured.ad_r)

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a committee member checks of a proposal's content before it signs.
+"""Reviews a proposal's content before a committee member signs.
 
-Of a publication: every node is signed by its owner, names the references that the block lists, and its
-weights and stored increments are there and usable.
+A publication: every node is signed by its owner and names the references that the block lists; its weights
+and stored increments exist and are usable.
 
-Of a redaction: the request is signed by the owners of its starts; the models are those that descend
-from the starts, no more and (in the parallel paradigm) no fewer; every old version is in the archive;
-the new weights are those that the member computes itself (passing), and the accuracies claimed for
-them are those that it measures.
+A redaction: the owners of its starts have signed the request; its models descend from the starts, and in
+the parallel paradigm none of the descendants is missing; every old version is in the archive; the new
+weights equal those that the member computes itself (passing), and the claimed accuracies equal those that
+it measures.
 """
 
 from __future__ import annotations
@@ -49,19 +49,19 @@ class Proposed:
 
 
 class Motions(Protocol):
-    """What this member agrees to beside models."""
+    """The motions that this member agrees to."""
 
     def review(self, motion: Motion) -> bytes:
-        """Leaf of the call that a motion allows.  Raises RefusedError unless it agrees."""
+        """The leaf of the call that a motion allows.  Raises RefusedError unless the member agrees."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReviewSources:
-    """What a member checks with: its view of chains and store, its data keys, and public test data.
+    """The sources of a review: the member's view of chains and store, its data keys, and public test data.
 
     Attributes:
-        store: the live chain's.
-        attested: the member signs what only owners attest, too.
+        store: the store of the live chain.
+        attested: whether the member also signs results that only owners attest.
     """
 
     contracts: Contracts
@@ -73,7 +73,7 @@ class ReviewSources:
 
 
 class ContentReviewer:
-    """Reviews proposals; what it fetches is kept for later reviews, and counted."""
+    """Reviews proposals; counts the models that it fetches, and keeps them for later reviews."""
 
     def __init__(self, sources: ReviewSources, motions: Motions, counter: Counter) -> None:
         self._sources = sources
@@ -156,7 +156,7 @@ class ContentReviewer:
         return method
 
     def _check_archived(self, targets: Sequence[Target]) -> None:
-        """Version 0, at publication; that the draft itself archives what it replaces, the member checks."""
+        """Requires the published versions in the archive; `Member` checks that the draft adds later ones."""
         archived = {
             (r.record.position, r.record.version, r.record.uri) for r in self._sources.record.archive.read()
         }
@@ -182,7 +182,7 @@ class ContentReviewer:
     def _recompute(
         self, method: Method, request: Request, proposed: Sequence[Proposed], catalogue: Catalogue
     ) -> None:
-        """Every new weight, bit for bit, from the old ones and what the starts' owners announced."""
+        """Requires every new weight, bit for bit, to follow from the old ones and the announced starts."""
         starts = tuple(start.name for start in request.starts)
         announced = self._announced(starts, proposed)
         missing = [name for name in starts if name not in announced]
@@ -210,8 +210,8 @@ class ContentReviewer:
     def _announced(self, starts: Sequence[str], proposed: Sequence[Proposed]) -> dict[str, Weights]:
         """The starts' new weights, which their owners sign and announce (Algorithm 1, line 3).
 
-        They are in the live store, where the proposed nodes say.  Announcements are sent to the committee,
-        so reading them is no transfer (`Counter`).
+        They are in the live store, under the CIDs of the proposed nodes.  Owners send announcements to the
+        committee, so reading them is no transfer (`Counter`).
         """
         announced = {}
         for each in proposed:
@@ -243,7 +243,7 @@ class ContentReviewer:
 
 
 class FetchedWeights:
-    """Weights that members fetched for a purpose; what one has fetched, the others read beside it."""
+    """Weights that members fetched for a purpose: one download serves all members."""
 
     def __init__(self, store: SealedWeights, counter: Counter) -> None:
         self._store = store
@@ -251,7 +251,7 @@ class FetchedWeights:
         self._weights: dict[tuple[Uri, bytes], Weights] = {}
 
     def weights(self, uri: Uri, purpose: bytes) -> Weights:
-        """Raises RefusedError when they cannot be read or used."""
+        """The weights of a sealed file.  Raises RefusedError when they are unreadable or unusable."""
         if (uri, purpose) not in self._weights:
             with _refusing(f"weights {cid_string(uri)}"):
                 self._weights[uri, purpose] = self._store.read(uri)
@@ -260,7 +260,7 @@ class FetchedWeights:
 
 
 class CurrentWeights(Mapping[str, Weights]):
-    """The current weights of the models; fetched when they are looked at."""
+    """The current weights of the models, fetched on access."""
 
     def __init__(self, catalogue: Catalogue, fetched: FetchedWeights, purpose: bytes) -> None:
         self._catalogue = catalogue
@@ -282,7 +282,7 @@ class CurrentWeights(Mapping[str, Weights]):
 
 @contextmanager
 def _refusing(what: str) -> Iterator[None]:
-    """Turns what is wrong with a proposal into a refusal; a store that is gone is no fault of a proposal."""
+    """Turns errors into a refusal, except that of an unreachable store, which is no proposal's fault."""
     try:
         yield
     except StoreUnreachableError:

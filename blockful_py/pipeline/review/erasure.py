@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a member checks of a statement before it signs: everything, on its own view of chains and store."""
+"""Reviews an erasure statement in full, on the member's own view of chains and store."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from blockful_py.storage.cid import parse_cid
 
 
 def review_erasure(data: bytes, chains: Chains, catalogue: Catalogue, store: Store, keyring: Keyring) -> None:
-    """Raises RefusedError with the first thing that is not as the statement says.
+    """Raises RefusedError with the first claim of the statement that does not hold.
 
-    Beside what anybody checks of a certificate: the models stand as it says, they and those left alone are
-    all that descend from the starts, the live store has none of what is said to be deleted, and this member
-    has no key that is said to be destroyed.
+    Besides the public checks of a certificate: the new versions are current; replaced and left-alone models
+    are all that descend from the starts; the live store has no file that the statement calls deleted; this
+    member has no key that it calls destroyed.
     """
     try:
         checked = check_statement(parse_statement(data))

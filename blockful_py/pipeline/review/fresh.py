@@ -11,7 +11,7 @@ from blockful_py.pipeline.run.operations import Counter
 
 
 class FreshReviewer:
-    """A reviewer that keeps no weights from one review to the next; `counter` goes on."""
+    """A reviewer that keeps no weights between reviews; `counter` counts over all of them."""
 
     def __init__(self, sources: ReviewSources, motions: AgreedMotions) -> None:
         self._sources = sources

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Unlearning methods as requests name them: the name, a space, and their settings as JSON."""
+"""Unlearning methods in requests: the name, a space, and the settings as JSON."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from blockful_py.unlearning.registry import create_method
 
 
 def method_settings(name: str, settings: UnlearningSettings) -> dict[str, Any]:
-    """Those of the settings that a method has; `options` come on top of alpha and epsilon."""
+    """A method's part of the settings; its `options` override alpha and epsilon."""
     common = {"alpha": settings.alpha, "epsilon": settings.epsilon} if name == "gradient_ascent" else {}
     return {**common, **settings.options.get(name, {})}
 
 
 def forget_of(settings: UnlearningSettings) -> Forget:
-    """What the settings ask to forget.  Raises UnlearningError, FormatError."""
+    """The data that the settings ask to forget.  Raises UnlearningError, FormatError."""
     if settings.clients and settings.samples:
         raise UnlearningError("unlearning.clients and unlearning.samples are two requests: leave one out.")
     if settings.clients:
@@ -36,7 +36,7 @@ def forget_of(settings: UnlearningSettings) -> Forget:
 def forget_asked(
     classes: Sequence[int] | None, clients: Sequence[int] | None, samples: Sequence[str] | None
 ) -> Forget | None:
-    """What options ask to forget, None where they name nothing.  Raises UnlearningError, FormatError."""
+    """The data that options ask to forget; None without any.  Raises UnlearningError, FormatError."""
     if sum(map(bool, (classes, clients, samples))) > 1:
         raise UnlearningError("a request forgets classes, clients or samples: name one kind alone.")
     if clients:
@@ -47,7 +47,7 @@ def forget_asked(
 
 
 def checked_by_members(request: Request) -> Checked:
-    """What members did about the results of a request before they signed.
+    """How members checked a request's results before they signed.
 
     Raises SettingsError for a method that is not installed here.
     """
@@ -61,13 +61,13 @@ def _checked(method: Method, forget: Forget, paradigm: Paradigm) -> Checked:
 
 
 def require_review(method: Method, forget: Forget, paradigm: Paradigm, attested: bool) -> None:
-    """Raises UnlearningError when members would refuse what a method makes.
+    """Raises UnlearningError when members would refuse a method's results.
 
-    `attested`: they also sign what only the owners attest.
+    `attested`: members also sign results that only the owners attest.
     """
     if method.review is Review.NONE:
         raise UnlearningError(
-            f"method {method.name!r} is a control for audits: no member signs what it makes; "
+            f"method {method.name!r} is a control for audits: no member signs its results; "
             "choose another method, e.g. clean_increments."
         )
     if not attested and _checked(method, forget, paradigm) is Checked.ATTESTED:
@@ -84,7 +84,7 @@ def method_text(name: str, settings: dict[str, Any]) -> str:
 
 
 def named_method(text: str) -> tuple[str, dict[str, Any]]:
-    """Name and settings of the method of a request.  Raises SettingsError when the text is not one."""
+    """Name and settings of a request's method.  Raises SettingsError when the text names none."""
     name, _, document = text.partition(" ")
     try:
         settings = parse_json(document or "{}")
@@ -96,7 +96,7 @@ def named_method(text: str) -> tuple[str, dict[str, Any]]:
 
 
 def parse_method(text: str) -> Method:
-    """The method of a request.  Raises SettingsError when the text is not one."""
+    """The method of a request.  Raises SettingsError when the text names none."""
     name, settings = named_method(text)
     return create_method(name, **settings)
 

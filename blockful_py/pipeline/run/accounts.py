@@ -22,7 +22,7 @@ class Accounts(Protocol):
 
 
 class DerivedAccounts:
-    """Those that derive from the seed: on development chains only."""
+    """Accounts that derive from the seed, for development chains only."""
 
     def __init__(self, identities: Identities) -> None:
         self._identities = identities
@@ -34,7 +34,7 @@ class DerivedAccounts:
 class AccountFolder:
     """Ethereum keystores `user-1.json`, `user-2.json`, ... in a folder, all under one passphrase.
 
-    A file is opened when its user has to sign, and then once.
+    A file is decrypted once, when its user first has to sign.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -45,7 +45,7 @@ class AccountFolder:
         return self._folder / f"user-{user}.json"
 
     def users(self) -> tuple[int, ...]:
-        """Those who have an account here."""
+        """Numbers of the users with an account in the folder."""
         names = (re.fullmatch(r"user-([1-9]\d{0,4})\.json", path.name) for path in self._folder.glob("*"))
         return tuple(sorted(int(name[1]) for name in names if name))
 
@@ -54,7 +54,7 @@ class AccountFolder:
         return address_in(self.path(user))
 
     def secret(self, user: int) -> int:
-        """Raises KeystoreError, or SettingsError without a passphrase."""
+        """A user's secret.  Raises KeystoreError, or SettingsError without a passphrase."""
         if user not in self._opened:
             words = os.environ.get(PASSPHRASE)
             if not words:
@@ -66,6 +66,6 @@ class AccountFolder:
 
 
 def accounts_of(settings: Settings, identities: Identities) -> Accounts:
-    """Those in the folder that the settings name, or else those that derive from the seed."""
+    """The accounts in the folder that the settings name, or else those that derive from the seed."""
     folder = settings.federation.accounts
     return DerivedAccounts(identities) if folder is None else AccountFolder(Path(folder))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the times in the record come from."""
+"""Clocks for the times in the record."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class WallClock:
 class LogicalClock:
     """Ticks one second at each reading and jumps instead of waiting.
 
-    Two runs with one seed then record the same times, so that every byte of the record, and the
-    gas it costs, repeats.  For development chains only: the times mean nothing.
+    Two runs with one seed thus record the same times, so that they repeat every byte of the record and its
+    gas.  For development chains only: the times mean nothing.
     """
 
     def __init__(self, start: int) -> None:
@@ -41,7 +41,7 @@ class LogicalClock:
 
 
 def tick(node: Node) -> None:
-    """Mines an empty block on a development chain, whose clock stands still while nobody sends anything."""
+    """Mines an empty block on a development chain, whose clock stops between transactions."""
     if node.chain_id in DEVELOPMENT_CHAINS:
         with turn(node):
             node.rpc.call("evm_mine")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every job of a federation works with: contracts, stores, keys, committee."""
+"""Deploys and opens a federation's contracts; its appointed committee and its clock."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ EPOCH_OF_TIME = 1_767_225_600
 
 @dataclass(frozen=True, slots=True)
 class Followers:
-    """What stands on the archive chain."""
+    """The contracts on the archive chain."""
 
     mirror: QuorumMirrorContract
     archive: ArchiveRegistryContract
@@ -62,7 +62,7 @@ class Contracts:
 
     @property
     def elected(self) -> CommitteeContract:
-        """Raises SettingsError when the committee is not an elected one."""
+        """The elected committee's contract.  Raises SettingsError when the committee is appointed."""
         if not isinstance(self.committee, CommitteeContract):
             raise SettingsError(
                 "this run's committee is not elected: make a run with committee.roster=elected to have "
@@ -72,7 +72,7 @@ class Contracts:
 
     @property
     def appointed(self) -> AppointedCommitteeContract:
-        """Raises SettingsError when the committee is elected."""
+        """The appointed committee's contract.  Raises SettingsError when the committee is elected."""
         if not isinstance(self.committee, AppointedCommitteeContract):
             raise SettingsError("this run's committee is elected: have it elected with `committee rotate`.")
         return self.committee
@@ -104,7 +104,7 @@ def roster_of(settings: Settings, identities: Identities, shares: tuple[KeyShare
 def deploy(nodes: Nodes, settings: Settings, directory: Path) -> Contracts:
     """Deploys the contracts and writes the deployments files.
 
-    An elected committee begins without an epoch and without followers: see `founding`.
+    An elected committee begins without an epoch and without followers (`found_followers` deploys them).
     """
     identities = Identities(settings.seed, (nodes.live.chain_id, nodes.archive.chain_id))
     if settings.committee.roster == "elected":
@@ -123,14 +123,14 @@ def deploy(nodes: Nodes, settings: Settings, directory: Path) -> Contracts:
 
 
 def rules_of(committee: CommitteeSettings) -> Parameters:
-    """The contract's rules."""
+    """The election's parameters, as the contract takes them."""
     rules = asdict(committee.election)
     minimum = rules.pop("minimum")
     return Parameters(seats=committee.size, minimum=minimum or min(4, committee.size), **rules)
 
 
 def open_contracts(nodes: Nodes, directory: Path) -> Contracts:
-    """Contracts that stand on the chains. Raises DeploymentError when they do not, or do not fit together."""
+    """The deployed contracts.  Raises DeploymentError when one is missing or they do not fit together."""
     live = deployments.load(deployments.deployments_path(directory, nodes.live.chain_id), nodes.live)
     chain = LiveChainContract(nodes.live, live.address("LiveChain"), nodes.live_sender)
     registry = ReaderRegistryContract(nodes.live, live.address("ReaderRegistry"), nodes.live_sender)
@@ -148,15 +148,15 @@ def open_contracts(nodes: Nodes, directory: Path) -> Contracts:
 
 
 def _followers(nodes: Nodes, directory: Path) -> Followers:
-    found = deployments.load(deployments.deployments_path(directory, nodes.archive.chain_id), nodes.archive)
+    archive = deployments.load(deployments.deployments_path(directory, nodes.archive.chain_id), nodes.archive)
     return Followers(
-        QuorumMirrorContract(nodes.archive, found.address("QuorumMirror"), nodes.archive_sender),
-        ArchiveRegistryContract(nodes.archive, found.address("ArchiveRegistry"), nodes.archive_sender),
+        QuorumMirrorContract(nodes.archive, archive.address("QuorumMirror"), nodes.archive_sender),
+        ArchiveRegistryContract(nodes.archive, archive.address("ArchiveRegistry"), nodes.archive_sender),
     )
 
 
 def _require_faithful(contracts: Contracts) -> None:
-    """Nobody has to trust who deployed the followers: the mirror's rosters must be the home chain's.
+    """Compares the mirror's rosters with the home chain's, so that nobody has to trust their deployer.
 
     Raises DeploymentError.
     """
@@ -183,9 +183,9 @@ def appointed_committee(
     contracts: Contracts,
     reviewer: Reviewer,
 ) -> Coordinator:
-    """Member objects, each with its own share and voting key, and who leads them.
+    """The coordinator of members in this process, each with its own share and voting key.
 
-    Raises DeploymentError when the chain's current epoch has another key than these members.
+    Raises DeploymentError when the key of the chain's current epoch is not that of these members.
     """
     epoch = contracts.committee.current_epoch()
     if contracts.committee.key_id(epoch) != shares[0].public.key_id:
@@ -213,7 +213,7 @@ def appointed_committee(
 
 
 def clock_for(nodes: Nodes, contracts: Contracts) -> Clock:
-    """Logical time on our own devnets, so that runs repeat; the machine's time elsewhere."""
+    """A logical clock on our own devnets, so that runs repeat; the machine's clock elsewhere."""
     if not nodes.place.own:
         return WallClock()
     height = contracts.live.height()

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run directory: everything that a federation keeps outside the chains.
+"""A run directory: all files that a federation keeps outside the chains.
 
-run.json            settings, and where the chains are; locked by whoever leads a request
-deployments/        addresses of the contracts, one file a chain
+run.json            settings, and places of the chains; locked by the leader of a job
+deployments/        addresses of the contracts, one file per chain
 live/ archive/      the two stores
-vaults/             the appointed members' data keys, a folder each
-curves.jsonl        how the training of each model went, a line each
-certificates/       erasure certificates, a document and a page each
-auditors/           data keys wrapped to the archive's auditors, a file for each version
-motions/            what the committee is asked beside models, until it is decided (usually absent)
-keys/               public halves of the group keys that services generated, one file each
-journal.sqlite      jobs and their steps, each on the disk before it is taken
+vaults/             data keys of the appointed members, one folder per member
+curves.jsonl        learning curves, one line per model
+certificates/       erasure certificates, each a document and a page
+auditors/           data keys wrapped to the archive's auditors, one file per version
+motions/            open motions to the committee, one file each (usually absent)
+keys/               public halves of the generated group keys, one file each
+journal.sqlite      jobs and their steps, each written before it is taken
 chains/             databases of our own devnets
 """
 
@@ -81,7 +81,7 @@ class RunDirectory:
 
     @classmethod
     def create(cls, path: Path, settings: Settings, place: Place | None = None) -> RunDirectory:
-        """A new run. Raises RunError when there is one already or the folder cannot be made."""
+        """Creates a run.  Raises RunError when the folder holds one already or cannot be made."""
         run = cls(path, settings, place or Place.of(settings.chain, path / "chains"))
         if (path / "run.json").exists():
             raise RunError(f"{path} holds a run already: choose another folder, or go on with that run.")
@@ -96,7 +96,7 @@ class RunDirectory:
 
     @classmethod
     def open(cls, path: Path) -> RunDirectory:
-        """An existing run. Raises RunError when it is missing or of another version."""
+        """Opens a run.  Raises RunError when it is missing or of another format."""
         document = _read(path / "run.json")
         if document.get("format") != FORMAT:
             raise RunError(f"{path}/run.json is not of format {FORMAT}: train again with this version.")
@@ -108,7 +108,7 @@ def _read(path: Path) -> dict[str, Any]:
     try:
         document = parse_json(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        inside = sorted(str(found.parent) for found in path.parent.glob("*/run.json"))
+        inside = sorted(str(file.parent) for file in path.parent.glob("*/run.json"))
         advice = f"it holds {' and '.join(inside)}" if inside else "start one with `blockful train`"
         raise RunError(
             f"there is no run in {os.fspath(path.parent)}: {advice}; say which with --run."

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Environment variables that jobs and commands look at."""
+"""Environment variables that jobs and commands read."""
 
 PASSPHRASE = "BLOCKFUL_PASSPHRASE"  # noqa: S105
-"""The passphrase of the keys that a job or a command has to open."""
+"""Names the passphrase of the key files that a job or a command decrypts."""

@@ -2,7 +2,7 @@
 """Keys of users and members that derive from the seed: for development chains only.
 
 Whoever knows the seed knows every key.  `Identities` refuses chains that are not known to be
-development chains, so that no real record hangs on a public number.
+development chains, so that no real record depends on a public number.
 """
 
 from __future__ import annotations
@@ -40,18 +40,18 @@ class Identities:
         return curve.random_scalar(self._root.derive("voter", index))
 
     def leader(self) -> int:
-        """Secret under which the pipeline leads members of other processes."""
+        """Secret with which the pipeline leads members in other processes."""
         return curve.random_scalar(self._root.derive("leader"))
 
     def data_key(self, content: bytes) -> bytes:
-        """A data key for a content, so that a seed repeats its bits.
+        """The data key of a content; a seed repeats it bit for bit.
 
-        It follows from the content too: who knows the seed alone cannot open what was sealed.
+        It also derives from the content, so that the seed alone does not decrypt a sealed file.
         """
         return self.rng("data key", hashlib.sha256(content).digest())(envelope.KEY_BYTES)
 
     def rng(self, *labels: str | int | bytes) -> SeededRng:
-        """A stream of its own for `labels`."""
+        """An independent random stream for `labels`."""
         return self._root.derive(*labels)
 
 

@@ -18,15 +18,15 @@ from blockful_py.errors import RunError, SettingsError
 from blockful_py.settings import ChainSettings
 
 SENDER_KEY = "BLOCKFUL_SENDER_KEY"
-"""Environment variable with the private key that pays for transactions on nodes given by URL."""
+"""Environment variable with the private key that pays for transactions on nodes reached by URL."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where the chains are: URLs, or the folder with the databases of our own devnets.
+    """The places of the chains: URLs, or the folder with the databases of our own devnets.
 
     Attributes:
-        databases: None for URLs.
+        databases: the folder; None for URLs.
     """
 
     live_chain_id: int
@@ -37,7 +37,7 @@ class Place:
 
     @classmethod
     def of(cls, settings: ChainSettings, databases: Path) -> Place:
-        """Raises SettingsError when only one URL is given."""
+        """The place that the settings name.  Raises SettingsError when they have only one URL."""
         urls = (settings.live_url, settings.archive_url)
         if urls == (None, None):
             return cls(settings.live_chain_id, settings.archive_chain_id, databases=databases)
@@ -76,13 +76,13 @@ class Place:
 
 
 class Nodes(Closable):
-    """Both nodes, and an account that pays on each.  Stops what it started when it closes."""
+    """Both nodes, with an account that pays on each.  Closing it stops the nodes that it started."""
 
     def __init__(self, place: Place, account: Signer | None = None, devnet: str = "ganache") -> None:
         """Starts or reaches the nodes.
 
-        `account` pays on nodes given by URL, instead of the one of SENDER_KEY.  `devnet`: the kind of our
-        own nodes; an "anvil" is quick and forgets its chain when it ends.
+        `account` pays on nodes reached by URL, instead of that of SENDER_KEY.  `devnet`: the kind of our own
+        nodes; "anvil" is fast and keeps its chain in memory only.
 
         Raises NodeError or ToolchainError when a node cannot be started or reached.
         """

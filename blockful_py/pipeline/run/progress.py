@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long work is shown, and how long it took."""
+"""Progress of stages, and the time that they take."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Protocol
 
 
 class Progress(Protocol):
-    """Shows a stage while it runs; the value of the context manager advances it by n steps."""
+    """Shows a stage while it runs; the context manager's value advances the stage by n steps."""
 
     def stage(self, title: str, total: int | None) -> AbstractContextManager[Callable[[int], None]]: ...
 
@@ -24,7 +24,7 @@ class Silent:
 
 
 class Stopwatch:
-    """Seconds spent in named stages; a stage that runs again adds up."""
+    """Seconds spent in named stages, summed over repetitions of a stage."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}

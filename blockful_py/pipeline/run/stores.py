@@ -13,12 +13,12 @@ from blockful_py.storage.store import ContentStore
 
 
 def live_store(run: RunDirectory) -> FileStore:
-    """Where the models of the live chain are.  Raises StorageError when it cannot be used."""
+    """The store of the live chain's models.  Raises StorageError when it is unusable."""
     return _opened(run, run.live_store, run.settings.storage.api)
 
 
 def archive_store(run: RunDirectory) -> FileStore:
-    """Where the archive's models are.  Raises StorageError when it cannot be used."""
+    """The store of the archive's models.  Raises StorageError when it is unusable."""
     return _opened(run, run.archive_store, run.settings.storage.archive_api)
 
 
@@ -28,12 +28,12 @@ def _opened(run: RunDirectory, folder: Path, api: str | None) -> FileStore:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stores:
-    """Where a run keeps its models: those of the live chain, and every version for auditors."""
+    """The stores of a run: one for the live chain's models, one with every version for auditors."""
 
     live: FileStore
     archive: FileStore
 
     @classmethod
     def of(cls, run: RunDirectory) -> Stores:
-        """Raises StorageError when one of them cannot be used."""
+        """The stores of `run`.  Raises StorageError when one of them is unusable."""
         return cls(live_store(run), archive_store(run))
