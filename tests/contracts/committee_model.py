@@ -167,8 +167,8 @@ class Book(StakeBook):
         if self._count(self.leading) > self._faults:
             for each in wrong + silent * late:
                 self.forfeit(each, self.target)
-        standing = all(self.fit(each) for each in self.elected)
-        if not standing or self.attempt == self.rules["attempts"]:
+        all_fit = all(self.fit(each) for each in self.elected)
+        if not all_fit or self.attempt == self.rules["attempts"]:
             self.phase = Phase.IDLE
         else:
             self._generate(self.attempt + 1)

@@ -90,7 +90,7 @@ def run(deployed: Path, chains: Nodes, tmp_path: Path, case: Case) -> Iterator[P
 
 
 @pytest.fixture
-def standing(deployed: Path, chains: Nodes, tmp_path: Path) -> Iterator[Path]:
+def trained_run(deployed: Path, chains: Nodes, tmp_path: Path) -> Iterator[Path]:
     """A trained run; what happens on the chains is undone."""
     with put_back(chains.live, chains.archive):
         shutil.copytree(deployed, tmp_path / "run")
@@ -108,19 +108,19 @@ def undisturbed(run: Path, chains: Nodes, work: Callable[[Federation], object]) 
         return jobs_of(federation.run)[-1], State.of(federation)
 
 
-def test_a_request_is_given_up_before_anything_is_sent(standing: Path, chains: Nodes) -> None:
+def test_a_request_is_given_up_before_anything_is_sent(trained_run: Path, chains: Nodes) -> None:
     """Its certificate is never used; what was stored and the keys are taken back."""
-    with Federation.open(standing, nodes=chains) as federation:
+    with Federation.open(trained_run, nodes=chains) as federation:
         before = State.of(federation)
     first_send = Moment(When.BEFORE, Act.SEND, "s, x, archive 1 of 2")
     for moment in (Moment(When.AFTER, Act.KEYS, "s, x"), Moment(When.AFTER, Act.CERTIFY, "s, x")):
-        killed_at(moment, standing, chains, in_parallel)
-        with Federation.open(standing, nodes=chains, settle=False) as federation:
+        killed_at(moment, trained_run, chains, in_parallel)
+        with Federation.open(trained_run, nodes=chains, settle=False) as federation:
             assert not set(federation.stores.live) <= before.live_files
             assert federation.abort().state is JobState.ABORTED
             assert State.of(federation) == before
-    killed_at(first_send, standing, chains, in_parallel)
-    with Federation.open(standing, nodes=chains, settle=False) as federation:
+    killed_at(first_send, trained_run, chains, in_parallel)
+    with Federation.open(trained_run, nodes=chains, settle=False) as federation:
         with pytest.raises(RunError, match=r"may be on the chains already .*blockful resume"):
             federation.abort()
         resume(federation)
@@ -162,8 +162,8 @@ def test_a_job_killed_at_every_step(case: Case, run: Path, chains: Nodes) -> Non
         with Federation.open(run, nodes=chains, settle=False) as federation:
             assert_archived_before_replaced(federation)
             assert len(jobs_of(federation.run)) == job.number
-            standing = federation.opened.context.journal.open_job()
-            assert (standing is None) == (moment == CLOSED)
+            unfinished = federation.opened.context.journal.open_job()
+            assert (unfinished is None) == (moment == CLOSED)
     with Federation.open(run, nodes=chains) as federation:
         assert State.of(federation) == state
         resumed = jobs_of(federation.run)[-1]

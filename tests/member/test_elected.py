@@ -17,7 +17,6 @@ from blockful_py.errors import ContractError, DeploymentError, QuorumError, RunE
 from blockful_py.pipeline.coordination import rotation
 from blockful_py.pipeline.run.contracts import open_contracts
 from blockful_py.pipeline.run.nodes import Nodes
-from tests.faults.test_every_step import standing
 from tests.federations import AFFECTED, forgets, put_back, transactions
 from tests.member.electorate import Electorate, electorate
 from tests.member.leaders import until
@@ -104,7 +103,7 @@ def test_the_old_committee_has_no_power_left(town: Electorate) -> None:
     assert (stale.value.name, stale.value.arguments) == ("StaleEpoch", {"given": 1, "current": 2})
     with pytest.raises(ContractError) as opening:
         redact(decryptor=old, voter=new)
-    version = standing["y"].version + 1
+    version = current["y"].version + 1
     expected = {"position": position.packed, "version": version}
     assert (opening.value.name, opening.value.arguments) == ("InvalidOpening", expected)
     assert transactions(town.federation) == current

@@ -99,10 +99,10 @@ def test_a_member_dead_at_key_generation_keeps_its_seat_and_has_no_share(town: E
     assert rotated.excluded == (f"0x{victim.address.hex()}: answers at none of the URLs",)
     forgets(town.federation, 5)
     victim.start()
-    standing = status_of(town.federation.contracts, town.federation.epochs.reachable())
+    status = status_of(town.federation.contracts, town.federation.epochs.reachable())
     (url,) = (member.url for member in town.members if member is victim)
-    assert {member.url: member.ready for member in standing.members}[url] is False
-    assert (standing.ready, standing.quorum, standing.archive_epoch) == (3, 3, 3)
+    assert {member.url: member.ready for member in status.members}[url] is False
+    assert (status.ready, status.quorum, status.archive_epoch) == (3, 3, 3)
     forgets(town.federation, 6)
 
 

@@ -54,12 +54,12 @@ class World:
     def forge_transaction(self, name: str) -> None:
         """Another chameleon hash with an opening of its own, which anybody can make."""
         live, place = self.federation.contracts.live, self.places[name]
-        standing = live.transaction(place)
-        references = payload.references_hash(standing.references)
-        content = payload.transaction_payload(standing.uri, standing.owner, references)
+        current = live.transaction(place)
+        references = payload.references_hash(current.references)
+        content = payload.transaction_payload(current.uri, current.owner, references)
         label = chameleon.label(live.chain_id, live.address, place.packed)
         self._forge(
-            label, chameleon.message(standing.version, content), slots.CH, self.slots.of_transaction(place, 0)
+            label, chameleon.message(current.version, content), slots.CH, self.slots.of_transaction(place, 0)
         )
 
     def forge_header(self, name: str) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keeps certificates in the run's folder, the document and its page side by side."""
+"""Writes certificates into the run's folder, each as a document and a page."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def keep(certificate: ErasureCertificate, folder: Path) -> Path:
 
 
 def write_page(certificate: ErasureCertificate, path: Path, document: str) -> None:
-    """The page, after a check that the certificate's parts bear each other out.
+    """Checks that the certificate is consistent, and writes its page.
 
-    Raises VerificationError for one whose parts do not, RunError when the file cannot be written.
+    Raises VerificationError for an inconsistent certificate, RunError when the file cannot be written.
     """
     page = page_of(certificate, check_certificate(certificate), document)
     write_whole(path, render_certificate(page).encode())

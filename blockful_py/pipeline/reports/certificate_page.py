@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the page of a certificate says."""
+"""The content of a certificate's page."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from blockful_py.verdicts.outcome import AuditOutcome
 
 
 def page_of(certificate: ErasureCertificate, checked: CheckedStatement, file: str) -> CertificatePage:
-    """`checked`: the certificate's statement, which was checked; `file`: name of the document."""
+    """`checked`: the certificate's checked statement; `file`: name of the document."""
     statement, record = certificate.statement, checked.record
     request = statement.request
     outcome = _audit(certificate)
@@ -86,7 +86,7 @@ def page_of(certificate: ErasureCertificate, checked: CheckedStatement, file: st
         keys_destroyed=statement.erasure.keys_destroyed,
         identifiers=[
             (f"Block {record.last}", of_octets(record.block_hashes[record.last])),
-            *((f"Roster of epoch {each}", of_octets(found)) for each, found in checked.rosters.items()),
+            *((f"Roster of epoch {each}", of_octets(roster)) for each, roster in checked.rosters.items()),
             (f"Archive, {len(statement.archive.records)} records", statement.archive.head),
         ],
         audit=_told(certificate, outcome),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the models of a request take the classes for, all together."""
+"""Confusion matrices, summed over the models of a request."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ from blockful_py.learning.metrics import Quality
 from blockful_py.report.sections import Confusions, Table
 
 READABLE_CLASSES = 30
-"""More make a matrix that nobody reads, and report.json long."""
+"""Maximum number of classes; a larger matrix is unreadable and makes report.json long."""
 
 
 def confusions(
     concerned: Iterable[str], before: Mapping[str, Quality], after: Mapping[str, Mapping[str, Quality]]
 ) -> Confusions | None:
-    """Sums over the `concerned` models, `after` by paradigm; None where there are too many classes."""
+    """Sums over the `concerned` models, `after` by paradigm; None for too many classes."""
     names = tuple(concerned)
     if not names or len(before[names[0]].confusion) > READABLE_CLASSES:
         return None
     summed = {
-        paradigm: _sum([found.get(name, before[name]) for name in names]) for paradigm, found in after.items()
+        paradigm: _sum([changed.get(name, before[name]) for name in names])
+        for paradigm, changed in after.items()
     }
     return Confusions(before=_sum([before[name] for name in names]), **summed)
 

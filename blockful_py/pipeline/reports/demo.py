@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The whole loop: train once, publish, then the same request in both paradigms from the same state.
 
-Each paradigm works on contracts and stores of its own (`parallel/` and `sequential/` in the run
-directory), on the same two chains, with the same models: so both start from the same state, and both
-records stand beside each other afterwards.
+The paradigms share the two chains and the models.  Each has its own contracts and stores (`parallel/` and
+`sequential/` in the run directory), so that both start from the same state and leave a record each.
 """
 
 from __future__ import annotations
@@ -33,11 +32,11 @@ from blockful_py.types import Paradigm
 def run_demo(settings: Settings, directory: Path, progress: Progress) -> Report:
     """Runs everything and writes report.json, report.html and the plots into `directory`.
 
-    When it does not come to its end, the directory is removed: nothing half-done is left.
+    Removes the directory if it fails.
 
     Raises:
         RunError: the directory exists.
-        BlockfulError: what any stage raises.
+        BlockfulError: a stage failed.
     """
     if directory.exists():
         raise RunError(f"{directory} exists: choose another folder, or remove it.")

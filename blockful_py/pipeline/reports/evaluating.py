@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How good the models are, class by class, on the held-out test data."""
+"""Quality of the models on the held-out test data, class by class."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from blockful_py.pipeline.jobs.training import load_models
 
 
 def evaluate(federation: Federation, names: Sequence[str] | None = None) -> dict[str, Quality]:
-    """Models as they stand, weights verified; all unless named.
+    """Quality of the current models, weights verified; of all models unless `names` lists some.
 
     Raises UnknownModelError, StorageError.
     """

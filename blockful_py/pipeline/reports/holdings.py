@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who holds what, before anything is trained."""
+"""The users' training data by class, before any training."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from blockful_py.settings import Settings
 
 
 def holdings(settings: Settings) -> Holdings:
-    """Training samples by user and class, as the settings share them out.
+    """Training samples by user and class, as the settings divide them.
 
-    Raises SettingsError or LearningError where the settings do not fit the data.
+    Raises SettingsError or LearningError when the settings do not fit the data.
     """
     setup = TrainingSetup.of(settings)
     dataset = setup.dataset

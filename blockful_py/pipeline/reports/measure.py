@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What came of a request: accuracies afterwards, and whether the record still holds."""
+"""Measures the results of a request: accuracies, and the verification of the record."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def measured(federation: Federation, unlearned: Unlearned, progress: Progress) -
 
 
 def certified(federation: Federation, unlearned: Unlearned) -> str | None:
-    """The certificate of the request, written into the run: its path in there.
+    """Writes the request's certificate into the run; returns its path relative to the run.
 
-    None when too few members signed it.  The models are replaced all the same, and `blockful certificate
+    None when too few members signed it.  The models are replaced nevertheless, and `blockful certificate
     issue` asks the members again.
     """
     try:

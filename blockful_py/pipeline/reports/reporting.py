@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gathers what a run did into a report."""
+"""Builds the report of a run."""
 
 from __future__ import annotations
 
@@ -36,10 +36,9 @@ PACKAGES = ("blockful", "web3", "torch", "coincurve", "numpy", "safetensors")
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """One paradigm's outcome: what was done, accuracies and other figures afterwards, and whether the record
-    holds.
+    """One paradigm's outcome: the unlearning, the figures after it, and the verification of the record.
 
-    `certificate`: path of the erasure certificate from the report; None without one.
+    `certificate`: path of the erasure certificate, relative to the report; None without one.
     """
 
     unlearned: Unlearned
@@ -51,8 +50,7 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """What stood before any unlearning: the models, their accuracies and other figures, the transactions, the
-    check, and how the trainings went."""
+    """The state before any unlearning: models, figures, transactions, verification, learning curves."""
 
     catalogue: Catalogue
     before: Mapping[str, ModelAccuracy]
@@ -134,14 +132,14 @@ def build_report(
 
 
 def versions(node: Node) -> dict[str, str]:
-    """Versions of Python, of the packages that matter for the bits, and of the node."""
-    found = {"python": platform.python_version()}
+    """Versions of Python, of the packages that affect the results, and of the node."""
+    installed = {"python": platform.python_version()}
     for package in PACKAGES:
         try:
-            found[package] = version(package)
+            installed[package] = version(package)
         except PackageNotFoundError:
-            found[package] = "not installed"
-    return found | {"node": str(node.rpc.call("web3_clientVersion"))}
+            installed[package] = "not installed"
+    return installed | {"node": str(node.rpc.call("web3_clientVersion"))}
 
 
 def _model(

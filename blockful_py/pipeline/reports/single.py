@@ -31,7 +31,7 @@ def unlearn_once(
 ) -> Report:
     """Unlearns, measures before and after, verifies everything, and writes the report into the run.
 
-    `request` is one that its owners signed; nothing else is looked at then.
+    A `request` that its owners signed replaces the other arguments.
 
     Raises: as `Federation.unlearn`.
     """

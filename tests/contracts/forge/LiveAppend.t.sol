@@ -73,12 +73,12 @@ contract LiveAppendTest is World {
 
     function test_the_root_is_over_the_chameleon_hashes() external {
         publish(5);
-        Publication[] memory standing = new Publication[](5);
+        Publication[] memory expected = new Publication[](5);
         ModelTransaction[] memory found = live.transactions(positions);
         for (uint256 i = 0; i < 5; ++i) {
-            standing[i].ch = found[i].ch;
+            expected[i].ch = found[i].ch;
         }
-        VM.assertEq(live.header(1).merkleRoot, rootOf(1, standing));
+        VM.assertEq(live.header(1).merkleRoot, rootOf(1, expected));
     }
 
     function test_the_largest_block() external {

@@ -44,7 +44,7 @@ def federation(origin: Federation) -> Iterator[Federation]:
 
 
 def increments(federation: Federation) -> dict[str, Uri]:
-    """Sealed files of the increments that standing versions name, by model."""
+    """Sealed files of the increments that current versions name, by model."""
     return {
         name: parse_cid(each.weights)
         for name, placed in federation.catalogue().models.items()

@@ -44,7 +44,7 @@ def federation(deployed: Path, chains: Nodes, tmp_path_factory: pytest.TempPathF
 
 
 def clean_models(federation: Federation) -> dict[str, Weights]:
-    """Those that standing versions name."""
+    """Those that current versions name."""
     return {
         name: federation.weights.read(parse_cid(each.weights))
         for name, placed in federation.catalogue().models.items()

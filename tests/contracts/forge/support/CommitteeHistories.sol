@@ -3,7 +3,7 @@ pragma solidity 0.8.30;
 
 import {Election, IElection, Phase} from "../../../../contracts/interfaces/IElection.sol";
 import {Roster} from "../../../../contracts/interfaces/IQuorum.sol";
-import {Candidate as Standing, IStakes, Parameters, Stage} from "../../../../contracts/interfaces/IStakes.sol";
+import {Candidate as ChainCandidate, IStakes, Parameters, Stage} from "../../../../contracts/interfaces/IStakes.sol";
 import {Candidate, Elections, Rules} from "./Elections.sol";
 import {Members} from "./Members.sol";
 import {VM} from "./Vm.sol";
@@ -149,7 +149,7 @@ contract CommitteeHistories is Elections {
     function _checkStakes() private {
         uint256 sum = 0;
         for (uint256 i = 0; i < PEOPLE; ++i) {
-            Standing memory each = book.candidate(person(i).account);
+            ChainCandidate memory each = book.candidate(person(i).account);
             sum += each.stake;
             VM.assertLe(each.good + each.bad, 100);
             VM.assertEq(
@@ -190,7 +190,7 @@ contract CommitteeHistories is Elections {
         VM.assertEq(election.epoch, _epoch + 1);
         VM.assertLe(election.committed, _rules.maxCandidates);
         for (uint256 i = 0; i < PEOPLE; ++i) {
-            Standing memory each = book.candidate(person(i).account);
+            ChainCandidate memory each = book.candidate(person(i).account);
             if (each.draw != election.draw) continue;
             bool chosen = election.phase == Phase.Confirm && each.stage == Stage.Elected;
             if (chosen || election.phase != Phase.Confirm) VM.assertEq(each.unbondingSince, 0);
