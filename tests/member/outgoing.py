@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the committee of an epoch can still make: votes and collisions, from its members' folders."""
+"""Votes and collisions that the committee of a past epoch can still make, from its members' folders."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from tests.member.processes import WORDS, MemberProcess
 
 
 @dataclass(frozen=True)
-class Bench:
-    """The members of `epoch` by roster index, all of their secrets at hand."""
+class EpochCommittee:
+    """The members of `epoch` by roster index, with all of their secrets."""
 
     contracts: Contracts
     epoch: int

@@ -20,7 +20,7 @@ from blockful_py.pipeline.run.nodes import Nodes
 from tests.federations import AFFECTED, forgets, put_back, transactions
 from tests.member.electorate import Electorate, electorate
 from tests.member.leaders import until
-from tests.member.outgoing import Bench
+from tests.member.outgoing import EpochCommittee
 from tests.member.processes import MemberProcess
 
 
@@ -89,9 +89,9 @@ def test_the_old_committee_has_no_power_left(town: Electorate) -> None:
     """Its collision and its certificate are refused, each for itself; with the new one's all is valid."""
     contracts = town.federation.contracts
     position = town.federation.catalogue()["y"].position
-    old, new = (Bench(contracts, epoch, town.seated(epoch)) for epoch in (1, 2))
+    old, new = (EpochCommittee(contracts, epoch, town.seated(epoch)) for epoch in (1, 2))
 
-    def redact(decryptor: Bench, voter: Bench) -> None:
+    def redact(decryptor: EpochCommittee, voter: EpochCommittee) -> None:
         updates, headers = decryptor.redaction(position)
         contracts.live.redact(
             updates, headers, voter.certify(contracts.live.redact_leaf(updates, headers, 0, 1))
@@ -116,7 +116,7 @@ def test_the_archive_obeys_the_new_committee_only(town: Electorate) -> None:
     archive = town.federation.contracts.archive
     head, (last,) = archive.head(), archive.records(archive.length() - 1, 1)
     leaf = archive.append_leaf(head, last.timestamp, [last.record], 0, 1)
-    old, new = (Bench(town.federation.contracts, epoch, town.seated(epoch)) for epoch in (1, 2))
+    old, new = (EpochCommittee(town.federation.contracts, epoch, town.seated(epoch)) for epoch in (1, 2))
     with pytest.raises(ContractError) as stale:
         archive.append(head, last.timestamp, [last.record], old.certify(leaf))
     assert stale.value.name == "StaleEpoch"

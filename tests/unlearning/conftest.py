@@ -21,21 +21,21 @@ STARTS = ("r5", "r7")
 
 
 @dataclass(frozen=True)
-class Laboratory:
+class UnlearningCase:
     """A trained federation and the request that everything is measured on."""
 
     dataset: Dataset
     task: UnlearningTask
 
 
-def trained(federation: FederationSettings, epochs: int) -> Laboratory:
+def trained(federation: FederationSettings, epochs: int) -> UnlearningCase:
     dataset = load_dataset("digits", 0, torch.device("cpu"))
     users = partition(dataset, Division(federation, (5, 7), FORGET), 0)
     architecture = Architecture("cnn", dataset.input_shape, dataset.class_count)
     settings = FederationSpec(architecture, federation, TrainingSettings(epochs=epochs))
     models = {model.name: model for wave in train_federation(settings, users) for model in wave}
     references = {name: [reference.name for reference in model.references] for name, model in models.items()}
-    return Laboratory(
+    return UnlearningCase(
         dataset,
         UnlearningTask(
             graph=InheritanceGraph.from_references(references),
@@ -51,19 +51,19 @@ def trained(federation: FederationSettings, epochs: int) -> Laboratory:
 
 
 @pytest.fixture(scope="session")
-def few() -> Laboratory:
+def few() -> UnlearningCase:
     """Only users 5 and 7 hold the class; the settings of the demo."""
     return trained(FederationSettings(), TrainingSettings().epochs)
 
 
 @pytest.fixture(scope="session")
-def everyone() -> Laboratory:
+def everyone() -> UnlearningCase:
     """All users hold the class; two rounds, in which accuracy chooses."""
     return trained(FederationSettings("organic", "all_hold", rounds=2), 2)
 
 
 @pytest.fixture(scope="session")
-def tiny() -> Laboratory:
+def tiny() -> UnlearningCase:
     """Four users, five classes; all hold all."""
     from tests.unlearning.toys import toy
 
@@ -71,7 +71,7 @@ def tiny() -> Laboratory:
 
 
 @pytest.fixture(scope="session")
-def settings(tiny: Laboratory) -> FederationSpec:
+def settings(tiny: UnlearningCase) -> FederationSpec:
     """What `tiny` was trained with."""
     from tests.unlearning.toys import FEDERATION
 

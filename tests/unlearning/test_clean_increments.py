@@ -16,7 +16,7 @@ from blockful_py.unlearning.increments import clean_increments, clipped, holders
 from blockful_py.unlearning.recipe import epochs_of
 from blockful_py.unlearning.retraining import aggregate_of
 from blockful_py.unlearning.task import UnlearningTask
-from tests.unlearning.conftest import Laboratory
+from tests.unlearning.conftest import UnlearningCase
 
 
 def changes(task: UnlearningTask, names: str) -> dict[str, np.ndarray[tuple[int], np.dtype[np.float64]]]:
@@ -25,7 +25,7 @@ def changes(task: UnlearningTask, names: str) -> dict[str, np.ndarray[tuple[int]
     return {name: np.eye(1, size, k)[0] for k, name in enumerate(names)}
 
 
-def test_the_pass_adds_up_every_path(tiny: Laboratory) -> None:
+def test_the_pass_adds_up_every_path(tiny: UnlearningCase) -> None:
     """P_y is the sum over j != y of C[y, j] d_j, C with one start at a time."""
     made = changes(tiny.task, "abcd")
     passed = passed_on(tiny.task, made)
@@ -43,13 +43,13 @@ def test_long_increments_are_shortened_to_the_limit() -> None:
     assert np.array_equal(short["b"], made["b"])
 
 
-def test_the_holders_are_those_that_the_affected_inherit_from(tiny: Laboratory) -> None:
+def test_the_holders_are_those_that_the_affected_inherit_from(tiny: UnlearningCase) -> None:
     assert holders(tiny.task) == ("b", "c", "d")  # a is a root that nobody asks to change
     assert holders(replace(tiny.task, starts=("a",))) == ("a", "b", "c", "d")
     assert holders(replace(tiny.task, forget=Forget.of_clients([2]))) == ("b",)
 
 
-def test_a_clean_increment_replaces_the_own_training(tiny: Laboratory) -> None:
+def test_a_clean_increment_replaces_the_own_training(tiny: UnlearningCase) -> None:
     """Without passing and healing, a model is what its owner makes of the published references."""
     plain = CleanIncrements(own=1.0, passed=0.0, heal_steps=0)
     alone = plain.unlearn(replace(tiny.task, forget=Forget.of_clients([2])))
@@ -58,13 +58,13 @@ def test_a_clean_increment_replaces_the_own_training(tiny: Laboratory) -> None:
     assert alone.cost.passes == 0
 
 
-def test_the_request_takes_the_time_of_one_node(tiny: Laboratory) -> None:
+def test_the_request_takes_the_time_of_one_node(tiny: UnlearningCase) -> None:
     cost = CleanIncrements().unlearn(tiny.task).cost
     longest = max(len(tiny.task.retained(name)) * 5 for name in "bcd")
     assert cost.critical_path == longest + 8 * 32
 
 
-def test_a_share_of_the_epochs_is_what_an_increment_trains(tiny: Laboratory) -> None:
+def test_a_share_of_the_epochs_is_what_an_increment_trains(tiny: UnlearningCase) -> None:
     cost = CleanIncrements(share=0.4, heal_steps=0).unlearn(tiny.task).cost
     assert cost.passes == sum(len(tiny.task.retained(name)) * 2 for name in "bcd")  # of 5 epochs
     shorter = {
@@ -77,13 +77,13 @@ def test_a_share_of_the_epochs_is_what_an_increment_trains(tiny: Laboratory) -> 
     assert epochs_of(tiny.task.models["b"], 0.01) == 1
 
 
-def test_a_silent_head_says_nothing_of_the_class(tiny: Laboratory) -> None:
+def test_a_silent_head_says_nothing_of_the_class(tiny: UnlearningCase) -> None:
     weights = CleanIncrements(head="silent", heal_steps=0).unlearn(tiny.task).weights["d"]
     assert torch.all(weights["head.weight"][3] == 0)
     assert weights["head.bias"][3] == -5
 
 
-def test_all_ancestors_must_be_there(tiny: Laboratory) -> None:
+def test_all_ancestors_must_be_there(tiny: UnlearningCase) -> None:
     task = replace(tiny.task, starts=("d",), models={n: m for n, m in tiny.task.models.items() if n != "a"})
     with pytest.raises(UnlearningError, match=r"need all ancestors of the affected models.*: a is not there"):
         CleanIncrements().unlearn(task)

@@ -17,7 +17,7 @@ import torch
 from blockful_py.errors import SettingsError
 from blockful_py.unlearning import registry
 from blockful_py.unlearning.registry import METHODS, create_method
-from tests.unlearning.conftest import Laboratory
+from tests.unlearning.conftest import UnlearningCase
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 ADDING = DOCS / "how-to" / "add-models-data-and-methods.md"
@@ -33,7 +33,7 @@ def start_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]
     sys.modules.pop("start_over")
 
 
-def test_a_method_of_ones_own_takes_twenty_lines(tiny: Laboratory, start_over: Any) -> None:
+def test_a_method_of_ones_own_takes_twenty_lines(tiny: UnlearningCase, start_over: Any) -> None:
     assert len([line for line in EXAMPLE.splitlines() if line.strip()]) <= 20
     weights = {step.name: step.weights for step in start_over().steps(tiny.task)}
     assert set(weights) == {"b", "c", "d"}

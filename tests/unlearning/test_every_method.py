@@ -22,7 +22,7 @@ from blockful_py.types import Paradigm
 from blockful_py.unlearning.audit import audit_accuracy
 from blockful_py.unlearning.method import Need, Outcome, Review
 from blockful_py.unlearning.registry import METHODS, create_method
-from tests.unlearning.conftest import Laboratory
+from tests.unlearning.conftest import UnlearningCase
 
 NAMES = sorted(METHODS)
 
@@ -38,20 +38,20 @@ DRAWS_NOTHING = {"head_mask", "fiun", "ssd"}
 
 
 @pytest.fixture(scope="module")
-def outcomes(tiny: Laboratory) -> dict[str, Outcome]:
+def outcomes(tiny: UnlearningCase) -> dict[str, Outcome]:
     return {name: create_method(name).unlearn(tiny.task) for name in NAMES}
 
 
-def accuracies(lab: Laboratory, weights: dict[str, Weights]) -> tuple[float, float]:
+def accuracies(case: UnlearningCase, weights: dict[str, Weights]) -> tuple[float, float]:
     """Mean AD_f and AD_r on held-out data."""
-    test = lab.dataset.test
-    rows = audit_accuracy(lab.task.architecture, weights, test, test, (3,)).values()
+    test = case.dataset.test
+    rows = audit_accuracy(case.task.architecture, weights, test, test, (3,)).values()
     return mean(row.test.ad_f for row in rows), mean(row.test.ad_r for row in rows)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_it_forgets_and_keeps_what_it_should(
-    tiny: Laboratory, outcomes: dict[str, Outcome], name: str
+    tiny: UnlearningCase, outcomes: dict[str, Outcome], name: str
 ) -> None:
     known, good = accuracies(tiny, tiny.task.weights(tiny.task.affected()))
     assert known > 0.9
@@ -62,7 +62,7 @@ def test_it_forgets_and_keeps_what_it_should(
 
 @pytest.mark.parametrize("name", NAMES)
 def test_it_changes_the_affected_models_and_nothing_else(
-    tiny: Laboratory, outcomes: dict[str, Outcome], name: str
+    tiny: UnlearningCase, outcomes: dict[str, Outcome], name: str
 ) -> None:
     assert tuple(outcomes[name].weights) == ("b", "c", "d")
     for model, weights in outcomes[name].weights.items():
@@ -71,7 +71,9 @@ def test_it_changes_the_affected_models_and_nothing_else(
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_same_seed_gives_the_same_bits(tiny: Laboratory, outcomes: dict[str, Outcome], name: str) -> None:
+def test_the_same_seed_gives_the_same_bits(
+    tiny: UnlearningCase, outcomes: dict[str, Outcome], name: str
+) -> None:
     steps = list(create_method(name).steps(tiny.task))
     assert (steps[-1].cost, steps[-1].increments) == (outcomes[name].cost, outcomes[name].increments)
     again = {step.name: step.weights for step in steps}
@@ -108,7 +110,7 @@ def traffic(monkeypatch: pytest.MonkeyPatch) -> Iterator[Traffic]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_cost_is_what_went_through_the_networks(
-    tiny: Laboratory, monkeypatch: pytest.MonkeyPatch, name: str
+    tiny: UnlearningCase, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     with traffic(monkeypatch) as counted:
         cost = create_method(name).unlearn(tiny.task).cost
@@ -116,7 +118,9 @@ def test_the_cost_is_what_went_through_the_networks(
     assert cost.critical_path <= cost.passes
 
 
-def test_retraining_waits_and_fine_tuning_does_not(tiny: Laboratory, outcomes: dict[str, Outcome]) -> None:
+def test_retraining_waits_and_fine_tuning_does_not(
+    tiny: UnlearningCase, outcomes: dict[str, Outcome]
+) -> None:
     chain, apart = outcomes["retrain"].cost, outcomes["fine_tune"].cost
     assert chain.critical_path == chain.passes  # b -> c -> d
     assert apart.critical_path < apart.passes / 2
@@ -131,7 +135,7 @@ CASES: dict[Level, Forget] = {
 @pytest.mark.parametrize("level", CASES)
 @pytest.mark.parametrize("name", NAMES)
 def test_it_works_at_the_levels_that_it_names_and_refuses_the_others(
-    tiny: Laboratory, name: str, level: Level
+    tiny: UnlearningCase, name: str, level: Level
 ) -> None:
     method, task = create_method(name), replace(tiny.task, forget=CASES[level])
     if level not in method.levels:
@@ -144,7 +148,7 @@ def test_it_works_at_the_levels_that_it_names_and_refuses_the_others(
     assert ad_r > 0.5
 
 
-def test_several_classes_and_several_starts_go_together(tiny: Laboratory) -> None:
+def test_several_classes_and_several_starts_go_together(tiny: UnlearningCase) -> None:
     task = replace(tiny.task, forget=Forget.of_classes([1, 3]), starts=("b", "c"), proxy=None)
     for name in NAMES:
         if Need.PROXY_DATA not in create_method(name).needs:

@@ -15,10 +15,10 @@ from blockful_py.settings import FederationSettings, TrainingSettings
 from blockful_py.unlearning.proxy import balanced_proxy
 from blockful_py.unlearning.retraining import retrain_model
 from blockful_py.unlearning.task import UnlearningTask
-from tests.unlearning.conftest import Laboratory
+from tests.unlearning.conftest import UnlearningCase
 
 
-def test_the_two_sets_of_a_user_are_disjoint_and_complete(few: Laboratory) -> None:
+def test_the_two_sets_of_a_user_are_disjoint_and_complete(few: UnlearningCase) -> None:
     user = few.task.users[5]
     for forget in (Forget.of_classes([3, 8]), Forget.of_clients([5]), Forget.of_samples([(5, 0), (5, 7)])):
         forgotten, retained = forget_set(forget, user), retain_set(forget, user)
@@ -29,7 +29,7 @@ def test_the_two_sets_of_a_user_are_disjoint_and_complete(few: Laboratory) -> No
         )
 
 
-def test_each_level_forgets_what_it_names(few: Laboratory) -> None:
+def test_each_level_forgets_what_it_names(few: UnlearningCase) -> None:
     user, other = few.task.users[5], few.task.users[6]
     assert forget_set(Forget.of_classes([3]), user).classes() == (3,)
     assert len(retain_set(Forget.of_clients([5]), user)) == 0
@@ -44,7 +44,7 @@ def test_each_level_forgets_what_it_names(few: Laboratory) -> None:
     ]
 
 
-def test_what_several_requests_leave_is_what_none_of_them_names(few: Laboratory) -> None:
+def test_what_several_requests_leave_is_what_none_of_them_names(few: UnlearningCase) -> None:
     user = few.task.users[5]
     asked = (Forget.of_classes([3]), Forget.of_samples([(5, 0), (5, 7), (6, 1)]))
     named = (user.train.y == 3).index_fill(0, torch.tensor([0, 7]), True)
@@ -54,7 +54,7 @@ def test_what_several_requests_leave_is_what_none_of_them_names(few: Laboratory)
     assert len(retained_after(user, (*asked, Forget.of_clients([5])))) == 0
 
 
-def test_a_model_is_not_trained_again_on_what_it_forgot_before(few: Laboratory) -> None:
+def test_a_model_is_not_trained_again_on_what_it_forgot_before(few: UnlearningCase) -> None:
     before = (Forget.of_classes([8]),)
     task = replace(few.task, earlier={"r5": before})
     assert set(few.task.retained("r5").classes()) - set(task.retained("r5").classes()) == {8}
@@ -82,18 +82,18 @@ def test_a_request_names_something_of_one_kind() -> None:
         (Forget.of_samples([(6, 0)]), "client 6 owns none of the starts"),
     ],
 )
-def test_clients_and_samples_must_be_there(few: Laboratory, forget: Forget, message: str) -> None:
+def test_clients_and_samples_must_be_there(few: UnlearningCase, forget: Forget, message: str) -> None:
     with pytest.raises(UnlearningError, match=message):
         replace(few.task, forget=forget)
 
 
-def test_all_samples_of_a_user_are_a_matter_of_level_client(few: Laboratory) -> None:
+def test_all_samples_of_a_user_are_a_matter_of_level_client(few: UnlearningCase) -> None:
     everything = Forget.of_samples((5, row) for row in range(len(few.task.users[5].train)))
     with pytest.raises(UnlearningError, match="ask at level client"):
         replace(few.task, forget=everything)
 
 
-def test_a_client_that_keeps_nothing_leaves_its_aggregate(few: Laboratory) -> None:
+def test_a_client_that_keeps_nothing_leaves_its_aggregate(few: UnlearningCase) -> None:
     task = replace(few.task, forget=Forget.of_clients([5, 7]))
     first, second = (task.models[name].weights for name in task.graph.references("r5"))
     left = retrain_model(task, "r5", {})
@@ -101,7 +101,7 @@ def test_a_client_that_keeps_nothing_leaves_its_aggregate(few: Laboratory) -> No
         assert torch.equal(tensor, (first[name] + second[name]) / 2)
 
 
-def test_a_task_is_made_of_a_federation(few: Laboratory) -> None:
+def test_a_task_is_made_of_a_federation(few: UnlearningCase) -> None:
     task = few.task
     settings = FederationSpec(task.architecture, FederationSettings(), TrainingSettings())
     made = UnlearningTask.of(settings, task.models.values(), task.users.values(), ["r5", "r7"], task.forget)
@@ -110,7 +110,7 @@ def test_a_task_is_made_of_a_federation(few: Laboratory) -> None:
     assert len(made.forget_set()) + len(made.retain_set()) == sum(len(u.train) for u in task.users.values())
 
 
-def test_a_proxy_set_must_not_hold_what_is_to_be_forgotten(few: Laboratory) -> None:
+def test_a_proxy_set_must_not_hold_what_is_to_be_forgotten(few: UnlearningCase) -> None:
     pool = few.dataset.proxy
     with pytest.raises(UnlearningError, match="samples of the forgotten class 3"):
         replace(few.task, proxy=pool)
@@ -123,7 +123,7 @@ def test_a_proxy_set_must_not_hold_what_is_to_be_forgotten(few: Laboratory) -> N
         replace(few.task, proxy=mixed, forget=Forget.of_samples([(5, 4)]))
 
 
-def test_a_proxy_set_has_enough_of_every_retained_class(few: Laboratory) -> None:
+def test_a_proxy_set_has_enough_of_every_retained_class(few: UnlearningCase) -> None:
     with pytest.raises(UnlearningError, match="needs 1000 samples of each retained class; of class 0 there"):
         balanced_proxy(few.dataset.proxy, few.task.forget, 1000)
     with pytest.raises(UnlearningError, match="no retained class"):

@@ -18,32 +18,34 @@ from blockful_py.unlearning.propagation import delta, propagate
 from blockful_py.unlearning.recompute import is_recomputable, recompute
 from blockful_py.unlearning.registry import METHODS, create_method
 from blockful_py.unlearning.retrain import Retrain
-from tests.unlearning.conftest import Laboratory
+from tests.unlearning.conftest import UnlearningCase
 
 
 @pytest.fixture(scope="module")
-def retrained(few: Laboratory) -> Outcome:
+def retrained(few: UnlearningCase) -> Outcome:
     return Retrain().unlearn(few.task)
 
 
 @pytest.fixture(scope="module")
-def passed(few: Laboratory) -> Outcome:
+def passed(few: UnlearningCase) -> Outcome:
     return GradientAscent().unlearn(few.task)
 
 
-def audited(lab: Laboratory, weights: dict[str, Weights]) -> dict[str, ModelAccuracy]:
-    train = pooled(user.train for user in lab.task.users.values())
-    return audit_accuracy(lab.task.architecture, weights, train, lab.dataset.test, lab.task.classes)
+def audited(case: UnlearningCase, weights: dict[str, Weights]) -> dict[str, ModelAccuracy]:
+    train = pooled(user.train for user in case.task.users.values())
+    return audit_accuracy(case.task.architecture, weights, train, case.dataset.test, case.task.classes)
 
 
-def test_before_a_request_the_starts_know_the_class_and_most_models_are_good(few: Laboratory) -> None:
+def test_before_a_request_the_starts_know_the_class_and_most_models_are_good(few: UnlearningCase) -> None:
     before = audited(few, few.task.weights(few.task.models))
     assert all(before[start].test.ad_f > 0.8 for start in few.task.starts)
     affected = [before[name].test.ad_r for name in few.task.affected()]
     assert sum(accuracy > 0.9 for accuracy in affected) > len(affected) / 2
 
 
-def test_retraining_forgets_where_few_hold_and_keeps_the_rest(few: Laboratory, retrained: Outcome) -> None:
+def test_retraining_forgets_where_few_hold_and_keeps_the_rest(
+    few: UnlearningCase, retrained: Outcome
+) -> None:
     after = audited(few, dict(retrained.weights))
     assert all(row.train.ad_f == row.test.ad_f == 0 for row in after.values())
     before = audited(few, few.task.weights(few.task.affected()))
@@ -53,7 +55,7 @@ def test_retraining_forgets_where_few_hold_and_keeps_the_rest(few: Laboratory, r
 
 
 def test_every_affected_model_changes_and_no_other(
-    few: Laboratory, retrained: Outcome, passed: Outcome
+    few: UnlearningCase, retrained: Outcome, passed: Outcome
 ) -> None:
     for outcome in (retrained, passed):
         assert tuple(outcome.weights) == few.task.affected()
@@ -63,14 +65,16 @@ def test_every_affected_model_changes_and_no_other(
             assert not equal(weights, few.task.models[name].weights)
 
 
-def test_steps_are_the_outcome_model_by_model(few: Laboratory, retrained: Outcome, passed: Outcome) -> None:
+def test_steps_are_the_outcome_model_by_model(
+    few: UnlearningCase, retrained: Outcome, passed: Outcome
+) -> None:
     for method, outcome in ((Retrain(), retrained), (GradientAscent(), passed)):
         steps = {step.name: step.weights for step in method.steps(few.task)}
         assert tuple(steps) == tuple(outcome.weights)
         assert all(equal(steps[name], outcome.weights[name]) for name in steps)
 
 
-def test_the_same_seed_gives_the_same_bits_and_another_does_not(few: Laboratory, passed: Outcome) -> None:
+def test_the_same_seed_gives_the_same_bits_and_another_does_not(few: UnlearningCase, passed: Outcome) -> None:
     again = GradientAscent().unlearn(few.task)
     assert all(equal(again.weights[name], passed.weights[name]) for name in passed.weights)
     other = GradientAscent().unlearn(replace(few.task, seed=1))
@@ -81,7 +85,7 @@ def test_both_methods_retrain_the_starts_alike(retrained: Outcome, passed: Outco
     assert all(equal(retrained.weights[start], passed.weights[start]) for start in ("r5", "r7"))
 
 
-def test_passing_adds_the_starts_changes_by_path_weight(few: Laboratory, passed: Outcome) -> None:
+def test_passing_adds_the_starts_changes_by_path_weight(few: UnlearningCase, passed: Outcome) -> None:
     deltas = {s: delta(few.task.models[s].weights, passed.weights[s]) for s in few.task.starts}
     paths = path_weights(few.task.graph, few.task.starts)
     for name in paths.descendants:
@@ -91,7 +95,7 @@ def test_passing_adds_the_starts_changes_by_path_weight(few: Laboratory, passed:
         assert flatten(passed.weights[name]) == pytest.approx(expected, abs=1e-6)
 
 
-def test_a_member_recomputes_the_same_bits(few: Laboratory) -> None:
+def test_a_member_recomputes_the_same_bits(few: UnlearningCase) -> None:
     outcome = GradientAscent(alpha=0.7, epsilon=0.5).unlearn(few.task)
     old = few.task.weights(few.task.models)
     deltas = {start: delta(old[start], outcome.weights[start]) for start in few.task.starts}
@@ -101,7 +105,7 @@ def test_a_member_recomputes_the_same_bits(few: Laboratory) -> None:
     assert all(equal(found.weights[name], outcome.weights[name]) for name in found.weights)
 
 
-def test_a_recomputation_needs_the_starts_alone(few: Laboratory) -> None:
+def test_a_recomputation_needs_the_starts_alone(few: UnlearningCase) -> None:
     method = GradientAscent(alpha=0.7, epsilon=0.5)
     outcome = method.unlearn(few.task)
     old = few.task.weights(few.task.affected())
@@ -111,14 +115,14 @@ def test_a_recomputation_needs_the_starts_alone(few: Laboratory) -> None:
     assert all(equal(found[name], outcome.weights[name]) for name in found)
 
 
-def test_retraining_cannot_be_recomputed_without_data(few: Laboratory) -> None:
+def test_retraining_cannot_be_recomputed_without_data(few: UnlearningCase) -> None:
     assert is_recomputable(GradientAscent())
     assert not is_recomputable(Retrain())
     with pytest.raises(ValueError, match="retrain cannot be recomputed"):
         recompute(Retrain(), few.task.graph, few.task.starts, {}, {})
 
 
-def test_short_updates_are_left_out_and_reported(few: Laboratory, passed: Outcome) -> None:
+def test_short_updates_are_left_out_and_reported(few: UnlearningCase, passed: Outcome) -> None:
     norms = {
         name: float(((flatten(passed.weights[name]) - flatten(model.weights)) ** 2).sum() ** 0.5)
         for name, model in few.task.models.items()
@@ -133,14 +137,14 @@ def test_short_updates_are_left_out_and_reported(few: Laboratory, passed: Outcom
     assert passed.depth_bound is None
 
 
-def test_an_epsilon_above_everything_leaves_the_starts_only(few: Laboratory) -> None:
+def test_an_epsilon_above_everything_leaves_the_starts_only(few: UnlearningCase) -> None:
     outcome = GradientAscent(epsilon=1e6).unlearn(few.task)
     assert set(outcome.weights) == set(few.task.starts)
     assert outcome.depth_observed == 0
     assert outcome.depth_bound == 1
 
 
-def test_a_start_below_another_carries_its_total_change(everyone: Laboratory) -> None:
+def test_a_start_below_another_carries_its_total_change(everyone: UnlearningCase) -> None:
     """r19's references inherit from r5, so they are brought up to date before r19 trains again."""
     assert "r19" in everyone.task.graph.descendants(["r5"])
     task = replace(everyone.task, starts=("r5", "r19"))
@@ -150,7 +154,9 @@ def test_a_start_below_another_carries_its_total_change(everyone: Laboratory) ->
     assert equal(both.weights["r5"], GradientAscent().unlearn(replace(task, starts=("r5",))).weights["r5"])
 
 
-def test_where_everyone_holds_the_class_passing_forgets_less_than_retraining(everyone: Laboratory) -> None:
+def test_where_everyone_holds_the_class_passing_forgets_less_than_retraining(
+    everyone: UnlearningCase,
+) -> None:
     names = everyone.task.graph.descendants(everyone.task.starts)
     before = audited(everyone, everyone.task.weights(names))
     after = {

@@ -12,7 +12,7 @@ from blockful_py.forget import Forget
 from blockful_py.unlearning.head import output_layer
 from blockful_py.unlearning.ppnr import Ppnr
 from blockful_py.unlearning.projection import direction_beyond, penultimate_layer, without_direction
-from tests.unlearning.conftest import Laboratory
+from tests.unlearning.conftest import UnlearningCase
 
 
 def test_the_direction_is_what_the_others_do_not_span() -> None:
@@ -41,7 +41,7 @@ def test_a_network_of_another_shape_is_refused() -> None:
         penultimate_layer(nn.Sequential(nn.Flatten(), nn.Linear(4, 10)), 10)
 
 
-def test_it_needs_a_proxy_set_that_is_large_enough(tiny: Laboratory) -> None:
+def test_it_needs_a_proxy_set_that_is_large_enough(tiny: UnlearningCase) -> None:
     proxy = tiny.task.proxy
     assert proxy is not None
     with pytest.raises(UnlearningError, match="needs a proxy set of at least 32 labelled samples, found 0"):
@@ -50,14 +50,14 @@ def test_it_needs_a_proxy_set_that_is_large_enough(tiny: Laboratory) -> None:
         Ppnr().unlearn(replace(tiny.task, proxy=proxy.at(torch.arange(31))))
 
 
-def test_the_owners_of_the_starts_must_hold_the_class(tiny: Laboratory) -> None:
+def test_the_owners_of_the_starts_must_hold_the_class(tiny: UnlearningCase) -> None:
     users = dict(tiny.task.users)
     users[2] = replace(users[2], train=users[2].train.without([3]))
     with pytest.raises(UnlearningError, match="hold no sample of class 3"):
         Ppnr().unlearn(replace(tiny.task, users=users))
 
 
-def test_several_classes_are_taken_out_together(tiny: Laboratory) -> None:
+def test_several_classes_are_taken_out_together(tiny: UnlearningCase) -> None:
     proxy = tiny.task.proxy
     assert proxy is not None
     forget = Forget.of_classes([1, 3])

@@ -23,13 +23,13 @@ from blockful_py.unlearning.stored_increments import (
     store_increments,
 )
 from blockful_py.unlearning.task import UnlearningTask
-from tests.unlearning.conftest import Laboratory
+from tests.unlearning.conftest import UnlearningCase
 
 ALL = ("a", "b", "c", "d")
 
 
 @pytest.fixture(scope="module")
-def stored(tiny: Laboratory, settings: FederationSpec) -> dict[str, StoredIncrement]:
+def stored(tiny: UnlearningCase, settings: FederationSpec) -> dict[str, StoredIncrement]:
     task = tiny.task
     return store_clean_models(settings, task.models.values(), task.users.values(), [3])[3]
 
@@ -40,7 +40,7 @@ def used(task: UnlearningTask) -> IncrementsUsed:
     return found
 
 
-def test_every_model_is_retrained_from_retrained_references(tiny: Laboratory) -> None:
+def test_every_model_is_retrained_from_retrained_references(tiny: UnlearningCase) -> None:
     """Those above the start too, which know the class; no published weights are among the causes."""
     task = tiny.task
     clean: dict[str, Weights] = {}
@@ -53,7 +53,9 @@ def test_every_model_is_retrained_from_retrained_references(tiny: Laboratory) ->
     assert outcome.cost.passes == outcome.cost.critical_path == sum(passes_of(task, name) for name in ALL)
 
 
-def test_what_is_stored_takes_the_place_at_once(tiny: Laboratory, stored: dict[str, StoredIncrement]) -> None:
+def test_what_is_stored_takes_the_place_at_once(
+    tiny: UnlearningCase, stored: dict[str, StoredIncrement]
+) -> None:
     fresh = RetrainAhead().unlearn(tiny.task)
     kept = RetrainAhead().unlearn(replace(tiny.task, stored=stored))
     assert kept.increments == IncrementsUsed(stored=ALL, made=())
@@ -64,7 +66,7 @@ def test_what_is_stored_takes_the_place_at_once(tiny: Laboratory, stored: dict[s
 
 
 def test_what_is_missing_is_made_from_what_is_stored(
-    tiny: Laboratory, stored: dict[str, StoredIncrement]
+    tiny: UnlearningCase, stored: dict[str, StoredIncrement]
 ) -> None:
     partly = replace(tiny.task, stored={name: stored[name] for name in "abd"})
     outcome: Outcome = RetrainAhead().unlearn(partly)
@@ -73,7 +75,7 @@ def test_what_is_missing_is_made_from_what_is_stored(
     assert all(equal(weights, stored[name].weights) for name, weights in outcome.weights.items())
 
 
-def test_a_class_leaves_alone_what_it_has_not_reached(tiny: Laboratory, settings: FederationSpec) -> None:
+def test_a_class_leaves_alone_what_it_has_not_reached(tiny: UnlearningCase, settings: FederationSpec) -> None:
     """Only c holds the class: it and d get clean models, from a and b as they are."""
     users = {
         index: user if index == 3 else replace(user, train=user.train.without([3]))
@@ -87,7 +89,7 @@ def test_a_class_leaves_alone_what_it_has_not_reached(tiny: Laboratory, settings
     assert equal(found[3]["c"].weights, from_published)
 
 
-def test_a_client_that_keeps_nothing_adds_nothing(tiny: Laboratory, settings: FederationSpec) -> None:
+def test_a_client_that_keeps_nothing_adds_nothing(tiny: UnlearningCase, settings: FederationSpec) -> None:
     users = dict(tiny.task.users)
     users[1] = replace(users[1], train=users[1].train.only([3]))
     found = store_clean_models(settings, tiny.task.models.values(), users.values(), [3])[3]
@@ -97,7 +99,7 @@ def test_a_client_that_keeps_nothing_adds_nothing(tiny: Laboratory, settings: Fe
 
 @pytest.mark.parametrize("changed", ALL)
 def test_a_clean_model_belongs_to_its_version(
-    tiny: Laboratory, stored: dict[str, StoredIncrement], changed: str
+    tiny: UnlearningCase, stored: dict[str, StoredIncrement], changed: str
 ) -> None:
     """The clean models of its heirs come of its own clean model, which is made with the same bits."""
     other = tiny.task.models["a" if changed != "a" else "b"].weights
@@ -106,7 +108,7 @@ def test_a_clean_model_belongs_to_its_version(
 
 
 def test_those_of_another_request_or_method_are_passed_over(
-    tiny: Laboratory, settings: FederationSpec, stored: dict[str, StoredIncrement]
+    tiny: UnlearningCase, settings: FederationSpec, stored: dict[str, StoredIncrement]
 ) -> None:
     models, users = tiny.task.models.values(), tiny.task.users.values()
     other = store_clean_models(settings, models, users, [4])[4]
@@ -123,7 +125,7 @@ def test_those_of_another_request_or_method_are_passed_over(
 
 
 def test_a_wave_goes_on_from_what_was_stored_before(
-    tiny: Laboratory, settings: FederationSpec, stored: dict[str, StoredIncrement]
+    tiny: UnlearningCase, settings: FederationSpec, stored: dict[str, StoredIncrement]
 ) -> None:
     models, users = dict(tiny.task.models), tiny.task.users.values()
     last = [models.pop("d")]
@@ -138,14 +140,14 @@ def test_a_wave_goes_on_from_what_was_stored_before(
         store_clean_models(settings, last, users, [3], models, clean)
 
 
-def test_models_trained_with_noise_store_none(tiny: Laboratory, settings: FederationSpec) -> None:
+def test_models_trained_with_noise_store_none(tiny: UnlearningCase, settings: FederationSpec) -> None:
     noisy = TrainingSettings(epochs=5, privacy=PrivacySettings(noise=1.0, clip=1.0, delta=1e-5))
     model = replace(tiny.task.models["a"], training=noisy)
     with pytest.raises(LearningError, match="would spend the privacy of its owner's samples once more"):
         store_clean_models(settings, [model], tiny.task.users.values(), [3])
 
 
-def test_all_ancestors_are_needed(tiny: Laboratory) -> None:
+def test_all_ancestors_are_needed(tiny: UnlearningCase) -> None:
     models = {name: model for name, model in tiny.task.models.items() if name != "a"}
     task = replace(tiny.task, starts=("d",), models=models, proxy=None)
     with pytest.raises(UnlearningError, match=r"retraining needs all ancestors of the affected models.*'a'"):

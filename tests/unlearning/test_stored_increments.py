@@ -16,14 +16,14 @@ from blockful_py.settings import PrivacySettings, TrainingSettings
 from blockful_py.unlearning.clean_increments import CleanIncrements
 from blockful_py.unlearning.stored_increments import StoredIncrement, store_increments
 from blockful_py.unlearning.task import UnlearningTask
-from tests.unlearning.conftest import Laboratory
+from tests.unlearning.conftest import UnlearningCase
 
 HEALING = 3 * 8 * 32
 """Sample passes of healing b, c and d."""
 
 
 @pytest.fixture(scope="module")
-def stored(tiny: Laboratory, settings: FederationSpec) -> dict[str, StoredIncrement]:
+def stored(tiny: UnlearningCase, settings: FederationSpec) -> dict[str, StoredIncrement]:
     task = tiny.task
     return store_increments(settings, task.models.values(), task.users.values(), [3])[3]
 
@@ -37,7 +37,7 @@ def made(task: UnlearningTask) -> tuple[str, ...]:
 
 
 def test_stored_and_fresh_increments_give_the_same_bits(
-    tiny: Laboratory, stored: dict[str, StoredIncrement]
+    tiny: UnlearningCase, stored: dict[str, StoredIncrement]
 ) -> None:
     fresh = CleanIncrements().unlearn(tiny.task)
     kept = CleanIncrements().unlearn(replace(tiny.task, stored=stored))
@@ -46,7 +46,7 @@ def test_stored_and_fresh_increments_give_the_same_bits(
 
 
 def test_a_request_makes_only_what_is_not_stored(
-    tiny: Laboratory, stored: dict[str, StoredIncrement]
+    tiny: UnlearningCase, stored: dict[str, StoredIncrement]
 ) -> None:
     fresh, kept = (CleanIncrements().unlearn(replace(tiny.task, stored=each)).cost for each in ({}, stored))
     assert (fresh.prepared, kept.passes, kept.critical_path) == (0, HEALING, HEALING / 3)
@@ -58,7 +58,7 @@ def test_a_request_makes_only_what_is_not_stored(
 
 
 def test_increments_of_another_request_are_passed_over(
-    tiny: Laboratory, settings: FederationSpec, stored: dict[str, StoredIncrement]
+    tiny: UnlearningCase, settings: FederationSpec, stored: dict[str, StoredIncrement]
 ) -> None:
     models, users = tiny.task.models.values(), tiny.task.users.values()
     other = store_increments(settings, models, users, [4])[4]
@@ -71,7 +71,7 @@ def test_increments_of_another_request_are_passed_over(
 
 
 def test_an_increment_goes_with_its_model_and_the_references_of_it(
-    tiny: Laboratory, stored: dict[str, StoredIncrement]
+    tiny: UnlearningCase, stored: dict[str, StoredIncrement]
 ) -> None:
     """c inherits from a and b, d from b and c: with another b, none of them is what it was."""
     models = dict(tiny.task.models)
@@ -82,7 +82,7 @@ def test_an_increment_goes_with_its_model_and_the_references_of_it(
     assert made(replace(tiny.task, models=models, stored=stored)) == ("c", "d")
 
 
-def test_only_holders_of_the_class_store_any(tiny: Laboratory, settings: FederationSpec) -> None:
+def test_only_holders_of_the_class_store_any(tiny: UnlearningCase, settings: FederationSpec) -> None:
     models = tiny.task.models.values()
     users = dict(tiny.task.users)
     users[3] = replace(users[3], train=users[3].train.without([3]))
@@ -94,7 +94,7 @@ def test_only_holders_of_the_class_store_any(tiny: Laboratory, settings: Federat
 
 
 def test_a_wave_of_its_own_gives_the_same_bits(
-    tiny: Laboratory, settings: FederationSpec, stored: dict[str, StoredIncrement]
+    tiny: UnlearningCase, settings: FederationSpec, stored: dict[str, StoredIncrement]
 ) -> None:
     models, users = dict(tiny.task.models), tiny.task.users.values()
     alone = store_increments(settings, [models.pop("d")], users, [3], models)[3]["d"]
@@ -104,13 +104,13 @@ def test_a_wave_of_its_own_gives_the_same_bits(
         store_increments(settings, [tiny.task.models["d"]], users, [3])
 
 
-def test_a_clean_model_is_another_one(tiny: Laboratory, stored: dict[str, StoredIncrement]) -> None:
+def test_a_clean_model_is_another_one(tiny: UnlearningCase, stored: dict[str, StoredIncrement]) -> None:
     for name, kept in stored.items():
         assert not equal(kept.weights, tiny.task.models[name].weights)
         assert not torch.equal(kept.weights["head.bias"], tiny.task.models[name].weights["head.bias"])
 
 
-def test_models_trained_with_noise_store_none(tiny: Laboratory, settings: FederationSpec) -> None:
+def test_models_trained_with_noise_store_none(tiny: UnlearningCase, settings: FederationSpec) -> None:
     noisy = TrainingSettings(epochs=5, privacy=PrivacySettings(noise=1.0, clip=1.0, delta=1e-5))
     model = replace(tiny.task.models["a"], training=noisy)
     with pytest.raises(LearningError, match="would spend the privacy of its owner's samples once more"):

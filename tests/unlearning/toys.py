@@ -19,7 +19,7 @@ from blockful_py.learning.partitions import Division, partition
 from blockful_py.settings import FederationSettings, TrainingSettings
 from blockful_py.unlearning.proxy import balanced_proxy
 from blockful_py.unlearning.task import UnlearningTask
-from tests.unlearning.conftest import Laboratory
+from tests.unlearning.conftest import UnlearningCase
 
 GRAPH = {"a": (), "b": ("a",), "c": ("a", "b"), "d": ("b", "c")}
 FEDERATION = FederationSettings("scripted", "all_hold", users=4, graph=GRAPH)
@@ -27,7 +27,7 @@ CLASSES = 5
 FORGET = Forget.of_classes([3])
 
 
-def toy() -> Laboratory:
+def toy() -> UnlearningCase:
     """Digits 0 to 4; 3 is to be forgotten."""
     digits = load_dataset("digits", 0, torch.device("cpu"))
     gone = range(CLASSES, 10)
@@ -38,7 +38,7 @@ def toy() -> Laboratory:
         test=digits.test.without(gone),
         proxy=digits.proxy.without(gone),
     )
-    return Laboratory(data, task_on(data))
+    return UnlearningCase(data, task_on(data))
 
 
 def task_on(data: Dataset) -> UnlearningTask:
