@@ -35,7 +35,7 @@ class PublicationProposal:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A model to be replaced: what stays (`ch`, `owner`, `references_hash`), its old URI and what is new."""
+    """A model to be replaced: the unchanged `ch`, `owner`, `references_hash`, its old URI, the new values."""
 
     position: Position
     ch: int

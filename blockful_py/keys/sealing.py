@@ -31,7 +31,7 @@ class Keyring(Protocol):
     """A source of data keys: one member's vault, or all members."""
 
     def find(self, uri: Uri) -> bytes:
-        """The data key of a sealed file.  Raises KeyDestroyedError when nobody has it."""
+        """The data key of a sealed file.  Raises KeyDestroyedError when no member has it."""
 
     def holds(self, uri: Uri) -> bool:
         """Whether it has the key itself, without asking others."""
@@ -44,7 +44,7 @@ class CommitteeKeyring(Keyring, Protocol):
         """Gives data keys to every member.  Raises QuorumError when too few accept."""
 
     def withdraw(self, uris: Collection[Uri]) -> None:
-        """Takes back the keys of versions that were not published."""
+        """Withdraws the keys of unpublished versions."""
 
     def destroy(self, uris: Collection[Uri]) -> Destruction:
         """Has every member destroy the keys of versions that were replaced."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The data keys of a federation's weights: made, given to members and auditors, taken back."""
+"""The data keys of a federation's weights: made, handed to members and auditors, withdrawn."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from blockful_py.types import Uri
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WeightKeys:
-    """Where data keys come from and who keeps them.
+    """The source of data keys, and the members and auditors that keep them.
 
     Attributes:
         new_key: makes the data key of weights to be sealed.
@@ -40,6 +40,6 @@ class WeightKeys:
         self.auditors.wrap(keys)
 
     def withdraw(self, uris: Collection[Uri]) -> None:
-        """Takes back the keys of versions that were not published.  Raises as the members and stores do."""
+        """Withdraws the keys of unpublished versions.  Raises as the members and stores do."""
         self.keyring.withdraw(uris)
         self.auditors.destroy_all(uris)

@@ -49,7 +49,7 @@ class ElectionSettings(Section):
 
 @dataclass(frozen=True)
 class CommitteeSettings(Section):
-    """Who decides.
+    """The committee that decides.
 
     Attributes:
         roster: "appointed" (members of this process whose keys derive from the seed), "services" (processes

@@ -72,7 +72,7 @@ class TrainingSettings(Section):
 
 @dataclass(frozen=True)
 class DataOptions(Section):
-    """Where a data set is and how much of it to take.
+    """Place of a data set, and the share of it to use.
 
     Attributes:
         data_files: folder with the parquet or CSV files of the data set, named after their splits, or a hub

@@ -80,7 +80,7 @@ def _committee(committee: CommitteeSettings) -> Iterator[str]:
 
 
 def _election(committee: CommitteeSettings) -> Iterator[str]:
-    """What Committee's constructor and its `confirmKey` ask for."""
+    """Requirements of Committee's constructor and its `confirmKey`."""
     rules, size = committee.election, committee.size
     if committee.unanimous:
         yield "an elected committee decides by quorum: leave committee.unanimous out."

@@ -70,7 +70,7 @@ class Section:
 
 
 def _faults(hint: Any, value: Any) -> Iterator[tuple[str, Any]]:
-    """What `hint` asks for, and the value that is not it."""
+    """The requirements of `hint`, each with the value that breaks it."""
     if get_origin(hint) is Annotated:
         yield from ((str(r), value) for r in hint.__metadata__ if isinstance(r, Range) and value not in r)
     elif get_origin(hint) is Literal:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Settings of the federation, of unlearning, and of where the record is kept."""
+"""Settings of the federation, of unlearning, and of the stores and chains of the record."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Situation = Literal["few_hold", "all_hold", "iid", "sample_non_iid", "label_non_
 
 @dataclass(frozen=True)
 class FederationSettings(Section):
-    """Who trains, on whose models, with which data.
+    """The federation: users, the references of their models, their data.
 
     Attributes:
         scenario: "paper14" (a scripted graph after the paper's experiment), "scripted" (the graph in `graph`)
@@ -56,7 +56,7 @@ class FederationSettings(Section):
 
 @dataclass(frozen=True)
 class UnlearningSettings(Section):
-    """What to forget, from where, and how.
+    """The request: the data to forget, its starts, the methods.
 
     Attributes:
         starts: models that are unlearned first, by name.
@@ -82,10 +82,10 @@ class UnlearningSettings(Section):
 
 @dataclass(frozen=True)
 class AccessSettings(Section):
-    """Who may read models.
+    """Access to models.
 
     Attributes:
-        joined_by: "any" registered reader reads every model that stands; by "publication", those only that
+        joined_by: "any" registered reader reads every current model; by "publication", those only that
             were published after it had joined (heights of the live chain; a redaction does not count as
             publication).
     """
@@ -95,7 +95,7 @@ class AccessSettings(Section):
 
 @dataclass(frozen=True)
 class ArchiveSettings(Section):
-    """How long replaced versions stay readable for auditors.
+    """Retention of replaced versions for auditors.
 
     Attributes:
         retention_days: `blockful expire` destroys the auditors' keys of versions replaced longer ago; never
@@ -127,7 +127,7 @@ class ChainSettings(Section):
 
 @dataclass(frozen=True)
 class StorageSettings(Section):
-    """Where models are kept: in the run's folder, or on two IPFS nodes (extra `ipfs`).
+    """The stores of models: in the run's folder, or on two IPFS nodes (extra `ipfs`).
 
     Attributes:
         api, archive_api: multiaddrs of the nodes' HTTP APIs, such as "/ip4/127.0.0.1/tcp/5001", for the

@@ -27,7 +27,7 @@ def read_document(path: Path) -> dict[str, Any]:
 
 
 def apply_override(document: dict[str, Any], override: str) -> None:
-    """Sets what `section.key=value` says; a value that is no TOML is taken as text.  Raises SettingsError."""
+    """Applies `section.key=value`; a value that is not TOML is taken as text.  Raises SettingsError."""
     key, separator, text = override.partition("=")
     if not separator or not key.strip():
         raise SettingsError(f"an override looks like section.key=value, not {override!r}")
