@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Aggregation of references (paper, eq. 2; eq. 17 when they were updated)."""
+"""Aggregation of references (paper, eq. 2, and eq. 17 for updated references)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from blockful_py.learning.weights import Weights, mean, require_same_form
 
 
 def aggregate(references: Sequence[Weights]) -> Weights:
-    """`W~ = (1/N) sum of w_n` over the N references.
+    """`W~ = (1/N) sum of w_n` over the N references (paper, eq. 2): the element-wise mean.
+
+    Returns a state dict in the references' form; integer tensors are those of the first reference.
 
     Raises:
         LearningError: no reference, or references of different architectures.

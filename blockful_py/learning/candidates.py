@@ -17,14 +17,14 @@ from blockful_py.learning.weights import Weights
 
 @dataclass(frozen=True, slots=True)
 class ScoredModel:
-    """A model that another was aggregated from, and its accuracy on the referencing user's test data."""
+    """A candidate or reference, and its accuracy, from 0 to 1, on the referencing user's test data."""
 
     name: str
     accuracy: float
 
 
 def draw_candidates(pool: Sequence[str], count: int, stream: torch.Generator) -> tuple[str, ...]:
-    """`count` names of the pool at random without repetition (all, where it has fewer).
+    """Draws `count` names of the pool without replacement (all names, where it has fewer).
 
     Raises:
         SettingsError: count is below 1.
@@ -38,7 +38,15 @@ def draw_candidates(pool: Sequence[str], count: int, stream: torch.Generator) ->
 def score(
     architecture: Architecture, models: Mapping[str, Weights], names: Sequence[str], samples: Samples
 ) -> tuple[ScoredModel, ...]:
-    """(AC_test, W*) of eq. 1: the accuracy of each named model on the user's own test samples."""
+    """Accuracy of each named model on the user's own test samples: (AC_test, W*) of the paper's eq. 1.
+
+    Args:
+        models: state dicts, at least those of `names`.
+        samples: n test samples, n at least 1.
+
+    Raises:
+        LearningError: no samples, or weights of another architecture.
+    """
     scored = accuracies(architecture, {name: models[name] for name in names}, samples)
     return tuple(ScoredModel(name, scored[name]) for name in names)
 
@@ -46,9 +54,9 @@ def score(
 def select(
     scored: Sequence[ScoredModel], count: int, forced: Collection[str] = ()
 ) -> tuple[ScoredModel, ...]:
-    """The `count` most accurate, best first; equal ones as they were drawn.
+    """The `count` most accurate models, best first; equally accurate ones keep their order.
 
-    Those of the scored models that are `forced` must be among them: they push out the last ones.
+    Every scored model that `forced` names is selected, in place of the least accurate of the others.
 
     Raises:
         SettingsError: count is below 1.

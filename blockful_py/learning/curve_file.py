@@ -16,9 +16,12 @@ from blockful_py.learning.federation import TrainedModel
 
 
 def keep_curves(path: Path, models: Iterable[TrainedModel]) -> None:
-    """Appends the curves of models that have one, in place of a line that a crash left unfinished.
+    """Appends a line for each model that has a curve, and removes a line that a crash left unfinished.
 
-    A model that is trained once more, after a crash, has the same curve and one more line.  Raises RunError.
+    A model that is trained again after a crash gets a second line with the same curve.
+
+    Raises:
+        RunError: the file cannot be written.
     """
     lines = "".join(
         json.dumps({"name": model.name, "loss": model.curve.loss, "accuracy": model.curve.accuracy}) + "\n"
@@ -38,7 +41,7 @@ def keep_curves(path: Path, models: Iterable[TrainedModel]) -> None:
 
 
 def kept_curves(path: Path) -> dict[str, Curve]:
-    """Curves by model; none where the run kept none.  Raises RunError for a damaged file."""
+    """Curves by model name; none where the run kept none.  Raises RunError for a damaged file."""
     try:
         whole = path.read_bytes().split(b"\n")[:-1]
     except FileNotFoundError:

@@ -12,11 +12,11 @@ from torch import Tensor
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """A training's own samples, each as its batch met it, before the step that the batch led to.
+    """Loss and accuracy on the training samples, each measured just before the step on its batch.
 
     Attributes:
         loss: mean cross-entropy of each epoch, in nats.
-        accuracy: share of the samples that were classified rightly, from 0 to 1, of each epoch.
+        accuracy: share of samples classified correctly in each epoch, from 0 to 1.
     """
 
     loss: tuple[float, ...]
@@ -24,11 +24,11 @@ class Curve:
 
 
 HELD_STEPS = 64
-"""Steps whose logits are held until they are judged together: one by one would take longer."""
+"""Steps whose logits are compared with the labels at once, which is faster than step by step."""
 
 
 class Tally:
-    """Keeps what the steps of M models computed anyway, on their device, and reads it once at the end."""
+    """Collects losses and hits of the steps of M models on their device, and reads them once at the end."""
 
     def __init__(self) -> None:
         self._losses: list[Tensor] = []
@@ -37,8 +37,13 @@ class Tally:
         self._labels: list[Tensor] = []
 
     def step(self, losses: Tensor, logits: Tensor, labels: Tensor) -> None:
-        """A batch of each model: losses (M B,), or () for the mean of all, logits (M B, classes) and labels
-        (M B,)."""
+        """Adds one batch of B samples of each model.
+
+        Args:
+            losses: cross-entropy in nats, (M B,), or () for the mean over all samples.
+            logits: (M B, classes), floating point of any precision.
+            labels: int64 (M B,).
+        """
         self._losses.append(losses.detach().expand(len(labels)))
         self._logits.append(logits.detach())
         self._labels.append(labels)
@@ -53,7 +58,12 @@ class Tally:
             self._labels.clear()
 
     def curves(self, sizes: Sequence[int], epochs: int) -> tuple[Curve, ...]:
-        """`sizes` are the samples of each model; what a batch was filled up with stands behind them."""
+        """The curve of each model, in order.
+
+        Args:
+            sizes: number of samples of each of the M models; rows beyond them are padding and do not count.
+            epochs: number of epochs that the steps made up.
+        """
         self._judge()
         losses, right = (self._by_model(each, len(sizes), epochs) for each in (self._losses, self._right))
         return tuple(

@@ -14,8 +14,14 @@ from blockful_py.errors import LearningError
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Samples:
-    """Inputs `x`, images as float32 (n, channels, height, width) or texts as int64 token ids (n, length),
-    and labels `y`, int64 (n,)."""
+    """n labelled samples on one device.
+
+    Attributes:
+        x: images, float32 (n, channels, height, width), or token ids of texts, int64 (n, length).
+        y: labels, int64 (n,).
+
+    Raises LearningError (when made) unless each input has one label.
+    """
 
     x: Tensor
     y: Tensor
@@ -30,16 +36,16 @@ class Samples:
         return len(self.y)
 
     def at(self, rows: Tensor) -> Samples:
-        """Samples at a mask or at row numbers."""
+        """Samples at a mask, bool (n,), or at m row numbers, int64 (m,), on any device."""
         rows = rows.to(self.y.device)
         return Samples(self.x[rows], self.y[rows])
 
     def only(self, classes: Collection[int]) -> Samples:
-        """The samples of these classes: the forget set."""
+        """The m samples of these classes, in order: (m, ...)."""
         return self.at(self._of(classes))
 
     def without(self, classes: Collection[int]) -> Samples:
-        """The samples of all other classes: the retain set."""
+        """The n - m samples of all other classes, in order: (n - m, ...)."""
         return self.at(~self._of(classes))
 
     def classes(self) -> tuple[int, ...]:
@@ -47,6 +53,7 @@ class Samples:
         return labels_in(self.y)
 
     def to(self, device: torch.device) -> Samples:
+        """The samples on a device; tensors that are there already are shared."""
         return Samples(self.x.to(device), self.y.to(device))
 
     def _of(self, classes: Collection[int]) -> Tensor:
@@ -55,7 +62,11 @@ class Samples:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UserData:
-    """What one user holds; `index` counts from 1, as the paper does."""
+    """Samples that one user holds.
+
+    Attributes:
+        index: number of the user, counted from 1 as in the paper.
+    """
 
     index: int
     train: Samples
@@ -64,9 +75,11 @@ class UserData:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Dataset:
-    """A data set before it is partitioned; `proxy` belongs to no user and no test.
+    """A data set before it is partitioned.
 
     Attributes:
+        train, test: samples to share out among users.
+        proxy: samples that belong to no user and no test.
         vocabulary: number of token ids, where the inputs are texts.
 
     Raises LearningError (when made): labels or token ids out of range, or parts of different shapes.
@@ -93,21 +106,23 @@ class Dataset:
 
     @property
     def input_shape(self) -> tuple[int, ...]:
+        """(channels, height, width) of images, (length,) of texts."""
         return tuple(self.train.x.shape[1:])
 
     def to(self, device: torch.device) -> Dataset:
+        """The data set on a device; tensors that are there already are shared."""
         return replace(
             self, train=self.train.to(device), test=self.test.to(device), proxy=self.proxy.to(device)
         )
 
 
 def labels_in(labels: Tensor) -> tuple[int, ...]:
-    """Distinct labels, ascending."""
+    """Distinct values of integer labels (n,), ascending."""
     return tuple(torch.unique(labels).tolist())
 
 
 def pooled(samples: Iterable[Samples]) -> Samples:
-    """All samples together, in order."""
+    """One or more sets of samples joined in order: (n_1 + n_2 + ..., ...)."""
     listed = tuple(samples)
     return Samples(torch.cat([part.x for part in listed]), torch.cat([part.y for part in listed]))
 

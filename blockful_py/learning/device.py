@@ -16,11 +16,11 @@ from blockful_py.errors import LearningError, SettingsError
 Backend = str | Callable[..., Any]
 
 NO_MEMORY = "can't allocate memory"
-"""How torch's allocator for the CPU says so; it raises a plain RuntimeError."""
+"""Words of torch's CPU allocator in its RuntimeError, which has no class of its own."""
 
 
 def use_threads(count: int) -> None:
-    """Sets the CPU threads of torch in this process; sums, and so the bits, depend on their number."""
+    """Sets torch's number of CPU threads in this process; the rounding of sums depends on it."""
     torch.set_num_threads(count)
 
 
@@ -54,7 +54,7 @@ def resolve_device(name: str) -> torch.device:
 
 @contextmanager
 def memory_errors(device: torch.device) -> Iterator[None]:
-    """Raises LearningError where the device has no memory left, saying what to lower."""
+    """Turns torch's out-of-memory errors into a LearningError that names the settings to lower."""
     try:
         yield
     except (torch.OutOfMemoryError, MemoryError, RuntimeError) as error:
@@ -67,7 +67,10 @@ def memory_errors(device: torch.device) -> Iterator[None]:
 
 
 def compiled(module: nn.Module, backend: Backend = "inductor") -> Callable[[Tensor], Tensor]:
-    """The network through torch.compile.  Raises SettingsError where that fails, in the first step."""
+    """The network through torch.compile: inputs (B, ...) to logits (B, classes).
+
+    The first call compiles the network; a call that cannot be compiled raises SettingsError.
+    """
     run = torch.compile(module, backend=backend)
 
     def forward(x: Tensor) -> Tensor:

@@ -25,10 +25,14 @@ STACKED_PIXELS = 2**14
 def accuracies(
     architecture: Architecture, models: Mapping[str, Weights], samples: Samples
 ) -> dict[str, float]:
-    """Share of samples, from 0 to 1, that each model classifies rightly: F(w, D) of eq. 1.
+    """Share of samples, from 0 to 1, that each model classifies correctly: F(w, D) of the paper's eq. 1.
+
+    Args:
+        models: state dicts by name.
+        samples: n samples, n at least 1.
 
     Raises:
-        LearningError: no samples, or weights of another architecture.
+        LearningError: no samples, weights of another architecture, or no memory left on the device.
     """
     if not len(samples):
         raise LearningError("accuracy needs at least one sample; this user or class has none.")
@@ -36,14 +40,21 @@ def accuracies(
 
 
 def accuracy(architecture: Architecture, weights: Weights, samples: Samples) -> float:
-    """Accuracy of one model; see `accuracies`."""
+    """Accuracy of one model, from 0 to 1; raises as `accuracies`."""
     return accuracies(architecture, {"": weights}, samples)[""]
 
 
 def hits(architecture: Architecture, models: Mapping[str, Weights], samples: Samples) -> dict[str, Tensor]:
-    """1.0 for each sample that a model classifies rightly, else 0.0: float64 (n,) by model.
+    """1.0 for each sample that a model classifies correctly, else 0.0: float64 (n,) by model.
 
-    Models whose architecture has a stacked form are scored in stacks, by the same bits in any stack.
+    Models that stack well are scored in stacks; the predictions do not depend on which are stacked.
+
+    Args:
+        models: state dicts by name.
+        samples: n samples, n at least 1; the result lies on their device.
+
+    Raises:
+        LearningError: weights of another architecture, or no memory left on the device.
     """
     if not models:
         return {}

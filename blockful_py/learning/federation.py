@@ -23,12 +23,12 @@ from blockful_py.settings import FederationSettings, TrainingSettings
 
 @dataclass(frozen=True, slots=True)
 class FederationSpec:
-    """Everything that decides the bits of a federation, together with its users' data.
+    """Settings that, with the users' data, determine every bit of a federation's models.
 
     Attributes:
-        training: phi of eq. 3 of a model with references.
-        root_factor: how many times as long a root trains.
-        starting_users: owners of the starts.
+        training: phi of the paper's eq. 3, for models with references.
+        root_factor: epochs of a root, in multiples of those of `training`.
+        starting_users: indices of the users that own the starts.
     """
 
     architecture: Architecture
@@ -50,11 +50,11 @@ class TrainedModel:
     Attributes:
         user, round: counted from 1.
         references: best first, with their accuracies on the owner's test data; none for a root.
-        weights: on the CPU.
+        weights: state dict, on the CPU.
         accuracy: on the owner's test data, from 0 to 1.
-        training: phi of eq. 3 as it was used.
+        training: phi of the paper's eq. 3 as it was used.
         privacy: what differentially private training spent.
-        curve: how the training went; None for a private one, and for a model that was not trained just now.
+        curve: its learning curve; None for a private training, and for a model that was loaded.
     """
 
     name: str
@@ -73,7 +73,7 @@ Wave = tuple[TrainedModel, ...]
 
 
 def initial_weights(settings: FederationSpec) -> Weights:
-    """The shared initialisation that roots start from."""
+    """State dict of the shared initialisation that roots start from, on the CPU."""
     return settings.architecture.initial(generator(settings.seed, "initial"))
 
 
@@ -85,8 +85,12 @@ def train_federation(
 ) -> Iterator[Wave]:
     """Yield wave after wave; publish each before asking for the next.
 
-    Models in `published` are taken as they are and not yielded again, so a run that stopped goes on
-    where it was, with the same bits.  The users in `left` publish nothing beyond them.
+    Models in `published` are kept and not yielded again, so an interrupted run resumes with the same
+    bits.  Users in `left` publish no further models.
+
+    Args:
+        users: data of user i at position i - 1.
+        left: indices of users that have left.
 
     Raises:
         SettingsError, LearningError, GraphError: before anything is trained, where the settings do not
@@ -112,10 +116,14 @@ def train_wave(
     users: Sequence[UserData],
     published: Mapping[str, TrainedModel],
 ) -> Wave:
-    """Train models side by side; each has the bits that it has alone.
+    """Train the models of a wave; companions do not change a model's bits.
+
+    Args:
+        users: data of user i at position i - 1.
+        published: models by name, at least those that `specs` refer to.
 
     Raises:
-        LearningError: a model that one of them needs is not in `published`, or a user has no samples.
+        LearningError: a needed model is not in `published`, a user has no samples, or weights are not finite.
     """
     owners = [users[spec.user - 1] for spec in specs]
     references = [
@@ -163,7 +171,11 @@ def _phi(settings: FederationSpec, spec: ModelSpec) -> TrainingSettings:
 def choose_references(
     settings: FederationSpec, spec: ModelSpec, user: UserData, published: Mapping[str, TrainedModel]
 ) -> tuple[ScoredModel, ...]:
-    """The scripted references, or the top N of K candidates (eq. 1), scored on the user's test data."""
+    """The scripted references, or the top N of K candidates (paper, eq. 1), scored on the user's test data.
+
+    Raises:
+        LearningError: a needed model is not in `published`, or there is no candidate.
+    """
     if spec.is_root:
         return ()
     names = spec.pool if spec.references is None else spec.references

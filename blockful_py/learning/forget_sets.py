@@ -23,7 +23,7 @@ def retain_set(forget: Forget, user: UserData) -> Samples:
 
 
 def retained_after(user: UserData, forgets: Iterable[Forget]) -> Samples:
-    """The user's training samples that stay after several requests."""
+    """The user's training samples that no request names: (m, ...) of its (n, ...), in order."""
     named = torch.zeros_like(user.train.y, dtype=torch.bool)
     for forget in forgets:
         named |= _mask(forget, user)

@@ -22,8 +22,13 @@ BINS = 15
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Predictions:
-    """What a model says of samples: `labels`, int64 (n,), the probability that it gives them, `confidence`,
-    float32 (n,), and the true labels, `truth`, int64 (n,).  On the CPU."""
+    """Predictions of a model on n samples, on the CPU.
+
+    Attributes:
+        labels: predicted labels, int64 (n,).
+        confidence: softmax probability of each predicted label, float32 (n,).
+        truth: true labels, int64 (n,).
+    """
 
     labels: Tensor
     confidence: Tensor
@@ -33,9 +38,10 @@ class Predictions:
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """Samples whose labels a model gave with nearly the same confidence.
+    """Samples whose confidence lies in one interval.
 
     Attributes:
+        samples: their number.
         confidence, accuracy: means, from 0 to 1; None without samples.
     """
 
@@ -50,10 +56,10 @@ class Quality:
 
     Attributes:
         accuracy: from 0 to 1.
-        per_class: accuracy on the samples of each class; None for a class without samples.
-        confusion: samples by true (row) and predicted (column) class.
+        per_class: accuracy on the samples of each class, (classes,); None for a class without samples.
+        confusion: number of samples by true (row) and predicted (column) class, (classes, classes).
         calibration_error: expected calibration error, from 0 to 1.
-        reliability: what it is made of, by ascending confidence.
+        reliability: intervals that the calibration error sums over, by ascending confidence.
     """
 
     accuracy: float
@@ -64,7 +70,11 @@ class Quality:
 
 
 def predict(architecture: Architecture, weights: Weights, samples: Samples) -> Predictions:
-    """Raises LearningError without samples, or for weights of another architecture."""
+    """Predictions of a model on n samples, in evaluation mode.
+
+    Raises:
+        LearningError: no samples, weights of another architecture, or no memory left on the device.
+    """
     if not len(samples):
         raise LearningError("metrics need at least one sample; this user or class has none.")
     with memory_errors(samples.x.device), torch.inference_mode():
@@ -95,26 +105,26 @@ def qualities(
 
 
 def confusion(made: Predictions) -> Tensor:
-    """Samples by true (row) and predicted (column) class, int64 (classes, classes)."""
+    """Number of samples by true (row) and predicted (column) class, int64 (classes, classes)."""
     cells = made.truth * made.class_count + made.labels
     return torch.bincount(cells, minlength=made.class_count**2).reshape(made.class_count, made.class_count)
 
 
 def per_class_accuracy(table: Tensor) -> tuple[float | None, ...]:
-    """From a confusion matrix: of the samples of each class, the share that is predicted rightly."""
+    """Diagonal over row sums of a confusion matrix (classes, classes); None for a class without samples."""
     right, total = table.diagonal().tolist(), table.sum(1).tolist()
     return tuple(hit / count if count else None for hit, count in zip(right, total, strict=True))
 
 
 def calibration_error(made: Predictions, bins: int = BINS) -> float:
     """`sum_b n_b / n |accuracy_b - confidence_b|` over `bins` intervals of equal width (Guo et al.
-    2017, eq. 3): 0 where a model is right as often as it says."""
+    2017, eq. 3), from 0 (confidence equals accuracy) to 1."""
     _, confident, right = _binned(made, bins)
     return float((right - confident).abs().sum() / len(made.truth))
 
 
 def reliability(made: Predictions, bins: int = BINS) -> tuple[Bin, ...]:
-    """The intervals of the calibration error, with what stands in each."""
+    """The intervals of the calibration error, by ascending confidence."""
     return tuple(
         Bin(int(count), confident / count if count else None, right / count if count else None)
         for count, confident, right in zip(*(each.tolist() for each in _binned(made, bins)), strict=True)
@@ -122,7 +132,7 @@ def reliability(made: Predictions, bins: int = BINS) -> tuple[Bin, ...]:
 
 
 def _binned(made: Predictions, bins: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Sums by interval, float64 (bins,): samples, their confidences, those labelled rightly."""
+    """Sums by interval, float64 (bins,): samples, confidences, correct labels."""
     confidence = made.confidence.double()
     bin_of = (confidence * bins).ceil().long().clamp(1, bins) - 1
     parts = (torch.ones_like(confidence), confidence, (made.labels == made.truth).double())

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Divides a data set among the users.
 
-Each partition first draws what the train and the test shares have in common (which user gets which
-classes, and how much of them), then shares out either by that rule.
+Each partition first draws a rule (which user gets which classes, and how much of them), then shares out
+the train and the test samples by it.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from blockful_py.learning.streams import generator
 from blockful_py.settings import FederationSettings, Situation
 
 Rows = list[list[int]]
-"""Rows of each user."""
+"""Row numbers of each user, at its index - 1."""
 
 Rule = Callable[[Samples, torch.Generator], Rows]
-"""Shares out samples; the generator shuffles."""
+"""Shares out n samples (n, ...) as row numbers below n; the generator shuffles."""
 
 
 @dataclass(frozen=True, slots=True)
 class Division:
-    """What a partition needs to know.
+    """Settings of a partition.
 
     Attributes:
-        settings: users, indexed from 1, and what each situation asks for.
-        holders: users that hold `classes` in `few_hold`.
+        settings: number of users and the situation's own settings.
+        holders: indices, from 1, of the users that hold `classes` in `few_hold`.
         classes: labels to forget.
     """
 
@@ -48,7 +48,7 @@ class Division:
 
 
 def all_hold(train: Samples, division: Division, stream: torch.Generator) -> Rule:
-    """Every class is spread evenly over all (each count within 1 of the others)."""
+    """Spreads every class evenly over all users (counts of a class differ by at most 1)."""
 
     def share(samples: Samples, shuffle: torch.Generator) -> Rows:
         rows = _by_class(samples.y, labels_in(samples.y), shuffle)
@@ -58,8 +58,10 @@ def all_hold(train: Samples, division: Division, stream: torch.Generator) -> Rul
 
 
 def few_hold(train: Samples, division: Division, stream: torch.Generator) -> Rule:
-    """`division.classes` go to the holders alone, 2/users of each class to each holder, or an equal part of
-    all there is where that is less; what is left over of them goes to nobody.  The rest as in `all_hold`."""
+    """Gives `division.classes` to the holders alone, and spreads the other classes as `all_hold` does.
+
+    Each holder gets 2/users of each class, or an equal share where that is less; nobody gets the remainder.
+    """
 
     def share(samples: Samples, shuffle: torch.Generator) -> Rows:
         retained = [label for label in labels_in(samples.y) if label not in division.classes]
@@ -76,7 +78,7 @@ def few_hold(train: Samples, division: Division, stream: torch.Generator) -> Rul
 
 
 def iid(train: Samples, division: Division, stream: torch.Generator) -> Rule:
-    """Samples at random, equally many each: every user draws from the same distribution."""
+    """Shares samples out at random in equal numbers: every user draws from the same distribution."""
 
     def share(samples: Samples, shuffle: torch.Generator) -> Rows:
         rows = torch.randperm(len(samples), generator=shuffle).tolist()
@@ -86,8 +88,11 @@ def iid(train: Samples, division: Division, stream: torch.Generator) -> Rule:
 
 
 def sample_non_iid(train: Samples, division: Division, stream: torch.Generator) -> Rule:
-    """Every user has every class, but other samples of it: a class is ordered along its principal direction
-    (of the train inputs) and cut into one slice a user; which slice is drawn anew for each class."""
+    """Gives every user every class, but a different region of it.
+
+    A class is ordered along the principal direction of its train inputs and cut into one slice a user; the
+    order of the users is drawn anew for each class.
+    """
     directions = principal_directions(train, stream)
     slices = {label: torch.randperm(division.users, generator=stream).tolist() for label in directions}
 
@@ -105,11 +110,12 @@ def sample_non_iid(train: Samples, division: Division, stream: torch.Generator) 
 
 
 def label_non_iid(train: Samples, division: Division, stream: torch.Generator) -> Rule:
-    """The users of `federation.missing` lack the classes named there, as in the paper ("client 1 does not
-    have classes 70-74"); each class is spread evenly over the others.
+    """Spreads each class evenly over the users that `federation.missing` does not deny it, as in the paper
+    ("client 1 does not have classes 70-74").
 
     Raises:
-        SettingsError: nobody lacks a class, a stranger does, or a class would be left to nobody.
+        SettingsError: no user lacks a class, an unknown user does, or every user lacks the same class.
+        UnknownClassError: the train samples have no such class.
     """
     missing = division.settings.missing
     strangers = sorted(user for user in missing if not 1 <= user <= division.users)
@@ -144,8 +150,9 @@ def label_non_iid(train: Samples, division: Division, stream: torch.Generator) -
 
 
 def dirichlet(train: Samples, division: Division, stream: torch.Generator) -> Rule:
-    """Each class by shares drawn from Dirichlet(concentration) (Hsu, Qi and Brown 2019); a user that is left
-    without samples gets one of the largest.
+    """Divides each class by shares drawn from Dirichlet(concentration) (Hsu, Qi and Brown 2019).
+
+    A user that is left without samples gets one from the user with the most.
     """
     draws = np.random.default_rng(int(torch.randint(2**62, (1,), generator=stream)))
     alpha = np.full(division.users, division.settings.concentration)
@@ -171,8 +178,8 @@ def dirichlet(train: Samples, division: Division, stream: torch.Generator) -> Ru
 
 
 def shards(train: Samples, division: Division, stream: torch.Generator) -> Rule:
-    """Samples by class, cut into `users * shards` pieces of equal size, `shards` of them to each user
-    (McMahan et al. 2017): most users know few classes.
+    """Cuts samples, ordered by class, into `users * shards` pieces of equal size and gives each user `shards`
+    of them (McMahan et al. 2017): most users know few classes.
     """
     pieces = division.users * division.settings.shards
     owner = (torch.randperm(pieces, generator=stream) % division.users).tolist()
@@ -198,11 +205,13 @@ PARTITIONS: Mapping[Situation, Callable[[Samples, Division, torch.Generator], Ru
         "shards": shards,
     }
 )
-"""Makers of rules by situation; the generator draws what the train and the test shares have in common."""
+"""Makers of rules by situation; the generator draws the part of the rule common to train and test samples."""
 
 
 def partition(dataset: Dataset, division: Division, seed: int) -> tuple[UserData, ...]:
     """Share out the train and the test samples by the same rule, disjoint between users.
+
+    Returns the data of user i at position i - 1, on the device of the data set.
 
     Raises:
         SettingsError: settings that do not fit the situation.
@@ -222,7 +231,7 @@ def partition(dataset: Dataset, division: Division, seed: int) -> tuple[UserData
 
 
 def require_classes(classes: Collection[int], held: Collection[int], holder: str) -> None:
-    """Raise UnknownClassError, saying which classes there are, unless `held` has all of `classes`."""
+    """Raise UnknownClassError, listing the classes there are, unless `held` has all of `classes`."""
     missing = sorted(set(classes) - set(held))
     if missing:
         raise UnknownClassError(

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models and data sets by name: those of this package, those that other packages bring, and any other by
-where it lives (`package.module:object`)."""
+"""Finds models and data sets by name: built in, registered by other packages, or given by import path
+(`package.module:object`)."""
 
 from __future__ import annotations
 

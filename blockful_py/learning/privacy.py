@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Differentially private training, DP-SGD (Abadi et al. 2016), through Opacus.
 
-A sample's gradient is cut to length `clip`, noise of standard deviation `noise * clip` is added to the sum,
-and each sample is in a batch with probability `q = batch / n` by itself: what the accountant assumes
-(Mironov, Talwar and Zhang 2019).
+Each sample's gradient is scaled down to an L2 norm of at most `clip`, and noise of standard deviation
+`noise * clip` is added to their sum.  Each sample joins a batch independently with probability
+`q = batch / n`, as the accountant assumes (Mironov, Talwar and Zhang 2019).
 """
 
 from __future__ import annotations
@@ -26,9 +26,14 @@ from blockful_py.settings import PrivacySettings, TrainingSettings
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What one training spent: (epsilon, delta)-differential privacy of the user's training samples.
+    """Privacy that one training spent: (epsilon, delta)-differential privacy of the user's training samples.
 
-    epsilon follows from the rest, so that anyone can compute it again: `epsilon_of`.
+    Attributes:
+        noise: standard deviation of the noise, in multiples of `clip`.
+        clip: largest L2 norm of a sample's gradient.
+        sample_rate: probability that a sample joins a batch.
+        steps: number of batches.
+        epsilon: follows from the others by `epsilon_of`, so anyone can verify it.
     """
 
     noise: float
@@ -40,7 +45,7 @@ class Spent:
 
 
 def spent(settings: TrainingSettings, size: int) -> Spent | None:
-    """What training on `size` samples spends; None without privacy.  Raises SettingsError without Opacus."""
+    """Privacy that training on `size` samples spends, None without noise.  Raises as `epsilon_of`."""
     privacy = settings.privacy
     if privacy is None:
         return None
@@ -50,14 +55,21 @@ def spent(settings: TrainingSettings, size: int) -> Spent | None:
 
 
 def epsilon_of(noise: float, sample_rate: float, steps: int, delta: float) -> float:
-    """epsilon of the subsampled Gaussian mechanism, by Renyi accounting.  Raises SettingsError."""
+    """epsilon of the subsampled Gaussian mechanism, by Renyi accounting (Mironov, Talwar and Zhang 2019).
+
+    Args:
+        noise: standard deviation of the noise, in multiples of the clipping norm.
+
+    Raises:
+        SettingsError: Opacus is not installed.
+    """
     _opacus()
     from opacus.accountants import RDPAccountant
 
     accountant = RDPAccountant()
     accountant.history = [(noise, sample_rate, steps)]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that the best order is the first or last of those it tries
+        warnings.simplefilter("ignore")  # the best order may be the first or last one tried
         return float(accountant.get_epsilon(delta))
 
 
@@ -69,9 +81,15 @@ def train_privately(
     privacy: PrivacySettings,
     stream: torch.Generator,
 ) -> Weights:
-    """As `training.train`, with clipped and noisy gradients.
+    """As `training.train`, with clipped and noisy gradients (Abadi et al. 2016, algorithm 1).
 
     The noise follows from `stream`: epsilon holds against those who do not know the seed.
+
+    Args:
+        weights: state dict to start from.
+        samples: n samples; their device trains.
+
+    Returns a state dict on the CPU.
 
     Raises:
         SettingsError: Opacus is not installed.
@@ -113,12 +131,12 @@ def train_privately(
 
 
 def _schedule(settings: TrainingSettings, size: int) -> tuple[float, int]:
-    """Probability of a sample to be in a batch, and number of batches."""
+    """Probability that a sample joins a batch, and number of batches."""
     return min(1.0, settings.batch_size / size), settings.epochs * -(-size // settings.batch_size)
 
 
 def _gradients(wrapped: Any, batch: Samples) -> None:
-    """Gradients sample by sample into `grad_sample`; none for an empty batch, which gets noise alone."""
+    """Sets `grad_sample`, (B, *shape), of each parameter; an empty batch gets noise alone."""
     if len(batch):
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Full backward hook is firing")  # inputs need no gradients

@@ -16,17 +16,21 @@ HALVINGS = 6
 """exp(x) is computed as exp(x / 2^6)^(2^6)."""
 
 COEFFICIENTS = tuple(1 / math.factorial(k) for k in range(12, -1, -1))
-"""Of the Taylor series of exp, whose remainder is below 1e-12 on [-5/8, 0]."""
+"""Taylor coefficients of exp, highest first; the remainder is below 1e-12 on [-5/8, 0]."""
 
 LOWEST = -40.0
-"""Logits further below the largest count as this: exp(-40) < 1e-17."""
+"""Smallest difference from the largest logit; smaller ones are raised to it, as exp(-40) < 1e-17."""
 
 SHIFT = 1.5 * 2.0**12
 """Adding and subtracting it rounds to multiples of 2^-40, of which 2^12 in [0, 1] have exact sums."""
 
 
 def softmax(logits: Tensor) -> Tensor:
-    """Probabilities (..., classes), float64, to 1e-11, of finite logits of at most 2^12 classes."""
+    """Probabilities, float64 (..., classes), with an error below 1e-11.
+
+    Args:
+        logits: finite, floating point (..., classes), of at most 2^12 classes.
+    """
     x = (logits.double() - logits.amax(-1, True)).clamp_(min=LOWEST).mul_(0.5**HALVINGS)
     y = torch.full_like(x, COEFFICIENTS[0])
     for coefficient in COEFFICIENTS[1:]:

@@ -2,8 +2,8 @@
 """Scenarios: the user, the round and the possible references of every model.
 
 `paper14` is scripted: 14 users with one model each, r5 and r7 the starts, r5 -> r6 -> r8 at growing
-depth.  The paper describes that much, but its figure is not in its published source: the rest of the
-graph is our reconstruction.  `organic` lets accuracy choose (eq. 1) among the newest models; a start
+depth.  The paper describes that much, but its published source lacks the figure: the rest of the graph
+is our reconstruction.  `organic` lets accuracy choose (eq. 1) among the newest models; a start
 that nobody has chosen is forced on the third model after it, since otherwise nothing would descend
 from models that know the forgotten class best.
 """
@@ -54,13 +54,13 @@ class LastChance:
 
 @dataclass(frozen=True, slots=True)
 class ModelSpec:
-    """A model to come.
+    """A planned model.
 
     Attributes:
         user, round: counted from 1.
         references: scripted ones; None where eq. 1 chooses; empty for a root.
         pool: models that eq. 1 may draw from, oldest first.
-        last_chances: starts that nobody else may have referenced yet.
+        last_chances: starts that this model must reference unless an earlier one did.
     """
 
     name: str
@@ -82,8 +82,8 @@ Plan = tuple[tuple[ModelSpec, ...], ...]
 def plan(settings: FederationSettings, starting_users: Collection[int] = ()) -> Plan:
     """The models of a federation in waves; `starting_users` own the starts.
 
-    Raises SettingsError for numbers that do not fit the scenario, CycleError, UnknownModelError or GraphError
-    for a graph that is none.
+    Raises SettingsError for numbers that do not fit the scenario, and CycleError, UnknownModelError or
+    GraphError for an invalid graph.
     """
     broken = list(broken_scenario(settings))
     if broken:
@@ -94,7 +94,7 @@ def plan(settings: FederationSettings, starting_users: Collection[int] = ()) -> 
 
 
 def without_users(waves: Plan, users: Collection[int], published: Collection[str]) -> Plan:
-    """The plan where `users` leave: they publish nothing beyond `published`, and nobody waits for it."""
+    """The plan without the models that the leaving `users` have not published yet."""
     gone = {spec.name for wave in waves for spec in wave if spec.user in users} - set(published)
 
     def going_on(spec: ModelSpec) -> ModelSpec:
@@ -122,7 +122,7 @@ def scripted(references: Mapping[str, tuple[str, ...]]) -> Plan:
 
 
 def organic(settings: FederationSettings, starting_users: Collection[int]) -> Plan:
-    """Model i by user (i - 1) mod users + 1; the first wave are the roots."""
+    """Plan where eq. 1 chooses: model i by user (i - 1) mod users + 1; the first wave holds the roots."""
     total = settings.users * settings.rounds
     owner = {f"r{i}": (i - 1) % settings.users + 1 for i in range(1, total + 1)}
     names = list(owner)

@@ -11,25 +11,30 @@ from torch import Tensor
 from blockful_py.learning.data import Samples
 
 STEPS = 20
-"""Of the power iteration; the direction orders samples, so it need not have converged."""
+"""Steps of the power iteration; the direction only orders samples, so it need not converge."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Direction:
-    """A unit vector of the flattened inputs, float64, and the centre that it starts from."""
+    """A direction in the space of flattened inputs of d numbers each.
+
+    Attributes:
+        centre: origin, float64 (d,).
+        vector: unit vector, float64 (d,).
+    """
 
     centre: Tensor
     vector: Tensor
 
     def of(self, x: Tensor) -> Tensor:
-        """Position of each input along the direction, float64 (n,)."""
+        """Position of each of n inputs (n, ...) along the direction: float64 (n,)."""
         return (x.flatten(1).to(torch.float64) - self.centre) @ self.vector
 
 
 def principal_directions(samples: Samples, stream: torch.Generator) -> dict[int, Direction]:
     """First principal component of each class, by power iteration from a random start.
 
-    For texts the inputs are token ids, whose greatest spread is mostly that of the texts' lengths.
+    The samples lie on the CPU.  Inputs of texts are token ids, whose spread is mostly that of their lengths.
     """
     directions = {}
     for label in samples.classes():

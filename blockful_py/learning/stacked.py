@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Networks for many models at once: every tensor has one dimension more, M models, in front.
+"""Networks that compute M models at once: every tensor has M as an additional first dimension.
 
 Each model's numbers come from matrix products of its own shapes alone (`torch.bmm`, one product a model)
-and from exact or element-wise operations.  On a CPU its bits therefore do not depend on how many models,
-or which, are stacked with it (tests/learning/test_together.py).  Grouped convolutions are a quarter faster
-and do not have this property, nor has `torch.func.vmap`, which turns convolutions into them.
+and from exact or element-wise operations.  On a CPU its bits therefore do not depend on the
+models stacked with it (tests/learning/test_together.py).  Grouped convolutions, which
+`torch.func.vmap` uses too, are a quarter faster and lack this property.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from blockful_py.learning.models import Architecture
 from blockful_py.learning.weights import Weights, require_same_form
 
 LARGEST_STACK = 8
-"""Models; more are no faster and need more memory."""
+"""Models in a stack; more are no faster and need more memory."""
 
 LARGEST_IMAGE = 16 * 16
 """Pixels up to which stacks are faster on a CPU."""
@@ -32,10 +32,10 @@ Stack = Mapping[str, Tensor]
 
 
 class Form(Protocol):
-    """One architecture for M models at once."""
+    """One architecture computed for M models at once, with float32 weights."""
 
     def packed(self, weights: Stack) -> Stack:
-        """State dicts side by side, (M, ...), as `logits` reads them."""
+        """Stacked state dicts, (M, ...), in the layout that `logits` reads."""
         ...
 
     def unpacked(self, stack: Stack) -> Stack:
@@ -43,16 +43,17 @@ class Form(Protocol):
         ...
 
     def prepared(self, x: Tensor) -> Tensor:
-        """What the first layer reads of each sample, computed once for all batches: (n, ...)."""
+        """Inputs of the first layer, float32 (n, ...), for inputs x (n, channels, height, width)."""
         ...
 
     def logits(self, stack: Stack, prepared: Tensor) -> Tensor:
-        """(M, B, classes) for prepared samples (M, B, ...); on a CPU the same bits in any stack."""
+        """Logits, float32 (M, B, classes), of prepared samples (M, B, ...); on a CPU the same bits in any
+        stack."""
         ...
 
 
 def stacks_well(architecture: Architecture, device: torch.device) -> bool:
-    """Whether a stack is faster than its models one after the other (docs/reference/performance.md)."""
+    """Whether a stack is faster than its models one by one (docs/reference/performance.md)."""
     return (
         architecture.name in FORMS
         and device.type == "cpu"
@@ -61,7 +62,11 @@ def stacks_well(architecture: Architecture, device: torch.device) -> bool:
 
 
 def stack_weights(architecture: Architecture, models: Mapping[str, Weights], device: torch.device) -> Stack:
-    """State dicts side by side.  Raises LearningError where one is of another architecture."""
+    """Stacks M state dicts: each tensor (...) becomes (M, ...), on the device.
+
+    Raises:
+        LearningError: weights of another architecture.
+    """
     first = next(iter(models.values()))
     architecture.module(first, torch.device("cpu"))
     require_same_form(models)
@@ -100,7 +105,7 @@ class StackedCnn:
 CONVOLUTIONS = frozenset({"conv1.weight", "conv2.weight"})
 
 FORMS: Mapping[str, Form] = MappingProxyType({"cnn": StackedCnn()})
-"""By name of the architecture; others have no such form."""
+"""Stacked forms by name of the architecture."""
 
 
 def _to_columns(weight: Tensor) -> Tensor:
@@ -137,7 +142,7 @@ def _applied(function: type[torch.autograd.Function], *tensors: Tensor) -> Tenso
 
 
 class _FirstConvolution(torch.autograd.Function):
-    """3x3 convolution of patches (M, R, 9 C), of which no gradient is asked."""
+    """3x3 convolution of patches (M, R, 9 C), without a gradient of the patches."""
 
     @staticmethod
     def forward(ctx: Any, rows: Tensor, weight: Tensor, bias: Tensor) -> Tensor:

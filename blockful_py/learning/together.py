@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Training of many models of one architecture: in stacks where that is faster, else one after the other.
 
-A model's bits depend on its own weights, samples, settings and stream alone, not on its companions: models
-are stacked only with those that have the same settings and the same sizes of batches, and `stacked` keeps
-their numbers apart.
+A model's bits depend on its own weights, samples, settings and stream alone, not on its companions: a stack
+holds only models with the same settings and sizes of batches, and `stacked` keeps their numbers apart.
 """
 
 from __future__ import annotations
@@ -27,13 +26,20 @@ from blockful_py.learning.weights import Weights, detached, require_finite
 from blockful_py.settings import TrainingSettings
 
 SIZES_OF_LAST_BATCH = 4
-"""Last batches are filled up to a multiple of this part of a batch, so that users of nearly as many samples
-train in one stack."""
+"""Last batches are padded to a multiple of this part of a batch, so that users with nearly equal numbers of
+samples train in one stack."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TrainingJob:
-    """One model to train; the arguments of `fit`."""
+    """One model to train.
+
+    Attributes:
+        weights: state dict to start from.
+        samples: n training samples; their device trains.
+        settings: phi of the paper's eq. 3.
+        stream: generator on the CPU that draws the batches.
+    """
 
     weights: Weights
     samples: Samples
@@ -43,11 +49,11 @@ class TrainingJob:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """What the models of a stack have in common.
+    """Settings and batch sizes that the models of a stack share.
 
     Attributes:
-        batches: of an epoch.
-        last: rows of the last one, filled up.
+        batches: number of batches of an epoch.
+        last: rows of the last batch, padding included.
     """
 
     settings: TrainingSettings
@@ -71,7 +77,8 @@ def train_together(architecture: Architecture, jobs: Sequence[TrainingJob]) -> t
 def fit_together(architecture: Architecture, jobs: Sequence[TrainingJob]) -> tuple[Fitted, ...]:
     """`fit` for every job, in order.
 
-    Looped models have the bits of `fit`, stacked ones agree with it to rounding (docs/reference/learning.md).
+    Models trained one by one have the bits of `fit`; stacked ones agree with it to rounding
+    (docs/reference/learning.md).
 
     Raises:
         SettingsError: `together = "stacked"` for an architecture or settings that cannot be stacked.
@@ -91,11 +98,11 @@ def fit_together(architecture: Architecture, jobs: Sequence[TrainingJob]) -> tup
 
 
 def is_stacked(architecture: Architecture, settings: TrainingSettings, device: torch.device) -> bool:
-    """Whether a model trains in a stack, be it one of one: by the settings, the network, the size of its
-    inputs and the kind of device; never by how many models there are.
+    """Whether a model trains in a stack, possibly alone: decided by the settings, the network, the size of
+    its inputs and the kind of device, never by the number of models.
 
     Raises:
-        SettingsError: "stacked" is asked for and cannot be had.
+        SettingsError: `together = "stacked"` for an architecture or settings that cannot be stacked.
     """
     if settings.together == "loop":
         return False
@@ -151,8 +158,8 @@ def _fit_stack(architecture: Architecture, schedule: Schedule, jobs: Sequence[Tr
 
 
 def _batches(schedule: Schedule, jobs: Sequence[TrainingJob]) -> Iterator[tuple[Tensor, Tensor]]:
-    """Row numbers among all samples (M, B), and each row's share of its model's loss (M, B): `1 / own rows`,
-    0 where the batch is filled up."""
+    """Row numbers among all samples, int64 (M, B), and each row's share of its model's loss, float32 (M, B):
+    `1 / own rows`, 0 for padding."""
     sizes = [len(job.samples) for job in jobs]
     offsets = [sum(sizes[:i]) for i in range(len(sizes))]
     batch = schedule.settings.batch_size
@@ -170,8 +177,14 @@ def _batches(schedule: Schedule, jobs: Sequence[TrainingJob]) -> Iterator[tuple[
 
 
 class StackedSgd:
-    """The update of `training._Sgd` on all weights of a stack, by operations that round the same wherever a
-    number lies: products and sums apart, which a vector unit would fuse for some and not for the last few."""
+    """The update of `training._Sgd` on all weights of a stack, with the same rounding at every position.
+
+    Products and sums are separate operations: a vector unit would fuse them for most numbers, but not for
+    the last few.
+
+    Attributes:
+        stack: weights of M models by name, float32 (M, ...), leaves with gradients; views of one vector.
+    """
 
     def __init__(self, stack: Stack, settings: TrainingSettings) -> None:
         self._settings = settings

@@ -22,10 +22,10 @@ from blockful_py.settings import TrainingSettings
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fitted:
-    """What a training gives.
+    """Result of a training.
 
     Attributes:
-        weights: on the CPU.
+        weights: state dict, on the CPU.
         curve: None for a differentially private training, whose epsilon would not cover it.
     """
 
@@ -40,7 +40,7 @@ def train(
     settings: TrainingSettings,
     stream: torch.Generator,
 ) -> Weights:
-    """The weights of `fit`."""
+    """The weights of `fit`: a state dict on the CPU.  Raises as `fit`."""
     return fit(architecture, weights, samples, settings, stream).weights
 
 
@@ -51,13 +51,21 @@ def fit(
     settings: TrainingSettings,
     stream: torch.Generator,
 ) -> Fitted:
-    """`W = train(W~, phi, D)`: cross-entropy on shuffled batches, on the device of the samples.
+    """`W = train(W~, phi, D)` (paper, eq. 3): SGD on the cross-entropy of shuffled batches.
 
-    The result lies on the CPU.  The batches depend on `stream` alone, so the same stream gives the same
-    bits (on a CPU with a fixed number of threads).
+    The batches depend on `stream` alone, so the same stream gives the same bits (on a CPU with a fixed
+    number of threads).
+
+    Args:
+        weights: W~, state dict to start from.
+        samples: D, n samples, n at least 1; their device trains.
+        settings: phi.
+        stream: generator on the CPU.
 
     Raises:
-        LearningError: no samples, weights of another architecture, or a result that is not finite.
+        LearningError: no samples, weights of another architecture, a result that is not finite, or no
+            memory left on the device.
+        SettingsError: a private training without Opacus, or a network that torch.compile rejects.
     """
     if not len(samples):
         raise LearningError("training needs samples; this user has none left: leave its model out.")

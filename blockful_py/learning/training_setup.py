@@ -22,11 +22,12 @@ from blockful_py.settings import Settings
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TrainingSetup:
-    """Data on the device, one UserData a user, and what decides the bits of training.
+    """Data on the device, shared out among users, and the settings that determine the bits of training.
 
     Attributes:
-        increments: classes of the increments that are stored when models are published.
-        clean_references: they start from the references' own clean models.
+        users: data of user i at position i - 1.
+        increments: classes whose increments are stored when models are published.
+        clean_references: whether these increments start from the references' own clean models.
     """
 
     dataset: Dataset
@@ -41,8 +42,8 @@ class TrainingSetup:
 
     @classmethod
     def of(cls, settings: Settings) -> TrainingSetup:
-        """Loads and shares out the data, and sets torch's number of threads, and for the small network
-        on a CPU portable products.
+        """Loads and shares out the data, and sets torch's number of threads and, for the small network on a
+        CPU, portable products.
 
         Raises:
             SettingsError, LearningError: a name, class or number that does not fit the data.
@@ -73,13 +74,13 @@ class TrainingSetup:
         return cls(dataset, users, spec, _increments(settings, dataset), learning.clean_references)
 
     def with_rounds(self, rounds: int) -> TrainingSetup:
-        """The same with so many models a user.  Raises SettingsError where the scenario has none."""
+        """The same with `rounds` models a user.  Raises SettingsError where the scenario forbids that."""
         federation = replace(self.federation, scenario=replace(self.federation.scenario, rounds=rounds))
         federation.plan()
         return replace(self, federation=federation)
 
     def without(self, opted_out: Mapping[int, tuple[Forget, ...]]) -> TrainingSetup:
-        """The same with what users, by index, opted out of taken from their training data."""
+        """The same without the training samples that users, by index, opted out of."""
         users = (
             replace(user, train=retained_after(user, opted_out[user.index]))
             if user.index in opted_out

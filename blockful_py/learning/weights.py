@@ -15,17 +15,17 @@ from torch import Tensor
 from blockful_py.errors import FormatError, LearningError
 
 Weights = Mapping[str, Tensor]
-"""Tensors by their name in the module's state dict."""
+"""State dict: tensors by name, float32 parameters and buffers, and int64 counters."""
 
 VARIANCE_FLOOR = 0.25
-"""A change leaves at least this share of a running variance (docs/reference/learning.md has the figures)."""
+"""Smallest share of a running variance that a change leaves (figures: docs/reference/learning.md)."""
 
 Vector = NDArray[np.float32]
-"""All floating-point tensors of a model after each other, by ascending name."""
+"""float32 (D,): all D floating-point numbers of a model, tensor after tensor by ascending name."""
 
 
 def to_bytes(weights: Weights) -> bytes:
-    """Safetensors; equal weights give equal bytes."""
+    """The weights as safetensors; equal weights give equal bytes."""
     return safetensors_torch.save({name: weights[name].cpu().contiguous() for name in sorted(weights)})
 
 
@@ -48,7 +48,7 @@ def from_bytes(data: bytes, device: torch.device | None = None) -> Weights:
 
 
 def detached(weights: Weights) -> Weights:
-    """A copy that shares nothing with a module."""
+    """A copy without gradients that shares no memory with a module."""
     return {name: weights[name].detach().clone() for name in sorted(weights)}
 
 
@@ -77,14 +77,18 @@ def require_same_form(models: Mapping[str, Weights]) -> None:
 
 
 def flatten(weights: Weights) -> Vector:
-    """The vector of the floating-point tensors; counters and the like are left out."""
+    """The floating-point tensors as a vector, float32 (D,), on the CPU; integer tensors are left out."""
     parts = [weights[name].detach().cpu().to(torch.float32).reshape(-1) for name in _floating(weights)]
     vector: Vector = torch.cat(parts).numpy()
     return vector
 
 
 def unflatten(vector: Vector, like: Weights) -> Weights:
-    """Weights in the form and on the device of `like`; what a vector leaves out is copied from it.
+    """Weights in the shapes and dtypes and on the device of `like`; the inverse of `flatten`.
+
+    Args:
+        vector: float32 (D,).
+        like: weights with D floating-point numbers; their integer tensors are copied.
 
     Raises:
         LearningError: the vector has another length.
@@ -102,8 +106,13 @@ def unflatten(vector: Vector, like: Weights) -> Weights:
 
 
 def with_sound_variances(weights: Weights, old: Weights) -> Weights:
-    """Running variances of batch normalisation brought up to VARIANCE_FLOOR of their old values: a sum of
-    others' changes may leave them next to nothing or negative, and the layer divides by their roots."""
+    """The weights with running variances of batch normalisation raised to VARIANCE_FLOOR of their old values.
+
+    A sum of changes may leave a variance near zero or negative, and the layer divides by its root.
+
+    Args:
+        old: state dict of the same form, before the change.
+    """
     return {
         name: torch.maximum(tensor, VARIANCE_FLOOR * old[name]) if name.endswith("running_var") else tensor
         for name, tensor in weights.items()
@@ -120,7 +129,7 @@ def _floating(weights: Weights) -> list[str]:
 
 
 def mean(models: Iterable[Weights]) -> Weights:
-    """Element-wise mean in the order given; integer tensors are those of the first model."""
+    """Element-wise mean of one or more models, summed in order; integer tensors are the first model's."""
     listed = list(models)
     total = {name: tensor.clone() for name, tensor in listed[0].items()}
     for weights in listed[1:]:
