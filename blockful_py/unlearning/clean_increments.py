@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clean-increment passing and healing: parallel unlearning that reaches what every holder taught."""
+"""Clean-increment passing and healing: parallel unlearning that replaces the training of every holder."""
 
 from __future__ import annotations
 
@@ -46,31 +46,33 @@ HEADS = ("kept", "silent")
 
 @dataclass(frozen=True, slots=True)
 class CleanIncrements:
-    """Passing the starts' change alone leaves what every other holder's own training taught again.  So
-    each holder j trains once more from its published references' mean, without what is forgotten, all at
-    once; one pass over the graph adds up what reaches each model; a short healing follows:
+    """Passing only the starts' changes keeps what other holders' own training taught.  Therefore every holder
+    j trains again, in parallel, from the mean of its published references, without the forgotten samples; one
+    pass over the graph sums the changes that reach each model; a short healing follows:
 
     `d_j = Train(agg_j, D_j without the forgotten) - w_j`
     `P_y = (1/N_y) sum over references j of (d_j + P_j)`
     `w'_y = heal(w_y + own d_y + passed P_y)`,  heal: SGD on the owner's retained data.
 
     With `own` = 1 the model's own training is replaced by a clean one from the same aggregate; `passed` is
-    below 1, because P adds up the noise of many trainings.  Roots that are not affected themselves are
-    left alone: their training is the longest, and what they taught is the most diluted.
+    below 1, because P sums the noise of many trainings.  Unaffected roots train no increment: their training
+    is the longest, and its influence is the most diluted.
 
-    Increments that are stored with the task and fit cost nothing at the request; the rest is made.  For
-    single samples, seven or eight tenths of the epochs do as well (benchmarks/results/tuning.md).
+    Stored increments that fit the task cost nothing at the request; the others are trained.  For single
+    samples, seven or eight tenths of the epochs suffice (benchmarks/results/tuning.md).
 
-    The prototype this came from: `own = passed = 0.4`, `head = "silent"`, `clip = None`, 4 steps of 16.
+    Settings of the prototype: `own = passed = 0.4`, `head = "silent"`, `clip = None`, 4 steps of 16.
 
     Attributes:
-        own, passed: strengths, from 0 to 1.
-        share: of a model's epochs that an increment trains when the request makes it.
-        clip: longest d_j, in medians of all; None: never.
-        heal_steps, heal_batch, heal_rate: the rate falls along a cosine to a tenth; momentum 0.5, gradients
-            clipped at 5.
+        own, passed: factors of d_y and P_y, both float64 (D,), from 0 to 1.
+        share: share of a model's epochs that an increment trained at the request takes, in (0, 1].
+        clip: largest L2 norm of d_j, in multiples of the median of all; None for no limit.
+        heal_steps, heal_batch, heal_rate: steps, samples a step and initial rate of the healing, which
+            falls along a cosine to a tenth; momentum 0.5, gradients clipped at an L2 norm of 5.
         head: "silent" sets the output row of a forgotten class to zero and its bias to -5 before healing;
-            "kept" leaves what the increments made of it.
+            "kept" leaves the output layer as the increments changed it.
+
+    Raises SettingsError (when made) for a setting that is out of range.
     """
 
     own: float = 1.0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cost of a method, counted while it runs: sample passes, and the longest chain of them."""
+"""Cost of a method, counted while it runs, in sample passes."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ import torch
 from torch import nn
 
 FORWARD = Fraction(1, 3)
-"""Passes of a sample that goes forward only; forward and backward count 1."""
+"""Sample passes of a forward pass alone; forward and backward together count 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """In sample passes.
+    """Cost of a request, in sample passes: one is a forward and a backward pass of one sample.
 
     Attributes:
-        passes: of all nodes together, at request time.
-        critical_path: of the longest chain of jobs that wait for each other: the time of the request
-            where every model has a machine of its own.
-        prepared: made when the models were published, for whatever request comes.
+        passes: passes of all nodes together, at request time.
+        critical_path: passes of the longest chain of dependent jobs: the time of the request where every
+            model has a machine of its own.
+        prepared: passes made in advance, when the models were published.
     """
 
     passes: float
@@ -33,18 +33,20 @@ class Cost:
 
 
 class Work:
-    """Passes of one job."""
+    """Counts the sample passes of one job."""
 
     def __init__(self) -> None:
         self.passes = Fraction(0)
 
     def trained(self, samples: int) -> None:
-        """Samples that went forward and backward."""
+        """Adds the number of samples that went forward and backward."""
         self.passes += samples
 
     def watch(self, module: nn.Module) -> nn.Module:
-        """Counts whatever goes through the module from here on: 1 a sample where gradients are
-        recorded, else 1/3."""
+        """Counts later calls of the module on x (B, ...): B where gradients are recorded, else B/3.
+
+        Returns the module.
+        """
         module.register_forward_pre_hook(self._count)
         return module
 
@@ -53,7 +55,7 @@ class Work:
 
 
 class Meter:
-    """Adds up the jobs of a request.  Jobs of one name, as a rule a model's, run one after the other."""
+    """Adds up the jobs of a request.  Jobs of one name, usually a model's, run one after the other."""
 
     def __init__(self) -> None:
         self._total = Fraction(0)
@@ -62,7 +64,7 @@ class Meter:
 
     @contextmanager
     def job(self, name: str, after: Iterable[str] = ()) -> Iterator[Work]:
-        """A job that waits for the jobs of the names in `after`, as far as they have been counted."""
+        """A job that waits for the jobs named in `after` that were counted before it."""
         work = Work()
         yield work
         began = max((self._finished.get(other, Fraction(0)) for other in (name, *after)), default=Fraction(0))

@@ -15,7 +15,7 @@ from blockful_py.learning.data import Samples
 from blockful_py.learning.weights import Weights, detached, require_finite
 
 Loss = Callable[[nn.Module, Samples], Tensor]
-"""A number to be made small, of a network and a batch."""
+"""Loss to minimise, a scalar tensor (), of a network and a batch (B, ...)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +23,9 @@ class Descent:
     """SGD with momentum; the rate falls from `rate` to `rate * final_share` along half a cosine.
 
     Attributes:
-        clip: longest gradient (L2); longer ones are shortened to it.  None: never.
+        clip: largest L2 norm of the whole gradient, which is scaled down to it; None for no limit.
 
-    Raises SettingsError for a value that is out of range.
+    Raises SettingsError (when made) for a value that is out of range.
     """
 
     rate: float
@@ -51,11 +51,12 @@ class Descent:
         layers: Iterable[str] | None = None,
         masks: Mapping[str, Tensor] | None = None,
     ) -> None:
-        """One step a batch, in place.
+        """Takes one step for each batch, in place.
 
         Args:
-            layers: names of the parameters that may move; all unless given.
-            masks: by name, 1 where a parameter may move and 0 where not.
+            module: on the device of the batches.
+            layers: names of the parameters that may change; all unless given.
+            masks: by parameter's name and in its shape, 1 where a weight may change, else 0.
         """
         wanted = None if layers is None else set(layers)
         moving = {n: p for n, p in module.named_parameters() if wanted is None or n in wanted}
@@ -88,15 +89,17 @@ class Descent:
 
 
 def batches_of(samples: Samples, size: int, steps: int, stream: torch.Generator) -> list[Samples]:
-    """`steps` batches of `size` samples (all, where there are fewer); every sample comes once before
-    any comes again."""
+    """`steps` batches of min(size, n) of n samples; every sample comes once before any comes again.
+
+    There is at least one sample; `stream` is a generator on the CPU.
+    """
     taken = min(size, len(samples))
     order = _endless(len(samples), stream)
     return [samples.at(torch.tensor([next(order) for _ in range(taken)])) for _ in range(steps)]
 
 
 def epochs_of(samples: Samples, size: int, epochs: int, stream: torch.Generator) -> list[Samples]:
-    """Shuffled batches of `size` samples, the last one of each epoch short."""
+    """Shuffled batches of `size` samples for all epochs; the last batch of an epoch may be smaller."""
     return [
         samples.at(rows)
         for _ in range(epochs)
@@ -105,7 +108,7 @@ def epochs_of(samples: Samples, size: int, epochs: int, stream: torch.Generator)
 
 
 def weights_of(module: nn.Module, whose: str) -> Weights:
-    """The module's weights, on the CPU.  Raises LearningError unless they are finite."""
+    """The module's state dict, copied to the CPU.  Raises LearningError unless it is finite."""
     weights = detached({name: tensor.cpu() for name, tensor in module.state_dict().items()})
     require_finite(weights, whose)
     return weights

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Distillation of the published model into one that never saw what is forgotten (paper, section
+"""Distillation of the published model into one that never saw the forgotten samples (paper, section
 Experiments; after Wu, Zhu and Mitra, arXiv 2201.09441)."""
 
 from __future__ import annotations
@@ -30,16 +30,18 @@ from blockful_py.unlearning.task import UnlearningTask
 @dataclass(frozen=True, slots=True)
 class Distill:
     """Model by model in topological order, a student starts from the mean of its updated references (a
-    root from the shared initialisation) and learns on its owner's retained data what the published
-    model, the teacher, says there:
+    root from the shared initialisation) and learns the outputs of the published model, the teacher, on
+    its owner's retained data:
 
     `L = T^2 KL(softmax(z_teacher / T) || softmax(z_student / T))`,
 
-    the teacher's logits of forgotten classes at minus infinity.
+    where the teacher's logits of forgotten classes are minus infinity.
 
     Attributes:
         temperature: T.
-        share: weight of L against the cross-entropy with the true labels, in (0, 1].
+        share: weight of L; the cross-entropy with the true labels has 1 - share.  In (0, 1].
+
+    Raises SettingsError (when made) for a setting that is out of range.
     """
 
     temperature: float = 2.0
@@ -107,7 +109,14 @@ class Distill:
 
 
 def softened(logits: Tensor, classes: tuple[int, ...], temperature: float) -> Tensor:
-    """`softmax(z / T)` with the logits of the classes at minus infinity: (n, classes)."""
+    """`softmax(z / T)` with the logits of the given classes at minus infinity.
+
+    Args:
+        logits: z, float32 (n, classes).
+        temperature: T, above 0.
+
+    Returns probabilities, float32 (n, classes).
+    """
     masked = logits.clone()
     masked[:, list(classes)] = -math.inf
     return functional.softmax(masked / temperature, 1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fine-tuning of the last layers on what is retained (paper, section Experiments, tables on CIFAR-100)."""
+"""Fine-tuning of the last layers on retained data (paper, section Experiments, tables on CIFAR-100)."""
 
 from __future__ import annotations
 
@@ -24,13 +24,15 @@ from blockful_py.unlearning.task import UnlearningTask
 @dataclass(frozen=True, slots=True)
 class FineTune:
     """Every affected owner trains the last layers of its own model on its retained data, with a large
-    rate, all at once: `theta_last = argmin L(w_y, D_y without the forgotten)`, the other layers frozen.
+    rate, in parallel: `theta_last = argmin L(w_y, D_y without the forgotten)`, the other layers frozen.
 
-    The paper calls it ineffective: the features stay as they are.
+    The paper calls it ineffective: the features do not change.
 
     Attributes:
-        epochs, rate, batch: of the training; momentum 0.9, gradients clipped at 5.
-        layers: modules with parameters of their own that move, from the end.
+        epochs, rate, batch: of the training; momentum 0.9, gradients clipped at an L2 norm of 5.
+        layers: number of modules with parameters of their own that are trained, counted from the end.
+
+    Raises SettingsError (when made) for a setting that is out of range.
     """
 
     epochs: int = 5
@@ -76,7 +78,7 @@ class FineTune:
 
 
 def last_layers(module: nn.Module, count: int) -> list[str]:
-    """Names of the parameters of the last `count` modules that have some of their own."""
+    """Names of the parameters of the last `count` modules that have parameters of their own."""
     owning = [name for name, part in module.named_modules() if list(part.parameters(recurse=False))]
     chosen = owning[-count:]
     return [

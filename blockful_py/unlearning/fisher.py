@@ -16,12 +16,22 @@ from blockful_py.learning.weights import Weights
 from blockful_py.unlearning.cost import Work
 
 Fisher = Mapping[str, Tensor]
-"""One non-negative number a parameter, on the CPU."""
+"""By parameter's name and in its shape, non-negative float32, on the CPU."""
 
 
 def fisher(architecture: Architecture, weights: Weights, samples: Samples, batch: int, work: Work) -> Fisher:
     """`F = mean over batches B of (grad L(w, B))^2`, L the mean cross-entropy with the true labels, in
-    evaluation mode (as the code of arXiv 2308.07707 and 2408.08493 computes it)."""
+    evaluation mode (as the code of arXiv 2308.07707 and 2408.08493 computes it).
+
+    Args:
+        weights: state dict w.
+        samples: n samples, n at least 1; their device computes.
+        batch: samples of a batch; the last one may have fewer.
+        work: counts the sample passes.
+
+    Raises:
+        LearningError: weights of another architecture.
+    """
     module = work.watch(architecture.module(weights, samples.x.device).eval())
     parameters = dict(module.named_parameters())
     total = {name: torch.zeros_like(parameter) for name, parameter in parameters.items()}
@@ -35,7 +45,7 @@ def fisher(architecture: Architecture, weights: Weights, samples: Samples, batch
 
 
 def require_dampening(selection: float, dampening: float, batch: int) -> None:
-    """Raises SettingsError for settings that nothing can be dampened with; see `dampened` and `fisher`."""
+    """Raises SettingsError for settings that `dampened` and `fisher` cannot use."""
     if not (selection > 0 and dampening > 0 and batch >= 1):
         raise SettingsError(
             "selection and dampening must be positive and batch at least 1, "
@@ -44,7 +54,7 @@ def require_dampening(selection: float, dampening: float, batch: int) -> None:
 
 
 def merged(matrices: Collection[Fisher]) -> Fisher:
-    """Element-wise largest."""
+    """Element-wise maximum of one or more matrices."""
     listed = list(matrices)
     largest = dict(listed[0])
     for other in listed[1:]:
@@ -61,9 +71,11 @@ def dampened(
     names: Collection[str],
 ) -> Weights:
     """`w_i min(lambda F_i / F^f_i, 1)` where `F^f_i > alpha F_i`; the other weights stay (arXiv
-    2308.07707, eq. 4 and 5).  A copy.
+    2308.07707, eq. 4 and 5).  Returns a copy.
 
     Args:
+        weights: state dict w, on the CPU.
+        forgotten, everything: F^f and F, at least of `names`.
         selection, dampening: alpha, lambda.
         names: parameters that may change.
     """

@@ -35,7 +35,7 @@ LAYERS = ("head", "all")
 
 @dataclass(frozen=True, slots=True)
 class Fiun:
-    """Each start s gives F^s, the Fisher information of its model on what is forgotten.  A model y
+    """Each start s gives F^s, the Fisher information of its model on the forgotten samples.  A model y
     below the starts S_y merges them (MFIM) and compares them with its own, on its owner's data D_y:
 
     `F^f = max over s in S_y of F^s`,  `w'_i = w_i min(lambda F_i(w_y, D_y) / F^f_i, 1)` where
@@ -48,6 +48,8 @@ class Fiun:
         selection, dampening: alpha, lambda.
         layers: "head" (the output layer) or "all".
         batch: samples whose mean gradient is squared.
+
+    Raises SettingsError (when made) for a setting that is out of range.
     """
 
     selection: float = 3.0
@@ -93,7 +95,11 @@ class Fiun:
 
 
 def parameters(task: UnlearningTask, layers: str) -> tuple[str, ...]:
-    """Names of the parameters of the output layer ("head"), or of all."""
+    """Names of the parameters of the output layer ("head"), or of all layers ("all").
+
+    Raises:
+        UnlearningError: "head", and the network does not end in a linear layer.
+    """
     module = task.architecture.module(task.initial, torch.device("cpu"))
     if layers == "all":
         return tuple(name for name, _ in module.named_parameters())

@@ -14,11 +14,11 @@ from blockful_py.learning.models import Architecture
 from blockful_py.learning.weights import Weights
 
 SILENT = -5.0
-"""Bias of a class that is taken out."""
+"""Bias of a removed class."""
 
 
 def output_layer(module: nn.Module, class_count: int) -> tuple[str, nn.Linear]:
-    """Name and module of the last linear layer, which has one output a class.
+    """Name and module of the last linear layer, with weights (classes, d).
 
     Raises:
         UnlearningError: the network has none.
@@ -33,7 +33,15 @@ def output_layer(module: nn.Module, class_count: int) -> tuple[str, nn.Linear]:
 
 
 def neutralised(architecture: Architecture, weights: Weights, classes: Collection[int]) -> Weights:
-    """`w_f = 0, b_f = -5` in the output layer for every class f: a copy; the rest stays."""
+    """A copy of the weights with `w_f = 0, b_f = -5` in the output layer for every class f.
+
+    Args:
+        weights: state dict; the output layer has weights (classes, d) and biases (classes,).
+
+    Raises:
+        UnlearningError: the network does not end in a linear layer with one output a class.
+        LearningError: weights of another architecture.
+    """
     name, layer = output_layer(architecture.module(weights, torch.device("cpu")), architecture.class_count)
     changed = {key: tensor.clone() for key, tensor in weights.items()}
     rows = sorted(classes)
@@ -45,7 +53,7 @@ def neutralised(architecture: Architecture, weights: Weights, classes: Collectio
 
 @contextmanager
 def seen_by(layer: nn.Module) -> Iterator[list[Tensor]]:
-    """Inputs of a layer, as they come."""
+    """Collects the inputs of a layer, (B, ...) for each call while the context is open."""
     seen: list[Tensor] = []
 
     def keep(_: nn.Module, inputs: tuple[Tensor, ...]) -> None:
@@ -60,7 +68,7 @@ def seen_by(layer: nn.Module) -> Iterator[list[Tensor]]:
 
 @contextmanager
 def said_by(layer: nn.Module) -> Iterator[list[Tensor]]:
-    """Outputs of a layer, as they come."""
+    """Collects the outputs of a layer, (B, ...) for each call while the context is open."""
     said: list[Tensor] = []
 
     def keep(_: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> None:

@@ -28,7 +28,7 @@ from blockful_py.unlearning.task import UnlearningTask
 class HeadMask:
     """`w_f = 0, b_f = -5` in the output layer of every affected model.
 
-    AD_f is 0 and the features know everything: an audit must flag it, and no member signs it.
+    AD_f is 0, but the features keep all knowledge: an audit must flag it, and no member signs it.
     """
 
     name: ClassVar[str] = "head_mask"

@@ -17,15 +17,15 @@ from blockful_py.unlearning.stored_increments import CLEAN, StoredIncrement, bas
 from blockful_py.unlearning.task import UnlearningTask
 
 Change = NDArray[np.float64]
-"""A change of all floating-point weights, as a vector."""
+"""A change of all D floating-point weights, float64 (D,), in the order of `flatten`."""
 
 
 def holders(task: UnlearningTask) -> tuple[str, ...]:
-    """Affected models and their ancestors that were trained on what is to be forgotten, in topological
-    order; ancestors that inherit from nobody are left out (see `CleanIncrements`).
+    """Affected models and their ancestors that were trained on forgotten samples, in topological order,
+    without ancestors that are roots (see `CleanIncrements`).
 
     Raises:
-        UnlearningError: the weights of one, or of its references, or its owner's data are not there.
+        UnlearningError: a model, one of its references or its owner's data is missing.
     """
     affected = set(task.affected())
     above = set(task.graph.ancestors(task.starts)) | set(task.graph.ancestors(affected))
@@ -46,22 +46,29 @@ def holders(task: UnlearningTask) -> tuple[str, ...]:
 
 
 def clean_increments(task: UnlearningTask, names: Sequence[str], share: float = 1.0) -> dict[str, Change]:
-    """`d_j = Train(agg_j, D_j without the forgotten) - w_j` for every j of `names`, side by side: the whole
-    recipe, or a share of its epochs, from the published references' mean, with a seed of its own; a client
-    that keeps nothing leaves agg_j."""
+    """`d_j = Train(agg_j, D_j without the forgotten) - w_j` for every j of `names`: float64 (D,).
+
+    agg_j is the mean of the published references.  The training repeats the model's own, or a share of its
+    epochs, with a random stream of its own; where an owner keeps no samples, it returns agg_j.
+
+    Raises:
+        LearningError: a result that is not finite.
+    """
     return _changes(task, retrain_wave(task, names, {}, CLEAN, share))
 
 
 def stored_increments(task: UnlearningTask, names: Sequence[str]) -> dict[str, Change]:
-    """Those of `names` that are stored with the task, are about the one class that it forgets, and fit the
-    models as they are."""
+    """Stored increments of `names` that fit the task, float64 (D,): see `fits`."""
     stored = {name: task.stored[name] for name in names if name in task.stored}
     return _changes(task, {name: kept.weights for name, kept in stored.items() if fits(task, name, kept, {})})
 
 
 def fits(task: UnlearningTask, name: str, kept: StoredIncrement, updated: Mapping[str, Weights]) -> bool:
-    """Whether a stored training is about the one class that the task forgets, came of the references as in
-    `updated`, or as published where they are not there, and belongs to the model as it is."""
+    """Whether a stored training can serve the task.
+
+    It must leave out exactly the class that the task forgets, have started from the mean of the references
+    as in `updated` (as published where absent there), and belong to the model as published.
+    """
     published = task.models[name].weights
     try:
         require_same_form({name: published, "its increment": kept.weights})
@@ -77,7 +84,7 @@ def _changes(task: UnlearningTask, clean: Mapping[str, Weights]) -> dict[str, Ch
 
 
 def clipped(changes: Mapping[str, Change], limit: float) -> dict[str, Change]:
-    """`d_j min(1, limit * median_k |d_k| / |d_j|)`, norms L2."""
+    """`d_j min(1, limit * median_k |d_k| / |d_j|)`, L2 norms of one or more changes (D,)."""
     norms = {name: float(np.sqrt(np.square(change).sum())) for name, change in changes.items()}
     longest = limit * median(norms.values())
     return {
@@ -87,10 +94,11 @@ def clipped(changes: Mapping[str, Change], limit: float) -> dict[str, Change]:
 
 
 def passed_on(task: UnlearningTask, changes: Mapping[str, Change]) -> dict[str, Change]:
-    """`P_y = (1/N_y) sum over references j of (d_j + P_j)`, P = 0 at the roots: in one pass over the graph.
+    """`P_y = (1/N_y) sum over references j of (d_j + P_j)`, P = 0 at the roots, in one pass over the graph.
 
-    `U_y = d_y + P_y` is `sum_j C[y, j] d_j` with C over all models, `C[j, j] = 1`.  For all models that
-    have weights; where nothing reaches a model, P is 0.
+    `d_y + P_y` equals `sum_j C[y, j] d_j`, with C of the paper's eq. 8 over all models and `C[j, j] = 1`.
+
+    Returns P, float64 (D,), of all models of the task; zeros where no change reaches a model.
     """
     size = len(vector(task.initial))
     total: dict[str, Change] = {}
@@ -109,5 +117,5 @@ def passed_on(task: UnlearningTask, changes: Mapping[str, Change]) -> dict[str, 
 
 
 def vector(weights: Weights) -> Change:
-    """Float64."""
+    """The weights as a vector, float64 (D,)."""
     return flatten(weights).astype(np.float64)

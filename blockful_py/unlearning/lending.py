@@ -10,11 +10,12 @@ from blockful_py.unlearning.task import UnlearningTask
 
 
 def lent(task: UnlearningTask, name: str) -> Samples:
-    """What a model's owner is to forget; where it holds nothing of that, what the owners of the starts
-    above the model lend it.
+    """Forgotten samples, (m, ...) with m at least 1, for the owner of a model.
+
+    They are its own; an owner without any borrows those of the owners of the starts above the model.
 
     Raises:
-        UnlearningError: they hold nothing either.
+        UnlearningError: these owners hold none either.
     """
     own = task.forgotten(name)
     if len(own):

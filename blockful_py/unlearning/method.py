@@ -19,7 +19,7 @@ from blockful_py.unlearning.task import UnlearningTask
 
 
 class Need(StrEnum):
-    """What a method asks of the users when a request comes."""
+    """Data that a method asks of users when a request comes."""
 
     START_DATA = "start_data"
     """The owners of the starts compute on their data."""
@@ -28,11 +28,11 @@ class Need(StrEnum):
     """The owners of all affected models compute on their data."""
 
     HOLDERS_DATA = "holders_data"
-    """So do the owners of all models, affected or not, that were trained on what is to be forgotten and
-    whose increments are not stored."""
+    """The owners of all models, affected or not, that were trained on forgotten samples and whose
+    increments are not stored, compute on their data."""
 
     FORGOTTEN_DATA = "forgotten_data"
-    """Owners that hold nothing of what is to be forgotten get some of it from the starts' owners."""
+    """Owners without forgotten samples borrow some from the owners of the starts."""
 
     PROXY_DATA = "proxy_data"
     """Labelled samples that belong to no user."""
@@ -45,24 +45,24 @@ class Review(StrEnum):
     """How a committee member checks a method's results before it signs."""
 
     RECOMPUTED = "recomputed"
-    """It computes every new weight itself, bit for bit, from the old weights and from what the owners of
-    the starts announce.  Sound at every level."""
+    """The member computes every new weight itself, bit for bit, from the old weights and the starts'
+    announced new weights.  Sound at every level."""
 
     REMEASURED = "remeasured"
-    """It measures AD_f and AD_r again on public test data.  At the levels client and sample no public
-    data shows whether a model has forgotten, so there the results are only attested by the owners."""
+    """The member measures AD_f and AD_r again on public test data.  At the levels client and sample no public
+    data shows whether a model has forgotten, so only the owners attest the results."""
 
     NONE = "none"
-    """It refuses."""
+    """The member refuses."""
 
 
 @dataclass(frozen=True, slots=True)
 class IncrementsUsed:
-    """Models by where their clean increments came from, in topological order.
+    """Models by the origin of their clean increments, in topological order.
 
     Attributes:
-        stored: made when the models were published.
-        made: trained for this request.
+        stored: models whose increments were made at publication.
+        made: models whose increments were trained for this request.
     """
 
     stored: tuple[str, ...]
@@ -71,11 +71,13 @@ class IncrementsUsed:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ModelUpdate:
-    """One model's new weights, and the seconds it took to make them.
+    """New weights of one model.
 
     Attributes:
-        cost: sample passes of the request up to here; None where a method does not count them.
-        increments: of a method that uses them, for the whole request.
+        weights: state dict, on the CPU.
+        seconds: wall time that the update took.
+        cost: cost of the request up to this update; None where a method does not count it.
+        increments: origin of the request's clean increments, for a method that uses them.
     """
 
     name: str
@@ -87,17 +89,17 @@ class ModelUpdate:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What a method did.
+    """Result of a method.
 
     Attributes:
-        weights: new weights of every model that changed, in topological order, on the CPU.
-        skipped: L2 norm of the update of each descendant that was left alone (at most epsilon).
-        path_weights: C of eq. 8, where the method passes changes of the starts.
-        depth_bound: depth of theorem 1; None where nothing is ever cut.
+        weights: new state dicts of every model that changed, in topological order, on the CPU.
+        skipped: L2 norm, at most epsilon, of the update of each descendant that did not change.
+        path_weights: C of the paper's eq. 8, where the method passes changes of the starts.
+        depth_bound: depth of theorem 1 (paper, eq. 9); None where epsilon is 0.
         depth_observed: longest path from a start to a model that changed.
         seconds: wall time by stage.
-        cost: sample passes, as counted.
-        increments: of a method that uses them.
+        cost: counted sample passes.
+        increments: origin of the clean increments, for a method that uses them.
     """
 
     weights: Mapping[str, Weights]
@@ -116,8 +118,8 @@ class Method(Protocol):
     Attributes:
         name: as in settings and requests.
         paradigms: committee paradigms that its results can be written in.
-        needs: what it asks of users.
-        levels: what it can forget.
+        needs: data that it asks of users.
+        levels: levels at which it can forget.
         review: how members check its results.
     """
 
@@ -137,16 +139,17 @@ class Method(Protocol):
     def review(self) -> Review: ...
 
     def unlearn(self, task: UnlearningTask) -> Outcome:
-        """All new weights at once.
+        """New weights of all models that change.
 
         Raises:
-            UnlearningError: the method cannot forget at this level, or the task lacks what it needs.
+            UnlearningError: the method cannot forget at this level, or the task lacks data that it needs.
+            LearningError: a result that is not finite.
         """
         ...
 
     def steps(self, task: UnlearningTask) -> Iterator[ModelUpdate]:
-        """The same weights model by model, in topological order; each may be committed before the next
-        is asked for."""
+        """The weights of `unlearn` model by model, in topological order; each may be committed before the
+        next is requested.  Raises as `unlearn`."""
         ...
 
 
@@ -163,10 +166,13 @@ def require_level(method: Method, task: UnlearningTask) -> None:
 def unlearn_apart(
     method: Method, task: UnlearningTask, change: Callable[[UnlearningTask, str, Work], Weights]
 ) -> Outcome:
-    """The outcome of a method that changes every affected model on its own, all at once.
+    """Outcome of a method that changes every affected model on its own, in parallel.
 
-    `change` gives the new weights of the model of that name, and counts its sample passes.
-    Raises UnlearningError as `require_level`.
+    Args:
+        change: returns the new state dict of the named model, and counts its sample passes.
+
+    Raises:
+        UnlearningError: the method cannot forget at this level.
     """
     require_level(method, task)
     began = perf_counter()
@@ -181,7 +187,7 @@ def unlearn_apart(
 def outcome_of(
     task: UnlearningTask, weights: Mapping[str, Weights], cost: Cost, seconds: Mapping[str, float]
 ) -> Outcome:
-    """The outcome of a method that passes no changes of the starts."""
+    """Outcome of a method that passes no changes of the starts; `weights` has at least one model."""
     depth = task.graph.depth(task.starts)
     return Outcome(
         weights={name: weights[name] for name in task.affected() if name in weights},
@@ -192,7 +198,7 @@ def outcome_of(
 
 
 def steps_of(outcome: Outcome) -> Iterator[ModelUpdate]:
-    """Steps of a method that makes all weights at once; each is given an equal part of its time."""
+    """Steps of a method that computes all weights at once; each step reports an equal part of its time."""
     each = sum(outcome.seconds.values()) / len(outcome.weights)
     for name, weights in outcome.weights.items():
         yield ModelUpdate(name, weights, each, outcome.cost, outcome.increments)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PPNR: pass, project, neutralise, repair.  No owner but those of the starts takes part."""
+"""PPNR: pass, project, neutralise, repair.  Only the owners of the starts take part."""
 
 from __future__ import annotations
 
@@ -45,22 +45,25 @@ from blockful_py.unlearning.task import UnlearningTask
 
 @dataclass(frozen=True, slots=True)
 class Ppnr:
-    """Passes the starts' change with strength alpha (eq. 8); then, in every affected model, with mu_c the
-    mean over the samples of class c of what the penultimate layer says (before its activation):
+    """Passes the starts' changes with strength alpha (paper, eq. 8), then changes every affected model.  With
+    mu_c the mean output, float64 (d,), of the penultimate layer (before its activation) on class c:
 
     project: `v = mu_f - P mu_f`, P the projection on the span of the retained means;
     `W <- (I - v v^T / |v|^2) W`, and its bias likewise, for every forgotten class f;
     neutralise: output row of f zero, bias -5;
-    repair: a few steps of SGD on `T^2 KL(p || q)` towards what the published model said, softened, its
-    logits of forgotten classes at minus infinity.
+    repair: a few steps of SGD on `T^2 KL(p || q)`, p the softened output of the published model with logits
+    of forgotten classes at minus infinity, q that of the repaired model.
 
-    Retained samples are the proxy set's, forgotten ones a few that the owners of the starts give.
+    Retained samples are the proxy set's; the owners of the starts give a few forgotten ones.
 
     Attributes:
-        alpha: of the passing.
+        alpha: discount factor of the passing, above 0.
         repair_steps, repair_rate, temperature: the rate falls along a cosine to a tenth; momentum 0.9,
-            gradients clipped at 5.
-        proxy_samples, forget_samples: of each batch of the repair.
+            gradients clipped at an L2 norm of 5.
+        proxy_samples, forget_samples: proxy samples, and samples of each forgotten class, of the batch
+            that all repair steps take.
+
+    Raises SettingsError (when made) for a setting that is out of range.
     """
 
     alpha: float = 0.5

@@ -15,10 +15,11 @@ from blockful_py.unlearning.head import output_layer, said_by
 
 
 def penultimate_layer(module: nn.Module, class_count: int) -> tuple[str, nn.Module]:
-    """Name and module of the last linear or convolutional layer whose outputs feed the output layer.
+    """Name and module of the last linear or convolutional layer with as many outputs as the output layer has
+    inputs: d.
 
     Raises:
-        UnlearningError: there is none with as many outputs as the output layer has inputs.
+        UnlearningError: there is none, or the network does not end in a linear layer.
     """
     head, layer = output_layer(module, class_count)
     layers = [
@@ -37,7 +38,10 @@ def penultimate_layer(module: nn.Module, class_count: int) -> tuple[str, nn.Modu
 
 
 def class_means(module: nn.Module, layer: nn.Module, samples: Samples) -> dict[int, Tensor]:
-    """By class, the mean of what a layer says, over samples and places: float64 (d,)."""
+    """Mean output of a layer by class, over samples and positions: float64 (d,).
+
+    The layer is in the module, with outputs (n, d) or (n, d, height, width); it keeps its mode.
+    """
     with torch.no_grad(), said_by(layer) as said:
         module(samples.x)
     features = said[0].double().flatten(2).mean(2) if said[0].dim() > 2 else said[0].double()  # (n, d)
@@ -45,7 +49,14 @@ def class_means(module: nn.Module, layer: nn.Module, samples: Samples) -> dict[i
 
 
 def direction_beyond(mean: Tensor, span: Iterable[Tensor]) -> Tensor:
-    """`v = (mu - P mu) / |mu - P mu|`, P the projection on the span of the others."""
+    """`v = (mu - P mu) / |mu - P mu|`, P the projection on the span of the others.
+
+    Args:
+        mean: mu, float64 (d,).
+        span: k vectors, float64 (d,), k at least 1.
+
+    Returns v, float64 (d,); rounding errors decide where mu lies in the span.
+    """
     basis = torch.linalg.qr(torch.stack(list(span), 1)).Q  # (d, k)
     beyond = mean - basis @ (basis.T @ mean)
     direction: Tensor = beyond / beyond.norm().clamp(min=1e-12)
@@ -53,7 +64,13 @@ def direction_beyond(mean: Tensor, span: Iterable[Tensor]) -> Tensor:
 
 
 def without_direction(weights: Weights, layer: str, direction: Tensor) -> Weights:
-    """`W <- (I - v v^T) W` over the outputs of a layer, and its bias likewise: a copy."""
+    """A copy of the weights with `W <- (I - v v^T) W` over the outputs of a layer, and its bias likewise.
+
+    Args:
+        weights: state dict, on the CPU.
+        layer: name of the layer; its weights are (d, ...), its biases (d,).
+        direction: unit vector v, float64 (d,), on the CPU.
+    """
     changed = dict(weights)
     for key in (f"{layer}.weight", f"{layer}.bias"):
         if key in changed:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Passing the starts' changes to their descendants (paper, eq. 7 and 8): pure, and the same bits
-wherever it is recomputed, so that a committee member can check it before signing.
+"""Passing the starts' changes to their descendants (paper, eq. 7 and 8), with the same bits on every
+machine, so that a committee member can recompute and check it before signing.
 
-Everything is products and sums of float32 arrays, element by element and term by term in the order of the
-starts: IEEE 754 fixes each result.  Matrix products and fused multiply-adds are faster and are not used,
+All operations are products and sums of float32 arrays, element by element and term by term in the order of
+the starts: IEEE 754 fixes each result.  Matrix products and fused multiply-adds are faster but not used,
 since their order and rounding differ between machines.
 """
 
@@ -22,15 +22,15 @@ from blockful_py.graph.path_weights import PathWeights
 from blockful_py.learning.weights import Vector, Weights, flatten, unflatten, with_sound_variances
 
 BLOCK = 2**15
-"""Numbers that are passed at once: what a few arrays of them take fits a processor's cache."""
+"""Numbers that are passed at once; a few arrays of this length fit a processor's cache."""
 
 Term = tuple[np.float32, Vector]
-"""`alpha C[y, k]` and `delta_k`."""
+"""`alpha C[y, k]`, and `delta_k`, float32 (D,)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Propagation:
-    """New weights of the descendants that changed, and the update norms of those that did not."""
+    """New state dicts of the descendants that change, and the L2 norms of the updates of the others."""
 
     weights: Mapping[str, Weights]
     skipped: Mapping[str, float]
@@ -38,11 +38,11 @@ class Propagation:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Passing:
-    """What is to be passed to each descendant; needs no descendant's weights.
+    """Terms to pass to each descendant, whose weights are not needed for them.
 
     Attributes:
-        terms: of the descendants that change.
-        skipped: update norms of the others.
+        terms: terms of each descendant that changes, in the order of the starts.
+        skipped: L2 norms of the updates of the others.
     """
 
     terms: Mapping[str, tuple[Term, ...]]
@@ -50,7 +50,7 @@ class Passing:
 
 
 def delta(old: Weights, new: Weights) -> Vector:
-    """`grad theta_s = w'_s - w_s`, float32, as a vector."""
+    """`grad theta_s = w'_s - w_s` of the paper's eq. 7, float32 (D,)."""
     return flatten(new) - flatten(old)
 
 
@@ -63,18 +63,21 @@ def propagate(
     *,
     in_place: bool = False,
 ) -> Propagation:
-    """`w'_y = w_y + alpha sum_k C[y, k] delta_k`; where that moves w_y by at most epsilon, w_y stays.
+    """`w'_y = w_y + alpha sum_k C[y, k] delta_k`; (paper, eq. 8), unless the update is at most epsilon long.
 
     The starts are not in the result: their new weights are given, and `deltas` come from them.
 
     Args:
-        weights: old weights, at least of the descendants.
-        deltas: change of every start.
-        in_place: the old weights of the descendants that change are used up: float32 tensors on the CPU
-            become the new ones.  Half the memory and about twice the speed.
+        weights: old state dicts, at least of the descendants.
+        path_weights: C, float64 (models, starts).
+        deltas: change of every start, float32 (D,).
+        alpha: discount factor, above 0.
+        epsilon: threshold on the L2 norm of an update, at least 0.
+        in_place: overwrites the old float32 tensors on the CPU of the descendants that change, which takes
+            half the memory and about half the time.
 
     Raises:
-        UnlearningError: alpha or epsilon out of range, or a start or model without its values.
+        UnlearningError: alpha or epsilon out of range, or a descendant's weights or a start's change missing.
     """
     missing = [name for name in path_weights.descendants if name not in weights]
     if missing:
@@ -98,7 +101,7 @@ def propagate(
 
 
 def _vectors(weights: Weights) -> dict[str, Vector]:
-    """The floating-point tensors as float32 vectors, by ascending name; not copied where they are that."""
+    """The floating-point tensors as float32 vectors, by ascending name; float32 on the CPU is not copied."""
     return {
         name: weights[name].detach().to("cpu", torch.float32).reshape(-1).numpy()
         for name in sorted(weights)
@@ -124,15 +127,15 @@ def _tensors(vectors: Mapping[str, Vector], like: Weights) -> Weights:
 
 
 def passing(path_weights: PathWeights, deltas: Mapping[str, Vector], alpha: float, epsilon: float) -> Passing:
-    """What `propagate` adds to whom.
+    """Terms that `propagate` adds to each descendant (paper, eq. 8).
 
     The norm of an update follows from the products of the starts' changes, `|sum_k c_k delta_k|^2 =
-    sum_jk c_j c_k delta_j . delta_k` in float64, so no update is computed to be left out.  Changes that
-    cancel each other leave a norm of up to 1e-8 of theirs.  Without epsilon a model is left out where no
-    start that reaches it has changed.
+    sum_jk c_j c_k delta_j . delta_k` in float64, so skipped updates are never computed.  Changes that
+    cancel each other leave a norm of up to 1e-8 of theirs.  With epsilon = 0 a model is skipped where no
+    start that reaches it has changed.  Arguments are those of `propagate`.
 
     Raises:
-        UnlearningError: alpha or epsilon out of range, or a start without its change.
+        UnlearningError: alpha or epsilon out of range, or a start's change missing.
     """
     if not (np.isfinite(alpha) and alpha > 0 and np.isfinite(epsilon) and epsilon >= 0):
         raise UnlearningError(f"alpha must be positive and epsilon at least 0, not {alpha} and {epsilon}.")
@@ -156,7 +159,12 @@ def passing(path_weights: PathWeights, deltas: Mapping[str, Vector], alpha: floa
 def terms_of(
     row: NDArray[np.float64], starts: Sequence[str], deltas: Mapping[str, Vector], alpha: float
 ) -> tuple[Term, ...]:
-    """Terms of one model, in the order of the starts.  Starts of weight 0 need no delta."""
+    """Terms of one model, in the order of the starts.
+
+    Args:
+        row: C[y], float64 (starts,).
+        deltas: changes, float32 (D,), of the starts whose weight is not 0.
+    """
     return tuple(
         (np.float32(alpha * weight), deltas[start])
         for weight, start in zip(row, starts, strict=True)
@@ -165,16 +173,18 @@ def terms_of(
 
 
 class Scratch:
-    """Room for a block's sums, made once for many blocks."""
+    """Buffers for a block's sums, float32 (BLOCK,) each, reused for many blocks."""
 
     def __init__(self) -> None:
         self.total, self.term = np.empty(BLOCK, np.float32), np.empty(BLOCK, np.float32)
 
 
 def pass_block(old: Vector, terms: Sequence[Term], new: Vector, scratch: Scratch) -> None:
-    """`new = old + sum_k weight_k delta_k`, the sum first; of one term or more, at most BLOCK numbers.
+    """`new = old + sum_k weight_k delta_k`, the sum first, over one term or more.
 
-    `new` may be `old`.
+    Args:
+        old, new: float32 (b,), b at most BLOCK; they may be the same array.
+        terms: weights and parts of the changes, float32 (b,).
     """
     total, term = scratch.total[: len(old)], scratch.term[: len(old)]
     for k, (weight, change) in enumerate(terms):
@@ -187,7 +197,10 @@ def pass_block(old: Vector, terms: Sequence[Term], new: Vector, scratch: Scratch
 def passed_change(
     row: NDArray[np.float64], starts: tuple[str, ...], deltas: Mapping[str, Vector], alpha: float
 ) -> Vector:
-    """`alpha sum_k C[y, k] delta_k`, as `propagate` adds it."""
+    """`alpha sum_k C[y, k] delta_k`, float32 (D,), as `propagate` adds it.
+
+    `row` is C[y], float64 (starts,), with at least one weight other than 0.
+    """
     terms = terms_of(row, starts, deltas, alpha)
     total = terms[0][1] * terms[0][0]
     for weight, change in terms[1:]:
@@ -196,12 +209,16 @@ def passed_change(
 
 
 def moved(weights: Weights, change: NDArray[np.floating]) -> Weights:
-    """`w + change`, rounded once to float32; see `with_sound_variances`."""
+    """`w + change`, of a change (D,), rounded once to float32; see `with_sound_variances`.
+
+    Raises:
+        LearningError: the change and the weights differ in length.
+    """
     return with_sound_variances(unflatten((flatten(weights) + change).astype(np.float32), weights), weights)
 
 
 def _products(changes: Sequence[Vector]) -> NDArray[np.float64]:
-    """`delta_j . delta_k` for all starts: in float64, block by block, by sums whose order is numpy's own."""
+    """`delta_j . delta_k` of all starts, float64 (starts, starts), summed block by block in numpy's order."""
     products = np.zeros((len(changes), len(changes)))
     for first in range(0, len(changes[0]), BLOCK):
         blocks = [change[first : first + BLOCK].astype(np.float64) for change in changes]

@@ -17,8 +17,10 @@ from blockful_py.learning.forget_sets import forget_set
 def balanced_proxy(pool: Samples, forget: Forget, per_class: int) -> Samples:
     """The first `per_class` samples of each class of the pool that is not to be forgotten.
 
+    Returns (classes * per_class, ...) of the pool's (n, ...), class after class.
+
     Raises:
-        UnlearningError: a class has fewer.
+        UnlearningError: a class has fewer, or no class is retained.
     """
     chosen: list[Tensor] = []
     for label in pool.classes():
@@ -37,8 +39,8 @@ def balanced_proxy(pool: Samples, forget: Forget, per_class: int) -> Samples:
 
 
 def require_clean_proxy(proxy: Samples, forget: Forget, users: Iterable[UserData]) -> None:
-    """Raise UnlearningError when the proxy set holds a sample of a forgotten class, or, bit for bit, one
-    of the forgotten samples."""
+    """Raise UnlearningError when the proxy set holds a sample of a forgotten class, or inputs with the bits
+    of a forgotten sample's."""
     labelled = sorted(set(proxy.classes()) & set(forget.classes))
     if labelled:
         raise UnlearningError(

@@ -15,12 +15,18 @@ from blockful_py.learning.weights import Weights
 def job_of(
     model: TrainedModel, start: Weights, retained: Samples, seed: int, purpose: str, share: float = 1.0
 ) -> TrainingJob:
-    """`Train(start, phi_y, retained)`; `purpose` names the stream that shuffles the samples, `share` is of
-    phi_y's epochs."""
+    """The job `Train(start, phi_y, retained)` of the paper's eq. 18.
+
+    Args:
+        start: state dict to start from.
+        retained: n samples, n at least 1.
+        purpose: name of the stream that shuffles the samples.
+        share: share of phi_y's epochs to train.
+    """
     settings = replace(model.training, epochs=epochs_of(model, share))
     return TrainingJob(start, retained, settings, generator(seed, purpose, model.user, model.round))
 
 
 def epochs_of(model: TrainedModel, share: float = 1.0) -> int:
-    """So much of a model's epochs, rounded; at least one."""
+    """A share of a model's epochs, rounded to a number of at least one."""
     return max(1, round(share * model.training.epochs))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The recomputation by which a committee member checks a result without users' data."""
+"""Recomputes a result without users' data, for a committee member that checks it."""
 
 from __future__ import annotations
 
@@ -28,11 +28,12 @@ def recompute(
     """New weights of all models that change, bit for bit those of `method.unlearn`.
 
     Args:
-        old: weights as they stand; those of descendants under epsilon are not looked at.
-        announced: the starts' new weights, from their owners.
+        old: published state dicts, at least of the starts and descendants.
+        announced: the starts' new state dicts, from their owners.
 
     Raises:
-        ValueError: the method uses data (`is_recomputable` is false).
+        ValueError: the method is not gradient ascent, so it uses data.
+        UnlearningError: the weights of a descendant are missing.
     """
     if not isinstance(method, GradientAscent):
         raise ValueError(f"{method.name} cannot be recomputed without data")

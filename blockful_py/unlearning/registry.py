@@ -44,7 +44,7 @@ METHODS: Mapping[str, Callable[..., Method]] = MappingProxyType(
 
 GROUP = "blockful.methods"
 """Entry points of other packages.  A member that reviews a request creates the method that it names, so a
-name is never an import path: only what was installed there runs."""
+name is never an import path: only installed code runs."""
 
 
 def create_method(name: str, **settings: Any) -> Method:

@@ -20,10 +20,10 @@ from blockful_py.unlearning.task import UnlearningTask
 @dataclass(frozen=True, slots=True)
 class Retrain:
     """Starts and descendants, one after the other in topological order, re-aggregate their updated
-    references (eq. 17) and train again on their owner's data without what is forgotten (eq. 18).
+    references (paper, eq. 17) and train again on their owner's retained data (eq. 18).
 
-    Models that do not descend from a start stay as they are, and may still teach a class to the models
-    that reference them where their owners hold it too (situation `all_hold`).
+    Models that do not descend from a start do not change.  Where their owners hold a forgotten class too
+    (situation `all_hold`), they may still teach it to the models that reference them.
     """
 
     name: ClassVar[str] = "retrain"

@@ -31,14 +31,14 @@ from blockful_py.unlearning.task import UnlearningTask
 
 @dataclass(frozen=True, slots=True)
 class RetrainAhead:
-    """Whatever a class has reached is trained a second time when it is published, without the class, from
-    its references' clean models; a request puts these in the place of the published ones:
+    """Every model that a class has reached is trained a second time at publication, without the class and
+    from its references' clean models.  A request replaces the published models by these clean ones:
 
-    `w'_y = Train(mean of w'_refs, D_y without the forgotten)`,  `w'_y = w_y` where it never came.
+    `w'_y = Train(mean of w'_refs, D_y without the forgotten)`,  `w'_y = w_y` for models not reached.
 
-    So a request trains nothing, and forgetting is exact: no descendant was ever made from a model that knew
-    the class, be its ancestors affected or not.  Clean models that are not stored, or no longer fit, are
-    trained for the request, wave by wave: then it is retraining, and takes as long.
+    A request then trains nothing, and forgetting is exact: no clean model descends from a model that knew the
+    class, affected or not.  Clean models that are not stored, or no longer fit, are trained for the request,
+    wave by wave: this is retraining, and takes as long.
     """
 
     name: ClassVar[str] = "retrain_ahead"
@@ -76,11 +76,11 @@ class RetrainAhead:
 
 
 def reached(task: UnlearningTask) -> tuple[str, ...]:
-    """Affected models, and those of their ancestors that what is to be forgotten has reached, by their
-    owners' data or by a reference, in topological order.
+    """Affected models and those of their ancestors that forgotten samples have reached, by their owners' data
+    or by a reference, in topological order.
 
     Raises:
-        UnlearningError: the weights of one, or its owner's data, are not there.
+        UnlearningError: an affected model or one of its ancestors, or its owner's data, is missing.
     """
     affected = task.affected()
     needed = {*affected, *task.graph.ancestors(affected)}

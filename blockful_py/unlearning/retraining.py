@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Retraining without what is forgotten (paper, eq. 17 and 18)."""
+"""Retraining without the forgotten samples (paper, eq. 17 and 18)."""
 
 from __future__ import annotations
 
@@ -16,10 +16,19 @@ from blockful_py.unlearning.task import UnlearningTask
 def retrain_model(
     task: UnlearningTask, name: str, updated: Mapping[str, Weights], work: Work | None = None
 ) -> Weights:
-    """`w'_y = train(mean of the references, phi_y, D_y without the forgotten)`.
+    """`w'_y = train(mean of the references, phi_y, D_y without the forgotten)` (paper, eq. 18).
 
-    References are taken from `updated` where they are there, else as published; a root starts again
-    from the shared initialisation.  A client that keeps nothing adds nothing: its model is the aggregate.
+    A root starts again from the shared initialisation.  Where the owner keeps no samples, the result is the
+    mean of the references.
+
+    Args:
+        updated: new state dicts by model; other references are taken as published.
+        work: counts the sample passes.
+
+    Returns a state dict on the CPU.
+
+    Raises:
+        LearningError: a result that is not finite.
     """
     model = task.models[name]
     start = aggregate_of(task, name, updated)
@@ -39,11 +48,12 @@ def retrain_wave(
     purpose: str = "retrain",
     share: float = 1.0,
 ) -> dict[str, Weights]:
-    """`retrain_model` for models that do not wait for each other: the same weights, sooner.
+    """`retrain_model` for models that do not depend on each other, side by side.
 
     Args:
-        purpose: names the streams that shuffle their samples.
-        share: of their epochs.
+        updated: new state dicts by model; other references are taken as published.
+        purpose: name of the streams that shuffle the samples.
+        share: share of each model's epochs to train.
     """
     weights = {name: aggregate_of(task, name, updated) for name in names}
     teachable = [name for name in names if len(task.retained(name))]
@@ -56,12 +66,12 @@ def retrain_wave(
 
 
 def passes_of(task: UnlearningTask, name: str, share: float = 1.0) -> int:
-    """Sample passes of a model's retraining, in a share of its epochs; none where its owner keeps nothing."""
+    """Sample passes of a model's retraining in a share of its epochs; 0 where its owner keeps no samples."""
     return epochs_of(task.models[name], share) * len(task.retained(name))
 
 
 def aggregate_of(task: UnlearningTask, name: str, updated: Mapping[str, Weights]) -> Weights:
-    """Mean of a model's references (eq. 17); the shared initialisation where it has none."""
+    """Mean of a model's references (paper, eq. 17); the shared initialisation where it has none."""
     references = [
         updated.get(reference, task.models[reference].weights) for reference in task.graph.references(name)
     ]

@@ -26,15 +26,17 @@ from blockful_py.unlearning.task import UnlearningTask
 
 @dataclass(frozen=True, slots=True)
 class SalUn:
-    """Every affected model on its own, all at once, learns wrong labels for what is to be forgotten,
-    with the weights that matter to it alone:
+    """Every affected model on its own, in parallel, learns wrong labels for the forgotten samples, and
+    changes only the weights that matter most to them:
 
     `m_i = 1 where |grad_i L(w_y, D_f)| is among the largest`,  `w'_y = w_y + m * dw`,
     `dw = argmin L(D_f with labels drawn from the others) + L(D_y without the forgotten)`.
 
     Attributes:
-        share: of the weights that may move (the authors' threshold is the median: 0.5).
-        epochs, rate, batch: of the training; momentum 0.9, gradients clipped at 5.
+        share: share of the weights that may change (the authors' threshold is the median: 0.5).
+        epochs, rate, batch: of the training; momentum 0.9, gradients clipped at an L2 norm of 5.
+
+    Raises SettingsError (when made) for a setting that is out of range.
     """
 
     share: float = 0.5
@@ -89,7 +91,10 @@ class SalUn:
 
 
 def other_labels(labels: Tensor, task: UnlearningTask, stream: torch.Generator) -> Tensor:
-    """A label for each sample, drawn evenly from those that are neither its own nor forgotten."""
+    """A label for each sample, drawn uniformly from those that are neither its own nor forgotten.
+
+    Takes and returns int64 (n,), on one device.
+    """
     drawn = []
     for label in labels.tolist():
         free = [k for k in range(task.architecture.class_count) if k != label and k not in task.classes]

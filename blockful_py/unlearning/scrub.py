@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SCRUB, a student that disobeys its teacher where it is to forget (Kurmanji et al., NeurIPS 2023,
+"""SCRUB, a student that departs from its teacher on the forgotten samples (Kurmanji et al., NeurIPS 2023,
 arXiv 2302.10320)."""
 
 from __future__ import annotations
@@ -27,19 +27,21 @@ from blockful_py.unlearning.task import UnlearningTask
 
 @dataclass(frozen=True, slots=True)
 class Scrub:
-    """Every affected model on its own, all at once.  With p the published model's output (the teacher)
-    and q the student's, which starts as a copy, epoch by epoch:
+    """Changes every affected model on its own, in parallel.  With p the published model's output (the
+    teacher) and q the student's, which starts as a copy, epoch by epoch:
 
-    max-step: `max KL(p || q)` on what is to be forgotten (the first `max_epochs` epochs);
+    max-step: `max KL(p || q)` on the forgotten samples (the first `max_epochs` epochs);
     min-step: `min KL(p || q) + gamma L(q)` on the owner's retained data.
 
-    A client that keeps nothing has nothing to hold the student, so that level is left out.
+    Level client is not supported: a client that keeps no samples has none for the min-steps.
 
     Attributes:
-        epochs, max_epochs: min-steps are taken in all epochs.
+        epochs, max_epochs: epochs with min-steps, and with max-steps before them.
         gamma: weight of the cross-entropy with the true labels.
-        rate: of both; momentum 0.9, gradients clipped at 5.
-        batch, forget_batch: samples a min-step and a max-step take.
+        rate: of both; momentum 0.9, gradients clipped at an L2 norm of 5.
+        batch, forget_batch: samples of a min-step and of a max-step.
+
+    Raises SettingsError (when made) for a setting that is out of range.
     """
 
     epochs: int = 4

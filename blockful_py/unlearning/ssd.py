@@ -29,12 +29,15 @@ from blockful_py.unlearning.task import UnlearningTask
 
 @dataclass(frozen=True, slots=True)
 class Ssd:
-    """Every affected model on its own, all at once: `w'_i = w_i min(lambda F_i / F^f_i, 1)` where
-    `F^f_i > alpha F_i`, F on all of the owner's data (published with the model), F^f on what is forgotten.
+    """Changes every affected model on its own, in parallel: `w'_i = w_i min(lambda F_i / F^f_i, 1)` where
+    `F^f_i > alpha F_i` (eq. 4 and 5), with F of all the owner's data (published with the model) and F^f of
+    the forgotten samples.
 
     Attributes:
         selection, dampening: alpha, lambda (the authors' values for ResNet18: 10 and 1).
         batch: samples whose mean gradient is squared.
+
+    Raises SettingsError (when made) for a setting that is out of range.
     """
 
     selection: float = 10.0

@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clean trainings made when models are published, for requests that may come.
+"""Clean trainings made at publication, for later requests (docs/explanation/unlearning.md explains why).
 
-Why, and at what price: docs/explanation/unlearning.md.
-
-A model's owner trains it a second time, without a class, and keeps that beside the model.  A request that
-forgets the class then need not ask the owner to train.  From the references' mean as published, what comes
-of it is an increment for `clean_increments`; from the mean of the references' own clean models, it is the
-model that `retrain_ahead` puts in its place.
+A model's owner trains it a second time, without a class, and stores the result beside the model.  A request
+that forgets the class then needs no training by the owner.  A training from the mean of the published
+references gives an increment for `clean_increments`; one from the mean of the references' clean models gives
+the model that `retrain_ahead` publishes instead.
 """
 
 from __future__ import annotations
@@ -25,19 +23,21 @@ from blockful_py.learning.weights import Weights, to_bytes
 from blockful_py.unlearning.recipe import job_of
 
 CLEAN = "clean"
-"""Purpose of the streams of clean trainings, be they made for a request or stored before."""
+"""Purpose of the streams of clean trainings, made for a request or stored before."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StoredIncrement:
-    """A clean training; `d_j = weights - w_j` is kept as its minuend, which has the form of a model.
+    """A clean training.  The increment is `d_j = weights - w_j`; the weights are stored, in the form of a
+    model.
 
     Attributes:
-        label: the class.
+        label: the class that the training left out.
         weights: `Train(agg_j, D_j without the class)`, on the CPU; agg_j is the mean of the references as
             published, or of their clean models.
-        base: `base_of(agg_j, w_j)`, 32 bytes.  Where the model or one of its references has changed since,
-            the increment is that of another model, and still knows what the change forgot.
+        base: `base_of(agg_j, w_j)`, 32 bytes.  It differs once the model or one of its references has
+        changed: the
+            increment then belongs to an earlier model, and may still know what the change forgot.
     """
 
     label: int
@@ -46,7 +46,7 @@ class StoredIncrement:
 
 
 def base_of(start: Weights, published: Weights) -> bytes:
-    """SHA-256 over the safetensors bytes of what a model was trained from, then of what came of it."""
+    """SHA-256, 32 bytes, of the initial weights of a training and the published ones, as safetensors."""
     digest = hashlib.sha256(to_bytes(start))
     digest.update(to_bytes(published))
     return digest.digest()
@@ -59,10 +59,10 @@ def store_increments(
     classes: Iterable[int],
     published: Mapping[str, TrainedModel] | None = None,
 ) -> dict[int, dict[str, StoredIncrement]]:
-    """Increments by class, then by model: of every model whose owner holds the class, and more than it.
+    """Increments by class, then by model, of every model whose owner holds the class and others.
 
-    Give `stored[3]` to the task that forgets class 3.  All are trained side by side, with the seeds and so
-    the bits that a request would make them with.
+    The task that forgets class 3 takes the entry 3.  All are trained side by side, with the seeds, and so the
+    bits, of increments that a request makes.
 
     Args:
         published: models that `models` refer to, where they are not among them.
@@ -101,15 +101,16 @@ def store_clean_models(
     published: Mapping[str, TrainedModel] | None = None,
     clean: Mapping[int, Mapping[str, Weights]] | None = None,
 ) -> dict[int, dict[str, StoredIncrement]]:
-    """Clean models for `retrain_ahead`, by class, then by model: of every model that the class has reached,
-    by its owner's data or by a reference, from the mean of its references' clean models.
+    """Clean models for `retrain_ahead`, by class, then by model, of every model that the class has reached by
+    its owner's data or by a reference.
 
-    Those of one wave are trained side by side, with the seeds that a request would make them with.
+    Each starts from the mean of its references' clean models.  Those of one wave are trained side by side,
+    with the seeds of clean models that a request makes.
 
     Args:
         published: all ancestors of `models`, where they are not among them.
-        clean: clean models of `published`, by class, then by model.  Where a reference's should be there
-            and is not, the model gets none either: a request makes both.
+        clean: clean models of `published`, state dicts by class, then by model.  Where a reference's is
+            missing, the model gets none either: a request makes both.
 
     Raises LearningError as `store_increments`.
     """

@@ -19,7 +19,7 @@ LONGEST_HEADER = 100_000_000
 
 
 class Change(Protocol):
-    """A start's change: a vector in memory, or one that is read as it is needed."""
+    """A start's change, float32 (D,): a vector in memory, or one that is read slice by slice."""
 
     def __len__(self) -> int: ...
 
@@ -27,7 +27,7 @@ class Change(Protocol):
 
 
 class StoredVector:
-    """float32 numbers in a file, little-endian, read slice by slice."""
+    """A vector, float32 (D,), little-endian in a file, read slice by slice."""
 
     def __init__(self, path: Path) -> None:
         """Raises OSError where the file cannot be read."""
@@ -43,17 +43,17 @@ class StoredVector:
 
 
 def pass_stream(model: Iterable[bytes], terms: Sequence[tuple[np.float32, Change]]) -> Iterator[bytes]:
-    """The bytes of `to_bytes(propagate(...))` for one model, from the bytes of the old one.
+    """The bytes of `to_bytes(propagate(...))` for one model, from the bytes of the old one (paper, eq. 8).
 
-    Holds a few blocks of 2^15 numbers and of the model's pieces, whatever its size.
+    Memory holds a few blocks of 2^15 numbers and pieces of the model, whatever its size.
 
     Args:
         model: safetensors as `weights.to_bytes` writes them, in pieces of any length, such as
             `ContentStore.stream` gives.
-        terms: of this model, as `propagation.passing` gives them.
+        terms: terms of this model, as `propagation.passing` gives them, with changes (D,).
 
     Raises:
-        FormatError: not a whole safetensors file, or with floating-point tensors other than float32.
+        FormatError: not one whole safetensors file, or floating-point tensors other than float32.
         LearningError: changes of another length than the model, or a number that is not finite.
     """
     source = _ByteReader(model)
@@ -122,7 +122,7 @@ def _tensors(header: bytes) -> list[tuple[str, str, int]]:
 
 
 class _ByteReader:
-    """Bytes in pieces, taken in other pieces."""
+    """Reads any number of bytes from a stream of pieces."""
 
     def __init__(self, pieces: Iterable[bytes]) -> None:
         self._pieces = iter(pieces)

@@ -22,26 +22,26 @@ from blockful_py.unlearning.stored_increments import StoredIncrement
 
 @dataclass(frozen=True, eq=False)
 class UnlearningTask:
-    """A request: every model that inherits from `starts` is to forget what `forget` names.
+    """A request: `starts` and all models that inherit from them must forget the samples that `forget` names.
 
     Attributes:
         graph: the inheritance graph of all models.
-        models: the affected models (starts and descendants) and their references, as published; more
-            do no harm, and some methods need the ancestors too.
+        models: the affected models (starts and descendants) and their references, as published; other
+            models are allowed, and some methods need all ancestors.
         users: data by user index.
-        initial: the shared initialisation that roots start from.
+        initial: state dict of the shared initialisation that roots start from.
         seed: seed of all training that a method does.
-        proxy: labelled samples that belong to no user, for the methods that need some.
-        earlier: what models were made to forget before, by name: they are not trained on it again.
-        stored: increments by model, made when the models were published; those that do not fit the request
-            or the models are passed over.
+        proxy: labelled samples that belong to no user, for the methods that need them.
+        earlier: earlier requests by model; the model is not trained on their samples again.
+        stored: increments by model, made at publication; those that do not fit the request or the models
+            are ignored.
 
     Raises (when made):
         UnknownModelError: a start is not in the graph.
         UnknownClassError: no user holds one of the classes.
-        UnlearningError: no start; every class; a client, or sample of one, that is not there or owns no
-            start; a model or a user's data is missing, broken, or of another architecture; a user would
-            have nothing left to train on; the proxy set holds what is to be forgotten.
+        UnlearningError: no start, or every class or client is forgotten; a client, or the owner of a sample,
+            is unknown or owns no start; a model or a user's data is missing, not finite or of another
+            architecture; a user would have no samples left; the proxy set holds forgotten samples.
     """
 
     graph: InheritanceGraph
@@ -67,7 +67,7 @@ class UnlearningTask:
         proxy: Samples | None = None,
         stored: Mapping[str, StoredIncrement] | None = None,
     ) -> UnlearningTask:
-        """A task on a federation that `train_federation` trained."""
+        """A task on a federation that `train_federation` trained.  Raises as the constructor."""
         named = {model.name: model for model in models}
         return cls(
             graph=InheritanceGraph.from_references(
@@ -106,7 +106,7 @@ class UnlearningTask:
         return tuple(name for name in self.graph.topological_order() if name in wanted)
 
     def weights(self, names: Iterable[str]) -> dict[str, Weights]:
-        """Published weights by name."""
+        """Published state dicts by name."""
         return {name: self.models[name].weights for name in names}
 
     def owner(self, name: str) -> UserData:
@@ -114,19 +114,19 @@ class UnlearningTask:
         return self.users[self.models[name].user]
 
     def retained(self, name: str) -> Samples:
-        """Training data that a model's owner keeps for it."""
+        """Training samples, (m, ...), that a model's owner keeps after this and earlier requests."""
         return retained_after(self.owner(name), (self.forget, *self.earlier.get(name, ())))
 
     def forgotten(self, name: str) -> Samples:
-        """Training data that a model's owner is to forget; there may be none."""
+        """Training samples, (m, ...), that a model's owner must forget; m may be 0."""
         return forget_set(self.forget, self.owner(name))
 
     def forget_set(self) -> Samples:
-        """What all users are to forget."""
+        """Training samples that users must forget, user after user: (m, ...)."""
         return pooled(forget_set(self.forget, user) for user in self.users.values())
 
     def retain_set(self) -> Samples:
-        """What all users keep."""
+        """Training samples that users keep, user after user: (m, ...)."""
         return pooled(retain_set(self.forget, user) for user in self.users.values())
 
     def _check_classes(self) -> None:
@@ -179,7 +179,7 @@ class UnlearningTask:
             if index not in self.users:
                 raise UnlearningError(f"no data is there of user {index}, who owns {name!r}.")
             if self.forget.level is Level.CLIENT or len(retain_set(self.forget, self.owner(name))):
-                continue  # by earlier requests nothing may be left: then a model is its aggregate
+                continue  # earlier requests may leave no samples: then a model is its aggregate
             if self.forget.level is Level.CLASS:
                 raise UnlearningError(
                     f"user {index}, who owns {name!r}, holds the forgotten classes only: "
