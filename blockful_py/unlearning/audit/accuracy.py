@@ -26,7 +26,7 @@ class ForgetRetain:
 
 @dataclass(frozen=True, slots=True)
 class ModelAccuracy:
-    """On all users' training data, and on held-out test data."""
+    """AD_f and AD_r of one model, on all users' training data and on held-out test data."""
 
     train: ForgetRetain
     test: ForgetRetain
@@ -40,6 +40,11 @@ def audit_accuracy(
     classes: Collection[int],
 ) -> dict[str, ModelAccuracy]:
     """AD_f and AD_r of every model.
+
+    Args:
+        models: state dicts by name.
+        train, test: samples (n, ...) of forgotten and of other classes.
+        classes: the forgotten classes.
 
     Raises:
         UnlearningError: one of the two sets has no sample of the classes, or none of any other.

@@ -17,11 +17,11 @@ from blockful_py.verdicts.outcome import AuditOutcome, row_from_json, row_to_jso
 def audit(
     bench: Bench, method: str, weights: Mapping[str, Weights], references: Sequence[Row] | None = None
 ) -> AuditOutcome:
-    """Audit what a method made of the affected models.
+    """Audit the affected models after a method.
 
     Args:
-        method: its name and settings, as the outcome is to state them.
-        weights: the new weights by model; those left out stand as published.
+        method: name and settings of the method, as the outcome states them.
+        weights: new state dicts by model; other models are taken as published.
         references: `bench.references()`, where they were measured before.
 
     Raises:
@@ -41,7 +41,7 @@ def audit(
 
 
 def samples_digest(samples: AuditSamples) -> str:
-    """SHA-256 over inputs and labels of all parts, members by name."""
+    """SHA-256, hex, over shapes, dtypes and bytes of inputs and labels of all parts, members by name."""
     parts: list[Samples] = [
         samples.forget_train,
         samples.forget_test,
@@ -59,5 +59,5 @@ def samples_digest(samples: AuditSamples) -> str:
 
 
 def _as_stated(row: Row) -> Row:
-    """With the decimals that the document has, so that a reader's verdict is the same."""
+    """The row rounded as in the document, so that its readers reach the same verdict."""
     return row_from_json(row_to_json(row))

@@ -29,7 +29,12 @@ from blockful_py.verdicts.references import GOLD, GOLD2, HEAD_MASK, ORIGINAL, RE
 
 @dataclass(frozen=True, eq=False)
 class Bench:
-    """A request, its samples, and gold; `prepare` makes one."""
+    """A request, its samples and its gold models; `prepare` makes one.
+
+    Attributes:
+        gold: state dicts of the affected models, retrained without the forgotten samples.
+        gold_cost: cost of their retraining, in sample passes.
+    """
 
     task: UnlearningTask
     samples: AuditSamples
@@ -45,7 +50,7 @@ class Bench:
         return tuple(self.measure(name, self.reference(name)) for name in names)
 
     def reference(self, name: str) -> Mapping[str, Weights]:
-        """Weights of a reference row's models; gold2's are trained when asked for.
+        """State dicts of a reference row's models, by name; each call for gold2 trains them.
 
         Raises:
             UnlearningError: there is no such row, or no head to mask at this level.
@@ -63,7 +68,7 @@ class Bench:
         raise UnlearningError(f"an audit of {self.task.forget} has no reference row {name!r}.")
 
     def measure(self, method: str, weights: Mapping[str, Weights]) -> Row:
-        """Figures of every affected model; those that `weights` leaves out stand as published.
+        """Figures of every affected model; models without new weights are taken as published.
 
         Raises:
             LearningError: weights of another architecture, or not finite.
@@ -109,7 +114,7 @@ class Bench:
 
 
 def prepare(task: UnlearningTask, samples: AuditSamples) -> Bench:
-    """Train gold, and lay out what every model is asked.
+    """Train gold, and prepare the samples and lessons that all methods share.
 
     Raises:
         UnlearningError: a model or a user of the graph is missing, or a model has no member samples.
@@ -137,9 +142,9 @@ def prepare(task: UnlearningTask, samples: AuditSamples) -> Bench:
 
 
 def _lesson(task: UnlearningTask, samples: AuditSamples, name: str, gold: nn.Module) -> relearn.Lesson | None:
-    """The same batches for every method.  A class is learnt as its held-out samples come right; a
-    client's data or single samples as their loss goes from gold's back to the original's, which tells
-    nothing where gold's is the lower one."""
+    """The same batches for every method.  A class is learnt as its held-out samples are classified correctly;
+    a client's data or single samples as their loss falls from gold's to the published model's.  None where
+    gold's loss is not the higher one."""
     stream = generator(task.seed, "relearn", name)
     batches = relearn.lesson_batches(samples.forget_train, samples.retain_train, relearn.STEPS, stream)
     if samples.classes:

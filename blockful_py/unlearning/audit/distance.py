@@ -14,7 +14,7 @@ def jensen_shannon(left: Floats, right: Floats) -> float:
     ln 2 for disjoint ones (Lin 1991).
 
     Args:
-        left, right: log-probabilities of the same samples, (n, classes).
+        left, right: log-probabilities of the same n samples, float64 (n, classes), n at least 1.
     """
     middle = np.logaddexp(left, right) - np.log(2)
     both = np.exp(left) * (left - middle) + np.exp(right) * (right - middle)
@@ -22,6 +22,6 @@ def jensen_shannon(left: Floats, right: Floats) -> float:
 
 
 def weight_distance(left: Weights, right: Weights) -> float:
-    """L2 norm of the difference of two models of one architecture."""
+    """L2 norm of the difference, (D,), of two models of one architecture."""
     difference = flatten(left).astype(np.float64) - flatten(right).astype(np.float64)
     return float(np.sqrt(np.square(difference).sum()))

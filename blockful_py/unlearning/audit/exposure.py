@@ -11,7 +11,10 @@ from blockful_py.unlearning.audit.network import Floats
 
 def auc(above: Floats, below: Floats) -> float:
     """Probability that a score of `above` exceeds one of `below`, equal ones counted half (Mann and
-    Whitney 1947): 0.5 says that scores do not tell the two apart.  NaN where a score is NaN.
+    Whitney 1947): 0.5 where scores do not separate the two.  NaN where a score is NaN.
+
+    Args:
+        above, below: scores, float64 (n,) and (m,).
 
     Raises:
         UnlearningError: one of the two is empty.

@@ -16,7 +16,10 @@ CLIP = 30.0
 
 
 def label_free_features(log_probs: Floats) -> Floats:
-    """Logit of the top probability, distance of the two top probabilities, entropy (nats): (n, 3)."""
+    """Logit of the top probability, difference of the two top probabilities, and entropy (nats).
+
+    Takes log-probabilities, float64 (n, classes) with at least 2 classes; returns float64 (n, 3).
+    """
     ranked = np.sort(log_probs, axis=1)[:, ::-1]
     logit = np.clip(ranked[:, 0] - logsumexp(ranked[:, 1:], axis=1), -CLIP, CLIP)
     probabilities = np.exp(log_probs)
@@ -33,7 +36,7 @@ def membership_rate(members: Floats, strangers: Floats, questioned: Floats) -> f
     of the weight: `min sum_i v_i log(1 + exp(-t_i (a + b z_i))) + (RIDGE / 2) |b|^2`, z standardised.
 
     Args:
-        members, strangers, questioned: log-probabilities that the model gives, (n, classes).
+        members, strangers, questioned: log-probabilities of the model, float64 (n, classes) each.
 
     Raises:
         UnlearningError: one of the three is empty.

@@ -14,37 +14,47 @@ from blockful_py.learning.data import Samples
 from blockful_py.unlearning.head import output_layer
 
 BATCH = 128
-"""Few enough that what the layers hand on stays in the cache."""
+"""Samples of a forward pass; the layers' outputs then stay in the cache."""
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Observation:
-    """Log-probabilities (n, classes) and penultimate features (n, d) of n samples, and their labels."""
+    """Outputs of a network on n samples.
+
+    Attributes:
+        log_probs: natural log-probabilities, float64 (n, classes).
+        features: inputs of the output layer, float64 (n, d).
+        labels: true labels, int64 (n,).
+    """
 
     log_probs: Floats
     features: Floats
     labels: NDArray[np.int64]
 
     def right(self) -> Floats:
-        """1.0 for each sample that is classified rightly, else 0.0: (n,)."""
+        """1.0 for each correctly classified sample, else 0.0: float64 (n,)."""
         correct: Floats = (self.log_probs.argmax(1) == self.labels).astype(np.float64)
         return correct
 
     def accuracy(self) -> float:
-        """Share of samples classified rightly, from 0 to 1."""
+        """Share of correctly classified samples, from 0 to 1."""
         return float(self.right().mean())
 
     def truth(self) -> Floats:
-        """Log-probability of the true label: (n,)."""
+        """Log-probability of the true label: float64 (n,)."""
         likelihoods: Floats = self.log_probs[np.arange(len(self.labels)), self.labels]
         return likelihoods
 
 
 def observe(module: nn.Module, class_count: int, samples: Samples) -> Observation:
     """Run a network over samples, in evaluation mode, without gradients; its weights move to the memory
-    format in which pooling is fastest."""
+    format in which pooling is fastest.
+
+    Raises:
+        UnlearningError: the network does not end in a linear layer with one output a class.
+    """
     seen: list[Tensor] = []
 
     def keep(_: nn.Module, inputs: tuple[Tensor, ...]) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gold and gold2: the affected models retrained without what is to be forgotten, from two seeds."""
+"""Gold and gold2: the affected models retrained without the forgotten samples, from two seeds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ GOLD_SHIFT, GOLD2_SHIFT = 1_000_000, 2_000_000
 
 
 def retrained_graph(task: UnlearningTask, shift: int, meter: Meter | None = None) -> dict[str, Weights]:
-    """Every model that ever saw what is to be forgotten, trained again without it, in topological order.
+    """Retrains every model that forgotten samples have reached, without them, in topological order.
 
     These are the models of all who hold some of it, and their descendants: where everyone holds the class,
     the whole graph, since ancestors that know it would teach it again.
@@ -24,7 +24,7 @@ def retrained_graph(task: UnlearningTask, shift: int, meter: Meter | None = None
         shift: added to the task's seed.
         meter: counts the sample passes.
 
-    Returns the affected models only.
+    Returns the state dicts of the affected models only.
     """
     meter = meter or Meter()
     shifted = replace(task, seed=task.seed + shift)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Relearn time: the steps until a model knows again what it was to forget."""
+"""Relearn time: training steps until a model knows the forgotten samples again."""
 
 from __future__ import annotations
 
@@ -20,17 +20,18 @@ from blockful_py.unlearning.head import output_layer
 
 RATE, MOMENTUM = 0.004, 0.9
 FORGOTTEN, RETAINED = 16, 16
-"""Samples of either kind a step."""
+"""Samples of each kind in a step."""
 STEPS = 40
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lesson:
-    """What is taught, batch after batch, and how much of it is left to learn.
+    """Batches to train on, and a measure of the share that is left to learn.
 
     Attributes:
-        asked: samples that a network is asked about before each batch.
-        left: from 1 to 0, by what it says, logits (n, classes).
+        batches: samples of each step.
+        asked: n samples that the network classifies before each step.
+        left: share left to learn, from 1 to 0, as a function of their logits, float32 (n, classes).
     """
 
     batches: Sequence[Samples]
@@ -41,7 +42,8 @@ class Lesson:
 def lesson_batches(
     forgotten: Samples, retained: Samples, steps: int, stream: torch.Generator
 ) -> list[Samples]:
-    """`steps` batches of 16 forgotten and 16 retained samples, drawn without return until all were seen."""
+    """`steps` batches of 16 forgotten and 16 retained samples, drawn without replacement until all were
+    seen."""
     drawn = zip(
         _draws(forgotten, FORGOTTEN, steps, stream), _draws(retained, RETAINED, steps, stream), strict=True
     )
@@ -49,7 +51,7 @@ def lesson_batches(
 
 
 def wrong_share(asked: Samples) -> Callable[[Tensor], float]:
-    """Share of these samples that are answered wrongly."""
+    """Share of misclassified samples, from 0 to 1, as a function of their logits (n, classes)."""
 
     def left(logits: Tensor) -> float:
         return float((logits.argmax(1) != asked.y).double().mean().item())
@@ -58,7 +60,8 @@ def wrong_share(asked: Samples) -> Callable[[Tensor], float]:
 
 
 def loss_share(asked: Samples, low: float, high: float) -> Callable[[Tensor], float]:
-    """`(loss - low) / (high - low)` in [0, 1], of the mean cross-entropy (nats) of these samples."""
+    """`(loss - low) / (high - low)` in [0, 1], of the mean cross-entropy (nats) of these samples, as a
+    function of their logits (n, classes)."""
 
     def left(logits: Tensor) -> float:
         loss = float(functional.cross_entropy(logits.double(), asked.y).item())
@@ -84,8 +87,8 @@ def relearn_steps(
     """`sum over steps t of left(t)`, from 0 to the number of batches, in SGD of rate 0.004, momentum 0.9;
     by model, for those that have a lesson.
 
-    With the share of wrong samples as what is left, that is the mean over samples of the steps it takes:
-    the relearn time averaged over all levels of accuracy, which is less noisy than at one of them.
+    Where `left` is the share of misclassified samples, this is the mean number of steps over samples: the
+    relearn time averaged over all levels of accuracy, which is less noisy than at one of them.
 
     The output rows of the `classes` are first set to zero and their biases to the mean of the others', in
     every model alike: otherwise a masked head would look like forgetting.  A network stays in evaluation
@@ -108,7 +111,8 @@ def relearn_steps(
 
 
 def equalised(architecture: Architecture, weights: Weights, classes: Collection[int]) -> Weights:
-    """Output rows of the classes zero, their biases the mean of the others': a copy."""
+    """A copy with zero output rows (of (classes, d)) for the classes, and biases at the mean of the
+    others'."""
     if not classes:
         return weights
     name, head = output_layer(architecture.module(weights, torch.device("cpu")), architecture.class_count)

@@ -18,14 +18,14 @@ SHOWN = 10
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AuditSamples:
-    """Nothing in here but the metrics' own input: they work over samples, whatever the level.
+    """Samples that the metrics of an audit read, at any level; each part is (m, ...).
 
     Attributes:
-        forget_train: what is to be forgotten, of all users that it was trained on.
+        forget_train: forgotten training samples of all users.
         forget_test: held-out samples of the classes that `forget_train` has.
-        retain_train: what users keep for training, all together.
-        retain_test: held-out samples that models are to stay good at.
-        members: by model, what its owner keeps for training.
+        retain_train: training samples that users keep, all together.
+        retain_test: held-out samples of the classes that models must still know.
+        members: training samples that the owner keeps, by model.
         shown: samples in no user's data and in no test, for the probe: 10 of each class, the forgotten
             ones too; None where no whole class is forgotten.
         classes: the classes that are forgotten as a whole; none at the levels of client and sample.
@@ -50,7 +50,7 @@ class AuditSamples:
 def audit_samples(task: UnlearningTask, data: Dataset) -> AuditSamples:
     """The samples of a request, at any level.
 
-    A user that keeps nothing has no members of its own: those of all users stand in.
+    The members of a model whose owner keeps no samples are those of all users.
 
     Raises:
         UnlearningError: no held-out sample like the forgotten ones, or too few proxy samples for the probe.
@@ -69,7 +69,7 @@ def audit_samples(task: UnlearningTask, data: Dataset) -> AuditSamples:
 
 
 def first_of_each(samples: Samples, classes: tuple[int, ...], count: int) -> Samples:
-    """The first `count` samples of each class.
+    """The first `count` samples of each class: (classes * count, ...), class after class.
 
     Raises:
         UnlearningError: a class has fewer.
