@@ -28,8 +28,7 @@ CLEAN = "clean"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StoredIncrement:
-    """A clean training.  The increment is `d_j = weights - w_j`; the weights are stored, in the form of a
-    model.
+    """A clean training.  The increment is `d_j = weights - w_j`; the weights are stored, as a state dict.
 
     Attributes:
         label: the class that the training left out.

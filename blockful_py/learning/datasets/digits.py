@@ -20,13 +20,17 @@ SIDE = 8
 BRIGHTEST = 16.0
 """Pixels are counts from 0 to 16."""
 FILE = Path("datasets", "data", "digits.csv.gz")
-"""In scikit-learn's folder: a row a digit, 64 pixels and its label."""
+"""In scikit-learn's folder: one row a digit, with 64 pixels and the label."""
 
 
 def load_digits(seed: int, options: DataOptions) -> Dataset:
     """8x8 images, scaled to [0, 1] less 0.3, shuffled by seed: 1,150 train, 400 test, 247 proxy.
 
-    Inputs are float32 (n, 1, 8, 8), on the CPU.
+    Inputs are float32 (n, 1, 8, 8), labels int64 (n,), on the CPU.
+
+    Raises:
+        SettingsError: files are given, which this data set does not need.
+        LearningError: scikit-learn's data are not installed.
     """
     refuse_files("digits", options)
     rows = torch.from_numpy(np.loadtxt(digits_file(), delimiter=",", dtype=np.float32))
@@ -43,7 +47,7 @@ def load_digits(seed: int, options: DataOptions) -> Dataset:
 
 
 def digits_file() -> Path:
-    """Where the digits are, found without importing scikit-learn: that takes seconds, as it brings pandas.
+    """Path of the digits, found without importing scikit-learn, which takes seconds.
 
     Raises:
         LearningError: scikit-learn is not installed, or came without its data.

@@ -21,7 +21,12 @@ from blockful_py.settings import DataOptions
 
 @dataclass(frozen=True, slots=True)
 class ImageSchema(Schema):
-    """`side` in pixels; `mean` and `spread` (standard deviation) of each channel's values in [0, 1]."""
+    """Schema of images.
+
+    Attributes:
+        side: height and width, in pixels.
+        mean, spread: mean and standard deviation of each channel's values in [0, 1], (channels,).
+    """
 
     side: int = 32
     mean: tuple[float, ...] = (0.5,)
@@ -72,8 +77,12 @@ TINY_IMAGENET = ImageSchema(
 
 
 def image_loader(schema: ImageSchema) -> Callable[[int, DataOptions], Dataset]:
-    """A loader of the data set: its inputs are float32 (n, channels, side, side), each channel less its mean
-    and divided by its standard deviation; the proxy is drawn from the train split by seed."""
+    """A loader of the data set, with the proxy drawn from the train split by seed.
+
+    Inputs are float32 (n, channels, side, side), each channel less its mean and divided by its standard
+    deviation, labels int64 (n,), on the CPU.  The loader raises as `read_splits`, and LearningError for a
+    damaged image or one of another size.
+    """
 
     def load(seed: int, options: DataOptions) -> Dataset:
         train, test = (
@@ -86,7 +95,8 @@ def image_loader(schema: ImageSchema) -> Callable[[int, DataOptions], Dataset]:
 
 
 def _images(schema: ImageSchema, split: Split) -> Tensor:
-    """Decoded images, normalised.  Raises LearningError, naming the row, for one that is none."""
+    """Decoded and normalised images, float32 (n, channels, side, side).  Raises LearningError, naming the
+    row."""
     column = split.table[schema.columns[0]]
     mode = "RGB" if len(schema.mean) == 3 else "L"
     pixels = np.empty((len(column), schema.side, schema.side, len(schema.mean)), np.uint8)

@@ -20,14 +20,15 @@ def refuse_files(name: str, options: DataOptions) -> None:
 
 
 def drawn(samples: Samples, limit: int | None, stream: torch.Generator) -> Samples:
-    """At most `limit` samples, in the order they have."""
+    """At most `limit` of n samples, drawn without replacement, in their order: (min(n, limit), ...)."""
     if limit is None or len(samples) <= limit:
         return samples
     return samples.at(torch.sort(torch.randperm(len(samples), generator=stream)[:limit]).values)
 
 
 def carve_proxy(samples: Samples, stream: torch.Generator) -> tuple[Samples, Samples]:
-    """(the rest, the proxy): of each class up to PROXY_PER_CLASS samples, drawn by `stream`."""
+    """(other samples, proxy); the proxy has min(PROXY_PER_CLASS, a quarter) of each class, drawn by
+    `stream`."""
     chosen = torch.zeros(len(samples), dtype=torch.bool)
     for label in samples.classes():
         rows = torch.nonzero(samples.y == label).flatten()

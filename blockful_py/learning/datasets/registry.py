@@ -20,7 +20,7 @@ from blockful_py.learning.streams import generator
 from blockful_py.settings import DataOptions
 
 Loader = Callable[[int, DataOptions], Dataset]
-"""Takes the seed of all that it draws; gives tensors on the CPU."""
+"""Makes a data set on the CPU from the seed of its random draws and the options."""
 
 GROUP = "blockful.datasets"
 """Entry points of other packages' loaders."""
@@ -40,6 +40,8 @@ DATASETS: Mapping[str, Loader] = MappingProxyType(
 
 def load_dataset(name: str, seed: int, device: torch.device, options: DataOptions | None = None) -> Dataset:
     """Load, shuffle and split a data set onto a device.
+
+    Inputs are float32 (n, channels, height, width) or int64 (n, length), labels int64 (n,).
 
     Raises:
         SettingsError: no data set has this name, or its files, extra or network are not there.

@@ -23,14 +23,17 @@ PERIOD = (3.2, 4.2)  # pixels of a stripe and the gap beside it
 CONTRAST = (0.8, 1.2)
 NOISE = 0.1
 GROUND = 0.3
-"""Taken off every pixel, as in the digits."""
+"""Subtracted from every pixel, as in the digits."""
 
 
 def load_shapes(seed: int, options: DataOptions) -> Dataset:
     """16x16 grey images; label = shape * 4 + texture; 7,000 train, 900 test, 700 proxy, all classes alike.
 
     Position, radius, rotation, the stripes' period and phase, contrast and noise are drawn by seed.
-    Inputs are float32 (n, 1, 16, 16), on the CPU.
+    Inputs are float32 (n, 1, 16, 16), labels int64 (n,), on the CPU.
+
+    Raises:
+        SettingsError: files are given, which this data set does not need.
     """
     refuse_files("shapes", options)
     total = TRAIN + TEST + PROXY
@@ -46,7 +49,7 @@ def load_shapes(seed: int, options: DataOptions) -> Dataset:
 
 
 def draw(labels: Tensor, stream: torch.Generator) -> Tensor:
-    """One image a label, float32 (n, 1, 16, 16)."""
+    """One image for each of the labels, int64 (n,) below 20: float32 (n, 1, 16, 16)."""
 
     def uniform(low: float, high: float) -> Tensor:
         return torch.rand(len(labels), 1, 1, generator=stream) * (high - low) + low
@@ -71,7 +74,7 @@ def draw(labels: Tensor, stream: torch.Generator) -> Tensor:
 
 
 def _inside(u: Tensor, v: Tensor) -> tuple[Tensor, ...]:
-    """Which points belong to a shape of radius 1, in the order of SHAPES."""
+    """Points that belong to a shape of radius 1, bool (n, 16, 16) each, in the order of SHAPES."""
     distance = torch.sqrt(u * u + v * v)
     return (
         distance < 1,

@@ -22,7 +22,7 @@ HUB_ID = re.compile(r"[\w-][\w.-]*/[\w.-]+")
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """What a data set's tables hold.
+    """Columns and labels of a data set's tables.
 
     Attributes:
         hub: id on the Hugging Face hub.
@@ -42,7 +42,13 @@ class Schema:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Split:
-    """One split: where it came from, its rows as an Arrow table, and their labels."""
+    """One split of a data set.
+
+    Attributes:
+        source: its origin, for errors.
+        table: Arrow table of n rows.
+        labels: int64 (n,), on the CPU.
+    """
 
     source: str
     table: Any
@@ -50,7 +56,7 @@ class Split:
 
 
 def read_splits(schema: Schema, options: DataOptions, seed: int) -> tuple[Split, Split]:
-    """(train, test).
+    """The train and the test split, each with at most `options.data_limit` rows.
 
     Raises:
         SettingsError: an extra is missing, the files are not there, or the hub cannot be reached.
@@ -152,7 +158,7 @@ def _read(paths: Sequence[Path]) -> Any:
 
 
 def from_hub(schema: Schema, source: str) -> Mapping[str, tuple[str, Any]]:
-    """(where from, table) by split, through `datasets`.  Raises SettingsError without it or the hub."""
+    """(origin, Arrow table) by split, through `datasets`.  Raises SettingsError without it or the hub."""
     with needed_by(f"data set {schema.name!r}"):
         import datasets
 

@@ -38,7 +38,10 @@ Tokenize = Callable[[Sequence[str]], Tensor]
 
 
 def load_yahoo_answers(seed: int, options: DataOptions) -> Dataset:
-    """Title, question and best answer of each entry, cut to `text_length` tokens: int64 (n, text_length)."""
+    """Title, question and best answer of each entry, cut to `text_length` tokens: int64 (n, text_length).
+
+    Labels are int64 (n,); all lies on the CPU.  Raises as `read_splits` and `tokenizer`.
+    """
     tokenize, vocabulary = tokenizer(options)
     train, test = (
         Samples(tokenize(_joined(split)), split.labels) for split in read_splits(YAHOO_ANSWERS, options, seed)
@@ -78,7 +81,10 @@ def tokenizer(options: DataOptions) -> tuple[Tokenize, int]:
 
 
 def word_ids(texts: Sequence[str], length: int) -> Tensor:
-    """Words by their CRC-32 into 29,999 ids from 1 up (two words may share one): no vocabulary to keep."""
+    """Token ids, int64 (n, length), of n texts: 1 + CRC-32 of a word modulo 29,999, and 0 for padding.
+
+    Two words may share an id, but no vocabulary has to be stored.
+    """
     ids = torch.zeros(len(texts), length, dtype=torch.int64)
     for row, text in enumerate(texts):
         words = WORD.findall(text.lower())[:length]

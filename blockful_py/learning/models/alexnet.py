@@ -30,7 +30,7 @@ class AlexNet(nn.Module):
         self.head = nn.Linear(FEATURES, class_count, device=device)
 
     def features(self, x: Tensor) -> Tensor:
-        """Penultimate activations, (B, 256)."""
+        """Penultimate activations, float32 (B, 256), of images, float32 (B, C, H, W)."""
         x = functional.max_pool2d(functional.relu(self.conv1(padded(x))), 2)  # (B, 64, H/8, W/8)
         x = functional.max_pool2d(functional.relu(self.conv2(x)), 2)  # (B, 192, H/16, W/16)
         x = functional.relu(self.conv4(functional.relu(self.conv3(x))))
@@ -38,6 +38,6 @@ class AlexNet(nn.Module):
         return x.mean((2, 3))
 
     def forward(self, x: Tensor) -> Tensor:
-        """Logits, (B, classes)."""
+        """Logits, float32 (B, classes), of images, float32 (B, C, H, W)."""
         logits: Tensor = self.head(self.features(x))
         return logits

@@ -62,11 +62,11 @@ class Architecture:
 
     @property
     def parameter_count(self) -> int:
-        """Number of weights that training changes."""
+        """Number of trainable weights; buffers do not count."""
         return sum(parameter.numel() for parameter in self._built().parameters())
 
     def module(self, weights: Weights, device: torch.device) -> nn.Module:
-        """The network with these weights (copied).
+        """The network with a copy of these weights, a state dict, on the device.
 
         Raises:
             LearningError: the weights are those of another architecture.
@@ -76,7 +76,11 @@ class Architecture:
         return module
 
     def load(self, module: nn.Module, weights: Weights) -> None:
-        """Copy weights into a module of this architecture.  Raises LearningError."""
+        """Copy weights, a state dict, into a module of this architecture.
+
+        Raises:
+            LearningError: the weights are those of another architecture.
+        """
         expected = {name: tuple(tensor.shape) for name, tensor in module.state_dict().items()}
         shapes = {name: tuple(tensor.shape) for name, tensor in weights.items()}
         if expected != shapes:
@@ -88,7 +92,11 @@ class Architecture:
         module.load_state_dict(dict(weights))
 
     def initial(self, generator: torch.Generator) -> Weights:
-        """Initial weights (see `initialise`), on the CPU."""
+        """State dict of initial weights (see `initialise`), on the CPU.
+
+        Raises:
+            SettingsError: the network leaves a tensor without initial values.
+        """
         module = self._empty(torch.device("cpu"))
         initialise(module, self.name, generator)
         return detached(module.state_dict())

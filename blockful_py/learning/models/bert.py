@@ -12,7 +12,7 @@ from blockful_py.errors import SettingsError
 from blockful_py.extras import needed_by
 
 PADDING = 0
-"""Token id that fills a text up to its length, in BERT's vocabularies as in ours."""
+"""Token id that pads a text, in BERT's vocabularies as in ours."""
 
 SPREAD = 0.02
 """Standard deviation of BERT's initial weights."""
@@ -84,7 +84,7 @@ class Bert(nn.Module):
             self.bert.load_state_dict(source.state_dict())
 
     def features(self, x: Tensor) -> Tensor:
-        """Pooled output at the first token, (B, hidden)."""
+        """Pooled output at the first token, float32 (B, hidden), of token ids, int64 (B, length)."""
         positions = torch.arange(x.shape[1], device=x.device).expand(x.shape)
         output = self.bert(
             input_ids=x,
@@ -96,7 +96,7 @@ class Bert(nn.Module):
         return pooled
 
     def forward(self, x: Tensor) -> Tensor:
-        """Logits, (B, classes)."""
+        """Logits, float32 (B, classes), of token ids, int64 (B, length)."""
         logits: Tensor = self.head(self.features(x))
         return logits
 

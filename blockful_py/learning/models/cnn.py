@@ -23,12 +23,12 @@ class Cnn(nn.Module):
         self.head = nn.Linear(64, class_count, device=device)
 
     def features(self, x: Tensor) -> Tensor:
-        """Penultimate activations, (B, 64)."""
+        """Penultimate activations, float32 (B, 64), of images, float32 (B, C, H, W)."""
         x = functional.max_pool2d(functional.relu(self.conv1(x)), 2)  # (B, 16, H/2, W/2)
         x = functional.max_pool2d(functional.relu(self.conv2(x)), 2)  # (B, 32, H/4, W/4)
         return functional.relu(self.dense(x.flatten(1)))
 
     def forward(self, x: Tensor) -> Tensor:
-        """Logits, (B, classes)."""
+        """Logits, float32 (B, classes), of images, float32 (B, C, H, W)."""
         logits: Tensor = self.head(self.features(x))
         return logits

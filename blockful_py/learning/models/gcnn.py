@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 PADDING = 0
-"""Token id that fills a text up to its length."""
+"""Token id that pads a text."""
 
 
 class Gcnn(nn.Module):
@@ -39,7 +39,7 @@ class Gcnn(nn.Module):
         self.head = nn.Linear(maps, class_count, device=device)
 
     def features(self, x: Tensor) -> Tensor:
-        """Penultimate activations, (B, maps)."""
+        """Penultimate activations, float32 (B, maps), of token ids, int64 (B, length)."""
         is_word = (x != PADDING).unsqueeze(1)  # (B, 1, length)
         h = self.embedding(x).transpose(1, 2)  # (B, embedding, length)
         h = functional.glu(self.conv1(h), 1) * is_word  # (B, maps, length)
@@ -47,6 +47,6 @@ class Gcnn(nn.Module):
         return functional.relu(self.dense(h.amax(2)))
 
     def forward(self, x: Tensor) -> Tensor:
-        """Logits, (B, classes)."""
+        """Logits, float32 (B, classes), of token ids, int64 (B, length)."""
         logits: Tensor = self.head(self.features(x))
         return logits

@@ -16,11 +16,11 @@ def initialise(module: nn.Module, name: str, generator: torch.Generator) -> None
     """Fill all parameters and buffers of a module.
 
     Convolutions and dense layers: U(-1/sqrt(fan in), 1/sqrt(fan in)), embeddings: N(0, 1) with a zero row
-    for padding, normalisation: ones and zeros, as torch has them.  Layers of other kinds are for the
-    network's own method `initialise(generator)`, which comes last and may change any.
+    for padding, normalisation: ones and zeros, as torch has them.  The network's own
+    method `initialise(generator)`, called last, fills layers of other kinds and may change any.
 
     Raises:
-        SettingsError: something was left unfilled.
+        SettingsError: a tensor was left unfilled.
     """
     with torch.no_grad():
         for tensor in (*module.parameters(), *module.buffers()):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parts that the networks for images share."""
+"""Layers shared by the networks for images."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 SMALLEST = 32
-"""Pixels: the CIFAR forms of the networks are built for inputs of at least this height and width."""
+"""Least height and width, in pixels, of inputs of the networks' CIFAR forms."""
 
 
 def padded(x: Tensor) -> Tensor:
-    """Images with zeros around them up to 32x32; larger ones as they are.  (B, C, H, W)."""
+    """Images (B, C, H, W) padded with zeros to (B, C, max(H, 32), max(W, 32))."""
     height, width = x.shape[-2:]
     rows, columns = max(0, SMALLEST - height), max(0, SMALLEST - width)
     if not rows and not columns:
@@ -24,7 +24,8 @@ def padded(x: Tensor) -> Tensor:
 
 def normalisation(kind: str, channels: int, device: torch.device) -> nn.Module:
     """`batch`: batch normalisation.  `group`: group normalisation (Wu and He 2018) with at most 32 groups,
-    which keeps no running statistics and mixes no samples.  Both have 2 parameters a channel.
+    which keeps no running statistics and mixes no samples.  Both map (B, channels, H, W) to the same shape
+    and have 2 parameters a channel.
 
     Raises:
         ValueError: another kind.

@@ -83,12 +83,12 @@ class MobileNetV2(nn.Module):
         self.head = nn.Linear(FEATURES, class_count, device=device)
 
     def features(self, x: Tensor) -> Tensor:
-        """Penultimate activations, (B, 1280)."""
+        """Penultimate activations, float32 (B, 1280), of images, float32 (B, C, H, W)."""
         x = functional.relu(self.norm1(self.conv1(padded(x))))  # (B, 32, H, W)
         x = self.blocks(x)  # (B, 320, H/8, W/8)
         return functional.relu(self.norm2(self.conv2(x))).mean((2, 3))
 
     def forward(self, x: Tensor) -> Tensor:
-        """Logits, (B, classes)."""
+        """Logits, float32 (B, classes), of images, float32 (B, C, H, W)."""
         logits: Tensor = self.head(self.features(x))
         return logits

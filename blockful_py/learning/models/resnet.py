@@ -60,12 +60,12 @@ class ResNet18(nn.Module):
         self.head = nn.Linear(maps, class_count, device=device)
 
     def features(self, x: Tensor) -> Tensor:
-        """Penultimate activations, (B, 512)."""
+        """Penultimate activations, float32 (B, 512), of images, float32 (B, C, H, W)."""
         x = functional.relu(self.norm(self.conv(padded(x))))  # (B, 64, H, W)
         maps: Tensor = self.blocks(x)  # (B, 512, H/8, W/8)
         return maps.mean((2, 3))
 
     def forward(self, x: Tensor) -> Tensor:
-        """Logits, (B, classes)."""
+        """Logits, float32 (B, classes), of images, float32 (B, C, H, W)."""
         logits: Tensor = self.head(self.features(x))
         return logits
