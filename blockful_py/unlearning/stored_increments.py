@@ -35,8 +35,8 @@ class StoredIncrement:
         weights: `Train(agg_j, D_j without the class)`, on the CPU; agg_j is the mean of the references as
             published, or of their clean models.
         base: `base_of(agg_j, w_j)`, 32 bytes.  It differs once the model or one of its references has
-        changed: the
-            increment then belongs to an earlier model, and may still know what the change forgot.
+            changed: the increment then belongs to an earlier model, and may still know what the change
+            forgot.
     """
 
     label: int

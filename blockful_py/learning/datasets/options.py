@@ -27,8 +27,7 @@ def drawn(samples: Samples, limit: int | None, stream: torch.Generator) -> Sampl
 
 
 def carve_proxy(samples: Samples, stream: torch.Generator) -> tuple[Samples, Samples]:
-    """(other samples, proxy); the proxy has min(PROXY_PER_CLASS, a quarter) of each class, drawn by
-    `stream`."""
+    """(other samples, proxy): the proxy has PROXY_PER_CLASS of each class, at most a quarter of them."""
     chosen = torch.zeros(len(samples), dtype=torch.bool)
     for label in samples.classes():
         rows = torch.nonzero(samples.y == label).flatten()
