@@ -138,7 +138,9 @@ class OpenRun(Closable):
         self.contracts, self._context = contracts, None
 
     def settle(self) -> str | None:
-        """Sends what certified decisions still lack, unless another process leads; returns a description.
+        """Sends the missing transactions of certified decisions; returns a description of the decisions.
+
+        Does nothing while another process leads.
 
         Transactions that others sent are not sent again.  A decision that can no longer run is dropped; the
         committee decides again when the job is resumed.

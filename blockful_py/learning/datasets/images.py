@@ -95,7 +95,7 @@ def image_loader(schema: ImageSchema) -> Callable[[int, DataOptions], Dataset]:
 
 
 def _images(schema: ImageSchema, split: Split) -> Tensor:
-    """Decoded, normalised images, float32 (n, channels, side, side).  Raises LearningError, naming the row."""
+    """Decoded, normalised images, float32 (n, channels, side, side).  Raises LearningError for a bad row."""
     column = split.table[schema.columns[0]]
     mode = "RGB" if len(schema.mean) == 3 else "L"
     pixels = np.empty((len(column), schema.side, schema.side, len(schema.mean)), np.uint8)

@@ -84,7 +84,7 @@ class IncrementMaker:
 
 
 class CurrentIncrements(Mapping[str, StoredIncrement]):
-    """Increments of what a request forgets, by model, as the current versions name them.
+    """Increments for the class that a request forgets, by model, as the current versions name them.
 
     An increment is read, and compared with its CID, on first access.  An unusable one counts as not stored,
     so that the request makes it; `unusable` holds the reason.
