@@ -1,1 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
+"""A committee member's process: its office and its duties."""
