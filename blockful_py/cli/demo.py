@@ -33,8 +33,8 @@ def demo(
     """
     from blockful_py.settings import Settings
 
-    given = tuple(overrides or ())
-    settings = Settings.load(settings_file, given if settings_file else (*DEFAULTS, *given))
+    chosen = tuple(overrides or ())
+    settings = Settings.load(settings_file, chosen if settings_file else (*DEFAULTS, *chosen))
     from blockful_py.pipeline.reports.demo import run_demo
     from blockful_py.report.table import print_report
 
