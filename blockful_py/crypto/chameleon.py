@@ -32,12 +32,19 @@ def keygen(rng: Rng = system_rng) -> tuple[int, Point]:
 
 
 def label(chain_id: int, contract: bytes, position: int) -> bytes:
-    """L = H(DST_label || chainid || contract || position); `position` is packed, `contract` 20 bytes."""
+    """L = H(DST_label || chainid || contract || position); `position` is packed.
+
+    Raises ValueError unless `contract` has 20 bytes.
+    """
+    if len(contract) != 20:
+        raise ValueError(f"a contract has an address of 20 bytes, not of {len(contract)}")
     return keccak(words(DST_LABEL, chain_id, contract, position))
 
 
 def message(version: int, payload: bytes) -> bytes:
-    """m = H(DST_message || version || payload); `payload` is 32 bytes."""
+    """m = H(DST_message || version || payload).  Raises ValueError unless `payload` has 32 bytes."""
+    if len(payload) != 32:
+        raise ValueError(f"a payload is a digest of 32 bytes, not of {len(payload)}")
     return keccak(words(DST_MESSAGE, version, payload))
 
 
@@ -47,10 +54,14 @@ def phi(px: int) -> int:
 
 
 def challenge(key_id: bytes, label: bytes, message: bytes, r: int) -> int:
-    """c = H(DST_challenge || keyId || L || m || r) mod n; keyId, L and m have 32 bytes each."""
+    """c = H(DST_challenge || keyId || L || m || r) mod n.
+
+    Raises ValueError unless keyId, L and m have 32 bytes each, which fixes where each of them ends.
+    """
+    lengths = len(key_id), len(label), len(message)
+    if lengths != (32, 32, 32):
+        raise ValueError(f"key id, label and message are digests of 32 bytes each, not of {lengths}")
     data = b"".join((DST_CHALLENGE, key_id, label, message, r.to_bytes(32, "big")))
-    if len(data) != 160:
-        raise ValueError("key id, label and message are digests of 32 bytes each")
     return int.from_bytes(keccak(data), "big") % N
 
 

@@ -127,6 +127,25 @@ def test_digests_of_another_length_are_an_error(made: Made) -> None:
         chameleon.verify(key, label, message + b"\0", h, opening)
 
 
+def test_a_byte_moved_from_message_to_label_is_an_error(made: Made) -> None:
+    """Label and message are hashed side by side: L || m[:1] and m[1:] are the same bytes."""
+    secret, key, label, message, h, opening = made
+    moved = label + message[:1], message[1:]
+    with pytest.raises(ValueError, match=r"32 bytes each, not of \(32, 33, 31\)"):
+        chameleon.verify(key, *moved, h, opening)
+    with pytest.raises(ValueError, match="32 bytes each"):
+        chameleon.hash_message(key, *moved)
+    with pytest.raises(ValueError, match="32 bytes each"):
+        chameleon.collide(secret, *moved, h)
+
+
+def test_contracts_and_payloads_of_another_length_are_errors() -> None:
+    with pytest.raises(ValueError, match="20 bytes"):
+        chameleon.label(1337, bytes(32), 7)
+    with pytest.raises(ValueError, match="32 bytes"):
+        chameleon.message(1, bytes(20))
+
+
 def test_two_openings_do_not_reveal_the_trapdoor(made: Made) -> None:
     # With h = g^m y^r, x = (m - m') / (r' - r).  Here the like quotient is not x.
     secret, _, label, message, h, opening = made

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -60,6 +61,22 @@ def test_other_numbers_are_refused_without_raising(
 ) -> None:
     key = curve.multiply_base(secret)
     assert chameleon.verify(key, label, message, h, Opening(px, s)) is False
+
+
+@given(SECRETS, DIGESTS, DIGESTS, st.integers(0, 64), st.binary(max_size=3), st.binary())
+@settings(max_examples=50)
+def test_digests_cut_elsewhere_are_an_error(
+    secret: int, label: bytes, message: bytes, cut: int, more: bytes, seed: bytes
+) -> None:
+    """However label and message are cut or grown, an opening holds for two digests of 32 bytes alone."""
+    key = curve.multiply_base(secret)
+    h, opening = chameleon.hash_message(key, label, message, SeededRng(seed))
+    whole = label + message + more
+    if cut == 32 and not more:
+        assert chameleon.verify(key, whole[:cut], whole[cut:], h, opening)
+        return
+    with pytest.raises(ValueError, match="32 bytes each"):
+        chameleon.verify(key, whole[:cut], whole[cut:], h, opening)
 
 
 @given(st.integers(1, 4), st.integers(0, 2), st.binary(), st.data())
