@@ -6,15 +6,12 @@
 CPU time of one process, median of `--repeats` runs.  A committee makes collisions for a batch of messages;
 the same core does the work of all t members and of the coordinator, which is:
 
-    member       draw: nonces and their commitments, in idle time     take: those drawn before (round 1)
-                 sum: D and E of all signers                          sign: rho, R = D + rho E, its share
+    member       draw: nonces and their commitments (round 1)         sum: D and E of all signers
+                 sign: rho, R = D + rho E, its share (round 2)
     coordinator  sum, and combine: rho, R, the sum of the shares, and each opening verified in full
 
-    prepared     t sign + combine: nonces drawn, exchanged and summed before the messages are known (FROST3)
-    drawn        t (take + sum + sign) + sum + combine: nonces drawn before; each signer adds them up itself,
-                 as the members of a service do
-    from nothing t (draw + take + sum + sign) + sum + combine
-    a member     1 / (take + sum + sign), on a core of its own;  the coordinator: 1 / (sum + combine)
+    together     t (draw + sum + sign) + sum + combine: each signer adds the nonces up itself, as members do
+    a member     1 / (draw + sum + sign), on a core of its own;  the coordinator: 1 / (sum + combine)
 
 Encoding, transport and the checks of the request are not in it.
 """
@@ -38,7 +35,7 @@ from blockful_py.crypto.threshold.messages import Task
 from blockful_py.crypto.threshold.signing import ThresholdSigner, aggregate, combine
 
 COMMITTEES = ((3, 4), (7, 10), (15, 21), (67, 100))
-STEPS = ("draw", "take", "sum", "sign", "combine")
+STEPS = ("draw", "sum", "sign", "combine")
 
 
 def seconds_per_call(operation: Callable[[], object], count: int, repeats: int) -> float:
@@ -78,9 +75,6 @@ def steps(shares: Sequence[KeyShare], batch: int, repeats: int) -> dict[str, flo
     for attempt in range(repeats):
         session = attempt.to_bytes(4, "big")
         marks = [process_time()]
-        for signer in signers:
-            signer.prepare(session, batch)
-        marks.append(process_time())
         commitments = [signer.commit(session, batch) for signer in signers]
         marks.append(process_time())
         nonces = aggregate(key, commitments)
@@ -90,7 +84,7 @@ def steps(shares: Sequence[KeyShare], batch: int, repeats: int) -> dict[str, flo
         combine(key, tasks, commitments, nonces, answers)
         marks.append(process_time())
         taken = [(end - begin) / batch for begin, end in pairwise(marks)]
-        times.append((taken[0] / threshold, taken[1] / threshold, taken[2], taken[3] / threshold, taken[4]))
+        times.append((taken[0] / threshold, taken[1], taken[2] / threshold, taken[3]))
     return dict(zip(STEPS, map(median, zip(*times, strict=True)), strict=True))
 
 
@@ -100,13 +94,10 @@ def shared(threshold: int, size: int, batch: int, repeats: int) -> dict[str, flo
     shares = generate_key(threshold, size, b"benchmark")
     generation = process_time() - start
     taken = steps(shares, batch, repeats)
-    prepared = threshold * taken["sign"] + taken["combine"]
-    drawn = prepared + threshold * taken["take"] + (threshold + 1) * taken["sum"]
+    member = taken["draw"] + taken["sum"] + taken["sign"]
     return {
-        "prepared": 1 / prepared,
-        "drawn": 1 / drawn,
-        "from nothing": 1 / (drawn + threshold * taken["draw"]),
-        "a member": 1 / (taken["take"] + taken["sum"] + taken["sign"]),
+        "together": 1 / (threshold * member + taken["sum"] + taken["combine"]),
+        "a member": 1 / member,
         "the coordinator": 1 / (taken["sum"] + taken["combine"]),
         **{f"{step} (us)": 1e6 * seconds for step, seconds in taken.items()},
         "key generation (s)": generation,

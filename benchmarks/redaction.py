@@ -7,8 +7,9 @@ All models inherit from one and are replaced under one certificate (the parallel
 makes them forget another class.  The members, the chains and the leader share this machine.
 
     unlearn   the new weights                      review   every member recomputes them
-    audit     the claims in the new model nodes    nonces   round 1, by default with nonces made ahead
+    audit     the claims in the new model nodes    nonces   round 1
     store     adding, and deleting what was there  shares   round 2, and combining: the collisions
+    attests   a quorum binds the nonces to this use
     draft     reading the chain                    votes    every opening verified, the certificate
                                                    archive, live   the transactions
 """
@@ -41,10 +42,28 @@ from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.run.nodes import Nodes, Place
 from blockful_py.settings import ChainSettings, Settings
 
-STAGES = {"approve": "review", "commit": "nonces", "sign": "shares", "vote_redaction": "votes"}
+STAGES = {
+    "approve": "review",
+    "commit": "nonces",
+    "attest": "attests",
+    "sign": "shares",
+    "vote_redaction": "votes",
+}
 """What certification goes on to when the first member is asked this."""
 
-ORDER = ("unlearn", "audit", "store", "draft", "review", "nonces", "shares", "votes", "archive", "live")
+ORDER = (
+    "unlearn",
+    "audit",
+    "store",
+    "draft",
+    "review",
+    "nonces",
+    "attests",
+    "shares",
+    "votes",
+    "archive",
+    "live",
+)
 WAVES = 4
 
 
@@ -147,13 +166,13 @@ def redact(federation: Federation, forget: int) -> dict[str, float]:
     return {**ordered, "other": whole - sum(ordered.values()), "in all": whole}
 
 
-def measure(models: int, count: int, repeats: int, ahead: int) -> list[dict[str, float]]:
+def measure(models: int, count: int, repeats: int) -> list[dict[str, float]]:
     """Seconds by stage of each request."""
     with tempfile.TemporaryDirectory() as folder:
         base = Path(folder)
         with (
             Nodes(Place.of(ChainSettings(), base / "chains")) as nodes,
-            members(count, base, base / "run", nodes, ["--nonces-ahead", str(ahead)]) as processes,
+            members(count, base, base / "run", nodes) as processes,
         ):
             chosen = settings(models, [member.url for member in processes], (0,))
             with Federation.create(chosen, base / "run", nodes=nodes) as federation:
@@ -169,18 +188,15 @@ def main() -> None:
     parser.add_argument("--models", type=int, default=100, help="models that are redacted (default 100)")
     parser.add_argument("--members", type=int, default=4, help="member processes (default 4)")
     parser.add_argument("--repeats", type=int, default=3, help="requests, at most 10 (default 3; median)")
-    parser.add_argument(
-        "--nonces-ahead", type=int, default=512, help="nonce pairs that members make ahead (default 512)"
-    )
     options = parser.parse_args()
-    runs = measure(options.models, options.members, options.repeats, options.nonces_ahead)
+    runs = measure(options.models, options.members, options.repeats)
     print(f"{options.models} models through {options.members} member processes (s: median, least, most)")
     for stage in runs[0]:
         found = [run[stage] for run in runs]
         print(f"  {stage:10}{median(found):10.2f}{min(found):10.2f}{max(found):10.2f}")
     if options.output:
         machine = {"python": platform.python_version(), "cpus": os.cpu_count()}
-        given = {name: getattr(options, name) for name in ("models", "members", "repeats", "nonces_ahead")}
+        given = {name: getattr(options, name) for name in ("models", "members", "repeats")}
         report = {"machine": machine, **given, "seconds": runs}
         options.output.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
 

@@ -32,10 +32,6 @@ def serve(
         list[str] | None,
         typer.Option("--leader", metavar="ADDRESS", help="Another account that may lead. Repeatable."),
     ] = None,
-    nonces: Annotated[
-        int,
-        typer.Option("--nonces-ahead", help="Nonce pairs to prepare when idle, one per model.", min=0),
-    ] = 512,
     passphrase_file: PassphraseFile = None,
     as_json: AsJson = False,
 ) -> None:
@@ -54,7 +50,7 @@ def serve(
     from blockful_py.committee.service.request_handler import RequestHandler
     from blockful_py.committee.service.server import Server
     from blockful_py.member.candidacy import ElectionDuty
-    from blockful_py.member.duties import AlarmDuty, CustodyDuty, NonceDuty, PruneDuty, SlashingDuty
+    from blockful_py.member.duties import AlarmDuty, CustodyDuty, PruneDuty, SlashingDuty
     from blockful_py.member.finishing import FinishingDuty
     from blockful_py.member.leader_process import LeaderProcesses
     from blockful_py.member.office import MemberOffice
@@ -79,7 +75,6 @@ def serve(
                     CustodyDuty(office, member),
                     AlarmDuty(office, member, outbox),
                     SlashingDuty(office, member, outbox),
-                    NonceDuty(office, nonces),
                     PruneDuty(office, outbox),
                 ],
                 out.problem,

@@ -48,7 +48,6 @@ class Member:
     ) -> None:
         self._voting_secret = voting_secret
         self._signer = ThresholdSigner(share, rng)
-        self._rng = rng
         self._share = share
         self._live = live
         self._archive = archive
@@ -89,19 +88,6 @@ class Member:
             self._check_redaction(draft)  # the chains may have changed during the review
             raise RefutedError(str(error)) from None
         _require_same(self._memory.approve(ballot, digest), digest, ballot)
-
-    def prepare(self, ahead: int) -> int:
-        """Generates nonce pairs until `ahead` are ready. Returns how many were missing.
-
-        The identifier that they are drawn under is first recorded like a session's, which detects a source of
-        randomness that repeats itself.  Raises NonceReuseError in that case and generates none.
-        """
-        missing = max(0, ahead - len(self._signer.pool))
-        if missing:
-            lot = self._rng(32)
-            self._memory.use_session(lot)
-            self._signer.prepare(lot, missing)
-        return missing
 
     def commit(self, draft: RedactionDraft, session: bytes) -> NonceCommitments:
         """Round 1: nonce commitments for the openings of an approved draft."""

@@ -1,15 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sources of randomness: the operating system's, and a seeded one for reproducible runs."""
+"""Sources of randomness: the operating system's, several together, and a seeded one for reproducible runs."""
 
 from __future__ import annotations
 
 import hashlib
 import os
+import time
+
+JITTER = 256
+"""Readings of a clock in `gathered_rng`, a microsecond apart."""
 
 
 def system_rng(size: int) -> bytes:
     """`size` bytes from the operating system's generator."""
     return os.urandom(size)
+
+
+def gathered_rng(size: int) -> bytes:
+    """`size` bytes of SHAKE-256 over the system's generator, three clocks and the jitter of a processor.
+
+    It is as good as the best of them.  A machine that is put back from a snapshot may repeat the generator;
+    clocks and jitter go on.
+    """
+    clocks = (time.time_ns(), time.monotonic_ns(), time.process_time_ns(), *_jitter())
+    return hashlib.shake_256(os.urandom(32) + b"".join(_tagged(each) for each in clocks)).digest(size)
 
 
 class SeededRng:
@@ -32,6 +46,15 @@ class SeededRng:
     def derive(self, *labels: str | int | bytes) -> SeededRng:
         """A generator of its own for `labels`; it does not depend on the calls made to this one."""
         return SeededRng(self._key, *labels)
+
+
+def _jitter() -> list[int]:
+    """Readings of the finest clock between steps of a hash chain, in nanoseconds."""
+    state, readings = b"", []
+    for _ in range(JITTER):
+        state = hashlib.sha3_256(state).digest()
+        readings.append(time.perf_counter_ns())
+    return readings
 
 
 def _tagged(label: str | int | bytes) -> bytes:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A member's small duties: alarms, evidence, nonces, data keys and the pruning of its outbox."""
+"""A member's small duties: alarms, evidence, data keys and the pruning of its outbox."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from blockful_py.chain.sortition import Equivocation
 from blockful_py.committee.service.folder import MemberFolder
 from blockful_py.committee.service.outbox import Evidence, Outbox, RefusedProposal
 from blockful_py.crypto import signature
-from blockful_py.errors import ContractError, RefusedError, RunError
+from blockful_py.errors import ContractError, RunError
 from blockful_py.member.office import MemberOffice, MemberView
 from blockful_py.pipeline.run.lease import request_under_way
 from blockful_py.types import Uri
@@ -82,27 +82,6 @@ class SlashingDuty:
         except ContractError as error:
             if error.name != "Excluded":  # another member reported it first
                 raise
-
-
-class NonceDuty:
-    """Keeps `ahead` nonce pairs ready while this member has a seat, so that it answers round 1 at once.
-
-    A redaction takes one pair for each model or header.
-    """
-
-    name = "nonces"
-
-    def __init__(self, office: MemberOffice, ahead: int) -> None:
-        self._office = office
-        self._ahead = ahead
-
-    def step(self) -> None:
-        """Raises NonceReuseError when the machine's source of randomness repeats itself."""
-        try:
-            seat = self._office.current_seat()
-        except (RunError, RefusedError):
-            return  # the run may come after the member, and its seat later still
-        seat.member.prepare(self._ahead)
 
 
 class CustodyDuty:

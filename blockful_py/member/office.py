@@ -26,7 +26,7 @@ from blockful_py.committee.service.messages import Identity, MessageKind, ReadRe
 from blockful_py.committee.service.request_handler import Seat
 from blockful_py.committee.succession import Outgoing
 from blockful_py.crypto import curve, eip712
-from blockful_py.crypto.randomness import system_rng
+from blockful_py.crypto.randomness import gathered_rng
 from blockful_py.errors import BlockfulError, RefusedError, SettingsError
 from blockful_py.keys.access import Access
 from blockful_py.keys.appointed_keyring import NO_KEYS, VaultKeyring
@@ -174,13 +174,6 @@ class MemberOffice:
         current = self.view().contracts.committee.current_epoch()
         if epoch != current:
             raise RefusedError(f"epoch {epoch} is not the current one, which is {current}")
-        return self._seat_in(epoch)
-
-    def current_seat(self) -> Seat:
-        """The seat in the chain's current epoch. Raises RefusedError when the member has none."""
-        return self._seat_in(self.view().contracts.committee.current_epoch())
-
-    def _seat_in(self, epoch: int) -> Seat:
         with self._seating:
             if self._seat is None or self._seat[0] != epoch:
                 self._seat = (epoch, self._take_seat(epoch))
@@ -248,7 +241,7 @@ class MemberOffice:
             contracts.archive,
             view.votes,
             view.reviewer,
-            system_rng,
+            gathered_rng,
             self._folder.memory,
         )
         _, quorum = contracts.committee.roster(epoch)

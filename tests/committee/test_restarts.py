@@ -65,25 +65,6 @@ def test_an_approval_and_a_session_outlive_the_process(
         assert member.sign(draft, commitments).session == fresh
 
 
-def test_nonces_made_ahead_end_with_the_process(case: tuple[Roster, RedactionDraft], tmp_path: Path) -> None:
-    """Its source of randomness begins anew, as that of a machine that was put back does."""
-    roster, draft = case
-    member, memory = restarted(roster, tmp_path / "memory.db")
-    with memory:
-        assert member.prepare(8) == 8
-        assert member.prepare(8) == 0
-        member.approve(draft)
-        first = member.commit(draft, SESSION)
-        assert member.prepare(8) == len(first.pairs)
-
-    member, memory = restarted(roster, tmp_path / "memory.db")
-    with memory:
-        with pytest.raises(NonceReuseError, match="begun before"):
-            member.prepare(8)
-        second = member.commit(draft, bytes(32))
-        assert not {*first.pairs} & {*second.pairs}
-
-
 class Failing(VolatileMemory):
     """Cannot write."""
 
@@ -102,8 +83,6 @@ def test_a_member_that_cannot_remember_does_not_answer(case: tuple[Roster, Redac
         member.approve(draft)
     with pytest.raises(RefusedError, match="is not approved"):
         member.commit(draft, SESSION)
-    with pytest.raises(MemoryLostError):
-        member.prepare(1)
 
 
 def test_a_proposal_of_an_impossible_epoch_is_refused(case: tuple[Roster, RedactionDraft]) -> None:

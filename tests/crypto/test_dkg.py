@@ -45,6 +45,12 @@ def test_keys_differ_by_the_members_randomness() -> None:
     assert generate_key(2, 3, b"x")[0].group_key != generate_key(2, 3, b"x")[0].group_key
 
 
+def test_a_generator_that_repeats_itself_gives_other_secrets_for_another_key() -> None:
+    """Otherwise two proofs with one nonce would give the dealer's secret: a_0 = (mu - mu') / (c - c')."""
+    first, second = (Participant(1, 2, 3, context, bytes)._reveal for context in (b"one", b"other"))
+    assert not {*first.commitments, first.proof_point} & {*second.commitments, second.proof_point}
+
+
 def named(step: Callable[[], object]) -> tuple[int, ...]:
     with pytest.raises(CheaterError) as caught:
         step()

@@ -4,7 +4,7 @@ from __future__ import annotations
 import pytest
 
 from blockful_py.crypto import curve
-from blockful_py.crypto.randomness import SeededRng, system_rng
+from blockful_py.crypto.randomness import SeededRng, gathered_rng, system_rng
 from blockful_py.errors import CryptoError
 from tests.crypto.vectors import scripted
 
@@ -41,13 +41,23 @@ def test_a_derived_generator_does_not_depend_on_calls_made() -> None:
 
 
 def test_sizes() -> None:
-    assert [len(source(n)) for source in (system_rng, SeededRng(b"")) for n in (0, 1, 32, 1000)] == [
-        0, 1, 32, 1000, 0, 1, 32, 1000,
-    ]  # fmt: skip
+    for source in (system_rng, gathered_rng, SeededRng(b"")):
+        assert [len(source(n)) for n in (0, 1, 32, 1000)] == [0, 1, 32, 1000]
 
 
 def test_system_randomness_differs() -> None:
     assert system_rng(32) != system_rng(32)
+
+
+def test_gathered_randomness_differs_where_the_system_repeats_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.urandom", bytes)
+    assert gathered_rng(32) != gathered_rng(32)
+
+
+def test_gathered_randomness_differs_where_the_clocks_stand_still(monkeypatch: pytest.MonkeyPatch) -> None:
+    for clock in ("time_ns", "monotonic_ns", "process_time_ns", "perf_counter_ns"):
+        monkeypatch.setattr(f"time.{clock}", int)
+    assert gathered_rng(32) != gathered_rng(32)
 
 
 def test_a_scalar_out_of_range_is_drawn_again() -> None:

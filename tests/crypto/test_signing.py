@@ -19,6 +19,9 @@ from blockful_py.errors import CheaterError, CryptoError, NonceReuseError, Quoru
 from blockful_py.types import Opening, Point
 from tests.crypto.committee import Batch, Ceremony, begin, tasks_for
 
+CONTEXT = keccak(bytes(32) + b"session")
+"""What nonces of the session that `begin` begins are drawn for."""
+
 
 @pytest.fixture(scope="module")
 def shares() -> tuple[KeyShare, ...]:
@@ -52,7 +55,7 @@ def one_by_one(batch: Batch, item: int, secret: int) -> Opening:
     """The collision of one message, by the trapdoor and the sum of the secret nonces (the slow way)."""
     task = batch.tasks[item]
     drawn = [
-        draw(batch.shares[index - 1].secret, b"session", len(batch.tasks), SeededRng(b"signer", index))
+        draw(batch.shares[index - 1].secret, CONTEXT, len(batch.tasks), SeededRng(b"signer", index))
         for index in batch.nonces.signers
     ]
     d, e = (sum(pairs[item][which] for pairs in drawn) % N for which in (0, 1))
@@ -168,14 +171,22 @@ def test_more_or_fewer_tasks_than_committed_are_refused(shares: tuple[KeyShare, 
         batch.signers[0].commit(b"empty", 0)
 
 
-def test_nonces_of_a_weak_generator_differ_by_signer_session_and_message(
+def test_nonces_of_a_weak_generator_differ_by_signer_session_generation_and_message(
     shares: tuple[KeyShare, ...],
 ) -> None:
     commitments = [
-        ThresholdSigner(share, bytes).commit(session, 2) for share in shares[:2] for session in (b"a", b"b")
+        ThresholdSigner(share, bytes).commit(session, 2, generation)
+        for share in shares[:2]
+        for session in (b"a", b"b")
+        for generation in (1, 2)
     ]
     points = [point for given in commitments for pair in given.pairs for point in pair]
-    assert len(set(points)) == len(points) == 16
+    assert len(set(points)) == len(points) == 32
+
+
+def test_nonces_are_drawn_for_a_context_of_32_bytes() -> None:
+    with pytest.raises(ValueError, match="32 bytes"):
+        draw(1, b"session", 1, bytes)
 
 
 def change_first(values: tuple[int, ...], change: Callable[[int], int]) -> tuple[int, ...]:

@@ -9,7 +9,7 @@ from blockful_py.committee import codec, wire
 from blockful_py.committee.service.generation import Charter, Generation, Origin
 from blockful_py.committee.service.messages import Empty, HeldShare, MessageKind, RelayedAnswers
 from blockful_py.crypto import curve, eip712
-from blockful_py.crypto.randomness import system_rng
+from blockful_py.crypto.randomness import gathered_rng
 from blockful_py.crypto.threshold.keys import CommitteeKey, KeyShare
 from blockful_py.errors import MessageError, RefusedError
 from blockful_py.types import Rng
@@ -42,7 +42,7 @@ class Admission(Protocol):
 class DkgParticipant:
     """Takes part in key generations, by subject."""
 
-    def __init__(self, secret: int, shares: ShareStore, rng: Rng = system_rng) -> None:
+    def __init__(self, secret: int, shares: ShareStore, rng: Rng = gathered_rng) -> None:
         self._address = curve.address(curve.multiply_base(secret))
         self._shares = shares
         self._rng = rng

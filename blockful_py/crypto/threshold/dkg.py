@@ -25,7 +25,7 @@ from blockful_py.crypto import curve
 from blockful_py.crypto.chameleon import tag
 from blockful_py.crypto.curve import N
 from blockful_py.crypto.keccak import keccak, words
-from blockful_py.crypto.randomness import system_rng
+from blockful_py.crypto.randomness import SeededRng, system_rng
 from blockful_py.crypto.threshold.keys import KeyShare, evaluate_public, evaluate_secret
 from blockful_py.crypto.threshold.messages import Answer, Commitment, Complaint, Confirmation, Reveal, Share
 from blockful_py.errors import CheaterError, CryptoError, InvalidKeyError
@@ -59,7 +59,8 @@ class Participant:
         threshold: shares that will be needed (t), 1 to the number of dealers.
         size: members (n).
         context: what the key is for (chain, epoch, roster), the same for all members.
-        rng: source of the member's secrets.
+        rng: source of the member's secrets, which are bound to the context: for another they differ, even if
+            `rng` repeats itself.
         dealers: indices of the members that take part, all by default; the others get no share, and
             the point that theirs would have is nobody's secret.
 
@@ -89,8 +90,9 @@ class Participant:
         self._size = size
         self._context = keccak(context)
         self._phase = DkgPhase.COMMIT
-        self._coefficients = [curve.random_scalar(rng) for _ in range(threshold)]
-        self._reveal = self._prove(rng)
+        bound = SeededRng(rng(32), self._context, index)
+        self._coefficients = [curve.random_scalar(bound) for _ in range(threshold)]
+        self._reveal = self._prove(bound)
         self._commitments: dict[int, Commitment] = {}
         self._reveals: dict[int, Reveal] = {}
         self._shares: dict[int, int] = {}

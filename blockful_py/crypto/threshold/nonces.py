@@ -1,33 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A signer's secret nonces: hedged, kept in memory only, used once."""
+"""A signer's secret nonces: bound to what they are for, hedged, kept in memory only, used once."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from blockful_py.crypto import curve
 from blockful_py.crypto.chameleon import tag
 from blockful_py.crypto.curve import N
 from blockful_py.crypto.keccak import keccak
 from blockful_py.errors import NonceReuseError
-from blockful_py.types import Rng
+from blockful_py.types import Point, Rng
 
 DST_NONCE = tag("frost-nonce")
 
 
-def draw(secret: int, session: bytes, count: int, rng: Rng) -> list[tuple[int, int]]:
-    """(d, e) of `count` messages: H(DST_frost-nonce || fresh || x_i || H(session) || item || which) mod n.
+def draw(secret: int, context: bytes, count: int, rng: Rng) -> list[tuple[int, int]]:
+    """(d, e) of `count` messages: H(DST_frost-nonce || fresh || x_i || context || item || which) mod n.
 
-    Fresh randomness makes them unpredictable; the share keeps them so where the generator is weak
-    (RFC 9591, section 4.1).
+    `context`: 32 bytes that identify everything the nonces are for, so that another use has other nonces even
+    where `rng` repeats itself.  `fresh` is 32 bytes of `rng`; the secret hedges against a weak one (RFC 9591,
+    section 4.1).  Raises ValueError for a context of another length.
     """
-    bound = secret.to_bytes(32, "big") + keccak(session)
-    pairs = []
-    for item in range(count):
-        end = bound + item.to_bytes(32, "big")
-        pairs.append(
-            (_nonzero(DST_NONCE + rng(32) + end + b"\0"), _nonzero(DST_NONCE + rng(32) + end + b"\1"))
-        )
-    return pairs
+    if len(context) != 32:
+        raise ValueError(f"a context has 32 bytes, not {len(context)}")
+    bound = DST_NONCE + rng(32) + secret.to_bytes(32, "big") + context
+    ends = (item.to_bytes(32, "big") for item in range(count))
+    return [(_nonzero(bound + end + b"\0"), _nonzero(bound + end + b"\1")) for end in ends]
+
+
+def commitment(pair: tuple[int, int]) -> tuple[Point, Point]:
+    """(D, E) = (dG, eG)."""
+    return curve.multiply_base(pair[0]), curve.multiply_base(pair[1])
 
 
 class NonceStore:

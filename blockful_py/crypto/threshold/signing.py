@@ -23,8 +23,7 @@ from blockful_py.crypto.keccak import keccak
 from blockful_py.crypto.randomness import system_rng
 from blockful_py.crypto.threshold.keys import CommitteeKey, KeyShare, lagrange
 from blockful_py.crypto.threshold.messages import AggregatedNonces, NonceCommitments, SignatureShares, Task
-from blockful_py.crypto.threshold.nonces import NonceStore, draw
-from blockful_py.crypto.threshold.pool import NoncePair, NoncePool
+from blockful_py.crypto.threshold.nonces import NonceStore, commitment, draw
 from blockful_py.crypto.threshold.response import Responder
 from blockful_py.crypto.workspace import Workspace
 from blockful_py.errors import CheaterError, CryptoError, InvalidKeyError, QuorumError
@@ -46,8 +45,8 @@ class _Round(NamedTuple):
 class ThresholdSigner:
     """A member that holds its share, and the nonces of the batches that it has committed to.
 
-    Before `sign` the caller must check each task's h against the chain and its message against the request; a
-    signer checks everything else.
+    Before `sign` the caller must check each task's h against the chain and its message against the request,
+    and must see to it that this process is not put back to before an answer; a signer checks everything else.
     """
 
     def __init__(self, share: KeyShare, rng: Rng = system_rng) -> None:
@@ -55,27 +54,24 @@ class ThresholdSigner:
         self._public = share.public
         self._rng = rng
         self.nonces = NonceStore()
-        self.pool = NoncePool()
 
     @property
     def index(self) -> int:
         return self._share.index
 
-    def prepare(self, lot: bytes, count: int) -> None:
-        """Generates `count` nonce pairs in advance; `lot` is an identifier that was never used before."""
-        self.pool.add(self._draw(lot, count))
+    def commit(self, session: bytes, count: int, generation: int = 0) -> NonceCommitments:
+        """Round 1: nonce pairs for `count` messages.
 
-    def commit(self, session: bytes, count: int) -> NonceCommitments:
-        """Round 1: nonce pairs for `count` messages, those generated in advance first.
-
+        `session` and `generation` (the signer's count of its sessions) say what the pairs are for: another
+        session or generation has other pairs, whatever the source of randomness does.
         Raises NonceReuseError when the session has begun, ValueError for fewer than one message.
         """
         if count < 1:
             raise ValueError(f"a batch has one message or more, not {count}")
-        ahead = self.pool.take(count)
-        pairs = ahead + self._draw(session, count - len(ahead))
-        self.nonces.put(session, [pair.secret for pair in pairs])
-        return NonceCommitments(self.index, session, tuple(pair.points for pair in pairs))
+        context = keccak(generation.to_bytes(32, "big") + session)
+        pairs = draw(self._share.secret, context, count, self._rng)
+        self.nonces.put(session, pairs)
+        return NonceCommitments(self.index, session, tuple(map(commitment, pairs)))
 
     def sign(self, tasks: Sequence[Task], nonces: AggregatedNonces) -> SignatureShares:
         """Round 2: the signer's share of every collision.  Its nonces are gone before it answers.
@@ -99,10 +95,6 @@ class ThresholdSigner:
             for pair, round_ in zip(pairs, rounds, strict=True)
         )
         return SignatureShares(self.index, nonces.session, values)
-
-    def _draw(self, session: bytes, count: int) -> list[NoncePair]:
-        drawn = draw(self._share.secret, session, count, self._rng)
-        return [NoncePair((d, e), (curve.multiply_base(d), curve.multiply_base(e))) for d, e in drawn]
 
 
 def aggregate(key: CommitteeKey, commitments: Sequence[NonceCommitments]) -> AggregatedNonces:
