@@ -65,6 +65,8 @@ class Roster:
         return kind(
             self.identities.voter(share.index),
             share,
+            contracts.committee.roster(contracts.committee.current_epoch())[0].members,
+            self.federation.settings.committee.quorum,
             contracts.live,
             contracts.archive,
             self.domain(),

@@ -28,8 +28,11 @@ _BYTES = re.compile(r"0x([0-9a-f]{2})*\Z")
 _SIZES = {
     "address": 20,
     "committee": 20,
+    "content": 32,
     "digest": 32,
     "expected_head": 32,
+    "leader": 20,
+    "nonces": 32,
     "owner": 20,
     "parent_hash": 32,
     "payload": 32,

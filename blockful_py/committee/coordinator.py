@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Leads a committee through a proposal: review, two rounds of collisions, votes.
+"""Leads a committee through a proposal: review, collisions, votes.
 
 The coordinator holds no secret and need not be trusted: members check every message that it sends, and
 the contracts check every certificate.
@@ -7,6 +7,7 @@ the contracts check every certificate.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
@@ -20,6 +21,14 @@ from blockful_py.committee.certified import (
 from blockful_py.committee.erasure import Endorsement, erasure_digest
 from blockful_py.committee.leaves import archive_leaves, redaction_leaves
 from blockful_py.committee.motions import Motion
+from blockful_py.committee.pledges import (
+    AttestedNonces,
+    CollisionSession,
+    PledgedNonces,
+    SignedAttestation,
+    attestation_digest,
+    signer_bits,
+)
 from blockful_py.committee.polling import Poll, Refusal, in_turn
 from blockful_py.committee.proposals import (
     PublicationProposal,
@@ -56,11 +65,13 @@ class Coordinator:
         poll: Poll = in_turn,
         salt: bytes = b"",
         keepers: Sequence[DecisionKeeper] = (),
+        leader: bytes = bytes(20),
     ) -> None:
         """`domain`: EIP-712 domain of the Committee contract, which votes are signed for.
 
         `poll`: how members are asked.  `salt`: distinguishes this coordinator's rounds from others on the
-        same draft.  `keepers`: members that outlive this process.
+        same draft.  `keepers`: members that outlive this process.  `leader`: address that signs the questions
+        to members of other processes.
         """
         self._members = tuple(members)
         self._key = key
@@ -71,6 +82,7 @@ class Coordinator:
         self._poll = poll
         self._salt = salt
         self._keepers = tuple(keepers)
+        self._leader = leader
         self.consensus = 0
 
     @property
@@ -153,8 +165,9 @@ class Coordinator:
         return [member for member in others if not isinstance(replies[member.index], Refusal)]
 
     def _collide(self, draft: RedactionDraft, willing: list[Voter]) -> tuple[Opening, ...]:
-        """Two rounds among t members; a member that cheats is excluded and the rounds are repeated.
+        """Collisions by t members, with nonces that a quorum attests.
 
+        A member that cheats is excluded and the rounds are repeated.
         When too few remain, members that approve late join `willing`.
         """
         tasks = opening_tasks(draft, self._live.chain_id, self._live.address)
@@ -171,7 +184,14 @@ class Coordinator:
                     "nothing was changed. " + "; ".join(cheaters)
                 )
             signers = honest[: self._key.threshold]
-            session = keccak(draft.digest() + len(cheaters).to_bytes(4, "big") + self._salt)
+            session = CollisionSession(
+                draft.epoch,
+                draft.proposal,
+                draft.digest(),
+                self._leader,
+                signer_bits([member.index for member in signers]),
+                keccak(len(cheaters).to_bytes(4, "big") + self._salt),
+            )
             try:
                 return self._rounds(draft, tasks, signers, session)
             except CheaterError as error:
@@ -179,26 +199,58 @@ class Coordinator:
                 honest = [member for member in honest if member.index not in error.members]
 
     def _rounds(
-        self, draft: RedactionDraft, tasks: Sequence[Task], signers: Sequence[Voter], session: bytes
+        self,
+        draft: RedactionDraft,
+        tasks: Sequence[Task],
+        signers: Sequence[Voter],
+        session: CollisionSession,
     ) -> tuple[Opening, ...]:
         """Raises CheaterError naming members that refuse, answer for another session, or answer wrongly."""
-        batch = (session, len(tasks))
-        commitments = self._round(
-            signers,
-            lambda member: member.commit(draft, session),
-            lambda member, answer: (
-                (answer.signer, answer.session, len(answer.pairs)) == (member.index, *batch)
-            ),
-        )
+        batch = (session.identifier(self._domain), len(tasks))
+
+        def pledged(member: Voter, answer: PledgedNonces) -> bool:
+            given = answer.commitments
+            belongs = (given.signer, given.session, len(given.pairs)) == (member.index, *batch)
+            return belongs and answer.pledge.is_by(member.address, self._domain)
+
+        committed = self._round(signers, lambda member: member.commit(draft, session), pledged)
+        commitments = [each.commitments for each in committed]
         nonces = aggregate(self._key, commitments)
+        attested = AttestedNonces(session, tuple(committed), self._attestations(session, committed))
         shares = self._round(
             signers,
-            lambda member: member.sign(draft, commitments),
+            lambda member: member.sign(draft, attested),
             lambda member, answer: (
                 (answer.signer, answer.session, len(answer.values)) == (member.index, *batch)
             ),
         )
         return combine(self._key, tasks, commitments, nonces, shares)
+
+    def _attestations(
+        self, session: CollisionSession, committed: Sequence[PledgedNonces]
+    ) -> tuple[SignedAttestation, ...]:
+        """Attestations of a quorum that each generation of nonces is pledged once.
+
+        Raises CheaterError naming signers that more members accuse than may be faulty, QuorumError with the
+        members' reasons when too few attest otherwise.
+        """
+        pledges = [each.pledge for each in committed]
+        digest = attestation_digest(self._domain, session.identifier(self._domain), pledges)
+        replies = self._poll(
+            self._members,
+            lambda member: signed_vote(member, member.attest(session, pledges), digest),
+            self._quorum,
+        )
+        attesting = {index: each for index, each in replies.items() if not isinstance(each, Refusal)}
+        if len(attesting) >= self._quorum:
+            return tuple(SignedAttestation(i, attesting[i]) for i in sorted(attesting)[: self._quorum])
+        reasons = [each.reason for each in replies.values() if isinstance(each, Refusal)]
+        accused = Counter(i for each in reasons if isinstance(each, CheaterError) for i in {*each.members})
+        faulty = self._key.size - self._quorum
+        signers = [index for index in session.indices if accused[index] > faulty]
+        if signers:
+            raise CheaterError(signers, "the generation of nonces, which was pledged before,")
+        raise self._refused(replies, self._quorum)
 
     def _round(
         self,

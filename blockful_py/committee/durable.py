@@ -12,9 +12,11 @@ import os
 import shutil
 import sqlite3
 import tempfile
-from contextlib import closing, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from threading import Lock
+from typing import Any
 
 from blockful_py.closable import Closable
 from blockful_py.committee.memory import Ballot, used
@@ -23,7 +25,7 @@ from blockful_py.whole_file import sync
 
 APPLICATION = 0x426C4655
 """SQLite's `application_id` of these files: "BlFU"."""
-VERSION = 1
+VERSION = 2
 PAGE = 4096
 """Bytes of a page; without a write-ahead log, the file size is a multiple of it."""
 SCHEMA = f"""
@@ -39,7 +41,19 @@ CREATE TABLE decision (
     content BLOB NOT NULL,
     PRIMARY KEY (kind, chain_id, committee, epoch, proposal)
 ) WITHOUT ROWID;
-CREATE TABLE session (id BLOB NOT NULL PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE session (
+    id BLOB NOT NULL PRIMARY KEY,
+    generation INTEGER NOT NULL UNIQUE
+) WITHOUT ROWID;
+CREATE TABLE pledge (
+    chain_id INTEGER NOT NULL,
+    committee BLOB NOT NULL,
+    epoch INTEGER NOT NULL,
+    signer INTEGER NOT NULL,
+    generation INTEGER NOT NULL,
+    digest BLOB NOT NULL,
+    PRIMARY KEY (chain_id, committee, epoch, signer, generation)
+) WITHOUT ROWID;
 """
 ADVICE = (
     "The file was left alone. Do not restore an older copy and do not begin with an empty memory: the member "
@@ -104,10 +118,25 @@ class DurableMemory(Closable):
     def vote(self, ballot: Ballot, content: bytes) -> bytes:
         return self._decide("vote", ballot, content)
 
-    def use_session(self, session: bytes) -> None:
+    def use_session(self, session: bytes) -> int:
+        counted = "INSERT OR IGNORE INTO session SELECT ?, coalesce(max(generation), 0) + 1 FROM session"
         with self._turn:
-            if not self._insert("INSERT OR IGNORE INTO session VALUES (?)", session):
+            if not self._insert(counted, session):
                 raise used(session)
+            return int(self._read("SELECT generation FROM session WHERE id = ?", session)[0])
+
+    def attest(self, ballot: Ballot, uses: Sequence[tuple[int, int]], digest: bytes) -> tuple[int, ...]:
+        known = (
+            "SELECT digest FROM pledge "
+            "WHERE chain_id = ? AND committee = ? AND epoch = ? AND signer = ? AND generation = ?"
+        )
+        with self._turn, self._at_once():
+            keys = [(ballot.chain_id, ballot.committee, ballot.epoch, *use) for use in uses]
+            others = tuple(key[3] for key in keys if self._read(known, *key) not in (None, (digest,)))
+            if not others:
+                for key in keys:
+                    self._insert("INSERT OR IGNORE INTO pledge VALUES (?, ?, ?, ?, ?, ?)", *key, digest)
+            return others
 
     def close(self) -> None:
         """Closes the file and releases its lock."""
@@ -136,11 +165,33 @@ class DurableMemory(Closable):
             "SELECT content FROM decision "
             "WHERE kind = ? AND chain_id = ? AND committee = ? AND epoch = ? AND proposal = ?"
         )
+        row = self._read(question, kind, *_key(ballot))
+        return None if row is None else bytes(row[0])
+
+    def _read(self, question: str, *values: str | int | bytes) -> Any:
+        """The first row, or None."""
         try:
-            row = self._connection.execute(question, (kind, *_key(ballot))).fetchone()
+            return self._connection.execute(question, values).fetchone()
         except sqlite3.Error as error:
             raise self._lost("read", error) from None
-        return None if row is None else bytes(row[0])
+
+    @contextmanager
+    def _at_once(self) -> Iterator[None]:
+        """Writes all records of its block together, or none when it raises."""
+        self._run("BEGIN IMMEDIATE")
+        try:
+            yield
+            self._run("COMMIT")
+        except BaseException:
+            with suppress(sqlite3.Error):
+                self._connection.execute("ROLLBACK")
+            raise
+
+    def _run(self, statement: str) -> None:
+        try:
+            self._connection.execute(statement)
+        except sqlite3.Error as error:
+            raise self._lost("written", error) from None
 
     def _insert(self, statement: str, *values: str | int | bytes) -> bool:
         """Whether a row was added, durably."""

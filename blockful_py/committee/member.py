@@ -6,10 +6,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from blockful_py.committee.certified import Certified, require_certified
+from blockful_py.committee.cosigner import Cosigner
 from blockful_py.committee.erasure import erasure_digest
 from blockful_py.committee.leaves import archive_leaves, redaction_leaves
-from blockful_py.committee.memory import Ballot, Memory
+from blockful_py.committee.memory import Ballot, Memory, ballot_of
 from blockful_py.committee.motions import Motion
+from blockful_py.committee.pledges import AttestedNonces, CollisionSession, PledgedNonces, SignedPledge
 from blockful_py.committee.proposals import (
     ArchiveChunk,
     HeaderTarget,
@@ -22,8 +24,7 @@ from blockful_py.committee.proposals import (
 from blockful_py.committee.protocols import ArchiveLedger, LiveLedger, Reviewer
 from blockful_py.crypto import chameleon, curve, eip712, merkle, payload, signature
 from blockful_py.crypto.threshold.keys import KeyShare
-from blockful_py.crypto.threshold.messages import NonceCommitments, SignatureShares, Task
-from blockful_py.crypto.threshold.signing import ThresholdSigner, aggregate
+from blockful_py.crypto.threshold.messages import SignatureShares, Task
 from blockful_py.errors import RefusedError, RefutedError
 from blockful_py.types import ArchiveReason, ArchiveRecord, NewBlock, Opening, Position, Rng
 
@@ -39,6 +40,8 @@ class Member:
         self,
         voting_secret: int,
         share: KeyShare,
+        roster: Sequence[bytes],
+        quorum: int,
         live: LiveLedger,
         archive: ArchiveLedger,
         domain: eip712.Domain,
@@ -46,8 +49,9 @@ class Member:
         rng: Rng,
         memory: Memory,
     ) -> None:
+        """`roster`: voting addresses by index of share.  `quorum`: members that must attest nonces."""
         self._voting_secret = voting_secret
-        self._signer = ThresholdSigner(share, rng)
+        self._cosigner = Cosigner(voting_secret, share, roster, quorum, domain, rng, memory)
         self._share = share
         self._live = live
         self._archive = archive
@@ -89,16 +93,21 @@ class Member:
             raise RefutedError(str(error)) from None
         _require_same(self._memory.approve(ballot, digest), digest, ballot)
 
-    def commit(self, draft: RedactionDraft, session: bytes) -> NonceCommitments:
-        """Round 1: nonce commitments for the openings of an approved draft."""
+    def commit(self, draft: RedactionDraft, session: CollisionSession) -> PledgedNonces:
+        """Round 1: pledged nonces for the openings of an approved draft."""
         self._require_approved(draft)
-        self._memory.use_session(session)
-        return self._signer.commit(session, len(self._tasks(draft)))
+        _require_about(session, draft)
+        return self._cosigner.commit(session, len(self._tasks(draft)))
 
-    def sign(self, draft: RedactionDraft, commitments: Sequence[NonceCommitments]) -> SignatureShares:
+    def attest(self, session: CollisionSession, pledges: Sequence[SignedPledge]) -> bytes:
+        """Its attestation (64 bytes) that it knows no other use of the nonces that are pledged."""
+        return self._cosigner.attest(session, pledges)
+
+    def sign(self, draft: RedactionDraft, nonces: AttestedNonces) -> SignatureShares:
         """Round 2: shares of the openings of an approved draft; the member aggregates the nonces itself."""
         self._require_approved(draft)
-        return self._signer.sign(self._tasks(draft), aggregate(self._share.public, commitments))
+        _require_about(nonces.session, draft)
+        return self._cosigner.sign(self._tasks(draft), nonces)
 
     def vote_publication(self, proposal: PublicationProposal) -> bytes:
         """Its vote (64 bytes) on a block of new models. Raises RefusedError."""
@@ -241,10 +250,7 @@ class Member:
 
     def ballot(self, epoch: int, proposal: bytes) -> Ballot:
         """The ballot of a proposal. Raises RefusedError when its epoch or identifier is out of range."""
-        try:
-            return Ballot(self._domain.chain_id, self._domain.contract, epoch, proposal)
-        except ValueError as error:
-            raise RefusedError(str(error)) from None
+        return ballot_of(self._domain, epoch, proposal)
 
     def _vote(self, epoch: int, proposal: bytes, leaves: Sequence[bytes]) -> bytes:
         content = merkle.root(leaves)
@@ -257,6 +263,11 @@ class Member:
 def _require_same(approved: bytes, content: bytes, ballot: Ballot) -> None:
     if approved != content:
         raise RefusedError(f"proposal 0x{ballot.proposal.hex()[:8]} was approved with other content")
+
+
+def _require_about(session: CollisionSession, draft: RedactionDraft) -> None:
+    if (session.epoch, session.proposal, session.content) != (draft.epoch, draft.proposal, draft.digest()):
+        raise RefusedError("the session is not about this draft")
 
 
 def _agree(proposed: object, expected: object, what: str) -> None:

@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A member's memory: its approvals, its votes and the sessions it used, recorded before it answers.
+"""A member's memory: approvals, votes, sessions used and pledges seen, all recorded before it answers.
 
-A member that forgets a vote may vote twice and lose its stake; one that uses a signing session twice might
-use a nonce twice and reveal its share.  `durable.DurableMemory` survives restarts; `VolatileMemory` is
+A member that forgets a vote may vote twice and lose its stake; one that forgets pledges may let another use a
+nonce twice and reveal its share.  `durable.DurableMemory` survives restarts; `VolatileMemory` is
 for members that live as long as their committee: the appointed roster of tests and demonstrations.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from blockful_py.errors import NonceReuseError
+from blockful_py.crypto import eip712
+from blockful_py.errors import NonceReuseError, RefusedError
 
 MAX_NUMBER = 2**63 - 1
 """Largest chain id (EIP-2294 allows no larger one) and epoch that a memory can hold."""
@@ -57,11 +59,17 @@ class Memory(Protocol):
     def vote(self, ballot: Ballot, content: bytes) -> bytes:
         """Records a vote.  Returns the recorded content: that of the first call for this ballot."""
 
-    def use_session(self, session: bytes) -> None:
-        """Records that nonces are about to be drawn for a session.
+    def use_session(self, session: bytes) -> int:
+        """Records that nonces are about to be drawn for a session.  Returns its number, from 1.
 
         Raises NonceReuseError when the session is recorded already, whatever became of its nonces: they are
         kept in the process only, so a session that a restart interrupts cannot be resumed.
+        """
+
+    def attest(self, ballot: Ballot, uses: Sequence[tuple[int, int]], digest: bytes) -> tuple[int, ...]:
+        """Records `digest` as the one use of each signer's generation (index, generation) in an epoch.
+
+        Returns the signers with another use recorded for theirs, in which case nothing is recorded.
         """
 
 
@@ -71,7 +79,8 @@ class VolatileMemory:
     def __init__(self) -> None:
         self._approvals: dict[Ballot, bytes] = {}
         self._votes: dict[Ballot, bytes] = {}
-        self._sessions: set[bytes] = set()
+        self._sessions: dict[bytes, int] = {}
+        self._uses: dict[tuple[int, bytes, int, int, int], bytes] = {}
 
     def approved(self, ballot: Ballot) -> bytes | None:
         return self._approvals.get(ballot)
@@ -82,10 +91,29 @@ class VolatileMemory:
     def vote(self, ballot: Ballot, content: bytes) -> bytes:
         return self._votes.setdefault(ballot, content)
 
-    def use_session(self, session: bytes) -> None:
+    def use_session(self, session: bytes) -> int:
         if session in self._sessions:
             raise used(session)
-        self._sessions.add(session)
+        self._sessions[session] = len(self._sessions) + 1
+        return len(self._sessions)
+
+    def attest(self, ballot: Ballot, uses: Sequence[tuple[int, int]], digest: bytes) -> tuple[int, ...]:
+        keys = [(ballot.chain_id, ballot.committee, ballot.epoch, *use) for use in uses]
+        others = tuple(key[3] for key in keys if self._uses.get(key, digest) != digest)
+        if not others:
+            self._uses.update(dict.fromkeys(keys, digest))
+        return others
+
+
+def ballot_of(domain: eip712.Domain, epoch: int, proposal: bytes) -> Ballot:
+    """The ballot of a proposal; `domain` is that of votes.
+
+    Raises RefusedError when the epoch or the identifier is out of range.
+    """
+    try:
+        return Ballot(domain.chain_id, domain.contract, epoch, proposal)
+    except ValueError as error:
+        raise RefusedError(str(error)) from None
 
 
 def used(session: bytes) -> NonceReuseError:

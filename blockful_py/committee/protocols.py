@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from blockful_py.committee.motions import Motion
+from blockful_py.committee.pledges import AttestedNonces, CollisionSession, PledgedNonces, SignedPledge
 from blockful_py.committee.proposals import PublicationProposal, RedactionChunk, RedactionDraft
-from blockful_py.crypto.threshold.messages import NonceCommitments, SignatureShares
+from blockful_py.crypto.threshold.messages import SignatureShares
 from blockful_py.types import (
     ArchiveRecord,
     Header,
@@ -119,9 +120,11 @@ class Voter(Protocol):
 
     def approve(self, draft: RedactionDraft) -> None: ...
 
-    def commit(self, draft: RedactionDraft, session: bytes) -> NonceCommitments: ...
+    def commit(self, draft: RedactionDraft, session: CollisionSession) -> PledgedNonces: ...
 
-    def sign(self, draft: RedactionDraft, commitments: Sequence[NonceCommitments]) -> SignatureShares: ...
+    def attest(self, session: CollisionSession, pledges: Sequence[SignedPledge]) -> bytes: ...
+
+    def sign(self, draft: RedactionDraft, nonces: AttestedNonces) -> SignatureShares: ...
 
     def vote_publication(self, proposal: PublicationProposal) -> bytes: ...
 

@@ -234,9 +234,12 @@ class MemberOffice:
         share = self._folder.share(contracts.committee.key_id(epoch))
         if share is None or share.index != index:
             raise RefusedError(f"this member has no share of the group key of epoch {epoch}")
+        _, quorum = contracts.committee.roster(epoch)
         member = Member(
             self._folder.voting_secret,
             share,
+            self.roster(epoch),
+            quorum,
             contracts.live,
             contracts.archive,
             view.votes,
@@ -244,7 +247,6 @@ class MemberOffice:
             gathered_rng,
             self._folder.memory,
         )
-        _, quorum = contracts.committee.roster(epoch)
         return Seat(member, self.roster(epoch), quorum, view.reviewer.downloads)
 
 

@@ -72,6 +72,20 @@ def test_a_session_is_used_once(memory: Memory) -> None:
     memory.use_session(OTHER)
 
 
+def test_sessions_are_numbered_from_1(memory: Memory) -> None:
+    assert [memory.use_session(bytes([number]) * 32) for number in range(3)] == [1, 2, 3]
+
+
+def test_a_generation_has_one_use_in_an_epoch(memory: Memory) -> None:
+    assert memory.attest(BALLOT, [(1, 7), (2, 9)], CONTENT) == ()
+    assert memory.attest(BALLOT, [(1, 7), (2, 9)], CONTENT) == ()
+    assert memory.attest(BALLOT, [(1, 7), (2, 10), (3, 1)], OTHER) == (1,)
+    assert memory.attest(replace(BALLOT, proposal=bytes(32)), [(2, 9), (1, 7)], OTHER) == (2, 1)
+    assert memory.attest(BALLOT, [(2, 10), (3, 1)], CONTENT) == (), "the refused ones were not recorded"
+    for other in (replace(BALLOT, epoch=5), replace(BALLOT, chain_id=1338)):
+        assert memory.attest(other, [(1, 7)], OTHER) == ()
+
+
 def test_of_threads_that_vote_at_once_one_is_recorded(memory: Memory) -> None:
     start = threading.Barrier(8)
     recorded: list[bytes] = []
@@ -109,8 +123,11 @@ def test_a_memory_outlives_its_process_object(path: Path) -> None:
         memory.approve(BALLOT, CONTENT)
         memory.vote(BALLOT, CONTENT)
         memory.use_session(SESSION)
+        memory.attest(BALLOT, [(1, 1)], CONTENT)
     with DurableMemory(path, OWNER) as memory:
         assert memory.approved(BALLOT) == CONTENT
+        assert memory.attest(BALLOT, [(1, 1)], OTHER) == (1,)
+        assert memory.use_session(OTHER) == 2
         assert memory.vote(BALLOT, OTHER) == CONTENT
         with pytest.raises(NonceReuseError):
             memory.use_session(SESSION)
@@ -194,7 +211,7 @@ DAMAGE: dict[str, Callable[[bytes], bytes]] = {
     "another file": lambda data: b"votes: none\n" * 1000,
     "zeros": lambda data: bytes(len(data)),
     "no application's": lambda data: data[:68] + bytes(4) + data[72:],
-    "of another version": lambda data: data[:60] + (2).to_bytes(4, "big") + data[64:],
+    "of another version": lambda data: data[:60] + (1).to_bytes(4, "big") + data[64:],
     "a page overwritten": lambda data: data[:4096] + b"\xff" * 4096 + data[8192:],
 }
 
@@ -260,6 +277,8 @@ def test_what_cannot_be_written_is_not_answered(path: Path) -> None:
             record(BALLOT, CONTENT)
     with pytest.raises(MemoryLostError, match="nothing was answered"):
         memory.use_session(SESSION)
+    with pytest.raises(MemoryLostError, match="nothing was answered"):
+        memory.attest(BALLOT, [(1, 1)], CONTENT)
     with pytest.raises(MemoryLostError, match="nothing was answered"):
         memory.approved(BALLOT)
 

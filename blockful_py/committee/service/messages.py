@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kinds of messages to a member, and the bodies of questions and answers.
 
-round 1       2         3       4                 5
+round 1       2         3         4       5                 6
 vote-publication -> finish-publication
-approve    -> commit -> sign -> vote-redaction -> finish-redaction
+approve    -> commit -> attest -> sign -> vote-redaction -> finish-redaction
 keygen-commit, -reveal, -deal, -receive, -answer, -confirm, -finish      (rounds 1 to 7)
 keygen-held, -settle                                                     (rounds 8 and 9, elected only)
 identify, tell-key, vote-succession, vote-erasure, vote-motion, witness  (round 1)
@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from blockful_py.committee.certificates import CastVote
+from blockful_py.committee.pledges import AttestedNonces, CollisionSession, SignedPledge
 from blockful_py.committee.proposals import RedactionChunk, RedactionDraft
 from blockful_py.crypto.threshold.messages import Answer, Commitment, Complaint
 from blockful_py.types import Point, Position, Uri
@@ -34,10 +35,11 @@ class MessageKind(Enum):
     WITNESS = ("witness", 1)
     APPROVE = ("approve", 1)
     COMMIT = ("commit", 2)
-    SIGN = ("sign", 3)
-    REDACTION = ("vote-redaction", 4)
+    ATTEST = ("attest", 3)
+    SIGN = ("sign", 4)
+    REDACTION = ("vote-redaction", 5)
     FINISH_PUBLICATION = ("finish-publication", 2)
-    FINISH_REDACTION = ("finish-redaction", 5)
+    FINISH_REDACTION = ("finish-redaction", 6)
     KEEP_KEYS = ("keep-keys", 1)
     LEND_KEY = ("lend-key", 1)
     DESTROY_KEYS = ("destroy-keys", 1)
@@ -68,10 +70,18 @@ class Empty:
 
 @dataclass(frozen=True, slots=True)
 class CommitRequest:
-    """Round 2 of a redaction: asks for nonce commitments for the draft in this session."""
+    """Round 2 of a redaction: asks for pledged nonces for the draft in this session."""
 
     draft: RedactionDraft
-    session: bytes
+    session: CollisionSession
+
+
+@dataclass(frozen=True, slots=True)
+class AttestRequest:
+    """Round 3 of a redaction: asks for an attestation of the signers' pledges."""
+
+    session: CollisionSession
+    pledges: tuple[SignedPledge, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,15 +93,15 @@ class RelayedAnswers:
 
 @dataclass(frozen=True, slots=True)
 class SignRequest:
-    """Round 3 of a redaction: asks for signature shares; `commitments` are their signers' envelopes."""
+    """Round 4 of a redaction: asks for signature shares with attested nonces."""
 
     draft: RedactionDraft
-    commitments: tuple[str, ...]
+    nonces: AttestedNonces
 
 
 @dataclass(frozen=True, slots=True)
 class VoteRequest:
-    """Round 4 of a redaction: asks for a vote on the draft with these openings."""
+    """Round 5 of a redaction: asks for a vote on the draft with these openings."""
 
     draft: RedactionDraft
     chunks: tuple[RedactionChunk, ...]

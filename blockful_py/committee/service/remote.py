@@ -4,16 +4,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from blockful_py.committee import codec
 from blockful_py.committee.certificates import CastVote
 from blockful_py.committee.certified import Certified, CertifiedPublication
 from blockful_py.committee.motions import Motion
+from blockful_py.committee.pledges import AttestedNonces, CollisionSession, PledgedNonces, SignedPledge
 from blockful_py.committee.proposals import PublicationProposal, RedactionChunk, RedactionDraft
 from blockful_py.committee.service.member_client import MemberClient
 from blockful_py.committee.service.messages import (
     Approval,
+    AttestRequest,
     CastVotes,
     CommitRequest,
     Empty,
@@ -25,18 +26,11 @@ from blockful_py.committee.service.messages import (
 )
 from blockful_py.committee.succession import Succession
 from blockful_py.crypto.keccak import keccak
-from blockful_py.crypto.threshold.messages import NonceCommitments, SignatureShares
-from blockful_py.errors import CommitteeError, MessageError
+from blockful_py.crypto.threshold.messages import SignatureShares
+from blockful_py.errors import CommitteeError
 
 Tally = Callable[[bytes, int, int], None]
 """Called with the proposal, the member's index and the number of models that it fetched."""
-
-
-@dataclass(frozen=True, slots=True)
-class SignedCommitments(NonceCommitments):
-    """Nonce commitments with their signer's envelope, which is relayed to the other signers."""
-
-    envelope: bytes
 
 
 class RemoteMember:
@@ -59,18 +53,19 @@ class RemoteMember:
         approved = codec.decode(Approval, answer.message.body)
         self._tally(draft.proposal, self.index, approved.downloads)
 
-    def commit(self, draft: RedactionDraft, session: bytes) -> SignedCommitments:
+    def commit(self, draft: RedactionDraft, session: CollisionSession) -> PledgedNonces:
         answer = self._client.ask(
             MessageKind.COMMIT, draft.epoch, draft.proposal, CommitRequest(draft, session)
         )
-        commitments = codec.decode(NonceCommitments, answer.message.body)
-        return SignedCommitments(commitments.signer, commitments.session, commitments.pairs, answer.envelope)
+        return codec.decode(PledgedNonces, answer.message.body)
 
-    def sign(self, draft: RedactionDraft, commitments: Sequence[NonceCommitments]) -> SignatureShares:
-        envelopes = tuple(_envelope(each) for each in commitments)
-        answer = self._client.ask(
-            MessageKind.SIGN, draft.epoch, draft.proposal, SignRequest(draft, envelopes)
-        )
+    def attest(self, session: CollisionSession, pledges: Sequence[SignedPledge]) -> bytes:
+        request = AttestRequest(session, tuple(pledges))
+        answer = self._client.ask(MessageKind.ATTEST, session.epoch, session.proposal, request)
+        return codec.decode(Vote, answer.message.body).vote
+
+    def sign(self, draft: RedactionDraft, nonces: AttestedNonces) -> SignatureShares:
+        answer = self._client.ask(MessageKind.SIGN, draft.epoch, draft.proposal, SignRequest(draft, nonces))
         return codec.decode(SignatureShares, answer.message.body)
 
     def vote_publication(self, proposal: PublicationProposal) -> bytes:
@@ -116,10 +111,13 @@ class AbsentMember:
     def approve(self, draft: RedactionDraft) -> None:
         raise self._reason
 
-    def commit(self, draft: RedactionDraft, session: bytes) -> NonceCommitments:
+    def commit(self, draft: RedactionDraft, session: CollisionSession) -> PledgedNonces:
         raise self._reason
 
-    def sign(self, draft: RedactionDraft, commitments: Sequence[NonceCommitments]) -> SignatureShares:
+    def attest(self, session: CollisionSession, pledges: Sequence[SignedPledge]) -> bytes:
+        raise self._reason
+
+    def sign(self, draft: RedactionDraft, nonces: AttestedNonces) -> SignatureShares:
         raise self._reason
 
     def vote_publication(self, proposal: PublicationProposal) -> bytes:
@@ -142,11 +140,3 @@ class AbsentMember:
 
     def vote_succession(self, succession: Succession) -> bytes:
         raise self._reason
-
-
-def _envelope(commitments: NonceCommitments) -> str:
-    if not isinstance(commitments, SignedCommitments):
-        raise MessageError(
-            f"the nonces of member {commitments.signer} did not come in an envelope of its own."
-        )
-    return commitments.envelope.decode()

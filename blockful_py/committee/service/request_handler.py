@@ -18,6 +18,7 @@ from blockful_py.committee import codec, wire
 from blockful_py.committee.certified import Certified, CertifiedPublication, CertifiedRedaction
 from blockful_py.committee.member import Member
 from blockful_py.committee.motions import Motion
+from blockful_py.committee.pledges import CollisionSession, PledgedNonces
 from blockful_py.committee.proposals import PublicationProposal, RedactionDraft
 from blockful_py.committee.service.dkg_participant import DkgParticipant
 from blockful_py.committee.service.generation import Charter
@@ -25,6 +26,7 @@ from blockful_py.committee.service.key_custody import KeyCustody
 from blockful_py.committee.service.member_client import NOBODY
 from blockful_py.committee.service.messages import (
     Approval,
+    AttestRequest,
     CastVotes,
     CommitRequest,
     Empty,
@@ -40,7 +42,7 @@ from blockful_py.committee.service.outbox import Outbox, cast_in
 from blockful_py.committee.succession import Outgoing, Succession
 from blockful_py.crypto import eip712
 from blockful_py.crypto.keccak import keccak
-from blockful_py.crypto.threshold.messages import NonceCommitments
+from blockful_py.crypto.threshold.messages import SignatureShares
 from blockful_py.errors import BlockfulError, CheaterError, MessageError, RefusedError, RefutedError
 
 Body = TypeVar("Body")
@@ -176,9 +178,17 @@ class RequestHandler:
         seat.member.approve(draft)
         return Approval(seat.downloads() - before)
 
-    def _sign(self, seat: Seat, message: wire.Message, share: SignRequest) -> Any:
-        commitments = [self._relayed(seat, message, text) for text in share.commitments]
-        return seat.member.sign(share.draft, commitments)
+    def _commit(self, seat: Seat, message: wire.Message, asked: CommitRequest) -> PledgedNonces:
+        _require_own(message, asked.session)
+        return seat.member.commit(asked.draft, asked.session)
+
+    def _attest(self, seat: Seat, message: wire.Message, asked: AttestRequest) -> Vote:
+        _require_own(message, asked.session)
+        return Vote(seat.member.attest(asked.session, asked.pledges))
+
+    def _sign(self, seat: Seat, message: wire.Message, asked: SignRequest) -> SignatureShares:
+        _require_own(message, asked.nonces.session)
+        return seat.member.sign(asked.draft, asked.nonces)
 
     def _keep(self, seat: Seat, message: wire.Message, certified: Certified) -> Empty:
         seat.member.check_certified(certified, seat.roster, seat.quorum)
@@ -191,15 +201,6 @@ class RequestHandler:
         ballot = seat.member.ballot(message.epoch, message.subject)
         self._outbox.witness(ballot, ballots.cast, seat.roster, seat.member.domain)
         return Empty()
-
-    def _relayed(self, seat: Seat, asking: wire.Message, text: str) -> NonceCommitments:
-        """Nonce commitments from the envelope of their signer, for this leader, epoch, proposal and round."""
-        relayed = wire.receive(self._office.domain(), text.encode())
-        commitments = codec.decode(NonceCommitments, relayed.message.body)
-        if not 1 <= commitments.signer <= len(seat.roster):
-            raise MessageError(f"there is no member {commitments.signer}.")
-        wire.require_relayed(relayed, asking, seat.roster[commitments.signer - 1], MessageKind.COMMIT.round)
-        return commitments
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,10 +233,11 @@ DECISIONS: Mapping[MessageKind, ProposalMessage[Any]] = {
         lambda handler, seat, message, body: Vote(seat.member.vote_publication(body)),
     ),
     MessageKind.APPROVE: ProposalMessage(RedactionDraft, _of_body, RequestHandler._approve),
-    MessageKind.COMMIT: ProposalMessage(
-        CommitRequest,
-        _of_draft,
-        lambda handler, seat, message, body: seat.member.commit(body.draft, body.session),
+    MessageKind.COMMIT: ProposalMessage(CommitRequest, _of_draft, RequestHandler._commit),
+    MessageKind.ATTEST: ProposalMessage(
+        AttestRequest,
+        lambda message, body: (body.session.epoch, body.session.proposal),
+        RequestHandler._attest,
     ),
     MessageKind.SIGN: ProposalMessage(SignRequest, _of_draft, RequestHandler._sign),
     MessageKind.REDACTION: ProposalMessage(
@@ -268,6 +270,12 @@ DECISIONS: Mapping[MessageKind, ProposalMessage[Any]] = {
 def _require_subject(message: wire.Message, epoch: int, subject: bytes) -> None:
     if (message.epoch, message.subject) != (epoch, subject):
         raise MessageError("the body of a message names another epoch or proposal than its envelope.")
+
+
+def _require_own(message: wire.Message, session: CollisionSession) -> None:
+    """A leader cannot use up the session of another."""
+    if message.sender != session.leader:
+        raise MessageError("the session is another leader's.")
 
 
 def _refused(error: Exception) -> Refused:

@@ -115,8 +115,8 @@ class RemoteCommittee:
         key = self.key(contracts.committee.key_id(epoch))
         members = self._voters(roster.members, quorum, TransferTally(counter))
         live, archive = contracts.live, contracts.archive
-        salt = system_rng(16)
-        return Coordinator(members, key, quorum, self._domain, live, archive, at_once, salt, members)
+        salt, leader = system_rng(16), self._signer.address
+        return Coordinator(members, key, quorum, self._domain, live, archive, at_once, salt, members, leader)
 
     def generate(self) -> Generated:
         """Generates the next epoch's key among the responsive members.  Raises QuorumError for too few."""

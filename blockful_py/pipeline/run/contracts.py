@@ -194,10 +194,13 @@ def appointed_committee(
             "use the settings that the contracts were deployed with."
         )
     domain = eip712.Domain(contracts.committee.chain_id, contracts.committee.address)
+    roster = roster_of(settings, identities, shares).members
     members = [
         Member(
             identities.voter(share.index),
             share,
+            roster,
+            settings.committee.quorum,
             contracts.live,
             contracts.archive,
             domain,

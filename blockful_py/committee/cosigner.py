@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A member's part in collision sessions: it pledges nonces, attests pledges, and answers attested ones.
+
+A signer answers only for nonces that a quorum attests, and a member attests one use of a generation of a
+signer's nonces.  Two quorums share an honest member, so a signer never answers twice with one pair, even if
+it forgets what it did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from blockful_py.committee.memory import MAX_NUMBER, Memory, ballot_of
+from blockful_py.committee.pledges import (
+    AttestedNonces,
+    CollisionSession,
+    Pledge,
+    PledgedNonces,
+    SignedPledge,
+    attestation_digest,
+    nonces_digest,
+)
+from blockful_py.crypto import eip712, signature
+from blockful_py.crypto.threshold.keys import KeyShare
+from blockful_py.crypto.threshold.messages import SignatureShares, Task
+from blockful_py.crypto.threshold.signing import ThresholdSigner, aggregate
+from blockful_py.errors import CheaterError, RefusedError
+from blockful_py.types import Rng
+
+
+class Cosigner:
+    """Signs collisions with one share, together with others of `roster`.
+
+    Its owner checks the tasks, as for `ThresholdSigner`.
+    """
+
+    def __init__(
+        self,
+        voting_secret: int,
+        share: KeyShare,
+        roster: Sequence[bytes],
+        quorum: int,
+        domain: eip712.Domain,
+        rng: Rng,
+        memory: Memory,
+    ) -> None:
+        """`roster`: voting addresses by index.  `quorum`: attestations needed.  `domain`: that of votes."""
+        self._voting_secret = voting_secret
+        self._share = share
+        self._signer = ThresholdSigner(share, rng)
+        self._roster = tuple(roster)
+        self._quorum = quorum
+        self._domain = domain
+        self._memory = memory
+
+    def commit(self, session: CollisionSession, count: int) -> PledgedNonces:
+        """Round 1: pledged nonces for `count` messages.
+
+        Raises RefusedError unless this member is one of the session's signers, NonceReuseError when the
+        session has begun.
+        """
+        index = self._share.index
+        if index not in session.indices:
+            raise RefusedError(f"member {index} is not among the signers {list(session.indices)}")
+        identifier = session.identifier(self._domain)
+        generation = self._memory.use_session(identifier)
+        commitments = self._signer.commit(identifier, count, generation)
+        pledge = Pledge(identifier, index, generation, nonces_digest(commitments))
+        signed = signature.sign(self._voting_secret, eip712.digest(self._domain, pledge))
+        return PledgedNonces(commitments, generation, signed)
+
+    def attest(self, session: CollisionSession, pledges: Sequence[SignedPledge]) -> bytes:
+        """Its attestation (64 bytes) that it knows no other use of the nonces that are pledged.
+
+        Raises:
+            RefusedError: the pledges are not those of the session's signers.
+            CheaterError: names signers that did not sign their pledge, or pledged its generation before.
+        """
+        identifier = session.identifier(self._domain)
+        self._require_complete(session, identifier, [each.pledge for each in pledges])
+        forged = [
+            each.pledge.signer
+            for each in pledges
+            if not each.is_by(self._roster[each.pledge.signer - 1], self._domain)
+        ]
+        if forged:
+            raise CheaterError(forged, "the pledge")
+        ballot = ballot_of(self._domain, session.epoch, session.proposal)
+        digest = attestation_digest(self._domain, identifier, pledges)
+        uses = [(each.pledge.signer, each.pledge.generation) for each in pledges]
+        again = self._memory.attest(ballot, uses, digest)
+        if again:
+            raise CheaterError(again, "the generation of nonces, which was pledged before,")
+        return signature.sign(self._voting_secret, digest)
+
+    def sign(self, tasks: Sequence[Task], nonces: AttestedNonces) -> SignatureShares:
+        """Round 2: its shares of all collisions, once a quorum has attested all nonces.
+
+        Raises RefusedError when fewer have, and what `ThresholdSigner.sign` raises.
+        """
+        session = nonces.session
+        identifier = session.identifier(self._domain)
+        pledges = [each.pledge for each in nonces.pledged]
+        self._require_complete(session, identifier, [each.pledge for each in pledges])
+        digest = attestation_digest(self._domain, identifier, pledges)
+        attesting = {
+            each.member
+            for each in nonces.attestations
+            if 1 <= each.member <= len(self._roster)
+            and signature.is_by(self._roster[each.member - 1], digest, each.signature)
+        }
+        if len(attesting) < self._quorum:
+            raise RefusedError(f"{len(attesting)} members attest these nonces, {self._quorum} are needed")
+        commitments = [each.commitments for each in nonces.pledged]
+        return self._signer.sign(tasks, aggregate(self._share.public, commitments))
+
+    def _require_complete(
+        self, session: CollisionSession, identifier: bytes, pledges: Sequence[Pledge]
+    ) -> None:
+        """Raises RefusedError unless there is one pledge of each signer, in order, for this session."""
+        signers = session.indices
+        if not (
+            len(signers) >= self._share.threshold
+            and signers[-1] <= len(self._roster)
+            and [each.signer for each in pledges] == list(signers)
+            and all(each.session == identifier and 0 < each.generation <= MAX_NUMBER for each in pledges)
+        ):
+            raise RefusedError("the pledges are not those of enough signers of this session")

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Binds nonces to one use: signers pledge them to a session, and a quorum attests that it knows no other use.
+
+What holds after members were put back from snapshots: docs/explanation/chameleon-hash.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from blockful_py.crypto import curve, eip712, signature
+from blockful_py.crypto.keccak import keccak
+from blockful_py.crypto.threshold.messages import NonceCommitments
+
+
+@dataclass(frozen=True, slots=True)
+class CollisionSession:
+    """One attempt to make the collisions of a draft; an EIP-712 struct, whose digest identifies it.
+
+    Attributes:
+        content: digest of the draft.
+        leader: address of the leader; zero for members in its own process.
+        signers: bit i - 1 is set for the member with index i.
+        salt: distinguishes the leader's attempts.
+    """
+
+    epoch: int = eip712.typed("uint64")
+    proposal: bytes = eip712.typed("bytes32")
+    content: bytes = eip712.typed("bytes32")
+    leader: bytes = eip712.typed("address")
+    signers: int = eip712.typed("uint256")
+    salt: bytes = eip712.typed("bytes32")
+
+    @property
+    def indices(self) -> tuple[int, ...]:
+        """1-based indices of the signers, ascending."""
+        return tuple(i for i in range(1, self.signers.bit_length() + 1) if self.signers >> (i - 1) & 1)
+
+    def identifier(self, domain: eip712.Domain) -> bytes:
+        """32 bytes; `domain` is that of votes.  Raises ValueError for a number or length out of range."""
+        return eip712.digest(domain, self)
+
+
+@dataclass(frozen=True, slots=True)
+class Pledge:
+    """A signer's word that it uses these nonces in this session alone; an EIP-712 struct.
+
+    Attributes:
+        session: identifier of the session.
+        signer: 1-based index.
+        generation: number of the session in the signer's memory; another session has another number.
+        nonces: `nonces_digest` of its commitments.
+    """
+
+    session: bytes = eip712.typed("bytes32")
+    signer: int = eip712.typed("uint32")
+    generation: int = eip712.typed("uint64")
+    nonces: bytes = eip712.typed("bytes32")
+
+
+@dataclass(frozen=True, slots=True)
+class SignedPledge:
+    """A pledge and its signer's signature (64 bytes)."""
+
+    pledge: Pledge
+    signature: bytes
+
+    def is_by(self, address: bytes, domain: eip712.Domain) -> bool:
+        """Whether the member with this voting address signed it; `domain` is that of votes."""
+        return signature.is_by(address, eip712.digest(domain, self.pledge), self.signature)
+
+
+@dataclass(frozen=True, slots=True)
+class Attestation:
+    """A member's word that it knows no other use of the nonces that are pledged; an EIP-712 struct.
+
+    Attributes:
+        session: identifier of the session.
+        pledges: hashes of its signers' pledges (EIP-712 `hashStruct`), in their order.
+    """
+
+    session: bytes = eip712.typed("bytes32")
+    pledges: tuple[bytes, ...] = eip712.typed("bytes32[]")
+
+
+@dataclass(frozen=True, slots=True)
+class SignedAttestation:
+    """The attestation of the member with a 1-based index, 64 bytes; its content follows from the pledges."""
+
+    member: int
+    signature: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class PledgedNonces:
+    """Round 1 of a session: nonce commitments, and what completes their pledge."""
+
+    commitments: NonceCommitments
+    generation: int
+    signature: bytes
+
+    @property
+    def pledge(self) -> SignedPledge:
+        given = self.commitments
+        nonces = nonces_digest(given)
+        return SignedPledge(Pledge(given.session, given.signer, self.generation, nonces), self.signature)
+
+
+@dataclass(frozen=True, slots=True)
+class AttestedNonces:
+    """What a signer answers in round 2: its co-signers' nonces, bound to the session by a quorum."""
+
+    session: CollisionSession
+    pledged: tuple[PledgedNonces, ...]
+    attestations: tuple[SignedAttestation, ...]
+
+
+def signer_bits(indices: Sequence[int]) -> int:
+    """The bitmap of 1-based indices."""
+    return sum(1 << (index - 1) for index in indices)
+
+
+def nonces_digest(commitments: NonceCommitments) -> bytes:
+    """keccak256 of all D and E, compressed.  Raises OverflowError for coordinates that have no 32 bytes."""
+    return keccak(b"".join(curve.compress(point) for pair in commitments.pairs for point in pair))
+
+
+def attestation_digest(domain: eip712.Domain, session: bytes, pledges: Sequence[SignedPledge]) -> bytes:
+    """The digest that attesting members sign; `domain` is that of votes.
+
+    It fixes signers, draft and all nonces, and with them every challenge of the session.
+    """
+    return eip712.digest(
+        domain, Attestation(session, tuple(eip712.hash_struct(each.pledge) for each in pledges))
+    )
