@@ -13,8 +13,15 @@ from blockful_py.committee.coordinator import Coordinator
 from blockful_py.committee.drafting import Proposer, Replacement
 from blockful_py.committee.member import Member
 from blockful_py.committee.memory import Memory, VolatileMemory
+from blockful_py.committee.pledges import (
+    AttestedNonces,
+    CollisionSession,
+    PledgedNonces,
+    SignedAttestation,
+    signer_bits,
+)
 from blockful_py.committee.proposals import PublicationProposal, RedactionDraft
-from blockful_py.committee.protocols import Reviewer
+from blockful_py.committee.protocols import Reviewer, Voter
 from blockful_py.crypto import eip712
 from blockful_py.crypto.threshold.keys import KeyShare
 from blockful_py.pipeline.federation import Federation
@@ -33,6 +40,23 @@ class Blind:
 
     def review_redaction(self, draft: RedactionDraft) -> None:
         pass
+
+
+def session_for(
+    draft: RedactionDraft, signers: Sequence[int], salt: bytes = bytes(32), leader: bytes = bytes(20)
+) -> CollisionSession:
+    """A session for the collisions of a draft."""
+    bits = signer_bits(signers)
+    return CollisionSession(draft.epoch, draft.proposal, draft.digest(), leader, bits, salt)
+
+
+def attested_by(
+    members: Sequence[Voter], session: CollisionSession, pledged: Sequence[PledgedNonces]
+) -> AttestedNonces:
+    """The nonces with the attestations of all `members`."""
+    pledges = [each.pledge for each in pledged]
+    found = [SignedAttestation(each.index, each.attest(session, pledges)) for each in members]
+    return AttestedNonces(session, tuple(pledged), tuple(found))
 
 
 @dataclass(frozen=True)

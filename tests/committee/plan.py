@@ -20,7 +20,7 @@ from blockful_py.record.catalogue import RecordReaders
 from blockful_py.record.model_node import ModelNode, Request
 from blockful_py.storage.cid import cid_string
 from blockful_py.types import Position
-from tests.colluders import Roster
+from tests.colluders import Roster, session_for
 from tests.federations import store_weights, transactions
 
 
@@ -55,7 +55,7 @@ class Plan:
             self.roster.coordinator(members).certify_redaction(draft)
         assert str(no_quorum.value).count(str(refusal.value)) == 4
         with pytest.raises(RefusedError, match="not approved"):
-            members[0].commit(draft, b"session")
+            members[0].commit(draft, session_for(draft, (1, 2, 3)))
         with pytest.raises(RefusedError, match="not approved"):
             members[0].vote_redaction(draft, ())
         assert self.state() == before

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A process that records in a memory, says so, and waits to be killed before it could answer.
 
-Arguments: path of the memory, owner in hexadecimal, and what to record: approval, vote or session.
+Arguments: path of the memory, owner in hexadecimal, and what to record: approval, vote, session or pledge.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ def main(path: str, owner: str, what: str) -> None:
             memory.vote(BALLOT, CONTENT)
         case "session":
             memory.use_session(SESSION)
+        case "pledge":
+            memory.attest(BALLOT, [(1, 1), (2, 1)], CONTENT)
     sys.stdout.write("recorded\n")
     sys.stdout.flush()
     sys.stdin.read()

@@ -10,10 +10,11 @@ from dataclasses import dataclass, replace
 import pytest
 
 from blockful_py.committee.member import Member
+from blockful_py.committee.pledges import AttestedNonces, CollisionSession, PledgedNonces, SignedPledge
 from blockful_py.committee.proposals import RedactionChunk, RedactionDraft, opening_tasks
 from blockful_py.crypto import chameleon
-from blockful_py.crypto.threshold.messages import NonceCommitments, SignatureShares
-from blockful_py.errors import QuorumError, RefusedError
+from blockful_py.crypto.threshold.messages import SignatureShares
+from blockful_py.errors import CheaterError, QuorumError, RefusedError
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.run.nodes import Nodes
 from tests.colluders import Blind, Roster
@@ -23,37 +24,54 @@ from tests.federations import put_back, small, trained, transactions
 class WrongShare(Member):
     """Adds one to its share of the first collision."""
 
-    def sign(self, draft: RedactionDraft, commitments: Sequence[NonceCommitments]) -> SignatureShares:
-        shares = super().sign(draft, commitments)
+    def sign(self, draft: RedactionDraft, nonces: AttestedNonces) -> SignatureShares:
+        shares = super().sign(draft, nonces)
         return replace(shares, values=(shares.values[0] + 1, *shares.values[1:]))
 
 
 class MissingShare(Member):
     """Leaves its last share out."""
 
-    def sign(self, draft: RedactionDraft, commitments: Sequence[NonceCommitments]) -> SignatureShares:
-        shares = super().sign(draft, commitments)
+    def sign(self, draft: RedactionDraft, nonces: AttestedNonces) -> SignatureShares:
+        shares = super().sign(draft, nonces)
         return replace(shares, values=shares.values[:-1])
 
 
 class OtherSession(Member):
     """Commits to nonces for another session."""
 
-    def commit(self, draft: RedactionDraft, session: bytes) -> NonceCommitments:
-        return replace(super().commit(draft, session), session=bytes(32))
+    def commit(self, draft: RedactionDraft, session: CollisionSession) -> PledgedNonces:
+        return super().commit(draft, replace(session, salt=bytes(32)))
 
 
 class OtherSigner(Member):
     """Gives its commitments and shares the index of member 2."""
 
-    def commit(self, draft: RedactionDraft, session: bytes) -> NonceCommitments:
-        return replace(super().commit(draft, session), signer=2)
+    def commit(self, draft: RedactionDraft, session: CollisionSession) -> PledgedNonces:
+        given = super().commit(draft, session)
+        return replace(given, commitments=replace(given.commitments, signer=2))
+
+
+class OtherNonces(Member):
+    """Shows other nonces than it pledges."""
+
+    def commit(self, draft: RedactionDraft, session: CollisionSession) -> PledgedNonces:
+        given = super().commit(draft, session)
+        pairs = given.commitments.pairs[::-1]
+        return replace(given, commitments=replace(given.commitments, pairs=pairs))
+
+
+class Accuser(Member):
+    """Attests nothing and says that member 2 cheats."""
+
+    def attest(self, session: CollisionSession, pledges: Sequence[SignedPledge]) -> bytes:
+        raise CheaterError([2], "the pledge")
 
 
 class Stubborn(Member):
     """Approves, then gives no share."""
 
-    def sign(self, draft: RedactionDraft, commitments: Sequence[NonceCommitments]) -> SignatureShares:
+    def sign(self, draft: RedactionDraft, nonces: AttestedNonces) -> SignatureShares:
         raise RefusedError("changed its mind")
 
 
@@ -65,7 +83,7 @@ class WrongVote(Member):
         return vote[:20] + bytes([vote[20] ^ 1]) + vote[21:]
 
 
-CHEATS = (WrongShare, MissingShare, OtherSession, OtherSigner, Stubborn)
+CHEATS = (WrongShare, MissingShare, OtherSession, OtherSigner, OtherNonces, Stubborn)
 
 
 @dataclass(frozen=True)
@@ -122,6 +140,38 @@ def test_too_few_honest_members_name_the_cheaters(case: Case, cheat: type[Member
     assert [int(digit) for digit in re.findall(r"\d", str(error.value).split("changed. ")[1])] == [1, 3]
     assert coordinator.consensus == 0
     assert transactions(case.federation) == before
+
+
+def test_one_false_accuser_excludes_nobody(case: Case) -> None:
+    coordinator = case.roster.coordinator(case.members({4: Accuser}))
+    assert coordinator.certify_redaction(case.draft).draft == case.draft
+
+
+def test_too_few_attestations_name_the_reasons(case: Case) -> None:
+    coordinator = case.roster.coordinator(case.members({3: Accuser, 4: Accuser}))
+    with pytest.raises(QuorumError, match=r"2 of 4 members agree, 3 are needed.*member 4: the pledge"):
+        coordinator.certify_redaction(case.draft)
+
+
+@pytest.mark.parametrize("forgetful", [1, 3])
+def test_a_member_with_an_older_memory_is_named_and_left_out(case: Case, forgetful: int) -> None:
+    """Its peers have seen the generation of nonces that it pledges again."""
+    members = case.members({})
+    case.roster.coordinator(members).certify_redaction(case.draft)
+    members[forgetful - 1] = case.members({})[forgetful - 1]
+    draft = replace(case.draft, proposal=bytes(31) + bytes([forgetful]))
+    made: list[CollisionSession] = []
+    with pytest.MonkeyPatch.context() as patch:
+        commit = Member.commit
+
+        def noted(self: Member, draft: RedactionDraft, session: CollisionSession) -> PledgedNonces:
+            made.append(session)
+            return commit(self, draft, session)
+
+        patch.setattr(Member, "commit", noted)
+        case.roster.coordinator(members).certify_redaction(draft)
+    assert made[0].indices == (1, 2, 3)
+    assert made[-1].indices == tuple(sorted({1, 2, 3, 4} - {forgetful}))
 
 
 def test_a_cheater_among_no_more_than_t_members_is_named(case: Case) -> None:

@@ -182,6 +182,13 @@ def test_a_session_that_kill_9_interrupts_is_burnt(path: Path) -> None:
         memory.use_session(SESSION)
 
 
+def test_pledges_seen_survive_kill_9_before_the_answer(path: Path) -> None:
+    DurableMemory.create(path, OWNER).close()
+    killed_after_recording(path, "pledge")
+    with DurableMemory(path, OWNER) as memory:
+        assert memory.attest(BALLOT, [(1, 1), (2, 1)], OTHER) == (1, 2)
+
+
 def contents(path: Path) -> dict[str, bytes]:
     return {file.name: file.read_bytes() for file in sorted(path.parent.iterdir()) if file.suffix != ".lock"}
 

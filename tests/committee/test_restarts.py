@@ -12,13 +12,12 @@ import pytest
 from blockful_py.committee.durable import DurableMemory
 from blockful_py.committee.member import Member
 from blockful_py.committee.memory import Memory, VolatileMemory
+from blockful_py.committee.pledges import AttestedNonces
 from blockful_py.committee.proposals import RedactionDraft
 from blockful_py.errors import MemoryLostError, NonceReuseError, RefusedError
 from blockful_py.pipeline.run.nodes import Nodes
-from tests.colluders import Blind, Roster
+from tests.colluders import Blind, Roster, attested_by, session_for
 from tests.federations import small, trained
-
-SESSION = b"\x07" * 32
 
 
 @pytest.fixture(scope="module")
@@ -47,22 +46,42 @@ def test_an_approval_and_a_session_outlive_the_process(
     for other in others:
         other.approve(draft)
 
+    session = session_for(draft, (1, 2, 3, 4))
     member, memory = restarted(roster, tmp_path / "memory.db")
     with memory:
         member.approve(draft)
-        commitments = [one.commit(draft, SESSION) for one in (member, *others)]
+        pledged = [one.commit(draft, session) for one in (member, *others)]
+        attested = attested_by([member, *others], session, pledged)
 
     member, memory = restarted(roster, tmp_path / "memory.db")
     with memory:
         with pytest.raises(NonceReuseError, match="no unused nonces"):
-            member.sign(draft, commitments)
+            member.sign(draft, attested)
         with pytest.raises(NonceReuseError, match="begun before"):
-            member.commit(draft, SESSION)
+            member.commit(draft, session)
         with pytest.raises(RefusedError, match="approved with other content"):
             member.approve(second)
-        fresh = bytes(32)
-        commitments = [one.commit(draft, fresh) for one in (member, *others)]
-        assert member.sign(draft, commitments).session == fresh
+        fresh = session_for(draft, (1, 2, 3, 4), salt=b"\1" * 32)
+        pledged = [one.commit(draft, fresh) for one in (member, *others)]
+        assert [each.generation for each in pledged] == [2, 2, 2, 2]
+        shares = member.sign(draft, attested_by([member, *others], fresh, pledged))
+        assert shares.session == fresh.identifier(roster.domain())
+
+
+def test_a_session_of_another_draft_is_refused(case: tuple[Roster, RedactionDraft]) -> None:
+    roster, draft = case
+    member = roster.member(roster.shares[0], Blind())
+    member.approve(draft)
+    session = session_for(draft, (1, 2, 3))
+    for other in (
+        replace(session, epoch=session.epoch + 1),
+        replace(session, proposal=bytes(32)),
+        replace(session, content=bytes(32)),
+    ):
+        with pytest.raises(RefusedError, match="not about this draft"):
+            member.commit(draft, other)
+        with pytest.raises(RefusedError, match="not about this draft"):
+            member.sign(draft, AttestedNonces(other, (), ()))
 
 
 class Failing(VolatileMemory):
@@ -71,7 +90,7 @@ class Failing(VolatileMemory):
     def approve(self, ballot: object, content: bytes) -> bytes:
         raise MemoryLostError("the disk is full")
 
-    def use_session(self, session: bytes) -> None:
+    def use_session(self, session: bytes) -> int:
         raise MemoryLostError("the disk is full")
 
 
@@ -82,7 +101,7 @@ def test_a_member_that_cannot_remember_does_not_answer(case: tuple[Roster, Redac
     with pytest.raises(MemoryLostError):
         member.approve(draft)
     with pytest.raises(RefusedError, match="is not approved"):
-        member.commit(draft, SESSION)
+        member.commit(draft, session_for(draft, (1, 2, 3)))
 
 
 def test_a_proposal_of_an_impossible_epoch_is_refused(case: tuple[Roster, RedactionDraft]) -> None:

@@ -9,20 +9,21 @@ from dataclasses import replace
 import blockful_py.cli.main
 import blockful_py.member.office  # noqa: F401
 from blockful_py.committee.member import Member
+from blockful_py.committee.pledges import AttestedNonces
 from blockful_py.committee.proposals import RedactionDraft
 from blockful_py.committee.service.generation import Generation
 from blockful_py.committee.service.messages import SealedShares
 from blockful_py.committee.wire import Message
 from blockful_py.crypto import eip712, merkle, signature
-from blockful_py.crypto.threshold.messages import NonceCommitments, SignatureShares
+from blockful_py.crypto.threshold.messages import SignatureShares
 
 
 def wrong_shares() -> None:
     """Adds one to its share of the first collision."""
     honest = Member.sign
 
-    def sign(self: Member, draft: RedactionDraft, commitments: Sequence[NonceCommitments]) -> SignatureShares:
-        shares = honest(self, draft, commitments)
+    def sign(self: Member, draft: RedactionDraft, nonces: AttestedNonces) -> SignatureShares:
+        shares = honest(self, draft, nonces)
         return replace(shares, values=(shares.values[0] + 1, *shares.values[1:]))
 
     Member.sign = sign  # type: ignore[method-assign]

@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 
 from blockful_py.committee import codec, wire
+from blockful_py.committee.pledges import AttestedNonces, CollisionSession, PledgedNonces
 from blockful_py.committee.proposals import RedactionDraft
 from blockful_py.committee.service.client import post
 from blockful_py.committee.service.folder import MemberFolder
 from blockful_py.committee.service.member_client import Deadlines, MemberClient
 from blockful_py.committee.service.messages import CommitRequest, MessageKind, Refused
-from blockful_py.committee.service.remote import RemoteMember, SignedCommitments
+from blockful_py.committee.service.remote import RemoteMember
 from blockful_py.committee.succession import Succession
 from blockful_py.crypto import curve
 from blockful_py.crypto.randomness import SeededRng
-from blockful_py.crypto.threshold.messages import NonceCommitments
 from blockful_py.errors import CheaterError, CommitteeError, MessageError, QuorumError, RefusedError
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.run.identities import Identities
@@ -27,6 +27,7 @@ from blockful_py.record.certificates.verifying import Chains, verify_certificate
 from blockful_py.record.model_node import Request, parse_node
 from blockful_py.record.proofs.anchors import Anchors
 from blockful_py.types import Roster
+from tests.colluders import attested_by, session_for
 from tests.federations import AFFECTED, transactions
 from tests.member.conftest import Crew, row_of_each_start
 from tests.member.processes import WORDS
@@ -66,7 +67,10 @@ class Seized:
         assert answer.kind == wire.REFUSED
         return codec.decode(Refused, answer.body).reason
 
-    def commitments(self, session: bytes) -> list[SignedCommitments]:
+    def session(self, salt: int, leader: bytes | None = None) -> CollisionSession:
+        return session_for(self.draft, (1, 2, 3), bytes([salt]) * 32, leader or self.signer.address)
+
+    def pledged(self, session: CollisionSession) -> list[PledgedNonces]:
         return [member.commit(self.draft, session) for member in self.members[:3]]
 
 
@@ -78,7 +82,7 @@ def seized(crew: Crew) -> Seized:
     store = crew.federation.stores.live
     with pytest.MonkeyPatch.context() as patch:
 
-        def stop(self: RemoteMember, draft: RedactionDraft, session: bytes) -> SignedCommitments:
+        def stop(self: RemoteMember, draft: RedactionDraft, session: CollisionSession) -> PledgedNonces:
             seen.append(draft)
             nodes = [store.read(target.uri) for chunk in draft.chunks for target in chunk.targets]
             content.update(nodes, (store.read(parse_node(node).weights) for node in nodes))
@@ -131,63 +135,65 @@ def test_a_captured_message_fits_nowhere_else(seized: Seized) -> None:
 
 
 def test_nonces_are_answered_for_once(seized: Seized) -> None:
-    commitments = seized.commitments(b"\1" * 32)
-    first = seized.members[0].sign(seized.draft, commitments)
+    session = seized.session(1)
+    nonces = attested_by(seized.members, session, seized.pledged(session))
+    first = seized.members[0].sign(seized.draft, nonces)
     with pytest.raises(RefusedError, match="has no unused nonces"):
-        seized.members[0].sign(seized.draft, commitments)
+        seized.members[0].sign(seized.draft, nonces)
     with pytest.raises(RefusedError, match="was begun before"):
-        seized.members[0].commit(seized.draft, b"\1" * 32)
+        seized.members[0].commit(seized.draft, session)
     assert first.signer == 1
 
 
 def test_other_nonces_than_their_signer_signed_are_refused(seized: Seized) -> None:
-    """The leader shows member 1 other commitments of member 2 than member 2 made."""
-    commitments = seized.commitments(b"\2" * 32)
-    given = commitments[1]
-    envelope = codec.decode(wire.Envelope, given.envelope)
-    altered = replace(
-        NonceCommitments(given.signer, given.session, given.pairs), pairs=tuple(reversed(given.pairs))
-    )
-    forged = replace(envelope, body=codec.encode(altered).decode())
-    shown = replace(given, pairs=altered.pairs, envelope=codec.encode(forged))
-    with pytest.raises(RefusedError, match="is not signed by it"):
-        seized.members[0].sign(seized.draft, [commitments[0], shown, commitments[2]])
+    """The leader shows other commitments of member 2 than member 2 made."""
+    session = seized.session(2)
+    pledged = seized.pledged(session)
+    given = pledged[1].commitments
+    pledged[1] = replace(pledged[1], commitments=replace(given, pairs=given.pairs[::-1]))
+    for member in seized.members:
+        with pytest.raises(CheaterError, match=r"the pledge from member\(s\) 2 "):
+            member.attest(session, [each.pledge for each in pledged])
+    with pytest.raises(RefusedError, match="0 members attest these nonces, 3 are needed"):
+        seized.members[0].sign(seized.draft, AttestedNonces(session, tuple(pledged), ()))
 
 
 def test_nonces_of_another_session_are_refused(seized: Seized) -> None:
     """Concurrent sessions (ROS): what was committed to in one cannot be mixed into another."""
-    here, there = seized.commitments(b"\3" * 32), seized.commitments(b"\4" * 32)
-    with pytest.raises(CheaterError, match=r"the nonce commitment from member\(s\) 2"):
-        seized.members[0].sign(seized.draft, [here[0], there[1], here[2]])
+    here, there = seized.pledged(seized.session(3)), seized.pledged(seized.session(4))
+    mixed = (here[0], there[1], here[2])
+    with pytest.raises(RefusedError, match="not those of enough signers of this session"):
+        seized.members[3].attest(seized.session(3), [each.pledge for each in mixed])
+    with pytest.raises(RefusedError, match="not those of enough signers of this session"):
+        seized.members[0].sign(seized.draft, AttestedNonces(seized.session(3), mixed, ()))
 
 
-def test_fewer_than_t_commitments_are_refused(seized: Seized) -> None:
-    commitments = seized.commitments(b"\5" * 32)
-    with pytest.raises(RefusedError, match="3 signers are needed, 2 are there"):
-        seized.members[0].sign(seized.draft, commitments[:2])
+def test_fewer_than_t_signers_are_refused(seized: Seized) -> None:
+    session = session_for(seized.draft, (1, 2), bytes([8]) * 32, seized.signer.address)
+    pledged = [member.commit(seized.draft, session) for member in seized.members[:2]]
+    with pytest.raises(RefusedError, match="not those of enough signers"):
+        seized.members[0].sign(seized.draft, AttestedNonces(session, tuple(pledged), ()))
 
 
-def test_nonces_relayed_by_another_leader_are_refused(seized: Seized) -> None:
-    commitments = seized.commitments(b"\6" * 32)
-    secret = curve.random_scalar(SeededRng(b"impostor"))
-    question = seized.signer.question(
-        MessageKind.COMMIT.label,
-        seized.draft.epoch,
-        seized.draft.proposal,
-        MessageKind.COMMIT.round,
-        bytes(20),
-        b"{}",
-    )
-    body = codec.encode(NonceCommitments(2, b"\6" * 32, commitments[1].pairs))
-    impostor = wire.MessageSigner(secret, seized.domain).answer(question, wire.ANSWERED, body)
-    shown = replace(commitments[1], envelope=impostor.envelope)
-    with pytest.raises(RefusedError, match="is not the answer of"):
-        seized.members[0].sign(seized.draft, [commitments[0], shown, commitments[2]])
+def test_the_session_of_another_leader_is_refused(seized: Seized) -> None:
+    """Otherwise a member could use up the sessions of every leader."""
+    session = seized.session(9, leader=seized.clients[3].address)
+    nonces = AttestedNonces(session, (), ())
+    for ask in (
+        lambda: seized.members[0].commit(seized.draft, session),
+        lambda: seized.members[0].attest(session, []),
+        lambda: seized.members[0].sign(seized.draft, nonces),
+    ):
+        with pytest.raises(RefusedError, match="another leader's"):
+            ask()
 
 
 def test_another_draft_of_an_approved_proposal_is_refused(seized: Seized) -> None:
     other = replace(seized.draft, archive=())
-    for kind, body in ((MessageKind.APPROVE, other), (MessageKind.COMMIT, CommitRequest(other, bytes(32)))):
+    for kind, body in (
+        (MessageKind.APPROVE, other),
+        (MessageKind.COMMIT, CommitRequest(other, seized.session(10))),
+    ):
         reason = seized.refusal(seized.question(kind, body))
         assert "other content" in reason or "not approved" in reason
 
