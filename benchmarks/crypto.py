@@ -13,7 +13,10 @@ the same core does the work of all t members and of the coordinator, which is:
     together     t (draw + sum + sign) + sum + combine: each signer adds the nonces up itself, as members do
     a member     1 / (draw + sum + sign), on a core of its own;  the coordinator: 1 / (sum + combine)
 
-Encoding, transport and the checks of the request are not in it.
+    a session    of one message, what binds its nonces to one use: pledge, with a signature; attest, every
+                 pledge checked and noted; accept, a quorum's attestations checked, and sign
+
+Encoding, transport, the disk and the checks of the request are not in it.
 """
 
 from __future__ import annotations
@@ -27,8 +30,12 @@ from pathlib import Path
 from statistics import median
 from time import process_time
 
-from blockful_py.crypto import chameleon, curve
+from blockful_py.committee.cosigner import Cosigner
+from blockful_py.committee.memory import VolatileMemory
+from blockful_py.committee.pledges import AttestedNonces, CollisionSession, SignedAttestation, signer_bits
+from blockful_py.crypto import chameleon, curve, eip712
 from blockful_py.crypto.keccak import keccak
+from blockful_py.crypto.randomness import system_rng
 from blockful_py.crypto.threshold.keys import KeyShare
 from blockful_py.crypto.threshold.local import generate_key
 from blockful_py.crypto.threshold.messages import Task
@@ -96,12 +103,43 @@ def shared(threshold: int, size: int, batch: int, repeats: int) -> dict[str, flo
     taken = steps(shares, batch, repeats)
     member = taken["draw"] + taken["sum"] + taken["sign"]
     return {
+        **binding(shares, threshold, repeats),
         "together": 1 / (threshold * member + taken["sum"] + taken["combine"]),
         "a member": 1 / member,
         "the coordinator": 1 / (taken["sum"] + taken["combine"]),
         **{f"{step} (us)": 1e6 * seconds for step, seconds in taken.items()},
         "key generation (s)": generation,
     }
+
+
+def binding(shares: Sequence[KeyShare], quorum: int, repeats: int) -> dict[str, float]:
+    """CPU microseconds a session of one member: commit to one message, attest, and sign."""
+    domain = eip712.Domain(1337, bytes(20))
+    secrets = [curve.random_scalar(system_rng) for _ in shares]
+    roster = [curve.address(curve.multiply_base(secret)) for secret in secrets]
+    members = [
+        Cosigner(secret, share, roster, quorum, domain, system_rng, VolatileMemory())
+        for secret, share in zip(secrets, shares, strict=True)
+    ]
+    signers = members[: shares[0].threshold]
+    task = Task(bytes(32), bytes(32), 1)
+    times: list[tuple[float, ...]] = []
+    for attempt in range(repeats):
+        bits = signer_bits(range(1, len(signers) + 1))
+        session = CollisionSession(1, bytes(32), bytes(32), bytes(20), bits, keccak(bytes([attempt])))
+        marks = [process_time()]
+        pledged = [signer.commit(session, 1) for signer in signers]
+        marks.append(process_time())
+        pledges = [each.pledge for each in pledged]
+        given = [SignedAttestation(i, members[i - 1].attest(session, pledges)) for i in range(1, quorum + 1)]
+        marks.append(process_time())
+        nonces = AttestedNonces(session, tuple(pledged), tuple(given))
+        signers[0].sign([task], nonces)
+        marks.append(process_time())
+        taken = [1e6 * (end - begin) for begin, end in pairwise(marks)]
+        times.append((taken[0] / len(signers), taken[1] / quorum, taken[2]))
+    names = ("pledge (us)", "attest (us)", "accept (us)")
+    return dict(zip(names, map(median, zip(*times, strict=True)), strict=True))
 
 
 def show(figures: dict[str, dict[str, float]]) -> None:

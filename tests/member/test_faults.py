@@ -60,9 +60,7 @@ def test_a_member_killed_before_the_rounds(crew: Crew) -> None:
         forgets(crew.federation, 1)
 
 
-@pytest.mark.parametrize(
-    ("step", "number"), [("commit", 2), ("attest", 9), ("sign", 3), ("vote_redaction", 4)]
-)
+@pytest.mark.parametrize(("step", "number"), [("commit", 2), ("sign", 3), ("vote_redaction", 4)])
 def test_a_member_killed_between_the_rounds(
     crew: Crew, monkeypatch: pytest.MonkeyPatch, step: str, number: int
 ) -> None:
