@@ -34,7 +34,7 @@ from unittest.mock import patch
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from tests.committee.service.processes import members
+from tests.member.processes import members
 
 from blockful_py.committee.coordinator import Coordinator
 from blockful_py.committee.service.remote import RemoteMember
