@@ -107,36 +107,21 @@ class Opening:
 
 
 @dataclass(frozen=True, slots=True)
-class Roster:
-    """Members of an epoch by voting address, and its group key.
-
-    Attributes:
-        members: voting addresses, 20 bytes each; member index i (0-based) is bit i of `voters`.
-        threshold: shares needed for a collision.
-        unanimous: every member must vote.
-        group_key: Y = xG.
-    """
-
-    members: tuple[bytes, ...]
-    threshold: int
-    unanimous: bool
-    group_key: Point
-
-
-@dataclass(frozen=True, slots=True)
 class Certificate:
-    """EIP-712 votes on `Decision(epoch, proposal, contentHash)`.
+    """A committee's decision on one proposal, signed by its voters together for one contract.
 
     Attributes:
-        voters: bit i is set when member i voted.
-        votes: 64 bytes (EIP-2098) a set bit, by ascending member index.
+        voters: bit i is set when member i signed.
+        nonce: address(R) of the Schnorr signature, 20 bytes.
+        s: its response.
     """
 
     epoch: int
     proposal: bytes
     content_hash: bytes
     voters: int
-    votes: bytes
+    nonce: bytes
+    s: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ contract AppointedCommittee is IAppointedCommittee, Alarms {
     /// @inheritdoc IAppointedCommittee
     function appoint(Roster calldata next) external override returns (uint64 epoch) {
         if (msg.sender != appointer) revert NotAppointer(msg.sender, appointer);
-        epoch = currentEpoch + 1;
+        epoch = currentEpoch() + 1;
         _startEpoch(epoch, next);
     }
 }

@@ -5,7 +5,7 @@ import {Alarms} from "./base/Alarms.sol";
 import {EpochRosters} from "./base/EpochRosters.sol";
 import {Sortition} from "./base/Sortition.sol";
 import {Stakes} from "./base/Stakes.sol";
-import {Equivocation, ICommittee} from "./interfaces/ICommittee.sol";
+import {Equivocation, ICommittee, Signed} from "./interfaces/ICommittee.sol";
 import {Certificate} from "./interfaces/IQuorum.sol";
 import {Candidate, Parameters} from "./interfaces/IStakes.sol";
 import {IVrfVerifier} from "./interfaces/IVrfVerifier.sol";
@@ -26,8 +26,8 @@ contract Committee is Sortition, Alarms, ICommittee {
     {}
 
     /// @inheritdoc ICommittee
-    function report(Certificate calldata certificate) external override {
-        requireQuorum(certificate);
+    function report(Certificate calldata certificate, uint256 chainId, address executor) external override {
+        _requireQuorum(certificate, chainId, executor);
         (uint64 epoch, bytes32 proposal) = (certificate.epoch, certificate.proposal);
         uint256 known = credited[epoch][proposal];
         uint256 voters = certificate.voters & ~known;
@@ -46,15 +46,26 @@ contract Committee is Sortition, Alarms, ICommittee {
         address member = _member(evidence.epoch, evidence.index);
         _requireVote(evidence, evidence.firstContent, evidence.firstVote, member);
         _requireVote(evidence, evidence.secondContent, evidence.secondVote, member);
-        address registrant = registrantOf[member];
-        Candidate storage entry = _known(registrant);
-        if (entry.slashed) revert Excluded(registrant);
-        _slash(registrant, msg.sender);
-        _dismiss(entry);
+        _convict(member);
+    }
+
+    /// @inheritdoc ICommittee
+    function slashSigner(Signed calldata first, Signed calldata second, uint256 index) external override {
+        (Certificate calldata one, Certificate calldata other) = (first.certificate, second.certificate);
+        if (one.contentHash == other.contentHash) revert SameContent(one.contentHash);
+        address member = _member(one.epoch, index);
+        bool both = ((one.voters & other.voters) >> index) & 1 == 1;
+        if (one.epoch != other.epoch || one.proposal != other.proposal || member == address(0) || !both) {
+            revert InvalidEvidence(index, address(0), member);
+        }
+        uint256 size = _size(one.epoch);
+        _requireSigned(_roster(one.epoch), size, one, first.chainId, first.executor);
+        _requireSigned(_roster(one.epoch), size, other, second.chainId, second.executor);
+        _convict(member);
     }
 
     function _reports() internal view override returns (uint256) {
-        return _reported[currentEpoch];
+        return _reported[currentEpoch()];
     }
 
     /// @dev Counts a vote; the first `creditedVotes` of an epoch are good experiences.
@@ -63,6 +74,14 @@ contract Committee is Sortition, Alarms, ICommittee {
         if (entry.votes == _parameters.creditedVotes) return;
         ++entry.votes;
         _experience(registrant, 1, 0);
+    }
+
+    function _convict(address member) private {
+        address registrant = registrantOf[member];
+        Candidate storage entry = _known(registrant);
+        if (entry.slashed) revert Excluded(registrant);
+        _slash(registrant, msg.sender);
+        _dismiss(entry);
     }
 
     function _requireVote(Equivocation calldata evidence, bytes32 content, bytes calldata vote, address member)

@@ -22,7 +22,7 @@ contract QuorumMirror is IQuorumMirror, EpochRosters, Certified {
     /// @inheritdoc IQuorumMirror
     function advance(uint64 epoch, Roster calldata next, Action calldata action) external override {
         _execute(action, keccak256(abi.encode(epoch, next)));
-        if (epoch != currentEpoch + 1) revert EpochNotNext(epoch, currentEpoch + 1);
+        if (epoch != currentEpoch() + 1) revert EpochNotNext(epoch, currentEpoch() + 1);
         _startEpoch(epoch, next);
     }
 }

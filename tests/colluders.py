@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from blockful_py.chain.settlement import ARCHIVE, LIVE, SettlementContract, send_missing, unrecorded
+from blockful_py.committee.certificate_signer import CertificateSigner
 from blockful_py.committee.certified import CertifiedRedaction
 from blockful_py.committee.coordinator import Coordinator
 from blockful_py.committee.drafting import Proposer, Replacement
@@ -23,6 +24,7 @@ from blockful_py.committee.pledges import (
 from blockful_py.committee.proposals import PublicationProposal, RedactionDraft
 from blockful_py.committee.protocols import Reviewer, Voter
 from blockful_py.crypto import eip712
+from blockful_py.crypto.roster import Roster
 from blockful_py.crypto.threshold.keys import KeyShare
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.jobs.redaction import redaction_settlement
@@ -60,7 +62,7 @@ def attested_by(
 
 
 @dataclass(frozen=True)
-class Roster:
+class Conspiracy:
     """Everything that the committee of `federation` holds."""
 
     federation: Federation
@@ -68,7 +70,7 @@ class Roster:
     shares: tuple[KeyShare, ...]
 
     @classmethod
-    def of(cls, federation: Federation) -> Roster:
+    def of(cls, federation: Federation) -> Conspiracy:
         contracts = federation.contracts
         chain_ids = (contracts.live.chain_id, contracts.archive.chain_id)
         identities = Identities(federation.settings.seed, chain_ids)
@@ -86,28 +88,25 @@ class Roster:
         memory: Memory | None = None,
     ) -> Member:
         contracts = self.federation.contracts
-        return kind(
-            self.identities.voter(share.index),
-            share,
-            contracts.committee.roster(contracts.committee.current_epoch())[0].members,
-            self.federation.settings.committee.quorum,
-            contracts.live,
-            contracts.archive,
-            self.domain(),
-            reviewer,
-            self.identities.rng("test", share.index),
-            memory or VolatileMemory(),
+        rng, memory = self.identities.rng("test", share.index), memory or VolatileMemory()
+        voter = CertificateSigner(
+            self.identities.voter(share.index), self.roster(), self.domain(), memory, rng
         )
+        return kind(voter, share, contracts.live, contracts.archive, reviewer, rng, memory)
+
+    def roster(self) -> Roster:
+        committee = self.federation.contracts.committee
+        return committee.roster(committee.current_epoch())[0]
 
     def members(self, reviewer: Reviewer) -> list[Member]:
         return [self.member(share, reviewer) for share in self.shares]
 
     def coordinator(self, members: Sequence[Member]) -> Coordinator:
-        contracts, committee = self.federation.contracts, self.federation.settings.committee
+        contracts = self.federation.contracts
         return Coordinator(
             members,
             self.shares[0].public,
-            committee.quorum,
+            self.roster(),
             self.domain(),
             contracts.live,
             contracts.archive,
@@ -131,14 +130,14 @@ class Roster:
         replacements = [Replacement(place, store.add(node.to_bytes())) for place, node in nodes.items()]
         return self.proposer().redaction(replacements, now)
 
-    def execute(self, certified: CertifiedRedaction) -> None:
+    def execute(self, certified: CertifiedRedaction, coordinator: Coordinator) -> None:
         """Writes a redaction to both chains."""
         contracts = self.federation.contracts
         sides: dict[str, SettlementContract] = {ARCHIVE: contracts.archive, LIVE: contracts.live}
         settlement = redaction_settlement(contracts, certified, (), "collusion")
-        assert list(send_missing(settlement, sides, unrecorded))
+        assert list(send_missing(settlement, sides, unrecorded, coordinator.release))
 
     def collude(self, nodes: dict[Position, ModelNode]) -> None:
         """All members redact to `nodes` without a look at them."""
-        certified = self.coordinator(self.members(Blind())).certify_redaction(self.draft(nodes))
-        self.execute(certified)
+        coordinator = self.coordinator(self.members(Blind()))
+        self.execute(coordinator.certify_redaction(self.draft(nodes)), coordinator)

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from blockful_py.crypto.keccak import keccak
+from blockful_py.crypto.roster import Roster
 from blockful_py.errors import ChainError
 from blockful_py.types import (
     Action,
@@ -27,7 +28,6 @@ from blockful_py.types import (
     Position,
     Publication,
     RedactCall,
-    Roster,
     StoredArchiveRecord,
     Update,
     Uri,
@@ -39,7 +39,7 @@ NEW_BLOCK = f"(bytes32,uint64,uint256,{OPENING},{PUBLICATION}[])"
 UPDATE = f"(uint64,uint32,bytes32,uint8,{OPENING},bytes32)"
 HEADER_UPDATE = f"(uint32,uint32,{OPENING})"
 RECORD = "(uint64,uint32,uint8,uint8,bytes32)"
-ROSTER = "(address[],uint32,bool,uint256,uint256)"
+ROSTER = "((uint256,uint256)[],uint32,bool,uint256,uint256)"
 
 
 def new_block_digest(block: NewBlock) -> bytes:
@@ -108,11 +108,12 @@ def record(value: ArchiveRecord) -> tuple[Any, ...]:
 
 
 def roster(value: Roster) -> tuple[Any, ...]:
-    return list(value.members), value.threshold, value.unanimous, value.group_key.x, value.group_key.y
+    keys = [(key.x, key.y) for key in value.keys]
+    return keys, value.threshold, value.unanimous, value.group_key.x, value.group_key.y
 
 
 def certificate(value: Certificate) -> tuple[Any, ...]:
-    return value.epoch, value.proposal, value.content_hash, value.voters, value.votes
+    return value.epoch, value.proposal, value.content_hash, value.voters, value.nonce, value.s
 
 
 def action(value: Action) -> tuple[Any, ...]:
@@ -163,8 +164,8 @@ def to_record(index: int, value: Sequence[Any]) -> StoredArchiveRecord:
 
 
 def to_action(value: Sequence[Any]) -> Action:
-    (epoch, proposal, content_hash, voters, votes), chunk, chunks, path = value
-    certificate = Certificate(epoch, proposal, content_hash, voters, votes)
+    (epoch, proposal, content_hash, voters, nonce, s), chunk, chunks, path = value
+    certificate = Certificate(epoch, proposal, content_hash, voters, to_address(nonce), s)
     return Action(certificate, chunk, chunks, tuple(path))
 
 
@@ -201,8 +202,13 @@ def logged_record(arguments: Mapping[str, Any]) -> StoredArchiveRecord:
 
 def to_roster(value: Sequence[Any]) -> Roster:
     """A `Roster` as `IQuorum.roster` returns it."""
-    members, threshold, unanimous, key_x, key_y = value
-    return Roster(tuple(members), threshold, unanimous, Point(key_x, key_y))
+    keys, threshold, unanimous, key_x, key_y = value
+    return Roster(tuple(Point(x, y) for x, y in keys), threshold, unanimous, Point(key_x, key_y))
+
+
+def to_address(value: str | bytes) -> bytes:
+    """20 bytes of an address as eth_abi decodes it, or as `Interface.decode` does."""
+    return value if isinstance(value, bytes) else bytes.fromhex(value[2:])
 
 
 def _encode(types: Sequence[str], values: Sequence[Any]) -> bytes:

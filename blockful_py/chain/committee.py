@@ -17,7 +17,7 @@ from blockful_py.chain.sortition import (
     Registration,
     Stage,
 )
-from blockful_py.crypto import curve, eip712, vrf
+from blockful_py.crypto import curve, eip712, multisignature, vrf
 from blockful_py.crypto.keccak import keccak, words
 from blockful_py.types import Certificate, Point, Receipt
 
@@ -82,8 +82,8 @@ class CommitteeContract(HomeCommitteeContract):
         digest = eip712.digest(self.domain, Registration(registrant))
         alpha: int = self._read("possessionAlpha", registrant)
         proof = self._proof(vrf_secret, alpha)
-        voter = curve.address(curve.multiply_base(voting_secret))
-        return self._send("register", voter, eip712.sign(voting_secret, digest), proof, value=stake)
+        key, consent = curve.multiply_base(voting_secret), multisignature.sign(voting_secret, digest)
+        return self._send("register", (key.x, key.y), (consent.nonce, consent.s), proof, value=stake)
 
     def deposit(self, amount: int) -> Receipt:
         """Adds `amount` wei to the sender's stake and cancels its unbonding."""
@@ -121,9 +121,9 @@ class CommitteeContract(HomeCommitteeContract):
     def confirm_key(self, key: Point, threshold: int) -> Receipt:
         return self._send("confirmKey", key.x, key.y, threshold)
 
-    def report(self, certificate: Certificate) -> Receipt:
-        """Credits the votes of a certificate of the current epoch."""
-        return self._send("report", abi.certificate(certificate))
+    def report(self, certificate: Certificate, chain_id: int, executor: bytes) -> Receipt:
+        """Credits the voters of a certificate of the current epoch, which they signed for `executor`."""
+        return self._send("report", abi.certificate(certificate), chain_id, executor)
 
     def slash(self, evidence: Equivocation) -> Receipt:
         return self._send("slash", tuple(getattr(evidence, each.name) for each in fields(evidence)))

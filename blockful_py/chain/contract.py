@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from blockful_py.chain import abi
 from blockful_py.chain.calls import Call
 from blockful_py.chain.interface import interface_of
 from blockful_py.chain.node import Node, hexadecimal
@@ -15,7 +16,7 @@ from blockful_py.chain.rpc import RpcError
 from blockful_py.chain.sender import Sender
 from blockful_py.crypto.merkle import action_leaf
 from blockful_py.errors import ChainError, NodeError
-from blockful_py.types import Receipt
+from blockful_py.types import Certificate, Receipt
 
 LOG_RANGE = 10_000
 """Blocks in one eth_getLogs: the maximum of public nodes."""
@@ -143,6 +144,11 @@ class Contract:
         return self._sender.send(
             Call(self.interface, self.address, data, value=value, slots=self._touched(data))
         )
+
+    def signed(self, data: bytes, certificate: Certificate) -> bytes:
+        """Call data of an action, with `certificate` in place of the one that it has."""
+        function, (*arguments, (_, *rest)) = self.interface.called(data)
+        return self.interface.encode(function, *arguments, (abi.certificate(certificate), *rest))
 
     def _touched(self, data: bytes) -> tuple[int, ...]:
         """Storage slots that a call is known to touch."""

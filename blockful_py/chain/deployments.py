@@ -21,8 +21,9 @@ from blockful_py.chain.node import Node
 from blockful_py.chain.quorum import AppointedCommitteeContract
 from blockful_py.chain.sender import Sender
 from blockful_py.chain.sortition import Parameters
+from blockful_py.crypto.roster import Roster
 from blockful_py.errors import DeploymentError
-from blockful_py.types import Receipt, Roster
+from blockful_py.types import Receipt
 from blockful_py.whole_file import write_whole
 
 FORMAT = "blockful-deployments/1"

@@ -6,7 +6,8 @@ from __future__ import annotations
 from blockful_py.chain import abi
 from blockful_py.chain.interface import interface_of
 from blockful_py.crypto.merkle import action_leaf
-from blockful_py.types import ArchiveCall, RedactCall, Roster
+from blockful_py.crypto.roster import Roster
+from blockful_py.types import ArchiveCall, RedactCall
 
 
 def redact_leaf(chain_id: int, contract: bytes, call: RedactCall) -> bytes:

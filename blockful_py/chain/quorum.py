@@ -9,7 +9,8 @@ from blockful_py.chain import abi
 from blockful_py.chain.contract import Contract
 from blockful_py.chain.sortition import Alarm
 from blockful_py.crypto import eip712
-from blockful_py.types import Action, Receipt, Roster
+from blockful_py.crypto.roster import Roster
+from blockful_py.types import Action, Certificate, Receipt
 
 
 class QuorumContract(Contract):
@@ -36,8 +37,13 @@ class QuorumContract(Contract):
         return separator
 
     def decision_digest(self, epoch: int, proposal: bytes, content_hash: bytes) -> bytes:
-        """The digest that members sign, computed by the contract."""
+        """The digest of a member's own vote, computed by the contract."""
         digest: bytes = self._read("decisionDigest", epoch, proposal, content_hash)
+        return digest
+
+    def certified_digest(self, certificate: Certificate, chain_id: int, executor: bytes) -> bytes:
+        """The digest that a certificate's voters sign together, computed by the contract."""
+        digest: bytes = self._read("certifiedDigest", abi.certificate(certificate), chain_id, executor)
         return digest
 
 

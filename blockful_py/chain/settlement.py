@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from blockful_py.errors import ContractError, NodeError
-from blockful_py.types import Receipt
+from blockful_py.types import Certificate, Receipt
 
 ARCHIVE, LIVE = "archive", "live"
 
@@ -26,6 +26,9 @@ class SettlementContract(Protocol):
     def executed_in(self, proposal: bytes, chunk: int) -> bytes | None:
         """Hash of the transaction that executed a chunk, if the node knows it."""
 
+    def signed(self, data: bytes, certificate: Certificate) -> bytes:
+        """A call with its certificate in place of the unsigned one."""
+
     def send(self, data: bytes) -> Receipt:
         """Sends a call and waits for its receipt. Raises ContractError when it is refused."""
 
@@ -36,7 +39,10 @@ Sides = Mapping[str, SettlementContract]
 
 @dataclass(frozen=True, slots=True)
 class SettlementCall:
-    """One transaction: the chain it goes to, its chunk of the proposal, and its call data."""
+    """One transaction: the chain it goes to, its chunk of the proposal, and its call data.
+
+    The certificate in the data of a call to the live chain is still unsigned.
+    """
 
     chain: str
     chunk: int
@@ -48,14 +54,19 @@ class Settlement:
     """The transactions of a certified proposal, in order, and the bytes to forget in the end.
 
     Attributes:
+        decision: what was voted for: the live chain's certificate, still unsigned.
         forget: CIDs that leave the live store when the job is done (replaced versions).
         note: what it does, for messages.
     """
 
-    proposal: bytes
+    decision: Certificate
     calls: tuple[SettlementCall, ...]
     forget: tuple[str, ...] = ()
     note: str = ""
+
+    @property
+    def proposal(self) -> bytes:
+        return self.decision.proposal
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,23 +87,36 @@ Around = Callable[[SettlementCall], AbstractContextManager[Sent]]
 """Returns the context that each call not known to be executed is sent in."""
 
 
-def send_missing(settlement: Settlement, sides: Sides, around: Around) -> Iterator[Executed]:
+Release = Callable[[Certificate], Certificate]
+"""Has the members sign the live chain's certificate, which they do once the archive holds the whole
+proposal.
+"""
+
+
+def send_missing(
+    settlement: Settlement, sides: Sides, around: Around, release: Release
+) -> Iterator[Executed]:
     """Sends, one by one, the calls that the contracts have not executed; others may do so meanwhile.
 
     Raises:
+        QuorumError: too few members sign for the live chain.
         ContractError: a call is refused although nobody has executed it.
         NodeError: a node is gone, or the archive chain no longer holds what it held before.
     """
     for chain in (ARCHIVE, LIVE):
+        done = sides[chain].progress(settlement.proposal)[0]
+        missing = [call for call in settlement.calls if call.chain == chain and call.chunk >= done]
+        certificate = None
         if chain == LIVE:
             _require_archived(settlement, sides[ARCHIVE])
-        done = sides[chain].progress(settlement.proposal)[0]
-        for call in settlement.calls:
-            if call.chain != chain or call.chunk < done:
+            certificate = release(settlement.decision) if missing else None
+        for call in missing:
+            if call.chunk < done:
                 continue
+            data = sides[chain].signed(call.data, certificate) if certificate else call.data
             with around(call) as sent:
                 try:
-                    receipt = sides[chain].send(call.data)
+                    receipt = sides[chain].send(data)
                 except ContractError:
                     done = sides[chain].progress(settlement.proposal)[0]
                     if call.chunk >= done:

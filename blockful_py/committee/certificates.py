@@ -1,16 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Collects votes into a certificate, and derives the actions that it allows."""
+"""Certificates: what voters sign together for one contract, and the actions that this allows there.
+
+A member first votes, alone: two votes of it on one proposal convict it.  With its vote it pledges nonces for
+one certificate.  A quorum attests the pledges of all voters (see `pledges`), and each voter gives its share
+of one signature, only for the content that it voted for, and only once it has seen that a quorum did.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 from typing import Protocol
 
-from blockful_py.crypto import eip712, merkle, signature
-from blockful_py.errors import CryptoError, RefusedError
+from blockful_py.committee.pledges import SignedAttestation, SignedPledge, attestation_digest
+from blockful_py.committee.polling import Poll, Refusal
+from blockful_py.crypto import curve, eip712, merkle, multisignature, signature
+from blockful_py.crypto.keccak import keccak
+from blockful_py.crypto.multisignature import NoncePoints, SchnorrSignature
+from blockful_py.crypto.roster import Roster, bits
+from blockful_py.errors import CheaterError, CryptoError, QuorumError, RefusedError
 from blockful_py.types import Action, Certificate
+
+UNSIGNED = (0, bytes(20), 0)
+"""`voters`, `nonce` and `s` of a certificate that nobody has signed yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,44 +37,249 @@ class CastVote:
     vote: bytes
 
 
-class Addressed(Protocol):
-    """A voter with an address."""
+@dataclass(frozen=True, slots=True)
+class CommittedVote:
+    """A vote (64 bytes), and nonces that its member pledges to use for one certificate of it.
+
+    The session of the pledge is the digest that the vote signs.
+    """
+
+    vote: bytes
+    nonces: NoncePoints
+    pledge: SignedPledge
+
+
+@dataclass(frozen=True, slots=True)
+class Executor:
+    """A contract that executes what a certificate for it allows; `address` has 20 bytes."""
+
+    chain_id: int
+    address: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Cosigning:
+    """Asks the voters of a certificate for their shares of its signature.
+
+    Attributes:
+        votes: those of its voters, by ascending index, all on one content.
+        nonces, pledges: of the voters, in the same order.
+        attestations: of the pledges; none when they are asked for.
+    """
+
+    epoch: int
+    proposal: bytes
+    executor: Executor
+    votes: tuple[CastVote, ...]
+    nonces: tuple[NoncePoints, ...]
+    pledges: tuple[SignedPledge, ...]
+    attestations: tuple[SignedAttestation, ...] = ()
 
     @property
-    def address(self) -> bytes: ...
+    def certificate(self) -> Certificate:
+        """What is signed.  Raises RefusedError when there are no votes, or not on one content."""
+        contents = {each.content for each in self.votes}
+        if len(contents) != 1 or not len(self.nonces) == len(self.pledges) == len(self.votes):
+            raise RefusedError("a certificate has votes on one content, and pledged nonces of each voter")
+        voters = bits(each.index for each in self.votes)
+        return replace(unsigned(self.epoch, self.proposal, contents.pop()), voters=voters)
 
 
-def signed_vote(member: Addressed, vote: bytes, digest: bytes) -> bytes:
-    """The vote of `member`. Raises RefusedError when it is not that member's signature of `digest`."""
-    try:
-        signer = signature.recover(digest, vote)
-    except CryptoError as error:
-        raise RefusedError(f"the vote is not a signature: {error}") from None
-    if signer != member.address:
+class CertificateVoter(Protocol):
+    """A member that has voted.  Methods raise CommitteeError or CryptoError when it refuses."""
+
+    @property
+    def index(self) -> int:
+        """1-based place in the roster."""
+
+    @property
+    def address(self) -> bytes:
+        """Voting address, 20 bytes."""
+
+    def recommit(self, epoch: int, proposal: bytes) -> CommittedVote:
+        """Its vote on a proposal once more, with fresh nonces."""
+
+    def attest_cosigning(self, cosigning: Cosigning) -> bytes:
+        """Its attestation (64 bytes) that it knows no other use of the nonces."""
+
+    def cosign(self, cosigning: Cosigning) -> int:
+        """Its share of a certificate's signature."""
+
+
+def unsigned(epoch: int, proposal: bytes, content: bytes) -> Certificate:
+    """The certificate that is to be signed."""
+    return Certificate(epoch, proposal, content, *UNSIGNED)
+
+
+def digest_of(certificate: Certificate, executor: Executor, domain: eip712.Domain) -> bytes:
+    """The digest that a certificate's voters sign (IQuorum.certifiedDigest)."""
+    place = (executor.chain_id, executor.address)
+    decision = (certificate.epoch, certificate.proposal, certificate.content_hash)
+    return eip712.digest(domain, eip712.Certified(*place, *decision, certificate.voters))
+
+
+def signed_vote(member: CertificateVoter, vote: bytes, digest: bytes) -> bytes:
+    """The vote of `member`.  Raises RefusedError unless it is its signature of `digest`."""
+    if not signature.is_by(member.address, digest, vote):
         raise RefusedError("the vote is not the member's signature of this decision")
     return vote
 
 
-def certified_actions(
-    epoch: int, proposal: bytes, contents: Sequence[Sequence[bytes]], votes: Mapping[int, bytes], quorum: int
-) -> tuple[Action, ...]:
-    """One action for each leaf of `contents` (leaves by contract, in order), under one certificate.
+def committed_vote(
+    member: CertificateVoter, vote: CommittedVote, digest: bytes, domain: eip712.Domain
+) -> CommittedVote:
+    """The vote of `member` on `digest`.
 
-    `votes`: by 1-based index; the first `quorum` of them are used.
+    Raises RefusedError unless it signed that and its pledge of nonces.
     """
-    voting = sorted(votes)[:quorum]
-    certificate = Certificate(
-        epoch,
-        proposal,
-        merkle.root(tuple(chain.from_iterable(contents))),
-        sum(1 << (index - 1) for index in voting),
-        b"".join(votes[index] for index in voting),
+    signed_vote(member, vote.vote, digest)
+    if not all(map(curve.on_curve, vote.nonces)):
+        raise RefusedError("the nonces of a vote are no points of secp256k1")
+    pledge = vote.pledge.pledge
+    expected = (digest, member.index, pair_digest(vote.nonces))
+    if (pledge.session, pledge.signer, pledge.nonces) != expected or not vote.pledge.is_by(
+        member.address, domain
+    ):
+        raise RefusedError("the pledge of a vote's nonces is not the member's")
+    return vote
+
+
+def pair_digest(nonces: NoncePoints) -> bytes:
+    """keccak256 of D and E, compressed: what a pledge of one pair is about."""
+    return keccak(b"".join(map(curve.compress, nonces)))
+
+
+def attestation_of(cosigning: Cosigning, domain: eip712.Domain) -> bytes:
+    """The digest that members sign to attest the pledges of a certificate."""
+    certified = digest_of(cosigning.certificate, cosigning.executor, domain)
+    return attestation_digest(domain, certified, cosigning.pledges)
+
+
+def certify(
+    certificate: Certificate,
+    executor: Executor,
+    roster: Roster,
+    domain: eip712.Domain,
+    members: Sequence[CertificateVoter],
+    votes: Mapping[int, CommittedVote],
+    poll: Poll,
+) -> Certificate:
+    """Has the members whose `votes` (by 1-based index) are for this unsigned certificate sign it for
+    `executor`.
+
+    Who refuses or answers wrongly is left out, and the others begin again with fresh nonces.  Raises
+    QuorumError when too few are left, with their reasons.
+    """
+    voting, reasons = dict(votes), []
+    by_index = {member.index: member for member in members}
+    while len(voting) >= roster.quorum:
+        signers = sorted(voting)
+        cosigning = Cosigning(
+            certificate.epoch,
+            certificate.proposal,
+            executor,
+            tuple(CastVote(index, certificate.content_hash, voting[index].vote) for index in signers),
+            tuple(voting[index].nonces for index in signers),
+            tuple(voting[index].pledge for index in signers),
+        )
+        failed: dict[int, object] = {}
+        try:
+            attestations = _attested(cosigning, roster, domain, members, poll)
+            cosigning = replace(cosigning, attestations=attestations)
+            asked = [by_index[index] for index in signers]
+            replies = poll(asked, partial(_cosigned, cosigning=cosigning), len(asked))
+            failed = {index: each.reason for index, each in replies.items() if isinstance(each, Refusal)}
+            if not failed:
+                shares = [each for each in replies.values() if not isinstance(each, Refusal)]
+                return _signed(cosigning, roster, domain, shares)
+        except CheaterError as error:
+            failed = dict.fromkeys(error.members, f"{error.what} is wrong")
+        reasons += [f"member {index}: {reason}" for index, reason in failed.items()]
+        left = [by_index[index] for index in signers if index not in failed]
+        voting = recommitted(certificate, domain, left, poll, len(left))
+    raise QuorumError(
+        f"{len(voting)} members sign the certificate, {roster.quorum} are needed; nothing was changed. "
+        + "; ".join(reasons)
     )
-    return actions_under(certificate, contents)
+
+
+def recommitted(
+    certificate: Certificate,
+    domain: eip712.Domain,
+    members: Sequence[CertificateVoter],
+    poll: Poll,
+    needed: int,
+) -> dict[int, CommittedVote]:
+    """Votes on a decision, with fresh nonces, of those members that voted for it, by 1-based index."""
+    decision = (certificate.epoch, certificate.proposal)
+    digest = eip712.decision_digest(domain, *decision, certificate.content_hash)
+
+    def ask(member: CertificateVoter) -> CommittedVote:
+        return committed_vote(member, member.recommit(*decision), digest, domain)
+
+    replies = poll(members, ask, needed)
+    return {index: each for index, each in replies.items() if not isinstance(each, Refusal)}
+
+
+def _attested(
+    cosigning: Cosigning,
+    roster: Roster,
+    domain: eip712.Domain,
+    members: Sequence[CertificateVoter],
+    poll: Poll,
+) -> tuple[SignedAttestation, ...]:
+    """A quorum's attestations of the pledges.
+
+    Raises CheaterError naming voters that more members accuse than may be faulty, QuorumError with the
+    members' reasons when too few attest otherwise.
+    """
+    digest = attestation_of(cosigning, domain)
+    replies = poll(
+        members,
+        lambda member: signed_vote(member, member.attest_cosigning(cosigning), digest),
+        roster.quorum,
+    )
+    attesting = {index: each for index, each in replies.items() if not isinstance(each, Refusal)}
+    if len(attesting) >= roster.quorum:
+        return tuple(SignedAttestation(i, attesting[i]) for i in sorted(attesting)[: roster.quorum])
+    refused = {index: each.reason for index, each in replies.items() if isinstance(each, Refusal)}
+    accused = Counter(
+        i for each in refused.values() if isinstance(each, CheaterError) for i in {*each.members}
+    )
+    faulty = len(roster.keys) - roster.quorum
+    blamed = [each.index for each in cosigning.votes if accused[each.index] > faulty]
+    if blamed:
+        raise CheaterError(blamed, "the generation of nonces, which was pledged before,")
+    raise QuorumError(
+        f"{len(attesting)} members attest the nonces of a certificate, {roster.quorum} are needed; nothing "
+        f"was "
+        "changed. " + "; ".join(f"member {index}: {reason}" for index, reason in refused.items())
+    )
+
+
+def _signed(
+    cosigning: Cosigning, roster: Roster, domain: eip712.Domain, shares: Sequence[int]
+) -> Certificate:
+    certificate = cosigning.certificate
+    keys = [roster.keys[each.index - 1] for each in cosigning.votes]
+    digest = digest_of(certificate, cosigning.executor, domain)
+    try:
+        made = multisignature.combine(keys, digest, cosigning.nonces, shares)
+    except CheaterError as error:
+        places = [cosigning.votes[place - 1].index for place in error.members]
+        raise CheaterError(places, "its share") from None
+    return replace(certificate, nonce=made.nonce, s=made.s)
+
+
+def _cosigned(member: CertificateVoter, cosigning: Cosigning) -> int:
+    return member.cosign(cosigning)
 
 
 def actions_under(certificate: Certificate, contents: Sequence[Sequence[bytes]]) -> tuple[Action, ...]:
-    """One action for each leaf of `contents`. Raises RefusedError unless the certificate covers them."""
+    """One action for each leaf of `contents` (leaves by contract, in order).
+
+    Raises RefusedError unless the certificate covers them.
+    """
     leaves = tuple(chain.from_iterable(contents))
     if not leaves or merkle.root(leaves) != certificate.content_hash:
         raise RefusedError("a certificate covers other content")
@@ -70,30 +290,26 @@ def actions_under(certificate: Certificate, contents: Sequence[Sequence[bytes]])
     )
 
 
-def votes_in(certificate: Certificate, roster: Sequence[bytes]) -> dict[int, bytes]:
-    """Votes (64 bytes) by 1-based index. Raises RefusedError unless there is one for each voter."""
-    voting = [index for index in range(1, len(roster) + 1) if certificate.voters >> (index - 1) & 1]
-    if certificate.voters >> len(roster) or len(certificate.votes) != 64 * len(voting):
-        raise RefusedError("a certificate does not hold one vote for each member that it names")
-    return {index: certificate.votes[64 * i : 64 * i + 64] for i, index in enumerate(voting)}
-
-
-def require_votes(
-    certificate: Certificate, roster: Sequence[bytes], quorum: int, domain: eip712.Domain
+def require_signed(
+    certificate: Certificate, executor: Executor, roster: Roster, domain: eip712.Domain
 ) -> None:
-    """Raises RefusedError unless `quorum` members of the roster signed the decision, and nobody else."""
-    votes = votes_in(certificate, roster)
-    if len(votes) < quorum:
-        raise RefusedError(f"a certificate has {len(votes)} votes, {quorum} are needed")
-    digest = eip712.decision_digest(domain, certificate.epoch, certificate.proposal, certificate.content_hash)
-    for index, vote in votes.items():
-        if not is_signed(roster[index - 1], vote, digest):
-            raise RefusedError(f"the vote of member {index} in a certificate is not its signature")
-
-
-def is_signed(address: bytes, vote: bytes, digest: bytes) -> bool:
-    """Whether `vote` is a signature of `digest` by `address`."""
+    """Raises RefusedError unless a quorum of the roster, and nobody else, signed the certificate for
+    `executor`.
+    """
     try:
-        return signature.recover(digest, vote) == address
+        voters = roster.chosen(certificate.voters)
+    except ValueError as error:
+        raise RefusedError(f"a certificate names voters that there are not: {error}") from None
+    if len(voters) < roster.quorum:
+        raise RefusedError(f"a certificate has {len(voters)} voters, {roster.quorum} are needed")
+    try:
+        key = multisignature.total(roster.keys[index] for index in voters)
     except CryptoError:
-        return False
+        raise RefusedError("the keys of a certificate's voters cancel each other") from None
+    made = SchnorrSignature(certificate.nonce, certificate.s)
+    if not multisignature.verify(key, digest_of(certificate, executor, domain), made):
+        raise RefusedError("the signature of a certificate is not that of its voters")
+
+
+Certifier = Callable[[Certificate, Executor], Certificate]
+"""Has an unsigned certificate signed for a contract."""

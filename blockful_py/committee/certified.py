@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Certified decisions of a committee: proposals with the actions that write them to both chains.
 
-Anybody who has a certified decision can write it: the contracts check the certificate, not the sender.
+Anybody who has a certified decision can write it to the archive: the contracts check the certificate, not the
+sender. Members sign the live chain's certificate once the archive holds it.
 """
 
 from __future__ import annotations
@@ -10,18 +11,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from blockful_py.committee.certificates import CastVote, actions_under, require_votes
+from blockful_py.committee.certificates import CastVote, Executor, actions_under, require_signed, unsigned
 from blockful_py.committee.leaves import archive_leaves, redaction_leaves
 from blockful_py.committee.proposals import PublicationProposal, RedactionChunk, RedactionDraft
 from blockful_py.committee.protocols import ArchiveLedger, LiveLedger
 from blockful_py.crypto import eip712
+from blockful_py.crypto.roster import Roster
 from blockful_py.errors import RefusedError
 from blockful_py.types import Action, Certificate
 
 
 @dataclass(frozen=True, slots=True)
 class CertifiedPublication:
-    """A block with the actions that write it to the archive and to the live chain."""
+    """A block with the actions that write it to the archive and, once it has settled there, to the live
+    chain.
+
+    The certificate of `live` is still to be signed.
+    """
 
     proposal: PublicationProposal
     archive: tuple[Action, ...]
@@ -29,7 +35,8 @@ class CertifiedPublication:
 
     @property
     def certificate(self) -> Certificate:
-        return self.live.certificate
+        """The archive's. Raises RefusedError when there is none."""
+        return _certificate(self.archive)
 
     def contents(self, archive: ArchiveLedger, live: LiveLedger) -> tuple[tuple[bytes, ...], ...]:
         """Leaves of the archive's transactions, and of the live chain's."""
@@ -48,7 +55,9 @@ class CertifiedPublication:
 
 @dataclass(frozen=True, slots=True)
 class CertifiedRedaction:
-    """Replacements with the actions that write them, chunk by chunk."""
+    """Replacements with the actions that write them, chunk by chunk; the certificate of `live` is still to be
+    signed.
+    """
 
     draft: RedactionDraft
     chunks: tuple[RedactionChunk, ...]
@@ -57,10 +66,8 @@ class CertifiedRedaction:
 
     @property
     def certificate(self) -> Certificate:
-        """Raises RefusedError when there is none."""
-        if not self.live:
-            raise RefusedError("a certified redaction redacts nothing")
-        return self.live[0].certificate
+        """The archive's. Raises RefusedError when there is none."""
+        return _certificate(self.archive)
 
     def contents(self, archive: ArchiveLedger, live: LiveLedger) -> tuple[tuple[bytes, ...], ...]:
         """Leaves of the archive's transactions, and of the live chain's."""
@@ -76,7 +83,13 @@ class CertifiedRedaction:
         return (*self.archive, *self.live)
 
 
-Certified = CertifiedPublication | CertifiedRedaction
+CertifiedProposal = CertifiedPublication | CertifiedRedaction
+
+
+def _certificate(archive: Sequence[Action]) -> Certificate:
+    if not archive:
+        raise RefusedError("a certified proposal archives nothing")
+    return archive[0].certificate
 
 
 class DecisionKeeper(Protocol):
@@ -89,7 +102,7 @@ class DecisionKeeper(Protocol):
     def index(self) -> int:
         """1-based index of its share."""
 
-    def keep(self, certified: Certified) -> None:
+    def keep(self, certified: CertifiedProposal) -> None:
         """Stores a decision durably."""
 
     def witness(self, epoch: int, proposal: bytes, ballots: Sequence[CastVote]) -> None:
@@ -97,20 +110,34 @@ class DecisionKeeper(Protocol):
 
 
 def require_certified(
-    certified: Certified,
+    certified: CertifiedProposal,
     archive: ArchiveLedger,
     live: LiveLedger,
-    roster: Sequence[bytes],
-    quorum: int,
+    roster: Roster,
     domain: eip712.Domain,
 ) -> None:
-    """Raises RefusedError unless the contracts will take each action once the one before is done.
+    """Raises RefusedError unless the archive will take each action once the one before is done.
 
-    The state of the chains is not checked: the decision may be half written already.
+    The live chain's actions are those of the same decision, still to be signed.  The state of the chains is
+    not checked: the decision may be half written already.
     """
     certificate = certified.certificate
     if (certificate.epoch, certificate.proposal) != certified.subject:
         raise RefusedError("a certificate names another epoch or proposal than its content")
-    require_votes(certificate, roster, quorum, domain)
-    if certified.actions != actions_under(certificate, certified.contents(archive, live)):
+    require_signed(certificate, Executor(archive.chain_id, archive.address), roster, domain)
+    contents = certified.contents(archive, live)
+    if certified.actions != split_actions(certificate, contents):
         raise RefusedError("a certificate does not cover the transactions that came with it")
+
+
+def split_actions(certificate: Certificate, contents: Sequence[Sequence[bytes]]) -> tuple[Action, ...]:
+    """The archive's actions under `certificate`, and the live chain's, which are still to be signed.
+
+    `contents`: leaves of the archive's transactions, and of the live chain's.
+    """
+    archive, _ = contents
+    later = unsigned(certificate.epoch, certificate.proposal, certificate.content_hash)
+    return (
+        *actions_under(certificate, contents)[: len(archive)],
+        *actions_under(later, contents)[len(archive) :],
+    )

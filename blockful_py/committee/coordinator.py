@@ -7,16 +7,28 @@ the contracts check every certificate.
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
-from blockful_py.committee.certificates import CastVote, certified_actions, signed_vote
+from blockful_py.committee.certificates import (
+    CastVote,
+    CommittedVote,
+    Executor,
+    actions_under,
+    certify,
+    committed_vote,
+    recommitted,
+    signed_vote,
+    unsigned,
+)
 from blockful_py.committee.certified import (
-    Certified,
+    CertifiedProposal,
     CertifiedPublication,
     CertifiedRedaction,
     DecisionKeeper,
+    split_actions,
 )
 from blockful_py.committee.erasure import Endorsement, erasure_digest
 from blockful_py.committee.leaves import archive_leaves, redaction_leaves
@@ -39,13 +51,19 @@ from blockful_py.committee.proposals import (
 from blockful_py.committee.protocols import ArchiveLedger, LiveLedger, Voter
 from blockful_py.crypto import eip712, merkle
 from blockful_py.crypto.keccak import keccak
+from blockful_py.crypto.roster import Roster
 from blockful_py.crypto.threshold.keys import CommitteeKey
 from blockful_py.crypto.threshold.messages import Task
 from blockful_py.crypto.threshold.signing import aggregate, combine
 from blockful_py.errors import CheaterError, QuorumError
-from blockful_py.types import Action, Opening, Point
+from blockful_py.types import Action, Certificate, Opening, Point
 
 Answer = TypeVar("Answer")
+
+PAUSES = (1.0, 2.0, 4.0)
+"""Seconds between requests for the live chain's certificate, while members' nodes catch up with the
+archive.
+"""
 
 
 class Coordinator:
@@ -58,7 +76,7 @@ class Coordinator:
         self,
         members: Sequence[Voter],
         key: CommitteeKey,
-        quorum: int,
+        roster: Roster,
         domain: eip712.Domain,
         live: LiveLedger,
         archive: ArchiveLedger,
@@ -67,7 +85,7 @@ class Coordinator:
         keepers: Sequence[DecisionKeeper] = (),
         leader: bytes = bytes(20),
     ) -> None:
-        """`domain`: EIP-712 domain of the Committee contract, which votes are signed for.
+        """`roster`: of the members' epoch.  `domain`: EIP-712 domain of the Committee contract, for votes.
 
         `poll`: how members are asked.  `salt`: distinguishes this coordinator's rounds from others on the
         same draft.  `keepers`: members that outlive this process.  `leader`: address that signs the questions
@@ -75,7 +93,8 @@ class Coordinator:
         """
         self._members = tuple(members)
         self._key = key
-        self._quorum = quorum
+        self._roster = roster
+        self._quorum = roster.quorum
         self._domain = domain
         self._live = live
         self._archive = archive
@@ -95,16 +114,22 @@ class Coordinator:
         return len(self._keepers)
 
     def certify_publication(self, proposal: PublicationProposal) -> CertifiedPublication:
-        """Collects votes on a block. Raises QuorumError with the members' reasons."""
+        """Collects votes on a block, and the archive's certificate.
+
+        Raises QuorumError with the members' reasons.
+        """
         archive = archive_leaves(self._archive, proposal.archive)
         contents = (archive, (self._live.append_leaf(proposal.block, 0, 1),))
-        actions = self._decide(
-            proposal.epoch, proposal.proposal, contents, lambda member: member.vote_publication(proposal)
+        certificate = self._decide(
+            unsigned(proposal.epoch, proposal.proposal, _content(contents)),
+            self._archive_executor,
+            lambda member: member.vote_publication(proposal),
         )
+        actions = split_actions(certificate, contents)
         return CertifiedPublication(proposal, actions[:-1], actions[-1])
 
     def certify_redaction(self, draft: RedactionDraft) -> CertifiedRedaction:
-        """Reviews, makes the collisions, collects votes.
+        """Reviews, makes the collisions, collects votes and the archive's certificate.
 
         Raises QuorumError with the members' reasons when too few approve.
         """
@@ -116,22 +141,22 @@ class Coordinator:
         archive = archive_leaves(self._archive, draft.archive)
         contents = (archive, redaction_leaves(self._live, chunks))
 
-        def decide(members: Sequence[Voter]) -> tuple[Action, ...]:
+        def decide(members: Sequence[Voter]) -> Certificate:
             return self._decide(
-                draft.epoch,
-                draft.proposal,
-                contents,
+                unsigned(draft.epoch, draft.proposal, _content(contents)),
+                self._archive_executor,
                 lambda each: each.vote_redaction(draft, chunks),
                 members,
             )
 
         try:
-            actions = decide(willing)
+            certificate = decide(willing)
         except QuorumError:
             late = self._late(draft, willing)
             if not late:
                 raise
-            actions = decide([*willing, *late])
+            certificate = decide([*willing, *late])
+        actions = split_actions(certificate, contents)
         return CertifiedRedaction(draft, chunks, actions[: len(archive)], actions[len(archive) :])
 
     def endorse_erasure(self, epoch: int, statement: bytes) -> Endorsement:
@@ -145,14 +170,34 @@ class Coordinator:
         )
         return Endorsement(epoch, {index: replies[index] for index in sorted(replies)[: self._quorum]})
 
-    def certify_motion(self, motion: Motion, leaf: bytes) -> Action:
+    def certify_motion(self, motion: Motion, leaf: bytes, executor: Executor) -> Action:
         """Collects votes on a motion that allows the call of this leaf. Raises QuorumError with reasons."""
-        (action,) = self._decide(
-            motion.epoch, motion.proposal, ((leaf,),), lambda member: member.vote_motion(motion)
+        certificate = self._decide(
+            unsigned(motion.epoch, motion.proposal, merkle.root((leaf,))),
+            executor,
+            lambda member: member.vote_motion(motion),
         )
+        (action,) = actions_under(certificate, ((leaf,),))
         return action
 
-    def hand_over(self, certified: Certified) -> int:
+    def release(self, certificate: Certificate) -> Certificate:
+        """The live chain's certificate, for a decision that the archive holds whole.
+
+        Every member looks at its own node, which may be behind the leader's: after a refusal it is asked
+        again a few times.  Raises QuorumError with the members' reasons.
+        """
+        executor = Executor(self._live.chain_id, self._live.address)
+        for pause in (*PAUSES, None):
+            try:
+                votes = recommitted(certificate, self._domain, self._members, self._poll, self._quorum)
+                return self._certify(certificate, executor, votes)
+            except QuorumError:
+                if pause is None:
+                    raise
+                time.sleep(pause)
+        raise AssertionError
+
+    def hand_over(self, certified: CertifiedProposal) -> int:
         """Sends a decision to the members that finish it if the leader does not. Returns their number."""
         self._poll(self._keepers, lambda keeper: keeper.keep(certified), self._quorum)
         return len(self._keepers)
@@ -272,31 +317,40 @@ class Coordinator:
             raise CheaterError(failed, "the answer in a round of collisions")
         return answers
 
+    @property
+    def _archive_executor(self) -> Executor:
+        return Executor(self._archive.chain_id, self._archive.address)
+
+    def _certify(
+        self, certificate: Certificate, executor: Executor, votes: Mapping[int, CommittedVote]
+    ) -> Certificate:
+        return certify(certificate, executor, self._roster, self._domain, self._members, votes, self._poll)
+
     def _decide(
         self,
-        epoch: int,
-        proposal: bytes,
-        contents: Sequence[Sequence[bytes]],
-        question: Callable[[Voter], bytes],
+        certificate: Certificate,
+        executor: Executor,
+        question: Callable[[Voter], CommittedVote],
         members: Sequence[Voter] | None = None,
-    ) -> tuple[Action, ...]:
-        """Collects votes on a decision with these leaves, by contract.
+    ) -> Certificate:
+        """Collects votes on an unsigned certificate, and has it signed.
 
         Votes short of a quorum are sent to the members as well, so that equivocation is detected.
         """
-        content = merkle.root([leaf for leaves in contents for leaf in leaves])
+        epoch, proposal, content = certificate.epoch, certificate.proposal, certificate.content_hash
         digest = eip712.decision_digest(self._domain, epoch, proposal, content)
         asked = self._members if members is None else members
         replies = self._poll(
-            asked, lambda member: signed_vote(member, question(member), digest), self._quorum
+            asked, lambda member: committed_vote(member, question(member), digest, self._domain), self._quorum
         )
         votes = {index: each for index, each in replies.items() if not isinstance(each, Refusal)}
         if len(votes) < self._quorum:
-            ballots = [CastVote(index, content, vote) for index, vote in votes.items()]
+            ballots = [CastVote(index, content, each.vote) for index, each in votes.items()]
             self._poll(self._keepers, lambda keeper: keeper.witness(epoch, proposal, ballots), self._quorum)
             raise self._refused(replies, self._quorum)
+        signed = self._certify(certificate, executor, votes)
         self.consensus += 1
-        return certified_actions(epoch, proposal, contents, votes, self._quorum)
+        return signed
 
     def _ask(self, question: Callable[[Voter], Answer], needed: int) -> dict[int, Answer]:
         replies = self._poll(self._members, question, needed)
@@ -311,3 +365,7 @@ class Coordinator:
             f"{len(replies) - len(reasons)} of {len(self._members)} members agree, {needed} are needed; "
             "nothing was changed. " + "; ".join(reasons)
         )
+
+
+def _content(contents: Sequence[Sequence[bytes]]) -> bytes:
+    return merkle.root([leaf for leaves in contents for leaf in leaves])

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from blockful_py.committee.certificate_signer import CertificateSigner
 from blockful_py.committee.memory import MAX_NUMBER, Memory, ballot_of
 from blockful_py.committee.pledges import (
     AttestedNonces,
@@ -29,28 +30,19 @@ from blockful_py.types import Rng
 
 
 class Cosigner:
-    """Signs collisions with one share, together with others of `roster`.
+    """Signs collisions with one share, together with others of the roster.
 
     Its owner checks the tasks, as for `ThresholdSigner`.
     """
 
-    def __init__(
-        self,
-        voting_secret: int,
-        share: KeyShare,
-        roster: Sequence[bytes],
-        quorum: int,
-        domain: eip712.Domain,
-        rng: Rng,
-        memory: Memory,
-    ) -> None:
-        """`roster`: voting addresses by index.  `quorum`: attestations needed.  `domain`: that of votes."""
-        self._voting_secret = voting_secret
+    def __init__(self, voter: CertificateSigner, share: KeyShare, rng: Rng, memory: Memory) -> None:
+        """`voter`: the same member's, with whose voting key it signs pledges and attestations."""
+        self._voter = voter
         self._share = share
         self._signer = ThresholdSigner(share, rng)
-        self._roster = tuple(roster)
-        self._quorum = quorum
-        self._domain = domain
+        self._roster = voter.roster.members
+        self._quorum = voter.roster.quorum
+        self._domain = voter.domain
         self._memory = memory
 
     def commit(self, session: CollisionSession, count: int) -> PledgedNonces:
@@ -66,7 +58,7 @@ class Cosigner:
         generation = self._memory.use_session(identifier)
         commitments = self._signer.commit(identifier, count, generation)
         pledge = Pledge(identifier, index, generation, nonces_digest(commitments))
-        signed = signature.sign(self._voting_secret, eip712.digest(self._domain, pledge))
+        signed = self._voter.sign(eip712.digest(self._domain, pledge))
         return PledgedNonces(commitments, generation, signed)
 
     def attest(self, session: CollisionSession, pledges: Sequence[SignedPledge]) -> bytes:
@@ -91,7 +83,7 @@ class Cosigner:
         again = self._memory.attest(ballot, uses, digest)
         if again:
             raise CheaterError(again, "the generation of nonces, which was pledged before,")
-        return signature.sign(self._voting_secret, digest)
+        return self._voter.sign(digest)
 
     def sign(self, tasks: Sequence[Task], nonces: AttestedNonces) -> SignatureShares:
         """Round 2: its shares of all collisions, once a quorum has attested all nonces.

@@ -118,6 +118,10 @@ class DurableMemory(Closable):
     def vote(self, ballot: Ballot, content: bytes) -> bytes:
         return self._decide("vote", ballot, content)
 
+    def voted(self, ballot: Ballot) -> bytes | None:
+        with self._turn:
+            return self._recorded("vote", ballot)
+
     def use_session(self, session: bytes) -> int:
         counted = "INSERT OR IGNORE INTO session SELECT ?, coalesce(max(generation), 0) + 1 FROM session"
         with self._turn:

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from blockful_py.committee.certified import Certified, require_certified
+from blockful_py.committee.certificate_signer import CertificateSigner
+from blockful_py.committee.certificates import CommittedVote, Cosigning, Executor
+from blockful_py.committee.certified import CertifiedProposal, require_certified
 from blockful_py.committee.cosigner import Cosigner
 from blockful_py.committee.erasure import erasure_digest
 from blockful_py.committee.leaves import archive_leaves, redaction_leaves
-from blockful_py.committee.memory import Ballot, Memory, ballot_of
+from blockful_py.committee.memory import Ballot, Memory
 from blockful_py.committee.motions import Motion
 from blockful_py.committee.pledges import AttestedNonces, CollisionSession, PledgedNonces, SignedPledge
 from blockful_py.committee.proposals import (
@@ -22,7 +24,8 @@ from blockful_py.committee.proposals import (
     opening_tasks,
 )
 from blockful_py.committee.protocols import ArchiveLedger, LiveLedger, Reviewer
-from blockful_py.crypto import chameleon, curve, eip712, merkle, payload, signature
+from blockful_py.crypto import chameleon, eip712, merkle, payload
+from blockful_py.crypto.roster import Roster
 from blockful_py.crypto.threshold.keys import KeyShare
 from blockful_py.crypto.threshold.messages import SignatureShares, Task
 from blockful_py.errors import RefusedError, RefutedError
@@ -38,24 +41,19 @@ class Member:
 
     def __init__(
         self,
-        voting_secret: int,
+        voter: CertificateSigner,
         share: KeyShare,
-        roster: Sequence[bytes],
-        quorum: int,
         live: LiveLedger,
         archive: ArchiveLedger,
-        domain: eip712.Domain,
         reviewer: Reviewer,
         rng: Rng,
         memory: Memory,
     ) -> None:
-        """`roster`: voting addresses by index of share.  `quorum`: members that must attest nonces."""
-        self._voting_secret = voting_secret
-        self._cosigner = Cosigner(voting_secret, share, roster, quorum, domain, rng, memory)
+        self._voter = voter
+        self._cosigner = Cosigner(voter, share, rng, memory)
         self._share = share
         self._live = live
         self._archive = archive
-        self._domain = domain
         self._reviewer = reviewer
         self._memory = memory
 
@@ -70,16 +68,21 @@ class Member:
     @property
     def address(self) -> bytes:
         """Voting address, 20 bytes."""
-        return curve.address(curve.multiply_base(self._voting_secret))
+        return self._voter.address
+
+    @property
+    def roster(self) -> Roster:
+        """Of the epoch that it votes in."""
+        return self._voter.roster
 
     @property
     def domain(self) -> eip712.Domain:
         """EIP-712 domain of votes."""
-        return self._domain
+        return self._voter.domain
 
-    def check_certified(self, certified: Certified, roster: Sequence[bytes], quorum: int) -> None:
-        """Raises RefusedError unless `quorum` members of `roster` voted for this decision."""
-        require_certified(certified, self._archive, self._live, roster, quorum, self._domain)
+    def check_certified(self, certified: CertifiedProposal) -> None:
+        """Raises RefusedError unless a quorum of the roster signed this decision for the archive."""
+        require_certified(certified, self._archive, self._live, self.roster, self.domain)
 
     def approve(self, draft: RedactionDraft) -> None:
         """Checks a draft against the chain, the archive and its content. Raises RefusedError."""
@@ -109,8 +112,8 @@ class Member:
         _require_about(nonces.session, draft)
         return self._cosigner.sign(self._tasks(draft), nonces)
 
-    def vote_publication(self, proposal: PublicationProposal) -> bytes:
-        """Its vote (64 bytes) on a block of new models. Raises RefusedError."""
+    def vote_publication(self, proposal: PublicationProposal) -> CommittedVote:
+        """Its vote on a block of new models. Raises RefusedError."""
         block = proposal.block
         height = self._check_parent(block) + 1
         for index, publication in enumerate(block.publications):
@@ -142,8 +145,8 @@ class Member:
             proposal.epoch, proposal.proposal, (*archive_leaves(self._archive, proposal.archive), *live)
         )
 
-    def vote_redaction(self, draft: RedactionDraft, chunks: Sequence[RedactionChunk]) -> bytes:
-        """Its vote (64 bytes) on an approved draft with its openings. Raises RefusedError."""
+    def vote_redaction(self, draft: RedactionDraft, chunks: Sequence[RedactionChunk]) -> CommittedVote:
+        """Its vote on an approved draft with its openings. Raises RefusedError."""
         self._require_approved(draft)
         openings = []
         for drafted, chunk in zip(draft.chunks, chunks, strict=True):
@@ -170,11 +173,38 @@ class Member:
     def vote_erasure(self, epoch: int, statement: bytes) -> bytes:
         """Its signature (64 bytes) on the statement of an erasure. Raises RefusedError."""
         self._reviewer.review_erasure(statement)
-        return signature.sign(self._voting_secret, erasure_digest(self._domain, epoch, statement))
+        return self._voter.sign(erasure_digest(self.domain, epoch, statement))
 
-    def vote_motion(self, motion: Motion) -> bytes:
-        """Its vote (64 bytes) on a motion that its operator agreed to. Raises RefusedError."""
+    def vote_motion(self, motion: Motion) -> CommittedVote:
+        """Its vote on a motion that its operator agreed to. Raises RefusedError."""
         return self._vote(motion.epoch, motion.proposal, (self._reviewer.review_motion(motion),))
+
+    def recommit(self, epoch: int, proposal: bytes) -> CommittedVote:
+        """Its vote on a proposal once more, with fresh nonces.
+
+        Raises RefusedError when it has not voted on it.
+        """
+        return self._voter.recommit(epoch, proposal)
+
+    def attest_cosigning(self, cosigning: Cosigning) -> bytes:
+        """Its attestation (64 bytes) that it knows no other use of the nonces of a certificate."""
+        return self._voter.attest(cosigning)
+
+    def cosign(self, cosigning: Cosigning) -> int:
+        """Its share of a certificate of what it voted for.
+
+        For the live chain it gives that only once its own node shows that the archive holds the whole
+        proposal. Raises RefusedError or NonceReuseError.
+        """
+        if cosigning.executor == Executor(self._live.chain_id, self._live.address):
+            done, chunks = self._archive.progress(cosigning.proposal)
+            if not 0 < done == chunks:
+                raise RefusedError(
+                    f"the archive holds {done} of {chunks or 'no'} transactions of "
+                    f"0x{cosigning.proposal.hex()[:8]}: "
+                    "the live chain's certificate follows the archive's records"
+                )
+        return self._voter.cosign(cosigning)
 
     def _check_redaction(self, draft: RedactionDraft) -> None:
         """Checks a draft against the current state of the chains.
@@ -250,14 +280,10 @@ class Member:
 
     def ballot(self, epoch: int, proposal: bytes) -> Ballot:
         """The ballot of a proposal. Raises RefusedError when its epoch or identifier is out of range."""
-        return ballot_of(self._domain, epoch, proposal)
+        return self._voter.ballot(epoch, proposal)
 
-    def _vote(self, epoch: int, proposal: bytes, leaves: Sequence[bytes]) -> bytes:
-        content = merkle.root(leaves)
-        if self._memory.vote(self.ballot(epoch, proposal), content) != content:
-            raise RefusedError(f"this member has voted for other content of 0x{proposal.hex()[:8]}")
-        digest = eip712.decision_digest(self._domain, epoch, proposal, content)
-        return signature.sign(self._voting_secret, digest)
+    def _vote(self, epoch: int, proposal: bytes, leaves: Sequence[bytes]) -> CommittedVote:
+        return self._voter.vote(epoch, proposal, merkle.root(leaves))
 
 
 def _require_same(approved: bytes, content: bytes, ballot: Ballot) -> None:

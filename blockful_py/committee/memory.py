@@ -59,6 +59,9 @@ class Memory(Protocol):
     def vote(self, ballot: Ballot, content: bytes) -> bytes:
         """Records a vote.  Returns the recorded content: that of the first call for this ballot."""
 
+    def voted(self, ballot: Ballot) -> bytes | None:
+        """The content voted for under this ballot, 32 bytes; None when there is none."""
+
     def use_session(self, session: bytes) -> int:
         """Records that nonces are about to be drawn for a session.  Returns its number, from 1.
 
@@ -90,6 +93,9 @@ class VolatileMemory:
 
     def vote(self, ballot: Ballot, content: bytes) -> bytes:
         return self._votes.setdefault(ballot, content)
+
+    def voted(self, ballot: Ballot) -> bytes | None:
+        return self._votes.get(ballot)
 
     def use_session(self, session: bytes) -> int:
         if session in self._sessions:

@@ -87,8 +87,13 @@ class Motion:
         """Hash of the content, so that one proposal cannot have two contents."""
         return keccak(DST_MOTION + codec.encode(self))
 
+    @property
+    def about_reader(self) -> bool:
+        """Whether the registry of readers carries it out; otherwise the archive does."""
+        return self.matter in (Matter.BAR, Matter.READMIT)
+
     def leaf(self, readers: ReadersLedger, archive: AuditorsLedger) -> bytes:
         """Leaf of the call that it allows, in a certificate's content."""
-        if self.matter in (Matter.BAR, Matter.READMIT):
+        if self.about_reader:
             return readers.set_barred_leaf(self.address, self.matter is Matter.BAR)
         return archive.set_auditor_leaf(self.address, self.key_x, self.key_y, 0, 1)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from blockful_py.committee.certificates import CertificateVoter, CommittedVote
 from blockful_py.committee.motions import Motion
 from blockful_py.committee.pledges import AttestedNonces, CollisionSession, PledgedNonces, SignedPledge
 from blockful_py.committee.proposals import PublicationProposal, RedactionChunk, RedactionDraft
@@ -83,6 +84,9 @@ class ArchiveLedger(Protocol):
     ) -> bytes:
         """Leaf of `append(expected_head, timestamp, records)` in a certificate's content."""
 
+    def progress(self, proposal: bytes) -> tuple[int, int]:
+        """Executed and total chunks; (0, 0) before the first."""
+
 
 class Store(Protocol):
     """Content-addressed storage; every read is verified against its address."""
@@ -104,19 +108,11 @@ class Clock(Protocol):
     def wait_until(self, moment: float) -> None: ...
 
 
-class Voter(Protocol):
+class Voter(CertificateVoter, Protocol):
     """A member as its coordinator sees it, in this process or another.
 
     Methods raise CommitteeError or CryptoError when the member refuses.
     """
-
-    @property
-    def index(self) -> int:
-        """1-based index of its share."""
-
-    @property
-    def address(self) -> bytes:
-        """Voting address, 20 bytes."""
 
     def approve(self, draft: RedactionDraft) -> None: ...
 
@@ -126,13 +122,13 @@ class Voter(Protocol):
 
     def sign(self, draft: RedactionDraft, nonces: AttestedNonces) -> SignatureShares: ...
 
-    def vote_publication(self, proposal: PublicationProposal) -> bytes: ...
+    def vote_publication(self, proposal: PublicationProposal) -> CommittedVote: ...
 
-    def vote_redaction(self, draft: RedactionDraft, chunks: Sequence[RedactionChunk]) -> bytes: ...
+    def vote_redaction(self, draft: RedactionDraft, chunks: Sequence[RedactionChunk]) -> CommittedVote: ...
 
     def vote_erasure(self, epoch: int, statement: bytes) -> bytes: ...
 
-    def vote_motion(self, motion: Motion) -> bytes: ...
+    def vote_motion(self, motion: Motion) -> CommittedVote: ...
 
 
 class Reviewer(Protocol):

@@ -60,6 +60,25 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True)
+class Certified:
+    """The struct that the voters of a certificate sign together, for one contract."""
+
+    chain_id: int = typed("uint256")
+    executor: bytes = typed("address")
+    epoch: int = typed("uint64")
+    proposal: bytes = typed("bytes32")
+    content_hash: bytes = typed("bytes32")
+    voters: int = typed("uint256")
+
+
+@dataclass(frozen=True, slots=True)
+class Possession:
+    """The struct that a voting key signs to prove that its holder knows its secret."""
+
+    member: bytes = typed("address")
+
+
+@dataclass(frozen=True, slots=True)
 class ModelStatement:
     """The struct that a model's owner signs; `weights` is the digest of their CID, `created` in seconds."""
 

@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from blockful_py.chain.settlement import (
     ARCHIVE,
     LIVE,
+    Release,
     Settlement,
     SettlementContract,
     send_missing,
     unrecorded,
 )
-from blockful_py.committee.certified import Certified, CertifiedPublication
+from blockful_py.committee.certified import CertifiedProposal, CertifiedPublication
 from blockful_py.committee.memory import Ballot
 from blockful_py.committee.service.outbox import Outbox, PendingDecision
 from blockful_py.errors import BlockfulError, ContractError
@@ -79,16 +80,20 @@ class FinishingDuty:
         if look is None or look.progress != progress:
             look = self._looks[ballot] = _Look(progress, self._now())
         seat = self._office.seat(ballot.epoch)
-        turn = 1 + rank(ballot.proposal, seat.member.index, len(seat.roster))
+        turn = 1 + rank(ballot.proposal, seat.member.index, len(seat.member.roster.keys))
         if self._now() - look.since >= turn * view.run.settings.committee.stall_seconds:
             self._looks[ballot] = _Look(progress, self._now())
-            self._finish(kept, settlement_of(contracts, kept.certified), sides)
+            self._finish(kept, settlement_of(contracts, kept.certified), sides, view.release)
 
     def _finish(
-        self, kept: PendingDecision, settlement: Settlement, sides: Mapping[str, SettlementContract]
+        self,
+        kept: PendingDecision,
+        settlement: Settlement,
+        sides: Mapping[str, SettlementContract],
+        release: Release,
     ) -> None:
         try:
-            for _ in send_missing(settlement, sides, unrecorded):
+            for _ in send_missing(settlement, sides, unrecorded, release):
                 pass
         except ContractError:
             if not any(done for done, _ in _progress(sides, settlement.proposal)):
@@ -105,7 +110,7 @@ def rank(proposal: bytes, index: int, size: int) -> int:
     return (index - 1 - int.from_bytes(proposal, "big")) % size
 
 
-def settlement_of(contracts: Contracts, certified: Certified) -> Settlement:
+def settlement_of(contracts: Contracts, certified: CertifiedProposal) -> Settlement:
     """The settlement of a decision."""
     if isinstance(certified, CertifiedPublication):
         return publication_settlement(contracts, certified, "finish a publication")

@@ -16,6 +16,7 @@ from blockful_py.chain.signer import Signer
 from blockful_py.chain.sortition import Phase
 from blockful_py.closable import Closable
 from blockful_py.committee import codec, wire
+from blockful_py.committee.certificate_signer import CertificateSigner, PendingNonces
 from blockful_py.committee.keystore import MemberKeys
 from blockful_py.committee.member import Member
 from blockful_py.committee.service.agreements import AGREED, Agreements
@@ -25,8 +26,9 @@ from blockful_py.committee.service.key_custody import KeyCustody, encryption_key
 from blockful_py.committee.service.messages import Identity, MessageKind, ReadRequest, WrappedKey
 from blockful_py.committee.service.request_handler import Seat
 from blockful_py.committee.succession import Outgoing
-from blockful_py.crypto import curve, eip712
+from blockful_py.crypto import curve, eip712, multisignature
 from blockful_py.crypto.randomness import gathered_rng
+from blockful_py.crypto.roster import Roster
 from blockful_py.errors import BlockfulError, RefusedError, SettingsError
 from blockful_py.keys.access import Access
 from blockful_py.keys.appointed_keyring import NO_KEYS, VaultKeyring
@@ -42,11 +44,12 @@ from blockful_py.pipeline.run.contracts import open_contracts
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.identities import Identities, address_of
 from blockful_py.pipeline.run.nodes import Nodes, Place
+from blockful_py.pipeline.run.operations import Counter
 from blockful_py.pipeline.run.stores import archive_store, live_store
 from blockful_py.record.catalogue import ArchiveReader, CatalogueReader, RecordReaders
 from blockful_py.settings import quorum_of
 from blockful_py.storage.interface import FileStore
-from blockful_py.types import Uri
+from blockful_py.types import Certificate, Uri
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +100,22 @@ class MemberView(Closable):
         folder = self._folder
         if folder is None:
             return NO_KEYS
-        remote = RemoteCommittee(
+        peers = RemoteKeyring(self.contracts, self._peers(folder))
+        return PeerKeyring(folder.vault, peers, self.live_store)
+
+    def release(self, decision: Certificate) -> Certificate:
+        """The live chain's certificate of a decision, from this member and its peers.
+
+        Raises QuorumError when too few of them sign it.
+        """
+        if self._folder is None:
+            raise RefusedError("only a member asks for certificates")
+        return self._peers(self._folder).coordinator(Counter()).release(decision)
+
+    def _peers(self, folder: MemberFolder) -> RemoteCommittee:
+        return RemoteCommittee(
             self.run.settings.committee, self.contracts, folder.voting_secret, self.run.group_keys
         )
-        peers = RemoteKeyring(self.contracts, remote)
-        return PeerKeyring(folder.vault, peers, self.live_store)
 
     @cached_property
     def live_store(self) -> FileStore:
@@ -152,7 +166,8 @@ class MemberOffice:
         self._opening = threading.Lock()
         self._seating = threading.Lock()
         self._opened: MemberView | None = None
-        self._rosters: dict[int, tuple[bytes, ...]] = {}
+        self._rosters: dict[int, Roster] = {}
+        self._pending = PendingNonces()
         self._seat: tuple[int, Seat] | None = None
 
     def domain(self) -> eip712.Domain:
@@ -162,13 +177,17 @@ class MemberOffice:
         return self._leaders | {self.view().leader()}
 
     def identity(self) -> Identity:
-        return Identity(self._folder.key_ids(), encryption_key(self._folder.voting_secret))
+        secret, domain = self._folder.voting_secret, self.view().votes
+        return Identity(
+            self._folder.key_ids(),
+            encryption_key(secret),
+            curve.multiply_base(secret),
+            multisignature.sign(secret, eip712.digest(domain, eip712.Possession(self._folder.address))),
+        )
 
     def roster(self, epoch: int) -> tuple[bytes, ...]:
-        committee = self.view().contracts.committee
-        if epoch not in self._rosters and 0 < epoch <= committee.current_epoch():
-            self._rosters[epoch] = committee.roster(epoch)[0].members
-        return self._rosters.get(epoch, ())
+        roster = self._roster(epoch)
+        return roster.members if roster else ()
 
     def seat(self, epoch: int) -> Seat:
         current = self.view().contracts.committee.current_epoch()
@@ -180,10 +199,8 @@ class MemberOffice:
             return self._seat[1]
 
     def outgoing(self, epoch: int) -> Outgoing:
-        view = self.view()
-        contracts, secret = view.contracts, self._folder.voting_secret
-        index = self._index(epoch)
-        return Outgoing(secret, index, view.votes, contracts.committee, contracts.mirror)
+        contracts = self.view().contracts
+        return Outgoing(self._voter(epoch), contracts.committee, contracts.mirror)
 
     def custody(self, kind: MessageKind, message: wire.Message) -> Any:
         view = self.view()
@@ -222,32 +239,37 @@ class MemberOffice:
                 self._opened = MemberView(self._directory, self._urls, account, self._folder)
             return self._opened
 
-    def _index(self, epoch: int) -> int:
-        address = curve.address(curve.multiply_base(self._folder.voting_secret))
-        if address not in self.roster(epoch):
-            raise RefusedError(f"this member has no seat in epoch {epoch}")
-        return self.roster(epoch).index(address) + 1
+    def _roster(self, epoch: int) -> Roster | None:
+        committee = self.view().contracts.committee
+        if epoch not in self._rosters and 0 < epoch <= committee.current_epoch():
+            self._rosters[epoch] = committee.roster(epoch)[0]
+        return self._rosters.get(epoch)
+
+    def _voter(self, epoch: int) -> CertificateSigner:
+        roster = self._roster(epoch)
+        if roster is None:
+            raise RefusedError(f"there is no epoch {epoch}")
+        folder = self._folder
+        return CertificateSigner(
+            folder.voting_secret, roster, self.view().votes, folder.memory, gathered_rng, self._pending
+        )
 
     def _take_seat(self, epoch: int) -> Seat:
         view = self.view()
-        contracts, index = view.contracts, self._index(epoch)
+        contracts, voter = view.contracts, self._voter(epoch)
         share = self._folder.share(contracts.committee.key_id(epoch))
-        if share is None or share.index != index:
+        if share is None or share.index != voter.index:
             raise RefusedError(f"this member has no share of the group key of epoch {epoch}")
-        _, quorum = contracts.committee.roster(epoch)
         member = Member(
-            self._folder.voting_secret,
+            voter,
             share,
-            self.roster(epoch),
-            quorum,
             contracts.live,
             contracts.archive,
-            view.votes,
             view.reviewer,
             gathered_rng,
             self._folder.memory,
         )
-        return Seat(member, self.roster(epoch), quorum, view.reviewer.downloads)
+        return Seat(member, view.reviewer.downloads)
 
 
 def signer_of(keys: MemberKeys) -> Signer:

@@ -7,6 +7,7 @@ a motion once its operator has agreed to it (`blockful committee agree`).
 
 from __future__ import annotations
 
+from blockful_py.committee.certificates import Executor
 from blockful_py.committee.motions import Matter
 from blockful_py.errors import ContractError, QuorumError
 from blockful_py.pipeline.coordination.motions import OpenMotions, carry_out
@@ -48,7 +49,9 @@ class Administration:
         epoch = contracts.committee.current_epoch()
         motion = self._open.find(epoch, matter, account, key)
         try:
-            action = coordinator.certify_motion(motion, motion.leaf(contracts.readers, contracts.archive))
+            contract = contracts.readers if motion.about_reader else contracts.archive
+            leaf = motion.leaf(contracts.readers, contracts.archive)
+            action = coordinator.certify_motion(motion, leaf, Executor(contract.chain_id, contract.address))
         except QuorumError as error:
             raise QuorumError(
                 f"{error}. Have the members' operators agree, each with `blockful committee agree "

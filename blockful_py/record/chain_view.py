@@ -8,8 +8,9 @@ from typing import Protocol
 
 from blockful_py.committee.packaging import MAX_BLOCK_MODELS
 from blockful_py.committee.protocols import LiveLedger
+from blockful_py.crypto.roster import Roster
 from blockful_py.errors import ChainError, NodeError, VerificationError
-from blockful_py.types import Header, ModelTransaction, Point, Position, Roster
+from blockful_py.types import Header, ModelTransaction, Point, Position
 
 
 class Rosters(Protocol):

@@ -19,7 +19,7 @@ abstract contract Alarms is EpochRosters, IAlarms {
         external
         override
     {
-        if (epoch != currentEpoch) revert AlarmOutOfEpoch(epoch, currentEpoch);
+        if (epoch != currentEpoch()) revert AlarmOutOfEpoch(epoch, currentEpoch());
         uint256 length = bytes(reason).length;
         if (length == 0 || length > _MAX_REASON) revert ReasonLength(length);
         bytes32 content = keccak256(abi.encode(_ALARM_TYPEHASH, epoch, proposal, keccak256(bytes(reason))));

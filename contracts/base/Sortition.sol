@@ -2,7 +2,7 @@
 pragma solidity 0.8.30;
 
 import {Election, IElection, Phase} from "../interfaces/IElection.sol";
-import {Roster} from "../interfaces/IQuorum.sol";
+import {Roster, VotingKey} from "../interfaces/IQuorum.sol";
 import {Candidate, Stage} from "../interfaces/IStakes.sol";
 import {Quorum} from "../lib/Quorum.sol";
 import {LowestOutputs} from "../lib/LowestOutputs.sol";
@@ -52,7 +52,7 @@ abstract contract Sortition is Stakes, IElection {
     function openElection() external override {
         if (_election.phase != Phase.Idle) revert WrongPhase(_election.phase, Phase.Idle);
         _requireReached(uint256(_epochSince) + _parameters.epochLength);
-        _election.epoch = currentEpoch + 1;
+        _election.epoch = currentEpoch() + 1;
         _openDraw();
     }
 
@@ -120,7 +120,7 @@ abstract contract Sortition is Stakes, IElection {
         entry.attempt = attempt;
         entry.confirmed = key;
         emit KeyConfirmed(_election.draw, attempt, msg.sender, key, count);
-        if (count == quorum) _install(Roster(_elected, threshold, false, keyX, keyY));
+        if (count == quorum) _install(threshold, keyX, keyY);
     }
 
     /// @inheritdoc IElection
@@ -236,9 +236,9 @@ abstract contract Sortition is Stakes, IElection {
     }
 
     /// @dev Starts the epoch: the old members' service ends, the new members' begins. The roster is valid: voting
-    /// addresses are registered once and not zero, entrants once a draw, threshold and key were checked.
-    function _install(Roster memory next) private {
-        uint64 old = currentEpoch;
+    /// keys are registered once, with a proof of possession, entrants once a draw, threshold and key were checked.
+    function _install(uint32 threshold, uint256 keyX, uint256 keyY) private {
+        uint64 old = currentEpoch();
         for (uint256 i = 0; i < _size(old); ++i) {
             address registrant = registrantOf[_member(old, i)];
             Candidate storage entry = _candidates[registrant];
@@ -247,12 +247,15 @@ abstract contract Sortition is Stakes, IElection {
             entry.votes = 0;
             if (!entry.slashed) _experience(registrant, idle ? 0 : 1, idle ? 1 : 0);
         }
-        for (uint256 i = 0; i < next.members.length; ++i) {
-            _candidates[registrantOf[next.members[i]]].servedUntil = type(uint40).max;
+        VotingKey[] memory members = new VotingKey[](_elected.length);
+        for (uint256 i = 0; i < members.length; ++i) {
+            Candidate storage entry = _candidates[registrantOf[_elected[i]]];
+            entry.servedUntil = type(uint40).max;
+            members[i] = entry.key;
         }
         _election.phase = Phase.Idle;
         _epochSince = uint64(block.timestamp);
-        _beginEpoch(_election.epoch, next);
+        _beginEpoch(_election.epoch, Roster(members, threshold, false, keyX, keyY));
     }
 
     function _openDraw() private {

@@ -3,7 +3,9 @@ pragma solidity 0.8.30;
 
 import {Candidate, IStakes, Parameters} from "../interfaces/IStakes.sol";
 import {IVrfVerifier} from "../interfaces/IVrfVerifier.sol";
-import {Signature64} from "../lib/Signature64.sol";
+import {VotingKey} from "../interfaces/IQuorum.sol";
+import {Schnorr, Signature} from "../lib/Schnorr.sol";
+import {Secp256k1} from "../lib/Secp256k1.sol";
 import {Trust} from "../lib/Trust.sol";
 import {EpochRosters} from "./EpochRosters.sol";
 import {VRF} from "@chainlink/contracts/src/v0.8/vrf/VRF.sol";
@@ -73,24 +75,30 @@ abstract contract Stakes is EpochRosters, IStakes {
     }
 
     /// @inheritdoc IStakes
-    function register(address voter, bytes calldata consent, VRF.Proof calldata possession) external payable override {
+    function register(VotingKey calldata key, Signature calldata consent, VRF.Proof calldata possession)
+        external
+        payable
+        override
+    {
         if (msg.value < _parameters.minStake) revert StakeTooLow(msg.value, _parameters.minStake);
-        bytes32 key = keccak256(abi.encode(possession.pk));
+        bytes32 vrfKey = keccak256(abi.encode(possession.pk));
+        address voter = Secp256k1.account(key.x, key.y);
         Candidate storage entry = _candidates[msg.sender];
-        if (entry.voter != address(0) || registrantOf[voter] != address(0) || _keyTaken[key]) {
-            revert AlreadyRegistered(msg.sender, voter, key);
+        if (entry.voter != address(0) || registrantOf[voter] != address(0) || _keyTaken[vrfKey]) {
+            revert AlreadyRegistered(msg.sender, voter, vrfKey);
         }
         bytes32 content = keccak256(abi.encode(_REGISTRATION_TYPEHASH, msg.sender));
-        address recovered = Signature64.recover(MessageHashUtils.toTypedDataHash(domainSeparator, content), consent);
-        if (voter == address(0) || recovered != voter) revert InvalidConsent(recovered, voter);
+        bytes32 digest = MessageHashUtils.toTypedDataHash(domainSeparator, content);
+        if (!Schnorr.verify(key.x, key.y, digest, consent.nonce, consent.s)) revert InvalidConsent(msg.sender, voter);
         // slither-disable-next-line unused-return
         vrf.output(possession, possessionAlpha(msg.sender));
 
         entry.voter = voter;
-        entry.vrfKey = key;
+        entry.key = key;
+        entry.vrfKey = vrfKey;
         entry.stake = uint96(msg.value);
         registrantOf[voter] = msg.sender;
-        _keyTaken[key] = true;
+        _keyTaken[vrfKey] = true;
         totalStake += msg.value;
         emit Registered(msg.sender, voter, possession.pk[0], possession.pk[1], msg.value);
     }

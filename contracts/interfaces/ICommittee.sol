@@ -19,6 +19,13 @@ struct Equivocation {
     bytes secondVote;
 }
 
+/// @notice A certificate, and the contract that it was signed for.
+struct Signed {
+    Certificate certificate;
+    uint256 chainId;
+    address executor;
+}
+
 /// @title The committee on its home chain, elected by stake, trust and verifiable randomness
 interface ICommittee is IQuorum, IStakes, IElection, IAlarms {
     /// @notice A certificate's votes were credited; bit i is set for member i.
@@ -34,11 +41,16 @@ interface ICommittee is IQuorum, IStakes, IElection, IAlarms {
     /// @notice Votes on a proposal that were credited; bit i is set for member i.
     function credited(uint64 epoch, bytes32 proposal) external view returns (uint256 voters);
 
-    /// @notice Credits the votes of a certificate of the current epoch, each member once a proposal. Anyone may.
-    /// @dev Emits Reported and TrustChanged. Reverts with NothingToCredit and as requireQuorum.
-    function report(Certificate calldata certificate) external;
+    /// @notice Credits the voters of a certificate of the current epoch, each member once a proposal. Anyone may.
+    /// @dev `chainId` and `executor`: the contract that it was signed for. Emits Reported and TrustChanged. Reverts with
+    /// NothingToCredit and as requireQuorum.
+    function report(Certificate calldata certificate, uint256 chainId, address executor) external;
 
     /// @notice Burns the stake of a member that voted twice on a proposal, less the caller's reward, and excludes it.
     /// @dev Emits Slashed and Burnt. Reverts with SameContent, InvalidEvidence, UnknownCandidate or Excluded.
     function slash(Equivocation calldata evidence) external;
+
+    /// @notice The same for the member at `index`, which signed two certificates of one proposal with different content.
+    /// @dev Emits and reverts as slash, and as requireQuorum for a certificate that its voters did not sign.
+    function slashSigner(Signed calldata first, Signed calldata second, uint256 index) external;
 }

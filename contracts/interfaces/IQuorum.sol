@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.30;
 
-/// @notice Votes of a committee on one decision (Algorithm 1, "unified hash").
-/// @dev A vote is an EIP-712 signature of
-/// `Decision(uint64 epoch,bytes32 proposal,bytes32 contentHash)` under the domain
-/// `("BlockFUL", "1", home chain id, home committee)`, whichever chain checks it.
+/// @notice The decision of a committee on one proposal (Algorithm 1, "unified hash"), for one contract to execute.
+/// @dev Its signature is Schnorr's under the sum X of the voters' keys, over the EIP-712 digest of
+/// `Certified(uint256 chainId,address executor,uint64 epoch,bytes32 proposal,bytes32 contentHash,uint256 voters)`
+/// under the domain `("BlockFUL", "1", home chain id, home committee)`, whichever chain checks it:
+/// nonce = address(sG - eX), e as in Schnorr.sol. No certificate for one contract is of use to another.
 struct Certificate {
     /// The epoch whose members voted.
     uint64 epoch;
@@ -12,10 +13,12 @@ struct Certificate {
     bytes32 proposal;
     /// Root of the OpenZeppelin Merkle tree over the actions decided on, on all chains.
     bytes32 contentHash;
-    /// Bit i is set when member i of the epoch's roster voted.
+    /// Bit i is set when member i of the epoch's roster signed.
     uint256 voters;
-    /// One 64-byte EIP-2098 signature a set bit, by ascending member index.
-    bytes votes;
+    /// address(R) of the sum R of the voters' nonces.
+    address nonce;
+    /// Sum of the voters' responses, in [1, n).
+    uint256 s;
 }
 
 /// @notice One chunk of one action, and the path that ties it to the certificate.
@@ -28,10 +31,17 @@ struct Action {
     bytes32[] path;
 }
 
+/// @notice A member's public key on secp256k1, affine; the address of a member is its key's.
+struct VotingKey {
+    uint256 x;
+    uint256 y;
+}
+
 /// @notice The members that may vote in an epoch, and the group key of its chameleon hashes.
 struct Roster {
-    /// Voting addresses, at most 256, none twice, none zero.
-    address[] members;
+    /// Voting keys, at most 256, none twice. Whoever names them has seen a proof of possession of each: a key that
+    /// was derived from others' could cancel them in the sum.
+    VotingKey[] members;
     /// Shares needed for a collision (t); 1 <= t <= members.length.
     uint32 threshold;
     /// The paper's stricter rule: every member must vote.
@@ -56,14 +66,12 @@ interface IQuorum {
 
     /// @notice The certificate is of another epoch than the current one, or there is none yet.
     error StaleEpoch(uint64 given, uint64 current);
-    /// @notice Fewer members voted than the quorum asks for.
+    /// @notice Fewer members signed than the quorum asks for.
     error QuorumNotReached(uint256 votes, uint256 needed);
     /// @notice A voter's bit is set beyond the roster.
     error UnknownMember(uint256 index, uint256 members);
-    /// @notice `votes` is not 64 bytes for each set bit of `voters`.
-    error MalformedVotes(uint256 length, uint256 expected);
-    /// @notice The signature at `index` is not that member's over this decision.
-    error InvalidVote(uint256 index, address recovered, address expected);
+    /// @notice The signature is not that of the voters over this decision for this contract.
+    error InvalidCertificate(bytes32 digest, uint256 voters);
     /// @notice The roster breaks a rule named by `reason`.
     error InvalidRoster(string reason);
 
@@ -77,13 +85,21 @@ interface IQuorum {
     /// @notice The members of an epoch by index, its quorum and threshold, and its group key.
     function roster(uint64 epoch) external view returns (Roster memory members, uint256 quorum);
 
-    /// @notice EIP-712 domain separator that votes are bound to.
+    /// @notice EIP-712 domain separator that votes and certificates are bound to.
     function domainSeparator() external view returns (bytes32);
 
-    /// @notice The digest that members sign.
+    /// @notice The digest that a member's own vote signs, `Decision(uint64 epoch,bytes32 proposal,bytes32 contentHash)`.
+    /// @dev Votes are exchanged off chain, before members sign a certificate; two of them convict who gave them.
     function decisionDigest(uint64 epoch, bytes32 proposal, bytes32 contentHash) external view returns (bytes32);
 
-    /// @notice Returns the current group key's identifier when `certificate` carries a quorum; never in epoch 0.
-    /// @dev Reverts with StaleEpoch, UnknownMember, MalformedVotes, InvalidVote or QuorumNotReached.
+    /// @notice The digest that the voters of a certificate sign together, for `executor` on chain `chainId`.
+    function certifiedDigest(Certificate calldata certificate, uint256 chainId, address executor)
+        external
+        view
+        returns (bytes32);
+
+    /// @notice Returns the current group key's identifier when `certificate` is a quorum's, for the caller to execute on
+    /// this chain; never in epoch 0.
+    /// @dev Reverts with StaleEpoch, UnknownMember, QuorumNotReached or InvalidCertificate.
     function requireQuorum(Certificate calldata certificate) external view returns (bytes32 currentKeyId);
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.30;
 
+import {Signature} from "../lib/Schnorr.sol";
+import {VotingKey} from "./IQuorum.sol";
 import {IVrfVerifier} from "./IVrfVerifier.sol";
 import {VRF} from "@chainlink/contracts/src/v0.8/vrf/VRF.sol";
 
@@ -71,6 +73,8 @@ struct Candidate {
     bytes32 commitment;
     /// VRF output.
     uint256 output;
+    /// Key that its votes and certificates are signed with; `voter` is its address.
+    VotingKey key;
     /// Key that it confirmed: keccak256(abi.encode(draw, attempt, keyX, keyY, threshold)).
     bytes32 confirmed;
 }
@@ -115,8 +119,8 @@ interface IStakes {
     error Untrusted(uint256 trust, uint256 needed);
     /// @notice The candidate was slashed; it is excluded for ever.
     error Excluded(address registrant);
-    /// @notice The voting address did not sign `Registration(address registrant)`.
-    error InvalidConsent(address recovered, address voter);
+    /// @notice The voting key did not sign `Registration(address registrant)`.
+    error InvalidConsent(address registrant, address voter);
     /// @notice The proof is of another key.
     error WrongVrfKey(bytes32 given, bytes32 expected);
     /// @notice The candidate has asked for its stake back.
@@ -163,12 +167,14 @@ interface IStakes {
     /// DST = keccak256("BlockFUL/sortition/v1/possession").
     function possessionAlpha(address registrant) external view returns (uint256);
 
-    /// @notice Registers the caller with its stake, its voting address and its VRF key.
-    /// @dev `consent`: 64-byte EIP-2098 signature of `voter` over `Registration(address registrant)` under the domain
-    /// of votes, so that nobody registers an address of another. `possession`: VRF proof for possessionAlpha, so that
-    /// nobody registers a key of another. Emits Registered. Reverts with StakeTooLow, AlreadyRegistered,
-    /// InvalidConsent, or the reasons of VRF.sol.
-    function register(address voter, bytes calldata consent, VRF.Proof calldata possession) external payable;
+    /// @notice Registers the caller with its stake, its voting key and its VRF key.
+    /// @dev `consent`: Schnorr signature by the voting key over `Registration(address registrant)` under the domain of
+    /// votes (Schnorr.sol): nobody registers a key of another, nor one derived from others' to cancel them in a
+    /// certificate's sum. `possession`: VRF proof for possessionAlpha. Emits Registered. Reverts with StakeTooLow,
+    /// AlreadyRegistered, InvalidConsent, or the reasons of VRF.sol.
+    function register(VotingKey calldata key, Signature calldata consent, VRF.Proof calldata possession)
+        external
+        payable;
 
     /// @notice Adds to the caller's stake, and takes back its unbonding.
     /// @dev Emits Deposited. Reverts with UnknownCandidate, Excluded or StakeTooLow.

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.30;
 
+import {Certificate} from "../interfaces/IQuorum.sol";
 import {MessageHashUtils} from "@openzeppelin/contracts/utils/cryptography/MessageHashUtils.sol";
 
-/// @title Size of a quorum, and the digest that a vote signs (EIP-712)
+/// @title Size of a quorum, and the digests of votes and certificates (EIP-712)
 library Quorum {
     bytes32 internal constant DOMAIN_TYPEHASH =
         keccak256("EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)");
     bytes32 internal constant DECISION_TYPEHASH =
         keccak256("Decision(uint64 epoch,bytes32 proposal,bytes32 contentHash)");
+    bytes32 internal constant CERTIFIED_TYPEHASH = keccak256(
+        "Certified(uint256 chainId,address executor,uint64 epoch,bytes32 proposal,bytes32 contentHash,uint256 voters)"
+    );
 
     /// @notice ceil(2n / 3), or n when the rule is unanimity. 1 -> 1, 4 -> 3, 7 -> 5, 10 -> 7, 15 -> 10.
     function size(uint256 members, bool unanimous) internal pure returns (uint256) {
@@ -35,5 +39,25 @@ library Quorum {
     {
         bytes32 decision = keccak256(abi.encode(DECISION_TYPEHASH, epoch, proposal, contentHash));
         return MessageHashUtils.toTypedDataHash(domain, decision);
+    }
+
+    /// @notice Digest of `Certified(chainId, executor, epoch, proposal, contentHash, voters)` under `domain`.
+    function certifiedDigest(bytes32 domain, Certificate calldata certificate, uint256 chainId, address executor)
+        internal
+        pure
+        returns (bytes32)
+    {
+        bytes32 certified = keccak256(
+            abi.encode(
+                CERTIFIED_TYPEHASH,
+                chainId,
+                executor,
+                certificate.epoch,
+                certificate.proposal,
+                certificate.contentHash,
+                certificate.voters
+            )
+        );
+        return MessageHashUtils.toTypedDataHash(domain, certified);
     }
 }

@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from blockful_py.chain.archive_registry import ArchiveRegistryContract
+from blockful_py.chain.contract import Contract
 from blockful_py.chain.live_chain import LiveChainContract
-from blockful_py.crypto import chameleon, curve, merkle, payload, signature
-from blockful_py.crypto.eip712 import Domain, decision_digest
+from blockful_py.crypto import chameleon, curve, merkle, multisignature, payload
+from blockful_py.crypto.eip712 import Certified, Domain, digest
 from blockful_py.crypto.keccak import keccak
 from blockful_py.crypto.randomness import SeededRng
+from blockful_py.crypto.roster import Roster
 from blockful_py.types import (
     Action,
     ArchiveRecord,
@@ -22,7 +24,6 @@ from blockful_py.types import (
     Opening,
     Position,
     Publication,
-    Roster,
     Update,
     Uri,
 )
@@ -51,17 +52,20 @@ class Council:
 
     @property
     def roster(self) -> Roster:
-        members = tuple(curve.address(curve.multiply_base(secret)) for secret in self.secrets)
-        return Roster(members, 3, False, curve.multiply_base(self.trapdoor))
+        keys = tuple(curve.multiply_base(secret) for secret in self.secrets)
+        return Roster(keys, 3, False, curve.multiply_base(self.trapdoor))
 
-    def certify(self, leaves: Sequence[bytes], voters: Sequence[int] = (0, 1, 3)) -> tuple[Action, ...]:
-        """One action for each leaf, all under one certificate of epoch 1."""
+    def certify(
+        self, contract: Contract, leaves: Sequence[bytes], voters: Sequence[int] = (0, 1, 3)
+    ) -> tuple[Action, ...]:
+        """One action of `contract` for each leaf, all under one certificate of epoch 1."""
         tree = merkle.MerkleTree(leaves)
         proposal = self.rng(32)
-        digest = decision_digest(self.domain, 1, proposal, tree.root)
-        votes = b"".join(signature.sign(self.secrets[voter], digest) for voter in voters)
         bits = sum(1 << voter for voter in voters)
-        certificate = Certificate(1, proposal, tree.root, bits, votes)
+        certified = Certified(contract.chain_id, contract.address, 1, proposal, tree.root, bits)
+        secret = sum(self.secrets[voter] for voter in voters) % curve.N
+        signed = multisignature.sign(secret, digest(self.domain, certified))
+        certificate = Certificate(1, proposal, tree.root, bits, signed.nonce, signed.s)
         return tuple(Action(certificate, i, len(leaves), tree.proof(i)) for i in range(len(leaves)))
 
     def block(self, live: LiveChainContract, count: int, references: Sequence[Position] = ()) -> NewBlock:
@@ -108,7 +112,7 @@ class Council:
     def archive(self, archive: ArchiveRegistryContract, records: Sequence[ArchiveRecord]) -> Action:
         """Certifies an append of `records` at the head and the time that stand."""
         leaf = archive.append_leaf(archive.head(), archive.node.timestamp(), records, 0, 1)
-        return self.certify([leaf])[0]
+        return self.certify(archive, [leaf])[0]
 
     def _hash(self, live: LiveChainContract, position: Position, content: bytes) -> tuple[int, Opening]:
         label = chameleon.label(live.chain_id, live.address, position.packed)

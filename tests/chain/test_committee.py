@@ -13,8 +13,8 @@ from blockful_py.chain.deployments import deploy_elected
 from blockful_py.chain.devnet import Devnet, NodeOptions
 from blockful_py.chain.sender import Sender
 from blockful_py.chain.sortition import Equivocation, Parameters, Phase, Stage
-from blockful_py.crypto import curve, signature, vrf
-from blockful_py.crypto.eip712 import decision_digest
+from blockful_py.crypto import curve, multisignature, signature, vrf
+from blockful_py.crypto.eip712 import Certified, decision_digest, digest
 from blockful_py.crypto.randomness import SeededRng
 from blockful_py.errors import ContractError
 from blockful_py.types import Certificate
@@ -113,8 +113,13 @@ def test_an_epoch_from_registration_to_departure(town: Town) -> None:
     assert (book.registrant_of(elected[0].voter), len(book.entrants())) == (elected[0].account, 5)
 
     proposal, content, other = b"\1" * 32, b"\2" * 32, b"\3" * 32
-    votes = b"".join(town.vote(each, proposal, content) for each in elected[:3])
-    book.report(Certificate(1, proposal, content, 0b111, votes))
+    executor = (5, b"\4" * 20)
+    certified = Certified(*executor, 1, proposal, content, 0b111)
+    secret = sum(each.voting for each in elected[:3]) % curve.N
+    signed = multisignature.sign(secret, digest(book.domain, certified))
+    certificate = Certificate(1, proposal, content, 0b111, signed.nonce, signed.s)
+    assert book.certified_digest(certificate, *executor) == digest(book.domain, certified)
+    book.report(certificate, *executor)
     assert book.credited(1, proposal) == 0b111
     assert [book.trust(each.account) for each in elected] == [666_666, 666_666, 666_666, 500_000]
 

@@ -27,7 +27,7 @@ def test_a_block_is_appended_and_read_back(scene: Scene) -> None:
     live, council = scene.live, scene.council
     first, parent = live.height() + 1, live.block_hash(live.height())
     block = council.block(live, 2)
-    (action,) = council.certify([live.append_leaf(block, 0, 1)])
+    (action,) = council.certify(live, [live.append_leaf(block, 0, 1)])
     receipt = live.append(block, action)
 
     assert receipt.gas_used > 21_000
@@ -57,11 +57,11 @@ def test_models_are_redacted_in_two_chunks_under_one_certificate(scene: Scene) -
     first = live.height() + 1
     for references in ((), (Position(first, 0), Position(first, 1))):
         block = council.block(live, 3, references)
-        live.append(block, council.certify([live.append_leaf(block, 0, 1)])[0])
+        live.append(block, council.certify(live, [live.append_leaf(block, 0, 1)])[0])
     positions = [Position(first, 0), Position(first, 2), Position(first + 1, 1)]
     before = {each.position: each for each in live.transactions(positions)}
     chunks = [council.redaction(live, positions[:2]), council.redaction(live, positions[2:])]
-    actions = council.certify([live.redact_leaf(*chunk, i, 2) for i, chunk in enumerate(chunks)])
+    actions = council.certify(live, [live.redact_leaf(*chunk, i, 2) for i, chunk in enumerate(chunks)])
 
     live.redact(*chunks[0], actions[0])
     assert not live.transaction(positions[0]).settled
@@ -92,7 +92,7 @@ def test_the_archive_grows_by_its_hash_chain(scene: Scene) -> None:
         ArchiveRecord(Position(1, i), 0, ArchiveReason.PUBLISHED, uri(f"archived {i}")) for i in range(3)
     ]
     timestamp = archive.node.timestamp()
-    (action,) = council.certify([archive.append_leaf(head, timestamp, records, 0, 1)])
+    (action,) = council.certify(archive, [archive.append_leaf(head, timestamp, records, 0, 1)])
     receipt = archive.append(head, timestamp, records, action)
 
     stored = archive.records(start, 3)
@@ -110,7 +110,7 @@ def test_an_auditor_is_registered_and_removed(scene: Scene) -> None:
     archive, council = scene.archive, scene.council
     key = council.roster.group_key
     for x, y in ((key.x, key.y), (0, 0)):
-        (action,) = council.certify([archive.set_auditor_leaf(OWNER, x, y, 0, 1)])
+        (action,) = council.certify(archive, [archive.set_auditor_leaf(OWNER, x, y, 0, 1)])
         archive.set_auditor(OWNER, x, y, action)
         assert archive.auditor_key(OWNER) == (x, y)
 
@@ -128,7 +128,7 @@ def test_custom_errors_arrive_by_name_with_their_arguments(scene: Scene) -> None
     live, council = scene.live, scene.council
     block = council.block(live, 1)
     wrong = dataclasses.replace(block, parent_hash=bytes(32))
-    (action,) = council.certify([live.append_leaf(wrong, 0, 1)])
+    (action,) = council.certify(live, [live.append_leaf(wrong, 0, 1)])
     with pytest.raises(ContractError) as refused:
         live.append(wrong, action)
     assert (refused.value.contract, refused.value.name) == ("LiveChain", "ParentMismatch")
@@ -138,7 +138,7 @@ def test_custom_errors_arrive_by_name_with_their_arguments(scene: Scene) -> None
 def test_errors_of_a_contract_that_was_called_in_turn_are_known(scene: Scene) -> None:
     live, council = scene.live, scene.council
     block = council.block(live, 1)
-    (action,) = council.certify([live.append_leaf(block, 0, 1)], voters=[0, 2])
+    (action,) = council.certify(live, [live.append_leaf(block, 0, 1)], voters=[0, 2])
     with pytest.raises(ContractError) as refused:
         live.append(block, action)
     assert refused.value.name == "QuorumNotReached"
@@ -149,7 +149,7 @@ def test_an_opening_of_another_place_is_refused(scene: Scene) -> None:
     live, council = scene.live, scene.council
     block = council.block(live, 2)
     swapped = dataclasses.replace(block, publications=block.publications[::-1])
-    (action,) = council.certify([live.append_leaf(swapped, 0, 1)])
+    (action,) = council.certify(live, [live.append_leaf(swapped, 0, 1)])
     with pytest.raises(ContractError) as refused:
         live.append(swapped, action)
     assert refused.value.name == "InvalidOpening"
@@ -169,13 +169,13 @@ def test_a_contract_opened_without_a_sender_is_read_only(scene: Scene) -> None:
     live = type(scene.live)(scene.node, scene.live.address)
     block = scene.council.block(live, 1)
     with pytest.raises(ChainError, match="open it with a sender"):
-        live.append(block, scene.council.certify([bytes(32)])[0])
+        live.append(block, scene.council.certify(live, [bytes(32)])[0])
 
 
 def test_the_mirror_follows_the_committee_by_certificate(scene: Scene) -> None:
     """Last in this file: afterwards certificates of epoch 1 are stale on the archive."""
     successor = Council.gathered(b"successor").roster
-    (action,) = scene.council.certify([scene.mirror.advance_leaf(2, successor)])
+    (action,) = scene.council.certify(scene.mirror, [scene.mirror.advance_leaf(2, successor)])
     receipt = scene.mirror.advance(2, successor, action)
     started = dict(receipt.events)["EpochStarted"]
     assert (started["epoch"], started["members"]) == (2, successor.members)
@@ -194,10 +194,10 @@ def test_every_slot_that_is_declared_is_touched(scene: Scene) -> None:
     first = live.height() + 1
     for references, fields in (((), 5), ((Position(first, 0), Position(first, 3)), 6)):
         block = council.block(live, 8, references)
-        (action,) = council.certify([live.append_leaf(block, 0, 1)])
+        (action,) = council.certify(live, [live.append_leaf(block, 0, 1)])
         _saved(scene, live.append_data(block, action), written=8 * fields + 6)
     chunk = council.redaction(live, [Position(height, i) for height in (first, first + 1) for i in range(8)])
-    (action,) = council.certify([live.redact_leaf(*chunk, 0, 1)])
+    (action,) = council.certify(live, [live.redact_leaf(*chunk, 0, 1)])
     _saved(scene, live.redact_data(*chunk, action), written=16 * 2 + 2)  # uri and s; s of the headers
 
 

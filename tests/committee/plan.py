@@ -20,7 +20,7 @@ from blockful_py.record.catalogue import RecordReaders
 from blockful_py.record.model_node import ModelNode, Request
 from blockful_py.storage.cid import cid_string
 from blockful_py.types import Position
-from tests.colluders import Roster, session_for
+from tests.colluders import Conspiracy, session_for
 from tests.federations import store_weights, transactions
 
 
@@ -29,7 +29,7 @@ class Plan:
     """The redaction, who may decide it, and what it is about."""
 
     federation: Federation
-    roster: Roster
+    roster: Conspiracy
     places: dict[str, Position]
     nodes: dict[str, ModelNode]
 

@@ -9,15 +9,17 @@ from dataclasses import dataclass, replace
 
 import pytest
 
+from blockful_py.committee.certificates import CastVote, CommittedVote, Cosigning, Executor
 from blockful_py.committee.member import Member
 from blockful_py.committee.pledges import AttestedNonces, CollisionSession, PledgedNonces, SignedPledge
 from blockful_py.committee.proposals import RedactionChunk, RedactionDraft, opening_tasks
 from blockful_py.crypto import chameleon
 from blockful_py.crypto.threshold.messages import SignatureShares
-from blockful_py.errors import CheaterError, QuorumError, RefusedError
+from blockful_py.errors import CheaterError, ContractError, QuorumError, RefusedError
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.run.nodes import Nodes
-from tests.colluders import Blind, Roster
+from blockful_py.types import Point
+from tests.colluders import Blind, Conspiracy
 from tests.federations import put_back, small, trained, transactions
 
 
@@ -78,9 +80,23 @@ class Stubborn(Member):
 class WrongVote(Member):
     """Signs something else than what was decided."""
 
-    def vote_redaction(self, draft: RedactionDraft, chunks: Sequence[RedactionChunk]) -> bytes:
-        vote = super().vote_redaction(draft, chunks)
-        return vote[:20] + bytes([vote[20] ^ 1]) + vote[21:]
+    def vote_redaction(self, draft: RedactionDraft, chunks: Sequence[RedactionChunk]) -> CommittedVote:
+        cast = super().vote_redaction(draft, chunks)
+        return replace(cast, vote=cast.vote[:20] + bytes([cast.vote[20] ^ 1]) + cast.vote[21:])
+
+
+class WrongCosigner(Member):
+    """Votes as the others do, but its share of the certificate is wrong."""
+
+    def cosign(self, cosigning: Cosigning) -> int:
+        return super().cosign(cosigning) + 1
+
+
+class NoNonces(Member):
+    """Its nonces are no points."""
+
+    def vote_redaction(self, draft: RedactionDraft, chunks: Sequence[RedactionChunk]) -> CommittedVote:
+        return replace(super().vote_redaction(draft, chunks), nonces=(Point(1, 1), Point(1, 1)))
 
 
 CHEATS = (WrongShare, MissingShare, OtherSession, OtherSigner, OtherNonces, Stubborn)
@@ -89,7 +105,7 @@ CHEATS = (WrongShare, MissingShare, OtherSession, OtherSigner, OtherNonces, Stub
 @dataclass(frozen=True)
 class Case:
     federation: Federation
-    roster: Roster
+    roster: Conspiracy
     draft: RedactionDraft
 
     def members(self, cheaters: dict[int, type[Member]]) -> list[Member]:
@@ -104,7 +120,7 @@ class Case:
 def case(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Case]:
     """A draft whose nodes are old ones: members that look at nothing accept it."""
     with trained(small(), tmp_path_factory.mktemp("cheaters") / "run", chains) as federation:
-        roster = Roster.of(federation)
+        roster = Conspiracy.of(federation)
         models = federation.catalogue().models
         draft = roster.draft({models[name].position: models[name].node for name in ("s", "t", "x")})
         yield Case(federation, roster, draft)
@@ -126,7 +142,7 @@ def test_a_cheater_is_left_out_and_the_others_succeed(case: Case, cheat: type[Me
 def test_what_the_others_made_is_accepted_by_the_chain(case: Case) -> None:
     with put_back(case.federation.nodes.live, case.federation.nodes.archive):
         coordinator = case.roster.coordinator(case.members({2: WrongShare}))
-        case.roster.execute(coordinator.certify_redaction(case.draft))
+        case.roster.execute(coordinator.certify_redaction(case.draft), coordinator)
         assert transactions(case.federation)["s"].version == 1
 
 
@@ -187,11 +203,54 @@ def test_fewer_members_than_the_quorum_do_not_begin(case: Case) -> None:
         case.roster.coordinator(case.members({})[:2]).certify_redaction(case.draft)
 
 
-def test_a_wrong_vote_is_left_out(case: Case) -> None:
+@pytest.mark.parametrize("cheat", [WrongVote, NoNonces, WrongCosigner])
+def test_who_votes_or_signs_wrongly_is_left_out_of_the_certificate(case: Case, cheat: type[Member]) -> None:
     with put_back(case.federation.nodes.live, case.federation.nodes.archive):
-        certified = case.roster.coordinator(case.members({2: WrongVote})).certify_redaction(case.draft)
-        assert certified.live[0].certificate.voters == 0b1101
-        case.roster.execute(certified)
+        coordinator = case.roster.coordinator(case.members({2: cheat}))
+        certified = coordinator.certify_redaction(case.draft)
+        assert certified.certificate.voters == 0b1101
+        case.roster.execute(certified, coordinator)
+        assert transactions(case.federation)["s"].version == 1
+
+
+def test_too_many_wrong_shares_of_a_certificate_name_the_members(case: Case) -> None:
+    coordinator = case.roster.coordinator(case.members({2: WrongCosigner, 4: WrongCosigner}))
+    with pytest.raises(QuorumError, match="member 2: its share is wrong; member 4: its share is wrong"):
+        coordinator.certify_redaction(case.draft)
+
+
+def test_archive_before_live_no_member_signs_for_the_live_chain_first(case: Case) -> None:
+    """A leader with the archive's certificate has none for the live chain until the archive holds the
+    records.
+    """
+    members = case.members({})
+    coordinator = case.roster.coordinator(members)
+    certified = coordinator.certify_redaction(case.draft)
+    contracts = case.federation.contracts
+    live = Executor(contracts.live.chain_id, contracts.live.address)
+    decision = certified.live[0].certificate
+    votes = [member.recommit(decision.epoch, decision.proposal) for member in members]
+    cast = [
+        CastVote(member.index, decision.content_hash, vote.vote)
+        for member, vote in zip(members, votes, strict=True)
+    ]
+    asked = Cosigning(
+        decision.epoch,
+        decision.proposal,
+        live,
+        tuple(cast),
+        tuple(each.nonces for each in votes),
+        tuple(each.pledge for each in votes),
+    )
+    for member in members:
+        with pytest.raises(RefusedError, match="the live chain's certificate follows the archive's records"):
+            member.cosign(asked)
+    signed = replace(certified.live[0], certificate=certified.certificate)
+    chunk = certified.chunks[0]
+    with pytest.raises(ContractError, match="InvalidCertificate"):
+        contracts.live.redact(chunk.updates, chunk.header_updates, signed)
+    with put_back(case.federation.nodes.live, case.federation.nodes.archive):
+        case.roster.execute(certified, coordinator)
         assert transactions(case.federation)["s"].version == 1
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from blockful_py.committee.certificate_signer import CertificateSigner
 from blockful_py.committee.cosigner import Cosigner
 from blockful_py.committee.durable import DurableMemory
 from blockful_py.committee.memory import Memory, VolatileMemory
@@ -27,6 +28,7 @@ from blockful_py.crypto import curve, eip712
 from blockful_py.crypto.curve import N
 from blockful_py.crypto.keccak import keccak
 from blockful_py.crypto.randomness import SeededRng
+from blockful_py.crypto.roster import Roster
 from blockful_py.crypto.threshold.keys import CommitteeKey, lagrange
 from blockful_py.crypto.threshold.messages import AggregatedNonces, Task
 from blockful_py.crypto.threshold.signing import ThresholdSigner, _rounds, aggregate, combine
@@ -54,19 +56,14 @@ class Panel:
         self.quorum = 2 * faults + 1
         self.shares = Ceremony(self.quorum, 3 * faults + 1).run()
         self.voting = [curve.random_scalar(SeededRng(b"voting", share.index)) for share in self.shares]
-        self.roster = [curve.address(curve.multiply_base(secret)) for secret in self.voting]
         self.key: CommitteeKey = self.shares[0].public
+        keys = tuple(map(curve.multiply_base, self.voting))
+        self.roster = Roster(keys, self.quorum, False, self.key.group_key)
 
     def member(self, index: int, memory: Memory | None = None, rng: Rng | None = None) -> Cosigner:
-        return Cosigner(
-            self.voting[index - 1],
-            self.shares[index - 1],
-            self.roster,
-            self.quorum,
-            DOMAIN,
-            rng or SeededRng(b"nonces", index),
-            memory or VolatileMemory(),
-        )
+        rng, memory = rng or SeededRng(b"nonces", index), memory or VolatileMemory()
+        voter = CertificateSigner(self.voting[index - 1], self.roster, DOMAIN, memory, rng)
+        return Cosigner(voter, self.shares[index - 1], rng, memory)
 
     def members(self) -> dict[int, Cosigner]:
         return {share.index: self.member(share.index) for share in self.shares}
@@ -261,13 +258,13 @@ def test_a_disk_that_is_put_back_is_noticed(tmp_path: Path) -> None:
     """Memory and generator begin anew; the peers know the generation, and name the member."""
     panel = Panel(1)
     path, backup = tmp_path / "memory.sqlite", tmp_path / "backup"
-    DurableMemory.create(path, panel.roster[0]).close()
+    DurableMemory.create(path, panel.roster.members[0]).close()
     shutil.copyfile(path, backup)
     peers = {index: panel.member(index) for index in (2, 3, 4)}
     seen = []
     for number in range(2):
         shutil.copyfile(backup, path)
-        with DurableMemory(path, panel.roster[0]) as memory:
+        with DurableMemory(path, panel.roster.members[0]) as memory:
             victim, session = panel.member(VICTIM, memory), session_of((1, 2, 3), salt=bytes([number]) * 32)
             pledged = [{**peers, VICTIM: victim}[index].commit(session, 2) for index in (1, 2, 3)]
             seen.append(pledged[0])

@@ -16,7 +16,7 @@ from blockful_py.pipeline.resume import jobs_of
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.record.model_node import Claimed, Redaction, Start
 from blockful_py.types import ArchiveReason
-from tests.colluders import Roster
+from tests.colluders import Conspiracy
 from tests.committee.plan import Plan, spoiled
 from tests.devnets import set_slot
 from tests.federations import AFFECTED, put_back, readable, small, store_weights, trained
@@ -35,13 +35,13 @@ def plan(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pl
         for name in AFFECTED:
             store_weights(federation, new[name].weights)
         places = {name: placed.position for name, placed in federation.catalogue().models.items()}
-        yield Plan(federation, Roster.of(federation), places, dict(unlearned.nodes))
+        yield Plan(federation, Conspiracy.of(federation), places, dict(unlearned.nodes))
 
 
 def test_an_honest_draft_is_certified_and_holds_on_the_chains(plan: Plan) -> None:
     with put_back(plan.federation.nodes.live, plan.federation.nodes.archive):
         coordinator = plan.roster.coordinator(plan.roster.members(plan.reviewer()))
-        plan.roster.execute(coordinator.certify_redaction(plan.draft()))
+        plan.roster.execute(coordinator.certify_redaction(plan.draft()), coordinator)
         assert coordinator.consensus == 1
         assert plan.federation.verify().passed
         assert plan.federation.catalogue()["x"].version == 1

@@ -16,20 +16,22 @@ from blockful_py.committee.pledges import AttestedNonces
 from blockful_py.committee.proposals import RedactionDraft
 from blockful_py.errors import MemoryLostError, NonceReuseError, RefusedError
 from blockful_py.pipeline.run.nodes import Nodes
-from tests.colluders import Blind, Roster, attested_by, session_for
+from tests.colluders import Blind, Conspiracy, attested_by, session_for
 from tests.federations import small, trained
 
 
 @pytest.fixture(scope="module")
-def case(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Roster, RedactionDraft]]:
+def case(
+    chains: Nodes, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Conspiracy, RedactionDraft]]:
     """A draft that members that look at nothing accept."""
     with trained(small(), tmp_path_factory.mktemp("restarts") / "run", chains) as federation:
-        roster = Roster.of(federation)
+        roster = Conspiracy.of(federation)
         models = federation.catalogue().models
         yield roster, roster.draft({models[name].position: models[name].node for name in ("s", "t")})
 
 
-def restarted(roster: Roster, path: Path) -> tuple[Member, DurableMemory]:
+def restarted(roster: Conspiracy, path: Path) -> tuple[Member, DurableMemory]:
     """Member 1 as its process comes up: its keys, its memory, and no nonces."""
     address = roster.member(roster.shares[0], Blind()).address
     memory = DurableMemory(path, address) if path.exists() else DurableMemory.create(path, address)
@@ -37,7 +39,7 @@ def restarted(roster: Roster, path: Path) -> tuple[Member, DurableMemory]:
 
 
 def test_an_approval_and_a_session_outlive_the_process(
-    case: tuple[Roster, RedactionDraft], tmp_path: Path
+    case: tuple[Conspiracy, RedactionDraft], tmp_path: Path
 ) -> None:
     roster, draft = case
     (chunk,) = draft.archive
@@ -68,7 +70,7 @@ def test_an_approval_and_a_session_outlive_the_process(
         assert shares.session == fresh.identifier(roster.domain())
 
 
-def test_a_session_of_another_draft_is_refused(case: tuple[Roster, RedactionDraft]) -> None:
+def test_a_session_of_another_draft_is_refused(case: tuple[Conspiracy, RedactionDraft]) -> None:
     roster, draft = case
     member = roster.member(roster.shares[0], Blind())
     member.approve(draft)
@@ -94,7 +96,7 @@ class Failing(VolatileMemory):
         raise MemoryLostError("the disk is full")
 
 
-def test_a_member_that_cannot_remember_does_not_answer(case: tuple[Roster, RedactionDraft]) -> None:
+def test_a_member_that_cannot_remember_does_not_answer(case: tuple[Conspiracy, RedactionDraft]) -> None:
     roster, draft = case
     memory: Memory = Failing()
     member = roster.member(roster.shares[0], Blind(), memory=memory)
@@ -104,7 +106,7 @@ def test_a_member_that_cannot_remember_does_not_answer(case: tuple[Roster, Redac
         member.commit(draft, session_for(draft, (1, 2, 3)))
 
 
-def test_a_proposal_of_an_impossible_epoch_is_refused(case: tuple[Roster, RedactionDraft]) -> None:
+def test_a_proposal_of_an_impossible_epoch_is_refused(case: tuple[Conspiracy, RedactionDraft]) -> None:
     roster, draft = case
     member = roster.member(roster.shares[0], Blind())
     with pytest.raises(RefusedError, match="chain id and epoch"):

@@ -14,8 +14,8 @@ from typing import Any
 from eth_abi import encode
 from eth_utils import to_checksum_address
 
-from blockful_py.crypto import chameleon, curve, merkle, payload
-from blockful_py.crypto.eip712 import Domain, decision_digest, sign
+from blockful_py.crypto import chameleon, curve, eip712, merkle, multisignature, payload
+from blockful_py.crypto.eip712 import Certified, Domain, decision_digest, sign
 from blockful_py.crypto.keccak import keccak, selector
 from blockful_py.crypto.randomness import SeededRng
 from blockful_py.types import Codec, Opening, Position, Uri
@@ -25,7 +25,7 @@ PUBLICATION = f"(uint256,{OPENING},bytes32,uint8,address,uint64[])"
 NEW_BLOCK = f"(bytes32,uint64,uint256,{OPENING},{PUBLICATION}[])"
 UPDATE = f"(uint64,uint32,bytes32,uint8,{OPENING},bytes32)"
 HEADER_UPDATE = f"(uint32,uint32,{OPENING})"
-CERTIFICATE = "(uint64,bytes32,bytes32,uint256,bytes)"
+CERTIFICATE = "(uint64,bytes32,bytes32,uint256,address,uint256)"
 ACTION = f"({CERTIFICATE},uint32,uint32,bytes32[])"
 RECORD = "(uint64,uint32,uint8,uint8,bytes32)"
 
@@ -67,16 +67,29 @@ class Panel:
     def roster(self, *, unanimous: bool = False) -> tuple[Any, ...]:
         """The ABI's Roster, its threshold equal to the quorum."""
         threshold = len(self.secrets) if unanimous else -(-2 * len(self.secrets) // 3)
-        return ([_hex(address) for address in self.addresses], threshold, unanimous, self.key.x, self.key.y)
+        keys = [tuple(curve.multiply_base(secret)) for secret in self.secrets]
+        return (keys, threshold, unanimous, self.key.x, self.key.y)
+
+    def vote(self, domain: Domain, epoch: int, proposal: bytes, content: bytes, index: int) -> bytes:
+        """One member's own vote."""
+        return sign(self.secrets[index], decision_digest(domain, epoch, proposal, content))
 
     def certificate(
-        self, domain: Domain, epoch: int, proposal: bytes, content: bytes, voters: Iterable[int]
+        self,
+        domain: Domain,
+        executor: tuple[int, str],
+        epoch: int,
+        proposal: bytes,
+        content: bytes,
+        voters: Iterable[int],
     ) -> tuple[Any, ...]:
-        """The ABI's Certificate with the votes of `voters`, member indices."""
+        """The ABI's Certificate, signed by `voters`, member indices, for a contract on a chain."""
         chosen = sorted(voters)
-        vote = decision_digest(domain, epoch, proposal, content)
-        votes = b"".join(sign(self.secrets[index], vote) for index in chosen)
-        return (epoch, proposal, content, sum(1 << index for index in chosen), votes)
+        bits, (chain_id, contract) = sum(1 << index for index in chosen), executor
+        certified = Certified(chain_id, bytes.fromhex(contract[2:]), epoch, proposal, content, bits)
+        secret = sum(self.secrets[index] for index in chosen) % curve.N
+        signed = multisignature.sign(secret, eip712.digest(domain, certified))
+        return (epoch, proposal, content, bits, _hex(signed.nonce), signed.s)
 
 
 @dataclass
@@ -116,7 +129,8 @@ class Decider:
         tree = merkle.MerkleTree(leaves)
         chosen = range(self.quorum) if voters is None else voters
         name = self.fresh_proposal() if proposal is None else proposal
-        certificate = self.panel.certificate(self.domain, self.epoch, name, tree.root, chosen)
+        executor = (self.chain_id, target)
+        certificate = self.panel.certificate(self.domain, executor, self.epoch, name, tree.root, chosen)
         return [(certificate, chunk, len(digests), list(tree.proof(chunk))) for chunk in range(len(digests))]
 
     def action(self, target: str, function: bytes, digest: bytes, **options: Any) -> tuple[Any, ...]:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
-from blockful_py.crypto import curve, vrf
-from blockful_py.crypto.eip712 import Domain, sign
+from blockful_py.crypto import curve, multisignature, vrf
+from blockful_py.crypto.eip712 import Domain
 from blockful_py.crypto.keccak import keccak, words
 from blockful_py.crypto.randomness import SeededRng
 from tests.contracts.scene import Panel
@@ -92,9 +92,11 @@ class Candidate:
     def output(self, alpha: int) -> int:
         return vrf.output(vrf.prove(self.vrf, alpha))
 
-    def consent(self, domain: Domain) -> bytes:
+    def consent(self, domain: Domain) -> tuple[str, int]:
+        """The ABI's Signature by its voting key."""
         struct = keccak(words(REGISTRATION, address(self.account.address)))
-        return sign(self.voting, typed_digest(domain, struct))
+        signed = multisignature.sign(self.voting, typed_digest(domain, struct))
+        return "0x" + signed.nonce.hex(), signed.s
 
 
 class Elections:
@@ -107,7 +109,8 @@ class Elections:
     def registration(self, candidate: Candidate) -> tuple[Any, ...]:
         """Arguments of `register`."""
         alpha = self.contract.possessionAlpha(candidate.account)
-        return candidate.voter, candidate.consent(self.domain), candidate.proof(alpha)
+        key = tuple(curve.multiply_base(candidate.voting))
+        return key, candidate.consent(self.domain), candidate.proof(alpha)
 
     def join(self, account: Any, value: int = 2 * ETHER) -> Candidate:
         candidate = Candidate.seeded(account)
@@ -131,7 +134,5 @@ class Elections:
 def equivocation(elections: Elections, panel: Panel, index: int, epoch: int = 1) -> tuple[Any, ...]:
     """Evidence of two votes of one member on one proposal."""
     proposal, first, second = b"\7" * 32, b"\1" * 32, b"\2" * 32
-    votes = [
-        panel.certificate(elections.domain, epoch, proposal, each, [index])[4] for each in (first, second)
-    ]
+    votes = [panel.vote(elections.domain, epoch, proposal, each, index) for each in (first, second)]
     return (epoch, proposal, index, first, votes[0], second, votes[1])

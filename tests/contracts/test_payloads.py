@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from blockful_py.crypto import merkle, payload
+from blockful_py.crypto import curve, merkle, payload
 from blockful_py.crypto.eip712 import decision_digest
-from blockful_py.types import ArchiveReason, ArchiveRecord, Codec, Position, Uri
+from blockful_py.types import ArchiveReason, ArchiveRecord, Codec, Point, Position, Uri
 from tests.contracts.world import World, position
 
 NOW = 1_700_000_000
@@ -20,7 +20,7 @@ def test_the_epoch_and_its_domain(world: World) -> None:
     panel = world.decider.panel
     for book in (world.committee, world.mirror):
         (members, threshold, unanimous, x, y), quorum = book.roster(1)
-        assert [bytes.fromhex(member[2:]) for member in members] == panel.addresses
+        assert [curve.address(Point(*key)) for key in members] == panel.addresses
         assert (threshold, unanimous, x, y, quorum) == (3, False, panel.key.x, panel.key.y, 3)
         assert bytes(book.keyId(1)) == panel.key_id
         assert bytes(book.domainSeparator()) == world.decider.domain.separator()

@@ -6,9 +6,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from blockful_py.chain.contract import Contract
 from blockful_py.committee.service.folder import keys_in, share_in
-from blockful_py.crypto import chameleon, merkle, payload, signature
-from blockful_py.crypto.eip712 import decision_digest
+from blockful_py.crypto import chameleon, curve, merkle, multisignature, payload
+from blockful_py.crypto.eip712 import Certified, digest
 from blockful_py.crypto.keccak import keccak
 from blockful_py.crypto.threshold.keys import KeyShare
 from blockful_py.crypto.threshold.local import collide_together
@@ -32,13 +33,15 @@ class EpochCommittee:
         shares = (share_in(each.folder, keys_in(each.folder, WORDS), key_id) for each in self.members)
         return [share for share in shares if share is not None]
 
-    def certify(self, leaf: bytes) -> Action:
-        """Votes of all for one action."""
+    def certify(self, contract: Contract, leaf: bytes) -> Action:
+        """One action of `contract`, signed by all."""
         content, proposal = merkle.root([leaf]), keccak(b"proposal" + leaf)
-        digest = decision_digest(self.contracts.committee.domain, self.epoch, proposal, content)
         secrets = [keys_in(member.folder, WORDS).voting_secret for member in self.members]
-        votes = b"".join(signature.sign(secret, digest) for secret in secrets)
-        certificate = Certificate(self.epoch, proposal, content, 2 ** len(secrets) - 1, votes)
+        decision = (self.epoch, proposal, content, 2 ** len(secrets) - 1)
+        certified = Certified(contract.chain_id, contract.address, *decision)
+        digested = digest(self.contracts.committee.domain, certified)
+        signed = multisignature.sign(sum(secrets) % curve.N, digested)
+        certificate = Certificate(*decision, signed.nonce, signed.s)
         return Action(certificate, 0, 1, merkle.MerkleTree([leaf]).proof(0))
 
     def redaction(self, position: Position) -> tuple[list[Update], list[HeaderUpdate]]:

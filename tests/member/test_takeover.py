@@ -12,7 +12,7 @@ from signal import SIGKILL, SIGTERM, Signals
 import pytest
 
 from blockful_py.chain.turn import turn
-from blockful_py.committee.certified import Certified
+from blockful_py.committee.certified import CertifiedProposal
 from blockful_py.committee.coordinator import Coordinator
 from blockful_py.committee.service.folder import keys_in
 from blockful_py.engine.jobs import Kind
@@ -132,7 +132,7 @@ def test_two_leaders_at_once_change_the_chain_once(
     before, redacted = versions(first), len(first.contracts.live.redactions())
     hand_over = Coordinator.hand_over
 
-    def overtaken(self: Coordinator, certified: Certified) -> int:
+    def overtaken(self: Coordinator, certified: CertifiedProposal) -> int:
         monkeypatch.setattr(Coordinator, "hand_over", lambda self, certified: 0)
         other = tmp_path / "run"
         shutil.copytree(

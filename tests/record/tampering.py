@@ -13,7 +13,7 @@ from blockful_py.pipeline.federation import Federation
 from blockful_py.record.model_node import ModelNode, sign_statement
 from blockful_py.storage.cid import cid_string
 from blockful_py.types import Position, Uri
-from tests.colluders import Roster
+from tests.colluders import Conspiracy
 from tests.record import slots
 from tests.record.slots import Slots
 
@@ -87,10 +87,10 @@ class World:
         self.slots.write(self.header(name, slots.MERKLE_ROOT), root)
 
     def collude(self, name: str, node: ModelNode) -> None:
-        Roster.of(self.federation).collude({self.places[name]: node})
+        Conspiracy.of(self.federation).collude({self.places[name]: node})
 
     def _forge(self, label: bytes, message: bytes, member: int, base: int) -> None:
-        key = Roster.of(self.federation).shares[0].group_key
+        key = Conspiracy.of(self.federation).shares[0].group_key
         h, opening = chameleon.hash_message(key, label, message, SeededRng(b"forger"))
         for offset, value in enumerate(
             (h, opening.px, opening.s) if member else (h, None, opening.px, opening.s)
@@ -110,7 +110,7 @@ def failures(world: World) -> Found:
 def resigned(world: World, name: str, user: int, **changes: object) -> ModelNode:
     """The node of the next version of `name`, its statement altered and signed by `user`."""
     node, live = world.node(name), world.federation.contracts.live
-    secret = Roster.of(world.federation).identities.user(user)
+    secret = Conspiracy.of(world.federation).identities.user(user)
     signed = sign_statement(node.statement.model_copy(update=changes), secret, live.chain_id, live.address)
     assert node.redaction is not None
     redaction = node.redaction.model_copy(update={"version": node.redaction.version + 1})
@@ -148,7 +148,7 @@ def from_a_stranger(world: World) -> ModelNode:
     assert node.redaction is not None
     request = node.redaction.request
     (start,) = (each for each in request.starts if each.name == "t")
-    live, identities = world.federation.contracts.live, Roster.of(world.federation).identities
+    live, identities = world.federation.contracts.live, Conspiracy.of(world.federation).identities
     signed = request.model_copy(update={"starts": (start,)}).signed(
         [identities.user(4)], live.chain_id, live.address
     )

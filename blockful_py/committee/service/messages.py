@@ -7,7 +7,8 @@ approve    -> commit -> attest -> sign -> vote-redaction -> finish-redaction
 keygen-commit, -reveal, -deal, -receive, -answer, -confirm, -finish      (rounds 1 to 7)
 keygen-held, -settle                                                     (rounds 8 and 9, elected only)
 identify, tell-key, vote-succession, vote-erasure, vote-motion, witness  (round 1)
-keep-keys, lend-key, destroy-keys                                        (round 1)
+recommit, attest-certificate, cosign                                                         (round 1, of any
+decision) keep-keys, lend-key, destroy-keys                                        (round 1)
 read-key                                                                 (round 1, asked by readers)
 """
 
@@ -19,6 +20,7 @@ from enum import Enum
 from blockful_py.committee.certificates import CastVote
 from blockful_py.committee.pledges import AttestedNonces, CollisionSession, SignedPledge
 from blockful_py.committee.proposals import RedactionChunk, RedactionDraft
+from blockful_py.crypto.multisignature import SchnorrSignature
 from blockful_py.crypto.threshold.messages import Answer, Commitment, Complaint
 from blockful_py.types import Point, Position, Uri
 
@@ -33,6 +35,9 @@ class MessageKind(Enum):
     ERASURE = ("vote-erasure", 1)
     MOTION = ("vote-motion", 1)
     WITNESS = ("witness", 1)
+    RECOMMIT = ("recommit", 1)
+    ATTEST_COSIGNING = ("attest-certificate", 1)
+    COSIGN = ("cosign", 1)
     APPROVE = ("approve", 1)
     COMMIT = ("commit", 2)
     ATTEST = ("attest", 3)
@@ -137,10 +142,14 @@ class Identity:
     Attributes:
         key_ids: identifiers of the group keys that it holds shares of.
         encryption_key: secrets for this member are wrapped to this key.
+        voting_key: the key of the address that signs.
+        possession: its signature over `eip712.Possession`, for those who put the key into a roster.
     """
 
     key_ids: tuple[bytes, ...]
     encryption_key: Point
+    voting_key: Point
+    possession: SchnorrSignature
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +216,13 @@ class Vote:
     """A vote or signature of 64 bytes."""
 
     vote: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class CertificateShare:
+    """A member's share of a certificate's signature."""
+
+    share: int
 
 
 @dataclass(frozen=True, slots=True)

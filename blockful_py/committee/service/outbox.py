@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 from blockful_py.closable import Closable
 from blockful_py.committee import codec
-from blockful_py.committee.certificates import CastVote, is_signed, votes_in
-from blockful_py.committee.certified import Certified, CertifiedPublication, CertifiedRedaction
+from blockful_py.committee.certificates import CastVote
+from blockful_py.committee.certified import CertifiedProposal, CertifiedPublication, CertifiedRedaction
 from blockful_py.committee.memory import Ballot
 from blockful_py.committee.outbox_store import OutboxStore
-from blockful_py.crypto import eip712
+from blockful_py.crypto import eip712, signature
 from blockful_py.errors import RefusedError
 
 PUBLICATION, REDACTION = "publication", "redaction"
@@ -29,7 +29,7 @@ class PendingDecision:
     """A certified decision that is not known to be finished."""
 
     ballot: Ballot
-    certified: Certified
+    certified: CertifiedProposal
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Outbox(Closable):
     def close(self) -> None:
         self._store.close()
 
-    def keep(self, ballot: Ballot, certified: Certified) -> None:
+    def keep(self, ballot: Ballot, certified: CertifiedProposal) -> None:
         """Stores a certified decision durably.
 
         Raises RefusedError when it holds another decision on the same proposal.
@@ -114,7 +114,9 @@ class Outbox(Closable):
         """
         for cast in ballots:
             digest = eip712.decision_digest(domain, ballot.epoch, ballot.proposal, cast.content)
-            if not 1 <= cast.index <= len(roster) or not is_signed(roster[cast.index - 1], cast.vote, digest):
+            if not 1 <= cast.index <= len(roster) or not signature.is_by(
+                roster[cast.index - 1], digest, cast.vote
+            ):
                 raise RefusedError(f"a vote attributed to member {cast.index} is not signed by it")
         for cast in ballots:
             noted = self._store.write(VOTE, ballot, codec.encode(cast), number=cast.index)
@@ -142,10 +144,3 @@ class Outbox(Closable):
                 ballot = note.ballot
                 if (ballot.chain_id, ballot.committee) != (chain_id, committee) or ballot.epoch < epoch:
                     self._store.strike(topic, ballot, note.number)
-
-
-def cast_in(certified: Certified, roster: Sequence[bytes]) -> tuple[CastVote, ...]:
-    """The votes of a certificate."""
-    certificate = certified.certificate
-    votes = votes_in(certificate, roster)
-    return tuple(CastVote(index, certificate.content_hash, vote) for index, vote in votes.items())

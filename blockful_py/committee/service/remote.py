@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from blockful_py.committee import codec
-from blockful_py.committee.certificates import CastVote
-from blockful_py.committee.certified import Certified, CertifiedPublication
+from blockful_py.committee.certificates import CastVote, CommittedVote, Cosigning
+from blockful_py.committee.certified import CertifiedProposal, CertifiedPublication
 from blockful_py.committee.motions import Motion
 from blockful_py.committee.pledges import AttestedNonces, CollisionSession, PledgedNonces, SignedPledge
 from blockful_py.committee.proposals import PublicationProposal, RedactionChunk, RedactionDraft
@@ -16,6 +16,7 @@ from blockful_py.committee.service.messages import (
     Approval,
     AttestRequest,
     CastVotes,
+    CertificateShare,
     CommitRequest,
     Empty,
     ErasureRequest,
@@ -68,25 +69,38 @@ class RemoteMember:
         answer = self._client.ask(MessageKind.SIGN, draft.epoch, draft.proposal, SignRequest(draft, nonces))
         return codec.decode(SignatureShares, answer.message.body)
 
-    def vote_publication(self, proposal: PublicationProposal) -> bytes:
+    def vote_publication(self, proposal: PublicationProposal) -> CommittedVote:
         answer = self._client.ask(MessageKind.PUBLICATION, proposal.epoch, proposal.proposal, proposal)
-        return codec.decode(Vote, answer.message.body).vote
+        return codec.decode(CommittedVote, answer.message.body)
 
-    def vote_redaction(self, draft: RedactionDraft, chunks: Sequence[RedactionChunk]) -> bytes:
+    def vote_redaction(self, draft: RedactionDraft, chunks: Sequence[RedactionChunk]) -> CommittedVote:
         answer = self._client.ask(
             MessageKind.REDACTION, draft.epoch, draft.proposal, VoteRequest(draft, tuple(chunks))
         )
-        return codec.decode(Vote, answer.message.body).vote
+        return codec.decode(CommittedVote, answer.message.body)
 
     def vote_erasure(self, epoch: int, statement: bytes) -> bytes:
         answer = self._client.ask(MessageKind.ERASURE, epoch, keccak(statement), ErasureRequest(statement))
         return codec.decode(Vote, answer.message.body).vote
 
-    def vote_motion(self, motion: Motion) -> bytes:
+    def vote_motion(self, motion: Motion) -> CommittedVote:
         answer = self._client.ask(MessageKind.MOTION, motion.epoch, motion.proposal, motion)
+        return codec.decode(CommittedVote, answer.message.body)
+
+    def recommit(self, epoch: int, proposal: bytes) -> CommittedVote:
+        answer = self._client.ask(MessageKind.RECOMMIT, epoch, proposal, Empty())
+        return codec.decode(CommittedVote, answer.message.body)
+
+    def attest_cosigning(self, cosigning: Cosigning) -> bytes:
+        kind = MessageKind.ATTEST_COSIGNING
+        answer = self._client.ask(kind, cosigning.epoch, cosigning.proposal, cosigning)
         return codec.decode(Vote, answer.message.body).vote
 
-    def keep(self, certified: Certified) -> None:
+    def cosign(self, cosigning: Cosigning) -> int:
+        answer = self._client.ask(MessageKind.COSIGN, cosigning.epoch, cosigning.proposal, cosigning)
+        return codec.decode(CertificateShare, answer.message.body).share
+
+    def keep(self, certified: CertifiedProposal) -> None:
         published = isinstance(certified, CertifiedPublication)
         kind = MessageKind.FINISH_PUBLICATION if published else MessageKind.FINISH_REDACTION
         codec.decode(Empty, self._client.ask(kind, *certified.subject, certified).message.body)
@@ -95,9 +109,9 @@ class RemoteMember:
         answer = self._client.ask(MessageKind.WITNESS, epoch, proposal, CastVotes(tuple(ballots)))
         codec.decode(Empty, answer.message.body)
 
-    def vote_succession(self, succession: Succession) -> bytes:
+    def vote_succession(self, succession: Succession) -> CommittedVote:
         answer = self._client.ask(MessageKind.SUCCESSION, succession.epoch, succession.proposal(), succession)
-        return codec.decode(Vote, answer.message.body).vote
+        return codec.decode(CommittedVote, answer.message.body)
 
 
 class AbsentMember:
@@ -120,23 +134,32 @@ class AbsentMember:
     def sign(self, draft: RedactionDraft, nonces: AttestedNonces) -> SignatureShares:
         raise self._reason
 
-    def vote_publication(self, proposal: PublicationProposal) -> bytes:
+    def vote_publication(self, proposal: PublicationProposal) -> CommittedVote:
         raise self._reason
 
-    def vote_redaction(self, draft: RedactionDraft, chunks: Sequence[RedactionChunk]) -> bytes:
+    def vote_redaction(self, draft: RedactionDraft, chunks: Sequence[RedactionChunk]) -> CommittedVote:
         raise self._reason
 
     def vote_erasure(self, epoch: int, statement: bytes) -> bytes:
         raise self._reason
 
-    def vote_motion(self, motion: Motion) -> bytes:
+    def vote_motion(self, motion: Motion) -> CommittedVote:
         raise self._reason
 
-    def keep(self, certified: Certified) -> None:
+    def recommit(self, epoch: int, proposal: bytes) -> CommittedVote:
+        raise self._reason
+
+    def attest_cosigning(self, cosigning: Cosigning) -> bytes:
+        raise self._reason
+
+    def cosign(self, cosigning: Cosigning) -> int:
+        raise self._reason
+
+    def keep(self, certified: CertifiedProposal) -> None:
         raise self._reason
 
     def witness(self, epoch: int, proposal: bytes, ballots: Sequence[CastVote]) -> None:
         raise self._reason
 
-    def vote_succession(self, succession: Succession) -> bytes:
+    def vote_succession(self, succession: Succession) -> CommittedVote:
         raise self._reason

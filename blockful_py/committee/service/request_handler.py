@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from blockful_py.committee import codec, wire
-from blockful_py.committee.certified import Certified, CertifiedPublication, CertifiedRedaction
+from blockful_py.committee.certificates import CommittedVote, Cosigning
+from blockful_py.committee.certified import CertifiedProposal, CertifiedPublication, CertifiedRedaction
 from blockful_py.committee.member import Member
 from blockful_py.committee.motions import Motion
 from blockful_py.committee.pledges import CollisionSession, PledgedNonces
@@ -28,6 +29,7 @@ from blockful_py.committee.service.messages import (
     Approval,
     AttestRequest,
     CastVotes,
+    CertificateShare,
     CommitRequest,
     Empty,
     ErasureRequest,
@@ -38,7 +40,7 @@ from blockful_py.committee.service.messages import (
     Vote,
     VoteRequest,
 )
-from blockful_py.committee.service.outbox import Outbox, cast_in
+from blockful_py.committee.service.outbox import Outbox
 from blockful_py.committee.succession import Outgoing, Succession
 from blockful_py.crypto import eip712
 from blockful_py.crypto.keccak import keccak
@@ -56,14 +58,10 @@ class Seat:
     """A member's place in the current committee.
 
     Attributes:
-        roster: voting addresses by index.
-        quorum: votes needed.
         downloads: models fetched so far to review proposals.
     """
 
     member: Member
-    roster: tuple[bytes, ...]
-    quorum: int
     downloads: Callable[[], int]
 
 
@@ -140,6 +138,11 @@ class RequestHandler:
                 return self._dkg.answer(kind, message, self._office)
             if kind is MessageKind.SUCCESSION:
                 return self._succession(message)
+            if kind is MessageKind.RECOMMIT:
+                codec.decode(Empty, message.body)
+                return self._voter(message.epoch).recommit(message.epoch, message.subject)
+            if kind in (MessageKind.ATTEST_COSIGNING, MessageKind.COSIGN):
+                return self._cosigning(kind, message)
             return self._decision(kind, message)
 
     def _require_leader(self, kind: MessageKind, message: wire.Message) -> None:
@@ -154,10 +157,27 @@ class RequestHandler:
                 f"0x{message.sender.hex()} is neither a member of this committee nor a leader it serves."
             )
 
-    def _succession(self, message: wire.Message) -> Vote:
+    def _voter(self, epoch: int) -> Member | Outgoing:
+        """This member as a voter of the current epoch, or of an earlier one."""
+        try:
+            return self._office.seat(epoch).member
+        except RefusedError:
+            return self._office.outgoing(epoch)
+
+    def _cosigning(self, kind: MessageKind, message: wire.Message) -> Vote | CertificateShare:
+        cosigning = codec.decode(Cosigning, message.body)
+        _require_subject(message, cosigning.epoch, cosigning.proposal)
+        voter = self._voter(message.epoch)
+        ballot = voter.ballot(cosigning.epoch, cosigning.proposal)
+        self._outbox.witness(ballot, cosigning.votes, voter.roster.members, voter.domain)
+        if kind is MessageKind.ATTEST_COSIGNING:
+            return Vote(voter.attest_cosigning(cosigning))
+        return CertificateShare(voter.cosign(cosigning))
+
+    def _succession(self, message: wire.Message) -> CommittedVote:
         succession = codec.decode(Succession, message.body)
         _require_subject(message, succession.epoch, succession.proposal())
-        return Vote(self._office.outgoing(message.epoch).vote_succession(succession))
+        return self._office.outgoing(message.epoch).vote_succession(succession)
 
     def _decision(self, kind: MessageKind, message: wire.Message) -> Any:
         seat = self._office.seat(message.epoch)
@@ -190,16 +210,14 @@ class RequestHandler:
         _require_own(message, asked.nonces.session)
         return seat.member.sign(asked.draft, asked.nonces)
 
-    def _keep(self, seat: Seat, message: wire.Message, certified: Certified) -> Empty:
-        seat.member.check_certified(certified, seat.roster, seat.quorum)
-        ballot = seat.member.ballot(*certified.subject)
-        self._outbox.witness(ballot, cast_in(certified, seat.roster), seat.roster, seat.member.domain)
-        self._outbox.keep(ballot, certified)
+    def _keep(self, seat: Seat, message: wire.Message, certified: CertifiedProposal) -> Empty:
+        seat.member.check_certified(certified)
+        self._outbox.keep(seat.member.ballot(*certified.subject), certified)
         return Empty()
 
     def _witness(self, seat: Seat, message: wire.Message, ballots: CastVotes) -> Empty:
         ballot = seat.member.ballot(message.epoch, message.subject)
-        self._outbox.witness(ballot, ballots.cast, seat.roster, seat.member.domain)
+        self._outbox.witness(ballot, ballots.cast, seat.member.roster.members, seat.member.domain)
         return Empty()
 
 
@@ -230,7 +248,7 @@ DECISIONS: Mapping[MessageKind, ProposalMessage[Any]] = {
     MessageKind.PUBLICATION: ProposalMessage(
         PublicationProposal,
         _of_body,
-        lambda handler, seat, message, body: Vote(seat.member.vote_publication(body)),
+        lambda handler, seat, message, body: seat.member.vote_publication(body),
     ),
     MessageKind.APPROVE: ProposalMessage(RedactionDraft, _of_body, RequestHandler._approve),
     MessageKind.COMMIT: ProposalMessage(CommitRequest, _of_draft, RequestHandler._commit),
@@ -243,7 +261,7 @@ DECISIONS: Mapping[MessageKind, ProposalMessage[Any]] = {
     MessageKind.REDACTION: ProposalMessage(
         VoteRequest,
         _of_draft,
-        lambda handler, seat, message, body: Vote(seat.member.vote_redaction(body.draft, body.chunks)),
+        lambda handler, seat, message, body: seat.member.vote_redaction(body.draft, body.chunks),
     ),
     MessageKind.FINISH_PUBLICATION: ProposalMessage(
         CertifiedPublication, lambda message, body: body.subject, RequestHandler._keep
@@ -262,7 +280,7 @@ DECISIONS: Mapping[MessageKind, ProposalMessage[Any]] = {
     MessageKind.MOTION: ProposalMessage(
         Motion,
         _of_body,
-        lambda handler, seat, message, body: Vote(seat.member.vote_motion(body)),
+        lambda handler, seat, message, body: seat.member.vote_motion(body),
     ),
 }
 

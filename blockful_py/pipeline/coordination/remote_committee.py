@@ -20,8 +20,9 @@ from blockful_py.committee.service.member_client import Deadlines, IndexedClient
 from blockful_py.committee.service.messages import Empty, Identity, MessageKind
 from blockful_py.committee.service.remote import AbsentMember, RemoteMember, Tally
 from blockful_py.committee.succession import Succession, SuccessionVoter, certify_succession
-from blockful_py.crypto import eip712
+from blockful_py.crypto import curve, eip712, multisignature
 from blockful_py.crypto.randomness import system_rng
+from blockful_py.crypto.roster import Roster
 from blockful_py.crypto.threshold.keys import CommitteeKey
 from blockful_py.errors import (
     BlockfulError,
@@ -36,7 +37,6 @@ from blockful_py.pipeline.run.contracts import Contracts
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.operations import Counter
 from blockful_py.settings import CommitteeSettings, quorum_of
-from blockful_py.types import Roster
 
 CharterFor = Callable[[tuple[bytes, ...]], Charter]
 
@@ -116,7 +116,7 @@ class RemoteCommittee:
         members = self._voters(roster.members, quorum, TransferTally(counter))
         live, archive = contracts.live, contracts.archive
         salt, leader = system_rng(16), self._signer.address
-        return Coordinator(members, key, quorum, self._domain, live, archive, at_once, salt, members, leader)
+        return Coordinator(members, key, roster, self._domain, live, archive, at_once, salt, members, leader)
 
     def generate(self) -> Generated:
         """Generates the next epoch's key among the responsive members.  Raises QuorumError for too few."""
@@ -181,10 +181,32 @@ class RemoteCommittee:
         return generated
 
     def appoint(self, generated: Generated) -> None:
-        """Starts the next epoch on the home chain with the members that generated its key."""
+        """Starts the next epoch on the home chain with the members that generated its key.
+
+        Raises QuorumError when one of them does not prove that it has the secret of its voting key.
+        """
         charter, key = generated.charter, generated.key
+        proven = {
+            each.client.address: each.identity.voting_key
+            for each in self.reachable().values()
+            if isinstance(each, ReachableMember) and self._is_possessed(each)
+        }
+        unproven = [f"0x{each.hex()}" for each in charter.members if each not in proven]
+        if unproven:
+            raise QuorumError(
+                f"members do not prove that they have their voting keys: {', '.join(unproven)}; nothing was "
+                "changed. Repeat when they answer."
+            )
+        keys = tuple(proven[each] for each in charter.members)
         self._contracts.appointed.appoint(
-            Roster(charter.members, charter.threshold, self._settings.unanimous, key.group_key)
+            Roster(keys, charter.threshold, self._settings.unanimous, key.group_key)
+        )
+
+    def _is_possessed(self, member: ReachableMember) -> bool:
+        key, address = member.identity.voting_key, member.client.address
+        digest = eip712.digest(self._domain, eip712.Possession(address))
+        return curve.address(key) == address and multisignature.verify(
+            key, digest, member.identity.possession
         )
 
     def follow(self, founders: Sequence[SuccessionVoter], founding_key: bytes) -> None:
@@ -200,7 +222,7 @@ class RemoteCommittee:
             voters = founders
             if committee.key_id(epoch) != founding_key:
                 voters = self._voters(outgoing.members, quorum, _uncounted)
-            action = certify_succession(succession, voters, quorum, self._domain, mirror, at_once)
+            action = certify_succession(succession, voters, outgoing, self._domain, mirror, at_once)
             try:
                 mirror.advance(epoch + 1, following, action)
             except ContractError:

@@ -17,11 +17,11 @@ from blockful_py.record.certificates.decisions import (
     CertifiedArchiveChunk,
     CertifiedDecision,
     CertifiedLiveChunk,
+    Cosigned,
     LiveHeader,
     LiveUpdate,
     Members,
     Votes,
-    votes_of,
 )
 from blockful_py.record.certificates.document import (
     FORMAT,
@@ -157,7 +157,8 @@ def _decision(live: Sequence[RedactCall], archive: Sequence[ArchiveCall]) -> Cer
         epoch=certificate.epoch,
         proposal=of_octets(certificate.proposal),
         content_hash=of_octets(certificate.content_hash),
-        votes=votes_of(certificate),
+        for_archive=Cosigned.of(archive[0].action.certificate),
+        for_live=Cosigned.of(certificate),
         archive=tuple(
             CertifiedArchiveChunk(
                 first=call.first,

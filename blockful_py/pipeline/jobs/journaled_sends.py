@@ -12,6 +12,7 @@ from blockful_py.chain.settlement import (
     ARCHIVE,
     LIVE,
     Executed,
+    Release,
     Sent,
     Settlement,
     SettlementCall,
@@ -21,11 +22,12 @@ from blockful_py.chain.settlement import (
     is_whole,
     send_missing,
 )
+from blockful_py.committee.certificates import unsigned
 from blockful_py.engine.jobs import Act, Job, PlannedStep, Step, StepState
 from blockful_py.engine.journal import Journal
 from blockful_py.errors import ContractError, NodeError, RunError
 from blockful_py.pipeline.run.progress import Stopwatch
-from blockful_py.types import Receipt
+from blockful_py.types import Certificate, Receipt
 
 Certified = TypeVar("Certified")
 
@@ -99,6 +101,8 @@ class JournaledExecutor:
             settlement = decided.settlement
             entry.body = {
                 "proposal": settlement.proposal.hex(),
+                "epoch": settlement.decision.epoch,
+                "content": settlement.decision.content_hash.hex(),
                 "forget": list(settlement.forget),
                 "note": settlement.note,
             }
@@ -109,7 +113,9 @@ class JournaledExecutor:
                 return decided.certified, execution
         raise RunError("the journal lost a step that was just written: see that nobody else changes it.")
 
-    def send(self, execution: JournaledExecution, announce: Callable[[], object]) -> tuple[Executed, ...]:
+    def send(
+        self, execution: JournaledExecution, announce: Callable[[], object], release: Release
+    ) -> tuple[Executed, ...]:
         """Tells the members, then sends the calls that the contracts have not executed.
 
         Drops the steps if a contract refuses the first call and nothing has changed.
@@ -119,14 +125,14 @@ class JournaledExecutor:
                 announce()
         sent: list[Executed] = []
         try:
-            sent.extend(self._missing(execution))
+            sent.extend(self._missing(execution, release))
         except ContractError:
             if is_untouched(execution.settlement, self._sides):
                 self._journal.drop(execution.steps)
             raise
         return tuple(sent)
 
-    def finish(self, job: Job) -> tuple[str, ...]:
+    def finish(self, job: Job, release: Release) -> tuple[str, ...]:
         """Sends the calls that a crash or a reorganised chain left unsent; returns descriptions of them.
 
         A decision that can no longer run, because its epoch has ended or the chains have moved on, is
@@ -137,7 +143,7 @@ class JournaledExecutor:
             if execution.is_sent and is_whole(execution.settlement, self._sides):
                 continue
             try:
-                for _ in self._missing(execution):
+                for _ in self._missing(execution, release):
                     pass
                 finished.append(execution.settlement.note)
             except ContractError as error:
@@ -158,7 +164,7 @@ class JournaledExecutor:
                 "deleted or destroyed; run `blockful resume`."
             )
 
-    def _missing(self, execution: JournaledExecution) -> Iterator[Executed]:
+    def _missing(self, execution: JournaledExecution, release: Release) -> Iterator[Executed]:
         """Sends the missing calls, and completes the journal for the calls that others sent."""
 
         taken: set[SettlementCall] = set()
@@ -178,7 +184,11 @@ class JournaledExecutor:
 
                 yield sent
 
-        yield from send_missing(execution.settlement, self._sides, around)
+        def released(decision: Certificate) -> Certificate:
+            with self._stopwatch("certify"):
+                return release(decision)
+
+        yield from send_missing(execution.settlement, self._sides, around, released)
         for call in execution.settlement.calls:
             step = execution.sends[call.chain, call.chunk]
             if call not in taken and step.state is not StepState.DONE:
@@ -213,5 +223,6 @@ def _journaled(job: Job, certify: Step) -> JournaledExecution:
     calls = tuple(
         SettlementCall(chain, chunk, bytes.fromhex(s.body["data"])) for (chain, chunk), s in sends.items()
     )
-    settlement = Settlement(bytes.fromhex(body["proposal"]), calls, tuple(body["forget"]), body["note"])
+    decision = unsigned(body["epoch"], bytes.fromhex(body["proposal"]), bytes.fromhex(body["content"]))
+    settlement = Settlement(decision, calls, tuple(body["forget"]), body["note"])
     return JournaledExecution(settlement, certify, next((s for s in mine if s.act is Act.TELL), None), sends)

@@ -6,18 +6,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property, partial
 
+from blockful_py.committee.certificate_signer import CertificateSigner
 from blockful_py.committee.coordinator import Coordinator
 from blockful_py.committee.drafting import Proposer
+from blockful_py.committee.memory import VolatileMemory
 from blockful_py.committee.service.key_leader import Generated
 from blockful_py.committee.succession import Outgoing
 from blockful_py.crypto import eip712
+from blockful_py.crypto.randomness import system_rng
 from blockful_py.crypto.threshold.keys import KeyShare
+from blockful_py.engine.journal import Journal
 from blockful_py.keys.appointed_keyring import AppointedKeyring
 from blockful_py.keys.sealing import CommitteeKeyring
 from blockful_py.pipeline.coordination.remote_committee import RemoteCommittee, remote_committee_of
 from blockful_py.pipeline.coordination.remote_keyring import RemoteKeyring
+from blockful_py.pipeline.jobs.journaled_sends import journaled_executions
 from blockful_py.pipeline.review.content import ContentReviewer
-from blockful_py.pipeline.run.contracts import Contracts, appointed_committee, key_shares
+from blockful_py.pipeline.run.contracts import Contracts, appointed_committee, key_shares, roster_of
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.identities import Identities
 from blockful_py.pipeline.run.operations import Counter
@@ -61,8 +66,10 @@ class Leader:
         """
         live, settings = self._contracts.live, self._run.settings
         if self.is_local:
+            job = Journal(self._run.journal).open_job()
+            voted = [each.settlement.decision for each in journaled_executions(job)] if job else []
             coordinator = appointed_committee(
-                settings, self._identities, self._shares, self._contracts, reviewer
+                settings, self._identities, self._shares, self._contracts, reviewer, voted
             )
         else:
             coordinator = self.remote().coordinator(counter)
@@ -102,9 +109,18 @@ class Leader:
         """Advances the mirror to the home chain's epoch; completes an interrupted `hand_over`."""
         committee, mirror = self._contracts.committee, self._contracts.mirror
         domain = eip712.Domain(committee.chain_id, committee.address)
-        founders = [
-            Outgoing(self._identities.voter(share.index), share.index, domain, committee, mirror)
-            for share in self._shares
-        ]
-        founding_key = self._shares[0].public.key_id if self._shares else b""
+        founders, founding_key = [], b""
+        if self._shares:
+            founding_key = self._shares[0].public.key_id
+            roster = roster_of(self._run.settings, self._identities, self._shares)
+            founders = [
+                Outgoing(
+                    CertificateSigner(
+                        self._identities.voter(share.index), roster, domain, VolatileMemory(), system_rng
+                    ),
+                    committee,
+                    mirror,
+                )
+                for share in self._shares
+            ]
         self.remote().follow(founders, founding_key)

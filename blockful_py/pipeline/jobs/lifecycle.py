@@ -26,8 +26,10 @@ from blockful_py.errors import (
 from blockful_py.pipeline.jobs.context import FederationContext
 from blockful_py.pipeline.jobs.journaled_sends import journaled_executions
 from blockful_py.pipeline.jobs.unstore import current_files, unstore
+from blockful_py.pipeline.run.operations import Counter
 from blockful_py.pipeline.run.progress import Stopwatch
 from blockful_py.storage.cid import parse_cid
+from blockful_py.types import Certificate
 
 REFUSALS = (UnlearningError, LearningError, GraphError, CommitteeError, StorageError, ContractError)
 """Errors that end a job of which nothing is half-done: a repetition would meet them again."""
@@ -74,7 +76,10 @@ class JobLifecycle:
         job = self._journal.open_job()
         if job is None:
             return ()
-        return self._context.executor(Stopwatch()).finish(job)
+        return self._context.executor(Stopwatch()).finish(job, self._release)
+
+    def _release(self, decision: Certificate) -> Certificate:
+        return self._context.session(Counter()).coordinator.release(decision)
 
     def withdraw(self) -> None:
         """Deletes the open job's stored files that no model points to; drops the steps behind them."""

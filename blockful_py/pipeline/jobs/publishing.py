@@ -89,7 +89,7 @@ class Publisher:
             return Decided(certified, publication_settlement(contracts, certified, f"publish {names}"))
 
         certified, execution = self._executor.certify(decision, names, coordinator.keepers, decide)
-        return self._executor.send(execution, lambda: coordinator.hand_over(certified))
+        return self._executor.send(execution, lambda: coordinator.hand_over(certified), coordinator.release)
 
     def _node(
         self,
@@ -137,4 +137,4 @@ def publication_settlement(contracts: Contracts, certified: CertifiedPublication
         for chunk, action in zip(proposal.archive, certified.archive, strict=True)
     ]
     calls.append(SettlementCall(LIVE, 0, contracts.live.append_data(proposal.block, certified.live)))
-    return Settlement(proposal.proposal, tuple(calls), note=note)
+    return Settlement(certified.live.certificate, tuple(calls), note=note)

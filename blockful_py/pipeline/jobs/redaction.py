@@ -109,7 +109,9 @@ class Redactor:
             with suppress(BlockfulError):  # resuming the job deletes the rest
                 unstore(self._context.stores.live, self._context.keys, cids)
             raise
-        executed = self._executor.send(execution, lambda: coordinator.hand_over(certified))
+        executed = self._executor.send(
+            execution, lambda: coordinator.hand_over(certified), coordinator.release
+        )
         return RedactionOutcome(nodes, list(executed))
 
     def _store(
@@ -192,4 +194,4 @@ def redaction_settlement(
         )
         for chunk, action in zip(certified.chunks, certified.live, strict=True)
     ]
-    return Settlement(certified.draft.proposal, tuple(calls), forget, note)
+    return Settlement(certified.live[0].certificate, tuple(calls), forget, note)

@@ -48,8 +48,8 @@ def page_of(certificate: ErasureCertificate, checked: CheckedStatement, file: st
         VoteRow(
             f"Replacement of {sum(len(chunk.updates) for chunk in each.live)}",
             each.epoch,
-            each.votes.voters,
-            len(rosters[each.epoch].members),
+            each.for_live.voters,
+            len(rosters[each.epoch].keys),
             rosters[each.epoch].quorum,
             each.content_hash,
         )
@@ -61,7 +61,7 @@ def page_of(certificate: ErasureCertificate, checked: CheckedStatement, file: st
             "This certificate",
             epoch,
             certificate.endorsed.votes.voters,
-            len(signed.members),
+            len(signed.keys),
             signed.quorum,
             digest,
         )

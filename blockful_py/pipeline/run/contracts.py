@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -13,12 +14,15 @@ from blockful_py.chain.live_chain import LiveChainContract
 from blockful_py.chain.quorum import AppointedCommitteeContract, QuorumMirrorContract
 from blockful_py.chain.reader_registry import ReaderRegistryContract
 from blockful_py.chain.sortition import Parameters
+from blockful_py.committee.certificate_signer import CertificateSigner
 from blockful_py.committee.coordinator import Coordinator
 from blockful_py.committee.member import Member
-from blockful_py.committee.memory import VolatileMemory
+from blockful_py.committee.memory import Ballot, VolatileMemory
 from blockful_py.committee.protocols import Clock, Reviewer
 from blockful_py.crypto import curve, eip712
 from blockful_py.crypto.keccak import keccak
+from blockful_py.crypto.randomness import system_rng
+from blockful_py.crypto.roster import Roster
 from blockful_py.crypto.threshold.keys import KeyShare
 from blockful_py.crypto.threshold.local import generate_key
 from blockful_py.errors import DeploymentError, RunError, SettingsError
@@ -26,7 +30,7 @@ from blockful_py.pipeline.run.clock import LogicalClock, WallClock
 from blockful_py.pipeline.run.identities import Identities
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.settings import CommitteeSettings, Settings
-from blockful_py.types import Roster
+from blockful_py.types import Certificate
 
 EPOCH_OF_TIME = 1_767_225_600
 """2026-01-01T00:00:00Z: where the logical clock of a new devnet starts, in seconds."""
@@ -95,10 +99,9 @@ def key_shares(settings: Settings, identities: Identities) -> tuple[KeyShare, ..
 
 
 def roster_of(settings: Settings, identities: Identities, shares: tuple[KeyShare, ...]) -> Roster:
-    """The roster of epoch 1: voting addresses by member, and their group key."""
-    secrets = (identities.voter(share.index) for share in shares)
-    members = tuple(curve.address(curve.multiply_base(secret)) for secret in secrets)
-    return Roster(members, settings.committee.shares, settings.committee.unanimous, shares[0].group_key)
+    """The roster of epoch 1: voting keys by member, and their group key."""
+    keys = tuple(curve.multiply_base(identities.voter(share.index)) for share in shares)
+    return Roster(keys, settings.committee.shares, settings.committee.unanimous, shares[0].group_key)
 
 
 def deploy(nodes: Nodes, settings: Settings, directory: Path) -> Contracts:
@@ -182,8 +185,11 @@ def appointed_committee(
     shares: tuple[KeyShare, ...],
     contracts: Contracts,
     reviewer: Reviewer,
+    voted: Iterable[Certificate],
 ) -> Coordinator:
     """The coordinator of members in this process, each with its own share and voting key.
+
+    `voted`: unsigned certificates that they voted for in an earlier process, as the run's journal has them.
 
     Raises DeploymentError when the key of the chain's current epoch is not that of these members.
     """
@@ -194,25 +200,17 @@ def appointed_committee(
             "use the settings that the contracts were deployed with."
         )
     domain = eip712.Domain(contracts.committee.chain_id, contracts.committee.address)
-    roster = roster_of(settings, identities, shares).members
-    members = [
-        Member(
-            identities.voter(share.index),
-            share,
-            roster,
-            settings.committee.quorum,
-            contracts.live,
-            contracts.archive,
-            domain,
-            reviewer,
-            identities.rng("nonces", share.index, contracts.live.address),
-            VolatileMemory(),
-        )
-        for share in shares
-    ]
-    return Coordinator(
-        members, shares[0].public, settings.committee.quorum, domain, contracts.live, contracts.archive
-    )
+    roster, _ = contracts.committee.roster(epoch)
+    members, decided = [], tuple(voted)
+    for share in shares:
+        rng, memory = identities.rng("nonces", share.index, contracts.live.address), VolatileMemory()
+        for each in decided:
+            memory.vote(
+                Ballot(domain.chain_id, domain.contract, each.epoch, each.proposal), each.content_hash
+            )
+        voter = CertificateSigner(identities.voter(share.index), roster, domain, memory, system_rng)
+        members.append(Member(voter, share, contracts.live, contracts.archive, reviewer, rng, memory))
+    return Coordinator(members, shares[0].public, roster, domain, contracts.live, contracts.archive)
 
 
 def clock_for(nodes: Nodes, contracts: Contracts) -> Clock:

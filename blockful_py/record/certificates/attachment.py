@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from blockful_py.bounded_json import parse_json
-from blockful_py.committee.certificates import is_signed
 from blockful_py.crypto import curve, signature
 from blockful_py.errors import BlockfulError, VerificationError
 from blockful_py.record.certificates.document import Attachment, CertificateStatement, attachment_digest
@@ -43,7 +42,7 @@ def check_attachment(statement: CertificateStatement, attachment: Attachment) ->
     )
     digest = attachment_digest(statement.committee.domain, statement, attachment.audit)
     require(
-        is_signed(octets(attachment.issuer), octets(attachment.signature), digest),
+        signature.is_by(octets(attachment.issuer), digest, octets(attachment.signature)),
         "audit",
         subject,
         f"it is not signed by its issuer {attachment.issuer}",

@@ -17,9 +17,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from blockful_py.chain.leaves import archive_leaf, redact_leaf, roster_id
-from blockful_py.committee.certificates import is_signed, require_votes
+from blockful_py.committee.certificates import Executor, require_signed
 from blockful_py.committee.erasure import erasure_digest
-from blockful_py.crypto import merkle, payload
+from blockful_py.crypto import merkle, payload, signature
 from blockful_py.errors import BlockfulError, StorageError, VerificationError
 from blockful_py.record.certificates.attachment import check_attachment
 from blockful_py.record.certificates.decisions import CertifiedDecision, Members
@@ -85,7 +85,7 @@ def check_certificate(certificate: ErasureCertificate) -> CheckedStatement:
     )
     for index, signed in zip(voters, signatures, strict=True):
         require(
-            index <= len(roster) and is_signed(roster[index - 1], octets(signed), digest),
+            index <= len(roster) and signature.is_by(roster[index - 1], digest, octets(signed)),
             "committee",
             subject,
             f"the signature of member {index} is not its signature of this statement",
@@ -225,21 +225,22 @@ def _check_votes(
     archive: Sequence[ArchiveCall],
     subject: str,
 ) -> None:
-    certificate, voters = decision.certificate(), decision.votes.voters
-    require(
-        list(voters) == sorted(set(voters)), "decision", subject, "its voters are not in order, each once"
-    )
-    try:
-        require_votes(certificate, members.roster().members, members.quorum, statement.committee.domain)
-    except BlockfulError as error:
-        raise VerificationError("decision", subject, str(error)) from None
     at_live = (statement.record.chain_id, octets(statement.record.contract))
     at_archive = (statement.archive.chain_id, octets(statement.archive.contract))
+    for cosigned, place in ((decision.for_archive, at_archive), (decision.for_live, at_live)):
+        voters = list(cosigned.voters)
+        require(voters == sorted(set(voters)), "decision", subject, "its voters are not in order, each once")
+        certificate = decision.certificate(cosigned)
+        try:
+            require_signed(certificate, Executor(*place), members.roster(), statement.committee.domain)
+        except BlockfulError as error:
+            raise VerificationError("decision", subject, str(error)) from None
+    content = octets(decision.content_hash)
     leaves = [(redact_leaf(*at_live, call), call.action) for call in live]
     leaves += [(archive_leaf(*at_archive, call), call.action) for call in archive]
     for leaf, action in leaves:
         require(
-            merkle.verify(certificate.content_hash, leaf, action.path),
+            merkle.verify(content, leaf, action.path),
             "decision",
             subject,
             f"chunk {action.chunk} is not part of what was voted for",

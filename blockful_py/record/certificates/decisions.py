@@ -8,6 +8,7 @@ from typing import Annotated
 from pydantic import Field
 
 from blockful_py.crypto import curve
+from blockful_py.crypto.roster import Roster, bits
 from blockful_py.record.proofs.fields import (
     Address,
     Cid,
@@ -33,7 +34,6 @@ from blockful_py.types import (
     Opening,
     Point,
     RedactCall,
-    Roster,
     Update,
 )
 
@@ -45,11 +45,18 @@ Member = Annotated[int, Field(ge=1, le=MAX_MEMBERS)]
 """Index of a member, from 1."""
 
 
+class VotingKey(Part):
+    """A member's key, affine coordinates."""
+
+    x: Hash
+    y: Hash
+
+
 class Members(Part):
     """Who votes in an epoch, and its group key."""
 
     epoch: Small
-    members: Annotated[tuple[Address, ...], Field(min_length=1, max_length=MAX_MEMBERS)]
+    keys: Annotated[tuple[VotingKey, ...], Field(min_length=1, max_length=MAX_MEMBERS)]
     threshold: Small
     unanimous: bool
     x: Hash
@@ -57,13 +64,13 @@ class Members(Part):
 
     def roster(self) -> Roster:
         key = Point(number(self.x), number(self.y))
-        return Roster(tuple(map(octets, self.members)), self.threshold, self.unanimous, key)
+        keys = tuple(Point(number(each.x), number(each.y)) for each in self.keys)
+        return Roster(keys, self.threshold, self.unanimous, key)
 
     @property
     def quorum(self) -> int:
-        """ceil(2n/3) votes, or all when unanimous (IQuorum)."""
-        size = len(self.members)
-        return size if self.unanimous else -(-2 * size // 3)
+        """How many of them decide."""
+        return self.roster().quorum
 
     @property
     def key_id(self) -> bytes:
@@ -73,7 +80,7 @@ class Members(Part):
     def of(cls, epoch: int, roster: Roster) -> Members:
         return cls(
             epoch=epoch,
-            members=tuple(map(of_octets, roster.members)),
+            keys=tuple(VotingKey(x=of_number(key.x), y=of_number(key.y)) for key in roster.keys),
             threshold=roster.threshold,
             unanimous=roster.unanimous,
             x=of_number(roster.group_key.x),
@@ -86,6 +93,20 @@ class Votes(Part):
 
     voters: Annotated[tuple[Member, ...], Field(max_length=MAX_MEMBERS)]
     signatures: Annotated[tuple[Signature, ...], Field(max_length=MAX_MEMBERS)]
+
+
+class Cosigned(Part):
+    """The signature of a certificate's voters for one contract: address(R), and s."""
+
+    voters: Annotated[tuple[Member, ...], Field(max_length=MAX_MEMBERS)]
+    nonce: Address
+    s: Hash
+
+    @classmethod
+    def of(cls, certificate: Certificate) -> Cosigned:
+        voters = [index for index in range(1, MAX_MEMBERS + 1) if certificate.voters >> (index - 1) & 1]
+        nonce, s = of_octets(certificate.nonce), of_number(certificate.s)
+        return cls(voters=tuple(voters), nonce=nonce, s=s)
 
 
 class LiveUpdate(Part):
@@ -147,22 +168,29 @@ class CertifiedArchiveChunk(Part):
 
 
 class CertifiedDecision(Part):
-    """What a quorum of an epoch voted for, and the transactions, chunk by chunk, that this allowed."""
+    """What a quorum of an epoch voted for, and the transactions, chunk by chunk, that this allowed.
+
+    Attributes:
+        for_archive, for_live: the certificates that it signed for the two contracts.
+    """
 
     epoch: Small
     proposal: Hash
     content_hash: Hash
-    votes: Votes
+    for_archive: Cosigned
+    for_live: Cosigned
     archive: Annotated[tuple[CertifiedArchiveChunk, ...], Field(min_length=1)]
     live: Annotated[tuple[CertifiedLiveChunk, ...], Field(min_length=1)]
 
-    def certificate(self) -> Certificate:
+    def certificate(self, cosigned: Cosigned) -> Certificate:
+        """The certificate with one of its two signatures."""
         return Certificate(
             self.epoch,
             octets(self.proposal),
             octets(self.content_hash),
-            sum(1 << (index - 1) for index in set(self.votes.voters)),
-            b"".join(map(octets, self.votes.signatures)),
+            bits(set(cosigned.voters)),
+            octets(cosigned.nonce),
+            number(cosigned.s),
         )
 
     def live_calls(self) -> tuple[RedactCall, ...]:
@@ -174,7 +202,7 @@ class CertifiedDecision(Part):
                     HeaderUpdate(each.height, each.version, Opening(number(each.px), number(each.s)))
                     for each in chunk.headers
                 ),
-                self._action(index, len(self.live), chunk.path),
+                self._action(self.for_live, index, len(self.live), chunk.path),
             )
             for index, chunk in enumerate(self.live)
         )
@@ -187,17 +215,10 @@ class CertifiedDecision(Part):
                 octets(chunk.expected_head),
                 chunk.timestamp,
                 tuple(each.stored(0).record for each in chunk.records),
-                self._action(index, len(self.archive), chunk.path),
+                self._action(self.for_archive, index, len(self.archive), chunk.path),
             )
             for index, chunk in enumerate(self.archive)
         )
 
-    def _action(self, chunk: int, chunks: int, path: tuple[str, ...]) -> Action:
-        return Action(self.certificate(), chunk, chunks, tuple(map(octets, path)))
-
-
-def votes_of(certificate: Certificate) -> Votes:
-    """The votes of a certificate, one by one."""
-    voters = [index for index in range(1, MAX_MEMBERS + 1) if certificate.voters >> (index - 1) & 1]
-    signatures = [certificate.votes[64 * i : 64 * i + 64] for i in range(len(voters))]
-    return Votes(voters=tuple(voters), signatures=tuple(map(of_octets, signatures)))
+    def _action(self, cosigned: Cosigned, chunk: int, chunks: int, path: tuple[str, ...]) -> Action:
+        return Action(self.certificate(cosigned), chunk, chunks, tuple(map(octets, path)))

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from blockful_py.crypto.roster import Roster
 from blockful_py.record.certificates.checking import CheckedStatement, check_certificate
 from blockful_py.record.certificates.document import ErasureCertificate
 from blockful_py.record.checks import require
@@ -20,7 +21,6 @@ from blockful_py.record.proofs.anchors import (
     check_archive_anchor,
 )
 from blockful_py.record.proofs.fields import octets
-from blockful_py.types import Roster
 
 
 class CommitteeSource(Protocol):

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.30;
 
-import {Equivocation, ICommittee} from "../../../contracts/interfaces/ICommittee.sol";
+import {Equivocation, ICommittee, Signed} from "../../../contracts/interfaces/ICommittee.sol";
 import {IElection, Phase} from "../../../contracts/interfaces/IElection.sol";
 import {ILiveChain, NewBlock} from "../../../contracts/interfaces/ILiveChain.sol";
 import {Action, Certificate, IQuorum, Roster} from "../../../contracts/interfaces/IQuorum.sol";
@@ -9,6 +9,7 @@ import {IQuorumMirror} from "../../../contracts/interfaces/IQuorumMirror.sol";
 import {IStakes} from "../../../contracts/interfaces/IStakes.sol";
 import {Candidate, FiveCandidates} from "./support/Elections.sol";
 import {LiveScene} from "./support/LiveScene.sol";
+import {EXECUTOR} from "./support/Members.sol";
 import {VM} from "./support/Vm.sol";
 
 /// @notice Votes, service and equivocation: what raises trust, what lowers it, what ends it; the mirror.
@@ -26,37 +27,37 @@ contract AccountabilityTest is FiveCandidates, LiveScene {
     function test_votes_of_a_certificate_are_credited_once() external {
         VM.expectEmit(address(book));
         emit ICommittee.Reported(1, bytes32(uint256(1)), 7);
-        book.report(_certificate(1, 7));
+        book.report(_certificate(1, 7), block.chainid, EXECUTOR);
         VM.expectRevert(abi.encodeWithSelector(ICommittee.NothingToCredit.selector, bytes32(uint256(1)), 7));
-        book.report(_certificate(1, 7));
+        book.report(_certificate(1, 7), block.chainid, EXECUTOR);
         VM.expectEmit(address(book));
         emit ICommittee.Reported(1, bytes32(uint256(1)), 8);
-        book.report(_certificate(1, 14));
+        book.report(_certificate(1, 14), block.chainid, EXECUTOR);
         VM.assertEq(book.credited(1, bytes32(uint256(1))), 15);
         _trust(666_666, 666_666, 666_666, 666_666);
     }
 
     function test_an_epoch_credits_only_so_many_votes() external {
         for (uint256 proposal = 0; proposal < 5; ++proposal) {
-            book.report(_certificate(proposal, 7));
+            book.report(_certificate(proposal, 7), block.chainid, EXECUTOR);
         }
         _trust(750_000, 750_000, 750_000, 500_000);
     }
 
     function test_a_report_needs_a_certificate_of_the_current_epoch() external {
         VM.expectRevert(abi.encodeWithSelector(IQuorum.QuorumNotReached.selector, 2, 3));
-        book.report(_certificate(1, 3));
+        book.report(_certificate(1, 3), block.chainid, EXECUTOR);
         VM.expectRevert(abi.encodeWithSelector(IQuorum.StaleEpoch.selector, 2, 1));
-        book.report(members.certificate(domain, 2, 0, 0, 7));
+        book.report(members.certificate(domain, 2, 0, 0, 7), block.chainid, EXECUTOR);
         Certificate memory forged = _certificate(1, 7);
         forged.voters = 14;
-        VM.expectPartialRevert(IQuorum.InvalidVote.selector);
-        book.report(forged);
+        VM.expectPartialRevert(IQuorum.InvalidCertificate.selector);
+        book.report(forged, block.chainid, EXECUTOR);
     }
 
     function test_service_counts_when_the_epoch_ends() external {
         Candidate[] memory before = _serving;
-        book.report(_certificate(1, 7));
+        book.report(_certificate(1, 7), block.chainid, EXECUTOR);
         serve(five, "second");
         for (uint256 i = 0; i < 4; ++i) {
             trusts(before[i], i < 3 ? 750_000 : 333_333);
@@ -108,6 +109,24 @@ contract AccountabilityTest is FiveCandidates, LiveScene {
             VM.expectPartialRevert(ICommittee.InvalidEvidence.selector);
             book.slash(spoilt);
         }
+    }
+
+    /// @notice Whoever signed two certificates of one proposal is convicted, whichever contracts they are for.
+    function test_two_certificates_of_one_proposal_convict_who_signed_both() external {
+        Signed memory first = _signed("first", 7, block.chainid, EXECUTOR);
+        Signed memory second = _signed("second", 14, 5, address(book));
+        bytes memory innocent = abi.encodeWithSelector(ICommittee.InvalidEvidence.selector, 3, 0, voter(_serving[3]));
+        VM.expectRevert(innocent);
+        book.slashSigner(first, second, 3);
+        VM.expectRevert(abi.encodeWithSelector(ICommittee.SameContent.selector, bytes32("first")));
+        book.slashSigner(first, first, 1);
+        Signed memory forged = _signed("second", 14, 5, address(book));
+        forged.certificate.voters = 15;
+        VM.expectPartialRevert(IQuorum.InvalidCertificate.selector);
+        book.slashSigner(first, forged, 0);
+        VM.expectEmit(address(book));
+        emit IStakes.Slashed(_serving[1].account, address(this), 1.6 ether, 0.4 ether);
+        book.slashSigner(first, second, 1);
     }
 
     function test_unbonding_does_not_save_the_stake() external {
@@ -183,8 +202,13 @@ contract AccountabilityTest is FiveCandidates, LiveScene {
         return book.roster(2);
     }
 
-    function _certificate(uint256 proposal, uint256 voters) private view returns (Certificate memory) {
+    function _certificate(uint256 proposal, uint256 voters) private returns (Certificate memory) {
         return members.certificate(domain, 1, bytes32(proposal), "content", voters);
+    }
+
+    function _signed(bytes32 content, uint256 voters, uint256 chain, address executor) private returns (Signed memory) {
+        Certificate memory made = members.certificate(domain, chain, executor, 1, "proposal", content, voters);
+        return Signed(made, chain, executor);
     }
 
     function _evidence(uint256 index) private view returns (Equivocation memory) {

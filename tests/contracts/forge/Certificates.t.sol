@@ -3,7 +3,7 @@ pragma solidity 0.8.30;
 
 import {ICertified} from "../../../contracts/interfaces/ICertified.sol";
 import {HeaderUpdate, ILiveChain, NewBlock, Update} from "../../../contracts/interfaces/ILiveChain.sol";
-import {Action, IQuorum, Roster} from "../../../contracts/interfaces/IQuorum.sol";
+import {Action, Certificate, IQuorum, Roster} from "../../../contracts/interfaces/IQuorum.sol";
 import {Members, Membership} from "./support/Members.sol";
 import {VM} from "./support/Vm.sol";
 import {World} from "./support/World.sol";
@@ -40,68 +40,86 @@ contract CertificatesTest is World {
         _refused(made, _certifiedBy(made, 10), _few(2, 3));
     }
 
-    function test_a_vote_by_a_stranger() external {
+    /// @notice The bitmap names who signed, neither more nor fewer nor others.
+    function test_voters_that_did_not_sign() external {
         (NewBlock memory made, Action memory action) = _decided();
-        Members memory strangers = Membership.draw(2, "stranger");
-        bytes memory forged = strangers.vote(domain, 1, action.certificate.proposal, action.certificate.contentHash, 1);
-        _replaceVote(action, 1, forged);
-        _refused(made, action, _invalidVote(1, strangers.addressOf(1), members.addressOf(1)));
+        uint256[3] memory others = [uint256(14), 15, 11];
+        for (uint256 i = 0; i < 3; ++i) {
+            action.certificate.voters = others[i];
+            _refusedSignature(made, action);
+        }
     }
 
-    function test_votes_in_the_wrong_order() external {
+    function test_strangers_in_the_place_of_members() external {
+        Members memory known = members;
+        members = Membership.draw(4, "stranger");
         (NewBlock memory made, Action memory action) = _decided();
-        bytes memory first = _vote(action, 0);
-        _replaceVote(action, 0, _vote(action, 1));
-        _replaceVote(action, 1, first);
-        _refused(made, action, _invalidVote(0, members.addressOf(1), members.addressOf(0)));
+        members = known;
+        _refusedSignature(made, action);
     }
 
-    function test_one_vote_counted_twice() external {
+    /// @notice A member that knows only the other voters' keys cannot cancel them.
+    function test_one_members_signature_for_all() external {
         (NewBlock memory made, Action memory action) = _decided();
-        _replaceVote(action, 2, _vote(action, 1));
-        _refused(made, action, _invalidVote(2, members.addressOf(1), members.addressOf(2)));
+        Members memory alone = Membership.withTrapdoor(new uint256[](1), members.trapdoor);
+        alone.secrets[0] = members.secrets[0];
+        Certificate memory one =
+            alone.certificate(domain, block.chainid, address(live), 1, action.certificate.proposal, 0, 1);
+        (action.certificate.nonce, action.certificate.s) = (one.nonce, one.s);
+        _refusedSignature(made, action);
     }
 
-    /// @notice A failed recovery gives the zero address, which is never a member.
-    function test_a_vote_of_zeros() external {
+    /// @notice A failed recovery gives no address, so a nonce of zero is none.
+    function test_a_signature_of_zeros() external {
         (NewBlock memory made, Action memory action) = _decided();
-        _replaceVote(action, 0, new bytes(64));
-        _refused(made, action, _invalidVote(0, address(0), members.addressOf(0)));
+        (action.certificate.nonce, action.certificate.s) = (address(0), 0);
+        _refusedSignature(made, action);
+        action.certificate.s = 1;
+        _refusedSignature(made, action);
     }
 
-    function test_votes_for_another_content() external {
+    /// @notice Every other s is refused, s + n too: a certificate has one encoding.
+    function testFuzz_another_response(uint256 s) external {
+        (NewBlock memory made, Action memory action) = _decided();
+        VM.assume(s != action.certificate.s);
+        action.certificate.s = s;
+        _refusedSignature(made, action);
+    }
+
+    function test_a_signature_for_another_content() external {
         (NewBlock memory made, Action memory action) = _decided();
         bytes32[] memory digests = new bytes32[](1);
         digests[0] = keccak256(abi.encode(newBlock(2)));
-        action.certificate.votes =
-        certifyChunks(address(live), ILiveChain.append.selector, digests, action.certificate.proposal, 7)[0].certificate
-        .votes;
-        _refusedVote(made, action);
+        Action memory other =
+            certifyChunks(address(live), ILiveChain.append.selector, digests, action.certificate.proposal, 7)[0];
+        (action.certificate.nonce, action.certificate.s) = (other.certificate.nonce, other.certificate.s);
+        _refusedSignature(made, action);
     }
 
-    function test_votes_under_the_domain_of_another_committee() external {
+    /// @notice One content for two contracts takes two certificates: the live one is given once the archive has settled.
+    function test_a_certificate_for_another_contract_or_chain() external {
+        (NewBlock memory made, Action memory action) = _decided();
+        Certificate memory own = action.certificate;
+        action.certificate =
+            members.certificate(domain, block.chainid, address(archive), 1, own.proposal, own.contentHash, 7);
+        _refusedSignature(made, action);
+        action.certificate =
+            members.certificate(domain, block.chainid + 1, address(live), 1, own.proposal, own.contentHash, 7);
+        _refusedSignature(made, action);
+        action.certificate = own;
+        live.append(made, action);
+    }
+
+    function test_a_signature_under_the_domain_of_another_committee() external {
         domain = Membership.domainOf(block.chainid, address(1));
         (NewBlock memory made, Action memory action) = _decided();
-        _refusedVote(made, action);
+        _refusedSignature(made, action);
     }
 
     function test_a_voter_beyond_the_roster() external {
         (NewBlock memory made, Action memory action) = _decided();
         action.certificate.voters |= 1 << 7;
-        action.certificate.votes = bytes.concat(action.certificate.votes, new bytes(64));
         _refused(made, action, abi.encodeWithSelector(IQuorum.UnknownMember.selector, 7, 4));
-    }
-
-    function testFuzz_votes_of_another_length(uint16 length) external {
-        length %= 1024;
-        VM.assume(length != 192);
-        (NewBlock memory made, Action memory action) = _decided();
-        bytes memory votes = bytes.concat(action.certificate.votes, new bytes(1024 - 192));
-        assembly ("memory-safe") {
-            mstore(votes, length)
-        }
-        action.certificate.votes = votes;
-        _refused(made, action, abi.encodeWithSelector(IQuorum.MalformedVotes.selector, length, 192));
     }
 
     function test_a_stale_epoch() external {
@@ -159,18 +177,12 @@ contract CertificatesTest is World {
         _progress(actions[0].certificate.proposal, 1, 2);
     }
 
-    /// @notice Of another chain, contract, function or content.
+    /// @notice For another function or content.
     function test_a_certificate_for_something_else() external {
         NewBlock memory made = newBlock(2);
         bytes32 digest = keccak256(abi.encode(made));
         bytes32 leaf = actionLeaf(address(live), ILiveChain.append.selector, 0, 1, digest);
-        ++actionChain;
-        Action memory action = certify(address(live), ILiveChain.append.selector, digest);
-        _refused(made, action, _notCertified(leaf, action));
-        --actionChain;
-        action = certify(address(archive), ILiveChain.append.selector, digest);
-        _refused(made, action, _notCertified(leaf, action));
-        action = certify(address(live), ILiveChain.redact.selector, digest);
+        Action memory action = certify(address(live), ILiveChain.redact.selector, digest);
         _refused(made, action, _notCertified(leaf, action));
         action = certify(address(live), ILiveChain.append.selector, 0);
         _refused(made, action, _notCertified(leaf, action));
@@ -220,7 +232,7 @@ contract CertificatesTest is World {
         NewBlock memory made = newBlock(2);
         bytes32 leaf = actionLeaf(address(live), ILiveChain.append.selector, 0, 0, keccak256(abi.encode(made)));
         bytes32 proposal = bytes32(fresh());
-        Action memory none = Action(members.certificate(domain, 1, proposal, leaf, 7), 0, 0, new bytes32[](0));
+        Action memory none = Action(members.certificate(domain, block.chainid, address(live), 1, proposal, leaf, 7), 0, 0, new bytes32[](0));
         _refused(made, none, abi.encodeWithSelector(ICertified.ChunkCountChanged.selector, proposal, 0, 1));
     }
 
@@ -258,8 +270,10 @@ contract CertificatesTest is World {
         live.append(made, action);
     }
 
-    function _refusedVote(NewBlock memory made, Action memory action) private {
-        VM.expectPartialRevert(IQuorum.InvalidVote.selector);
+    function _refusedSignature(NewBlock memory made, Action memory action) private {
+        bytes32 digest = committee.certifiedDigest(action.certificate, block.chainid, address(live));
+        uint256 voters = action.certificate.voters;
+        VM.expectRevert(abi.encodeWithSelector(IQuorum.InvalidCertificate.selector, digest, voters));
         live.append(made, action);
     }
 
@@ -278,28 +292,11 @@ contract CertificatesTest is World {
         return abi.encodeWithSelector(IQuorum.QuorumNotReached.selector, votes, needed);
     }
 
-    function _invalidVote(uint256 index, address recovered, address expected) private pure returns (bytes memory) {
-        return abi.encodeWithSelector(IQuorum.InvalidVote.selector, index, recovered, expected);
-    }
-
     function _notCertified(bytes32 leaf, Action memory action) private pure returns (bytes memory) {
         return abi.encodeWithSelector(ICertified.NotCertified.selector, leaf, action.certificate.contentHash);
     }
 
     function _outOfOrder(Action memory action, uint32 given, uint32 expected) private pure returns (bytes memory) {
         return abi.encodeWithSelector(ICertified.ChunkOutOfOrder.selector, action.certificate.proposal, given, expected);
-    }
-
-    function _vote(Action memory action, uint256 index) private pure returns (bytes memory vote) {
-        vote = new bytes(64);
-        for (uint256 i = 0; i < 64; ++i) {
-            vote[i] = action.certificate.votes[64 * index + i];
-        }
-    }
-
-    function _replaceVote(Action memory action, uint256 index, bytes memory vote) private pure {
-        for (uint256 i = 0; i < 64; ++i) {
-            action.certificate.votes[64 * index + i] = vote[i];
-        }
     }
 }

@@ -6,7 +6,7 @@ import {IQuorum, Roster} from "../../../contracts/interfaces/IQuorum.sol";
 import {IStakes} from "../../../contracts/interfaces/IStakes.sol";
 import {Curve, Point} from "./support/Curve.sol";
 import {Candidate, FiveCandidates} from "./support/Elections.sol";
-import {Members} from "./support/Members.sol";
+import {EXECUTOR, Members} from "./support/Members.sol";
 import {VM} from "./support/Vm.sol";
 import {VrfProver} from "./support/VrfProver.sol";
 import {VRF} from "@chainlink/contracts/src/v0.8/vrf/VRF.sol";
@@ -244,7 +244,7 @@ contract ElectionTest is FiveCandidates {
     function test_a_trusted_withholder_is_still_barred_from_this_epoch() external {
         (Members memory members, Candidate[] memory serving) = serve(five, "first");
         for (uint256 i = 0; i < 2; ++i) {
-            book.report(members.certificate(bookDomain, 1, bytes32(i), "content", 15));
+            book.report(members.certificate(bookDomain, 1, bytes32(i), "content", 15), block.chainid, EXECUTOR);
         }
         open(five);
         reveal(without(five, serving[0]));

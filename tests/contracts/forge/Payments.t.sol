@@ -3,6 +3,7 @@ pragma solidity 0.8.30;
 
 import {IElection} from "../../../contracts/interfaces/IElection.sol";
 import {IStakes} from "../../../contracts/interfaces/IStakes.sol";
+import {Signature} from "../../../contracts/lib/Schnorr.sol";
 import {Greedy} from "../solidity/Greedy.sol";
 import {Candidate, FiveCandidates} from "./support/Elections.sol";
 import {Members} from "./support/Members.sol";
@@ -19,10 +20,10 @@ contract PaymentsTest is FiveCandidates {
         super.setUp();
         _greedy = new Greedy{value: 4 ether}(address(book));
         _attacker = Candidate(address(_greedy), 4321, 1234, bytes32(uint256(1)));
-        bytes memory agreed = consent(_attacker, bookDomain);
+        Signature memory agreed = consent(_attacker, bookDomain);
         bytes memory data = abi.encodeCall(
             IStakes.register,
-            (voter(_attacker), agreed, VrfProver.prove(_attacker.vrf, book.possessionAlpha(_attacker.account)))
+            (keyOf(_attacker), agreed, VrfProver.prove(_attacker.vrf, book.possessionAlpha(_attacker.account)))
         );
         _greedy.act(data, 2 ether, "");
         candidateOf[voter(_attacker)] = _attacker;

@@ -5,8 +5,9 @@ import {Equivocation, ICommittee} from "../../../contracts/interfaces/ICommittee
 import {IElection} from "../../../contracts/interfaces/IElection.sol";
 import {Certificate, IQuorum} from "../../../contracts/interfaces/IQuorum.sol";
 import {IStakes} from "../../../contracts/interfaces/IStakes.sol";
+import {Signature} from "../../../contracts/lib/Schnorr.sol";
 import {Candidate, FiveCandidates, Rules} from "./support/Elections.sol";
-import {Members, Membership} from "./support/Members.sol";
+import {EXECUTOR, Members, Membership} from "./support/Members.sol";
 import {VM} from "./support/Vm.sol";
 import {VrfProver} from "./support/VrfProver.sol";
 import {VRF} from "@chainlink/contracts/src/v0.8/vrf/VRF.sol";
@@ -26,15 +27,15 @@ contract ReplaysTest is FiveCandidates {
         (Members memory members,) = serve(five, "first");
         for (uint256 i = 0; i < 2; ++i) {
             Certificate memory votes = members.certificate(_elsewhere[i], 1, "proposal", "content", 7);
-            VM.expectPartialRevert(IQuorum.InvalidVote.selector);
-            book.report(votes);
-            VM.expectPartialRevert(IQuorum.InvalidVote.selector);
+            VM.expectPartialRevert(IQuorum.InvalidCertificate.selector);
+            book.report(votes, block.chainid, EXECUTOR);
+            VM.expectPartialRevert(IQuorum.InvalidCertificate.selector);
             book.requireQuorum(votes);
             Equivocation memory evidence = equivocation(members, _elsewhere[i], 1, 0);
             VM.expectPartialRevert(ICommittee.InvalidEvidence.selector);
             book.slash(evidence);
         }
-        book.report(members.certificate(bookDomain, 1, "proposal", "content", 7));
+        book.report(members.certificate(bookDomain, 1, "proposal", "content", 7), block.chainid, EXECUTOR);
     }
 
     /// @notice The same members in the next epoch: a vote says its epoch, and the epoch says which votes count.
@@ -44,11 +45,11 @@ contract ReplaysTest is FiveCandidates {
         Certificate memory old = first.certificate(bookDomain, 1, "proposal", "content", 7);
         (Members memory second,) = serve(four, "second");
         VM.expectRevert(abi.encodeWithSelector(IQuorum.StaleEpoch.selector, 1, 2));
-        book.report(old);
+        book.report(old, block.chainid, EXECUTOR);
         Certificate memory relabelled = second.certificate(bookDomain, 1, "proposal", "content", 7);
         relabelled.epoch = 2;
-        VM.expectPartialRevert(IQuorum.InvalidVote.selector);
-        book.report(relabelled);
+        VM.expectPartialRevert(IQuorum.InvalidCertificate.selector);
+        book.report(relabelled, block.chainid, EXECUTOR);
         bytes memory one = first.vote(bookDomain, 1, "proposal", "content", 0);
         bytes memory other = first.vote(bookDomain, 2, "proposal", "another", 0);
         VM.expectPartialRevert(ICommittee.InvalidEvidence.selector);
@@ -60,11 +61,10 @@ contract ReplaysTest is FiveCandidates {
         VRF.Proof memory proof = VrfProver.prove(newcomer.vrf, book.possessionAlpha(newcomer.account));
         VM.deal(newcomer.account, 1 ether);
         for (uint256 i = 0; i < 2; ++i) {
-            bytes memory agreed = consent(newcomer, _elsewhere[i]);
-            address own = voter(newcomer);
+            Signature memory agreed = consent(newcomer, _elsewhere[i]);
             VM.prank(newcomer.account);
             VM.expectPartialRevert(IStakes.InvalidConsent.selector);
-            book.register{value: 1 ether}(own, agreed, proof);
+            book.register{value: 1 ether}(keyOf(newcomer), agreed, proof);
         }
     }
 
@@ -72,11 +72,10 @@ contract ReplaysTest is FiveCandidates {
         ICommittee other = Rules.deploy(Rules.standard());
         Candidate memory newcomer = person(6);
         VRF.Proof memory proof = VrfProver.prove(newcomer.vrf, other.possessionAlpha(newcomer.account));
-        bytes memory agreed = consent(newcomer, bookDomain);
-        address own = voter(newcomer);
+        Signature memory agreed = consent(newcomer, bookDomain);
         VM.deal(newcomer.account, 1 ether);
         expectRefusal(newcomer, "Second mul check failed");
-        book.register{value: 1 ether}(own, agreed, proof);
+        book.register{value: 1 ether}(keyOf(newcomer), agreed, proof);
     }
 
     /// @notice Of the same contract on another chain, of another contract, and of the draw before.

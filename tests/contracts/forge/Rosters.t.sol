@@ -6,7 +6,7 @@ import {IArchiveRegistry, Record} from "../../../contracts/interfaces/IArchiveRe
 import {ICertified} from "../../../contracts/interfaces/ICertified.sol";
 import {NewBlock} from "../../../contracts/interfaces/ILiveChain.sol";
 import {ILiveChain} from "../../../contracts/interfaces/ILiveChain.sol";
-import {Action, Certificate, IQuorum, Roster} from "../../../contracts/interfaces/IQuorum.sol";
+import {Action, Certificate, IQuorum, Roster, VotingKey} from "../../../contracts/interfaces/IQuorum.sol";
 import {IQuorumMirror} from "../../../contracts/interfaces/IQuorumMirror.sol";
 import {Curve} from "./support/Curve.sol";
 import {Rules} from "./support/Elections.sol";
@@ -16,14 +16,11 @@ import {World} from "./support/World.sol";
 
 /// @notice Rosters on the home chain, and on the mirror that follows it.
 contract RostersTest is World {
-    Roster private _next;
-
     function setUp() external {
         deploy();
-        _next = Membership.draw(4, "second").roster();
     }
 
-    function test_the_first_epoch() external view {
+    function test_the_first_epoch() external {
         IQuorum[2] memory books = [IQuorum(committee), mirror];
         for (uint256 i = 0; i < 2; ++i) {
             VM.assertEq(books[i].currentEpoch(), 1);
@@ -59,7 +56,7 @@ contract RostersTest is World {
         Members memory seven = Membership.draw(7, "seven");
         Roster memory roster = seven.roster();
         VM.expectEmit(address(committee));
-        emit IQuorum.EpochStarted(2, seven.keyId(), roster.members, 5, 5, seven.keyX, seven.keyY);
+        emit IQuorum.EpochStarted(2, seven.keyId(), seven.addresses(), 5, 5, seven.keyX, seven.keyY);
         VM.assertEq(committee.appoint(roster), 2);
         VM.assertEq(committee.currentEpoch(), 2);
         VM.assertEq(committee.keyId(1), members.keyId());
@@ -68,43 +65,62 @@ contract RostersTest is World {
 
     function testFuzz_only_the_appointer_appoints(address stranger) external {
         VM.assume(stranger != address(this));
+        Roster memory next = _next();
         VM.prank(stranger);
         VM.expectRevert(abi.encodeWithSelector(IAppointedCommittee.NotAppointer.selector, stranger, address(this)));
-        committee.appoint(_next);
+        committee.appoint(next);
     }
 
     function test_a_roster_that_breaks_a_rule() external {
-        Roster memory bad = _copy();
-        (bad.members, bad.threshold) = (new address[](0), 0);
+        Roster memory bad = _next();
+        (bad.members, bad.threshold) = (new VotingKey[](0), 0);
         _refused(bad, "no members");
-        bad = _copy();
+        bad = _next();
         bad.threshold = 0;
         _refused(bad, "threshold is zero");
         bad.threshold = 5;
         _refused(bad, "threshold above the number of members");
-        bad = _copy();
+        bad = _next();
         bad.keyY = 1;
         _refused(bad, "group key is not on secp256k1");
         (bad.keyX, bad.keyY) = (0, 0);
         _refused(bad, "group key is not on secp256k1");
-        (bad.keyX, bad.keyY) = (Curve.P + 1, _next.keyY);
+        (bad.keyX, bad.keyY) = (Curve.P + 1, _next().keyY);
         _refused(bad, "group key is not on secp256k1");
     }
 
-    function test_a_zero_or_repeated_member() external {
-        Roster memory bad = _copy();
-        bad.members[3] = address(0);
-        _refused(bad, "a member is the zero address");
+    function test_a_member_without_a_key_or_repeated() external {
+        Roster memory bad = _next();
+        bad.members[3] = VotingKey(0, 0);
+        _refused(bad, "a voting key is not on secp256k1");
+        bad.members[3] = VotingKey(Curve.P + 1, _next().members[3].y);
+        _refused(bad, "a voting key is not on secp256k1");
         bad.members[3] = bad.members[0];
         _refused(bad, "a member is listed twice");
     }
 
-    function test_more_members_than_bits() external {
-        Roster memory crowd = _copy();
-        crowd.members = new address[](257);
-        for (uint160 i = 0; i < 257; ++i) {
-            crowd.members[i] = address(i + 1);
+    /// @notice Keys that cancel each other, and one that is the sum of those before it, neither stop an epoch nor
+    /// change who decides.
+    function test_keys_that_meet_in_the_sum() external {
+        members = Membership.draw(6, "meeting");
+        members.secrets[1] = Curve.N - members.secrets[0];
+        members.secrets[3] = addmod(members.secrets[2], 1, Curve.N);
+        members.secrets[4] = addmod(members.secrets[2], members.secrets[3], Curve.N);
+        committee.appoint(members.roster());
+        epoch = 2;
+        uint256[4] memory quorums = [uint256(63), 62, 47, 60];
+        for (uint256 i = 0; i < 4; ++i) {
+            NewBlock memory made = newBlock(1);
+            bytes32 digest = keccak256(abi.encode(made));
+            live.append(made, certifyBy(address(live), ILiveChain.append.selector, digest, quorums[i]));
+            remember(made);
         }
+        VM.assertEq(live.height(), 4);
+    }
+
+    function test_more_members_than_bits() external {
+        Roster memory crowd = _next();
+        crowd.members = new VotingKey[](257);
         _refused(crowd, "more than 256 members");
     }
 
@@ -125,21 +141,21 @@ contract RostersTest is World {
         Roster memory roster = second.roster();
         Action memory action = certifyRoster(2, roster);
         VM.expectEmit(address(mirror));
-        emit IQuorum.EpochStarted(2, second.keyId(), roster.members, 5, 5, second.keyX, second.keyY);
+        emit IQuorum.EpochStarted(2, second.keyId(), second.addresses(), 5, 5, second.keyX, second.keyY);
         mirror.advance(2, roster, action);
-        _refusedByMirror(3, _next, abi.encodeWithSelector(IQuorum.StaleEpoch.selector, 1, 2));
+        _refusedByMirror(3, _next(), abi.encodeWithSelector(IQuorum.StaleEpoch.selector, 1, 2));
         (members, epoch) = (second, 2);
-        mirror.advance(3, _next, certifyRoster(3, _next));
+        mirror.advance(3, _next(), certifyRoster(3, _next()));
         VM.assertEq(mirror.currentEpoch(), 3);
     }
 
     function testFuzz_the_mirror_skips_no_epoch(uint64 given) external {
         VM.assume(given != 2);
-        _refusedByMirror(given, _next, abi.encodeWithSelector(IQuorumMirror.EpochNotNext.selector, given, 2));
+        _refusedByMirror(given, _next(), abi.encodeWithSelector(IQuorumMirror.EpochNotNext.selector, given, 2));
     }
 
     function test_a_mirror_starts_with_an_epoch_that_there_is() external {
-        bytes memory arguments = abi.encode(block.chainid, committee, uint64(0), _next);
+        bytes memory arguments = abi.encode(block.chainid, committee, uint64(0), _next());
         bytes memory code = bytes.concat(VM.getCode("QuorumMirror.sol"), arguments);
         VM.expectRevert(abi.encodeWithSelector(IQuorumMirror.EpochNotNext.selector, 0, 1));
         assembly ("memory-safe") {
@@ -148,7 +164,7 @@ contract RostersTest is World {
     }
 
     function test_the_mirror_takes_only_what_was_certified() external {
-        Action memory action = certifyRoster(2, _next);
+        Action memory action = certifyRoster(2, _next());
         Roster memory other = Membership.draw(4, "other").roster();
         bytes32 digest = keccak256(abi.encode(uint64(2), other));
         bytes32 leaf = actionLeaf(address(mirror), IQuorumMirror.advance.selector, 0, 1, digest);
@@ -157,13 +173,13 @@ contract RostersTest is World {
     }
 
     function test_the_mirror_checks_rosters_too() external {
-        Roster memory bad = _copy();
+        Roster memory bad = _next();
         bad.threshold = 0;
         _refusedByMirror(2, bad, abi.encodeWithSelector(IQuorum.InvalidRoster.selector, "threshold is zero"));
     }
 
-    function _copy() private view returns (Roster memory) {
-        return _next;
+    function _next() private returns (Roster memory) {
+        return Membership.draw(4, "second").roster();
     }
 
     function _refused(Roster memory roster, string memory reason) private {
@@ -180,13 +196,13 @@ contract RostersTest is World {
     function _certifiesNothing(IQuorum book) private {
         bytes memory stale = abi.encodeWithSelector(IQuorum.StaleEpoch.selector, 0, 0);
         VM.expectRevert(stale);
-        book.requireQuorum(Certificate(0, "proposal", "content", 0, ""));
+        book.requireQuorum(Certificate(0, "proposal", "content", 0, address(0), 0));
         IArchiveRegistry empty = IArchiveRegistry(VM.deployCode("ArchiveRegistry.sol", abi.encode(book)));
         Record[] memory records = new Record[](1);
         records[0] = Record(at(1, 0), 0, 0, 0x55, "digest");
         bytes32 digest = keccak256(abi.encode(empty.head(), uint64(1), records));
         bytes32 leaf = actionLeaf(address(empty), IArchiveRegistry.append.selector, 0, 1, digest);
-        Action memory action = Action(Certificate(0, "proposal", leaf, 0, ""), 0, 1, new bytes32[](0));
+        Action memory action = Action(Certificate(0, "proposal", leaf, 0, address(0), 0), 0, 1, new bytes32[](0));
         bytes32 head = empty.head();
         VM.expectRevert(stale);
         empty.append(head, 1, records, action);

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.30;
 
+import {VotingKey} from "../../../contracts/interfaces/IQuorum.sol";
 import {IStakes, Parameters} from "../../../contracts/interfaces/IStakes.sol";
+import {Signature} from "../../../contracts/lib/Schnorr.sol";
+import {Secp256k1} from "../../../contracts/lib/Secp256k1.sol";
 import {Forcer} from "../solidity/Greedy.sol";
 import {Candidate, FiveCandidates, Rules} from "./support/Elections.sol";
 import {Members} from "./support/Members.sol";
@@ -33,40 +36,41 @@ contract StakesTest is FiveCandidates {
     function test_what_registration_refuses() external {
         Candidate memory newcomer = person(8);
         Candidate memory theirs = five[0];
-        bytes memory agreed = consent(newcomer, bookDomain);
+        Signature memory agreed = consent(newcomer, bookDomain);
         VRF.Proof memory proof = VrfProver.prove(newcomer.vrf, book.possessionAlpha(newcomer.account));
         address own = voter(newcomer);
+        VotingKey memory key = keyOf(newcomer);
         VM.deal(newcomer.account, 9 ether);
 
         expectRefusal(newcomer, abi.encodeWithSelector(IStakes.StakeTooLow.selector, 1 ether - 1, 1 ether));
-        book.register{value: 1 ether - 1}(own, agreed, proof);
-        bytes32 key = keccak256(abi.encode(proof.pk));
-        expectRefusal(newcomer, _registered(newcomer.account, voter(theirs), key));
-        book.register{value: 1 ether}(voter(theirs), agreed, proof);
+        book.register{value: 1 ether - 1}(key, agreed, proof);
+        bytes32 vrfKey = keccak256(abi.encode(proof.pk));
+        expectRefusal(newcomer, _registered(newcomer.account, voter(theirs), vrfKey));
+        book.register{value: 1 ether}(keyOf(theirs), agreed, proof);
         VRF.Proof memory other = VrfProver.prove(theirs.vrf, 1);
         expectRefusal(newcomer, _registered(newcomer.account, own, keccak256(abi.encode(other.pk))));
-        book.register{value: 1 ether}(own, agreed, other);
+        book.register{value: 1 ether}(key, agreed, other);
         VM.deal(theirs.account, 1 ether);
-        expectRefusal(theirs, _registered(theirs.account, own, key));
-        book.register{value: 1 ether}(own, agreed, proof);
+        expectRefusal(theirs, _registered(theirs.account, own, vrfKey));
+        book.register{value: 1 ether}(key, agreed, proof);
 
         address thief = person(9).account;
         VM.deal(thief, 1 ether);
         VM.prank(thief);
         VM.expectPartialRevert(IStakes.InvalidConsent.selector);
-        book.register{value: 1 ether}(own, agreed, proof);
-        expectRefusal(newcomer, abi.encodeWithSelector(IStakes.InvalidConsent.selector, address(0), own));
-        book.register{value: 1 ether}(own, bytes.concat(agreed, hex"00"), proof);
-        expectRefusal(newcomer, abi.encodeWithSelector(IStakes.InvalidConsent.selector, address(0), address(0)));
-        book.register{value: 1 ether}(address(0), new bytes(64), proof);
+        book.register{value: 1 ether}(key, agreed, proof);
+        VotingKey memory none;
+        address nobody = Secp256k1.account(0, 0);
+        expectRefusal(newcomer, abi.encodeWithSelector(IStakes.InvalidConsent.selector, newcomer.account, nobody));
+        book.register{value: 1 ether}(none, agreed, proof);
         proof = VrfProver.prove(newcomer.vrf, book.possessionAlpha(thief));
         expectRefusal(newcomer, "Second mul check failed");
-        book.register{value: 1 ether}(own, agreed, proof);
+        book.register{value: 1 ether}(key, agreed, proof);
         proof = VrfProver.prove(newcomer.vrf, book.possessionAlpha(newcomer.account));
         VM.expectEmit(address(book));
         emit IStakes.Registered(newcomer.account, own, proof.pk[0], proof.pk[1], 1 ether);
         VM.prank(newcomer.account);
-        book.register{value: 1 ether}(own, agreed, proof);
+        book.register{value: 1 ether}(key, agreed, proof);
         solvent();
     }
 

@@ -46,7 +46,6 @@ abstract contract Decider {
     /// @notice The chunks of one proposal.
     function certifyChunks(address target, bytes4 selector, bytes32[] memory digests, bytes32 proposal, uint256 voters)
         internal
-        view
         returns (Action[] memory actions)
     {
         uint32 chunks = uint32(digests.length);
@@ -55,7 +54,8 @@ abstract contract Decider {
             leaves[chunk] = actionLeaf(target, selector, chunk, chunks, digests[chunk]);
         }
         bytes32[] memory tree = MerkleTree.build(leaves);
-        Certificate memory certificate = members.certificate(domain, epoch, proposal, tree[0], voters);
+        Certificate memory certificate = 
+            members.certificate(domain, actionChain, target, epoch, proposal, tree[0], voters);
         actions = new Action[](chunks);
         for (uint32 chunk = 0; chunk < chunks; ++chunk) {
             actions[chunk] = Action(certificate, chunk, chunks, MerkleTree.path(tree, chunk));

@@ -3,7 +3,9 @@ pragma solidity 0.8.30;
 
 import {Equivocation, ICommittee} from "../../../../contracts/interfaces/ICommittee.sol";
 import {Phase} from "../../../../contracts/interfaces/IElection.sol";
+import {VotingKey} from "../../../../contracts/interfaces/IQuorum.sol";
 import {Parameters} from "../../../../contracts/interfaces/IStakes.sol";
+import {Signature} from "../../../../contracts/lib/Schnorr.sol";
 import {Curve, Point} from "./Curve.sol";
 import {Members, Membership} from "./Members.sol";
 import {VM} from "./Vm.sol";
@@ -79,11 +81,12 @@ abstract contract Elections {
     }
 
     function register(Candidate memory candidate, uint256 value) internal {
-        bytes memory agreed = consent(candidate, bookDomain);
+        VotingKey memory key = keyOf(candidate);
+        Signature memory agreed = consent(candidate, bookDomain);
         VRF.Proof memory proof = VrfProver.prove(candidate.vrf, book.possessionAlpha(candidate.account));
         VM.deal(candidate.account, value);
         VM.prank(candidate.account);
-        book.register{value: value}(voter(candidate), agreed, proof);
+        book.register{value: value}(key, agreed, proof);
         candidateOf[voter(candidate)] = candidate;
     }
 
@@ -91,9 +94,15 @@ abstract contract Elections {
         return VM.addr(candidate.voting);
     }
 
-    /// @notice The voting address's signature over its registration.
-    function consent(Candidate memory candidate, bytes32 domain) internal pure returns (bytes memory) {
-        return Membership.sign(candidate.voting, domain, keccak256(abi.encode(_REGISTRATION, candidate.account)));
+    function keyOf(Candidate memory candidate) internal returns (VotingKey memory) {
+        Point memory key = Curve.base(candidate.voting);
+        return VotingKey(key.x, key.y);
+    }
+
+    /// @notice The voting key's signature over its registration.
+    function consent(Candidate memory candidate, bytes32 domain) internal returns (Signature memory signature) {
+        bytes32 struct_ = keccak256(abi.encode(_REGISTRATION, candidate.account));
+        (signature.nonce, signature.s) = Membership.schnorr(candidate.voting, domain, struct_);
     }
 
     function commitment(Candidate memory candidate) internal view returns (bytes32) {

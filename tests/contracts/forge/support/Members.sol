@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.30;
 
-import {Certificate, Roster} from "../../../../contracts/interfaces/IQuorum.sol";
+import {Certificate, Roster, VotingKey} from "../../../../contracts/interfaces/IQuorum.sol";
 import {Curve, Point} from "./Curve.sol";
 import {VM} from "./Vm.sol";
+
+// The contract that certificates are for in tests that call none.
+address constant EXECUTOR = address(0xE8EC);
 
 /// @notice The members of one epoch by their voting secrets, and the whole trapdoor of their key.
 struct Members {
@@ -18,6 +21,9 @@ using Membership for Members global;
 /// @notice What members sign.
 library Membership {
     bytes32 private constant _DECISION = keccak256("Decision(uint64 epoch,bytes32 proposal,bytes32 contentHash)");
+    bytes32 private constant _CERTIFIED = keccak256(
+        "Certified(uint256 chainId,address executor,uint64 epoch,bytes32 proposal,bytes32 contentHash,uint256 voters)"
+    );
     bytes32 private constant _ALARM = keccak256("Alarm(uint64 epoch,bytes32 proposal,string reason)");
 
     /// @notice As many members as `size`, by a seed.
@@ -59,12 +65,42 @@ library Membership {
         return (1 << quorum(self)) - 1;
     }
 
-    /// @notice Their roster, whose threshold is the quorum.
-    function roster(Members memory self) internal pure returns (Roster memory) {
-        return Roster(addresses(self), uint32(quorum(self)), false, self.keyX, self.keyY);
+    /// @notice The voting keys.
+    function keys(Members memory self) internal returns (VotingKey[] memory list) {
+        list = new VotingKey[](self.secrets.length);
+        for (uint256 i = 0; i < list.length; ++i) {
+            Point memory key = Curve.base(self.secrets[i]);
+            list[i] = VotingKey(key.x, key.y);
+        }
     }
 
-    /// @notice A certificate with the votes of the members whose bits are set in `voters`.
+    /// @notice Their roster, whose threshold is the quorum.
+    function roster(Members memory self) internal returns (Roster memory) {
+        return Roster(keys(self), uint32(quorum(self)), false, self.keyX, self.keyY);
+    }
+
+    /// @notice A certificate for `executor` on `chain`, signed by the members whose bits are set in `voters`.
+    function certificate(
+        Members memory self,
+        bytes32 domain,
+        uint256 chain,
+        address executor,
+        uint64 epoch,
+        bytes32 proposal,
+        bytes32 content,
+        uint256 voters
+    ) internal returns (Certificate memory made) {
+        made = Certificate(epoch, proposal, content, voters, address(0), 0);
+        uint256 secret = 0;
+        for (uint256 index = 0; voters >> index != 0; ++index) {
+            if ((voters >> index) & 1 == 0) continue;
+            if (index < self.secrets.length) secret = addmod(secret, self.secrets[index], Curve.N);
+        }
+        bytes32 struct_ = keccak256(abi.encode(_CERTIFIED, chain, executor, epoch, proposal, content, voters));
+        if (secret != 0) (made.nonce, made.s) = schnorr(secret, domain, struct_);
+    }
+
+    /// @notice The same for EXECUTOR on this chain.
     function certificate(
         Members memory self,
         bytes32 domain,
@@ -72,13 +108,19 @@ library Membership {
         bytes32 proposal,
         bytes32 content,
         uint256 voters
-    ) internal pure returns (Certificate memory) {
-        bytes memory votes;
-        for (uint256 index = 0; voters >> index != 0; ++index) {
-            if ((voters >> index) & 1 == 0) continue;
-            votes = bytes.concat(votes, vote(self, domain, epoch, proposal, content, index));
-        }
-        return Certificate(epoch, proposal, content, voters, votes);
+    ) internal returns (Certificate memory) {
+        return certificate(self, domain, block.chainid, EXECUTOR, epoch, proposal, content, voters);
+    }
+
+    /// @notice A Schnorr signature over typed data (EIP-712).
+    function schnorr(uint256 secret, bytes32 domain, bytes32 struct_) internal returns (address nonce, uint256 s) {
+        bytes32 digest = keccak256(abi.encodePacked(hex"1901", domain, struct_));
+        uint256 k = uint256(keccak256(abi.encode("nonce", secret, digest))) % Curve.N;
+        nonce = VM.addr(k);
+        Point memory key = Curve.base(secret);
+        bytes32 tag = keccak256("BlockFUL/certificate/v1/challenge");
+        uint256 e = uint256(keccak256(abi.encode(tag, key.x, key.y, nonce, digest)));
+        s = addmod(k, mulmod(e, secret, Curve.N), Curve.N);
     }
 
     /// @notice One member's vote.

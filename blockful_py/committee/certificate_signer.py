@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A member's voting key: votes, and shares of certificates for what it voted for."""
+
+from __future__ import annotations
+
+from blockful_py.committee.certificates import (
+    CommittedVote,
+    Cosigning,
+    attestation_of,
+    digest_of,
+    pair_digest,
+)
+from blockful_py.committee.memory import MAX_NUMBER, Ballot, Memory, ballot_of
+from blockful_py.committee.pledges import Pledge, SignedPledge
+from blockful_py.crypto import curve, eip712, multisignature, signature
+from blockful_py.crypto.keccak import keccak
+from blockful_py.crypto.multisignature import NoncePoints
+from blockful_py.crypto.roster import Roster
+from blockful_py.crypto.threshold.nonces import commitment, draw
+from blockful_py.errors import CheaterError, NonceReuseError, RefusedError
+from blockful_py.types import Rng
+
+MAX_PENDING = 256
+"""Nonce pairs that a member keeps for certificates that are under way; older ones are dropped."""
+
+
+class PendingNonces:
+    """Secret nonces by their points, in memory only; taking them removes them."""
+
+    def __init__(self) -> None:
+        self._pairs: dict[tuple[Ballot, NoncePoints], tuple[int, int]] = {}
+
+    def put(self, ballot: Ballot, points: NoncePoints, pair: tuple[int, int]) -> None:
+        self._pairs[ballot, points] = pair
+        if len(self._pairs) > MAX_PENDING:
+            del self._pairs[next(iter(self._pairs))]
+
+    def take(self, ballot: Ballot, points: NoncePoints) -> tuple[int, int]:
+        """Raises NonceReuseError when there are none (any more)."""
+        pair = self._pairs.pop((ballot, points), None)
+        if pair is None:
+            raise NonceReuseError(
+                "these nonces of this member are used, or of another proposal; ask for others."
+            )
+        return pair
+
+
+class CertificateSigner:
+    """Votes once on a proposal, and signs certificates of what it voted for, for any contract.
+
+    Votes are in the memory before they leave.  `pending` outlives the signer where a process makes several.
+    """
+
+    def __init__(
+        self,
+        secret: int,
+        roster: Roster,
+        domain: eip712.Domain,
+        memory: Memory,
+        rng: Rng,
+        pending: PendingNonces | None = None,
+    ) -> None:
+        """`domain`: of votes.  Raises RefusedError when the key of `secret` is not in the roster."""
+        self._secret = secret
+        self.roster = roster
+        self.domain = domain
+        self._memory = memory
+        self._rng = rng
+        self._pending = PendingNonces() if pending is None else pending
+        key = curve.multiply_base(secret)
+        if key not in roster.keys:
+            raise RefusedError("this member has no seat in this epoch")
+        self.index = roster.keys.index(key) + 1
+        """1-based."""
+        self.address = curve.address(key)
+
+    def ballot(self, epoch: int, proposal: bytes) -> Ballot:
+        """The ballot of a proposal.  Raises RefusedError when its epoch or identifier is out of range."""
+        return ballot_of(self.domain, epoch, proposal)
+
+    def sign(self, digest: bytes) -> bytes:
+        """The member's own signature (64 bytes) of a digest."""
+        return signature.sign(self._secret, digest)
+
+    def vote(self, epoch: int, proposal: bytes, content: bytes) -> CommittedVote:
+        """Its vote on a content, 32 bytes.
+
+        Raises RefusedError when it voted for another of this proposal.
+        """
+        if self._memory.vote(self.ballot(epoch, proposal), content) != content:
+            raise RefusedError(f"this member has voted for other content of 0x{proposal.hex()[:8]}")
+        return self.recommit(epoch, proposal)
+
+    def recommit(self, epoch: int, proposal: bytes) -> CommittedVote:
+        """Its vote once more, with fresh nonces.
+
+        Raises RefusedError when it has not voted on the proposal.
+        """
+        ballot = self.ballot(epoch, proposal)
+        content = self._content(ballot)
+        digest = eip712.decision_digest(self.domain, epoch, proposal, content)
+        generation = self._memory.use_session(keccak(digest + self._rng(32)))
+        context = keccak(digest + generation.to_bytes(32, "big"))
+        (pair,) = draw(self._secret, context, 1, self._rng)
+        points = commitment(pair)
+        self._pending.put(ballot, points, pair)
+        pledge = Pledge(digest, self.index, generation, pair_digest(points))
+        signed = SignedPledge(pledge, self.sign(eip712.digest(self.domain, pledge)))
+        return CommittedVote(self.sign(digest), points, signed)
+
+    def attest(self, cosigning: Cosigning) -> bytes:
+        """Its attestation (64 bytes) that it knows no other use of the nonces of a certificate.
+
+        Raises RefusedError for votes or pledges that are not their members', CheaterError naming the members
+        that pledged their generation of nonces before.
+        """
+        self._require_voted(cosigning)
+        digest = attestation_of(cosigning, self.domain)
+        uses = [(each.pledge.signer, each.pledge.generation) for each in cosigning.pledges]
+        again = self._memory.attest(self.ballot(cosigning.epoch, cosigning.proposal), uses, digest)
+        if again:
+            raise CheaterError(again, "the generation of nonces, which was pledged before,")
+        return self.sign(digest)
+
+    def cosign(self, cosigning: Cosigning) -> int:
+        """Its share of a certificate that a quorum voted for, with nonces that a quorum attests.
+
+        Raises RefusedError for other content than it voted for, fewer votes or attestations than a quorum, or
+        what is not its members', NonceReuseError when its nonces are used.
+        """
+        ballot = self.ballot(cosigning.epoch, cosigning.proposal)
+        certificate = cosigning.certificate
+        if certificate.content_hash != self._content(ballot):
+            raise RefusedError(f"this member has voted for other content of 0x{cosigning.proposal.hex()[:8]}")
+        indices = self._require_voted(cosigning)
+        if self.index not in indices:
+            raise RefusedError("this member is not among the voters of the certificate")
+        attested = attestation_of(cosigning, self.domain)
+        attesting = {
+            each.member
+            for each in cosigning.attestations
+            if self._is_by(each.member, attested, each.signature)
+        }
+        if len(attesting) < self.roster.quorum:
+            raise RefusedError(
+                f"{len(attesting)} members attest these nonces, {self.roster.quorum} are needed"
+            )
+        keys = [self.roster.keys[index - 1] for index in indices]
+        pair = self._pending.take(ballot, cosigning.nonces[indices.index(self.index)])
+        digest = digest_of(certificate, cosigning.executor, self.domain)
+        begun = multisignature.begin(multisignature.total(keys), digest, cosigning.nonces)
+        if begun is None:
+            raise RefusedError("the nonces of a certificate cancel each other")
+        return multisignature.respond(self._secret, pair, begun)
+
+    def _require_voted(self, cosigning: Cosigning) -> list[int]:
+        """The voters' indices.
+
+        Raises RefusedError unless a quorum voted for one content and pledged nonces.
+        """
+        certificate = cosigning.certificate
+        indices = [each.index for each in cosigning.votes]
+        if indices != sorted(set(indices)) or not 1 <= indices[0] <= indices[-1] <= len(self.roster.keys):
+            raise RefusedError("the voters of a certificate are members, by ascending index")
+        if len(indices) < self.roster.quorum:
+            raise RefusedError(f"a certificate has {self.roster.quorum} voters or more, not {len(indices)}")
+        decision = (cosigning.epoch, cosigning.proposal, certificate.content_hash)
+        digest = eip712.decision_digest(self.domain, *decision)
+        for each, nonces, signed in zip(cosigning.votes, cosigning.nonces, cosigning.pledges, strict=True):
+            pledge = signed.pledge
+            if not self._is_by(each.index, digest, each.vote):
+                raise RefusedError(f"a vote attributed to member {each.index} is not signed by it")
+            if (pledge.session, pledge.signer, pledge.nonces) != (
+                digest,
+                each.index,
+                pair_digest(nonces),
+            ) or not (
+                0 < pledge.generation <= MAX_NUMBER
+                and self._is_by(each.index, eip712.digest(self.domain, pledge), signed.signature)
+            ):
+                raise RefusedError(f"the nonces of member {each.index} are not those that it pledged")
+        return indices
+
+    def _is_by(self, index: int, digest: bytes, signed: bytes) -> bool:
+        """Whether the member at a 1-based index signed `digest`."""
+        members = self.roster.members
+        return 1 <= index <= len(members) and signature.is_by(members[index - 1], digest, signed)
+
+    def _content(self, ballot: Ballot) -> bytes:
+        content = self._memory.voted(ballot)
+        if content is None:
+            raise RefusedError(f"this member has not voted on 0x{ballot.proposal.hex()[:8]}")
+        return content
