@@ -26,7 +26,7 @@ FLOORS: Mapping[str, tuple[frozenset[str], ...]] = {
         frozenset({"costs", "engine", "graph", "storage", "verdicts"}),
         frozenset({"crypto"}),
         frozenset({"settings"}),
-        frozenset({"bounded_json", "closable", "extras", "forget", "types", "whole_file"}),
+        frozenset({"bounded_json", "closable", "extras", "file_lock", "forget", "types", "whole_file"}),
         frozenset({"errors"}),
     ),
     f"{PACKAGE}.pipeline": (

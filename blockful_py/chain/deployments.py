@@ -141,10 +141,11 @@ def deploy_archive(
 
 
 def load(path: Path, node: Node) -> Deployment:
-    """Reads a deployments file and checks that its contracts are on the chain of `node`.
+    """Reads a deployments file and checks that its contracts are on the chain of `node`, where the
+    transactions in the file deployed them.
 
     Raises:
-        DeploymentError: missing, malformed, of another chain, or no code at an address.
+        DeploymentError: missing, malformed, altered, of another chain, or no code at an address.
     """
     deployment = _parse(path)
     if deployment.chain_id != node.chain_id:
@@ -152,13 +153,36 @@ def load(path: Path, node: Node) -> Deployment:
             f"{path} is of chain {deployment.chain_id}, the node at {node.url} is on {node.chain_id}: "
             "use the file of that chain, or another node."
         )
+    deployed = {name: _deployed_at(node, each.transaction) for name, each in deployment.contracts.items()}
     for name, contract in deployment.contracts.items():
-        if not node.code(contract.address):
+        if deployed[name] not in (None, contract.address):
             raise DeploymentError(
-                f"{path}: there is no contract at 0x{contract.address.hex()}, where {name} should be: "
-                f"the chain at {node.url} was started anew; deploy again."
+                f"{path} was altered: contracts.{name}.address is 0x{contract.address.hex()}, and on the "
+                f"chain at {node.url} the transaction beside it deployed 0x{deployed[name].hex()}. Put that "
+                "address back, or the file from a copy of the run."
             )
+        if not node.code(contract.address):
+            raise _absent(path, node, name, contract, any(deployed.values()))
     return deployment
+
+
+def _deployed_at(node: Node, transaction: bytes) -> bytes | None:
+    """Address of the contract that a transaction deployed; None where the node does not know it."""
+    receipt = node.rpc.call("eth_getTransactionReceipt", "0x" + transaction.hex())
+    address = receipt and receipt.get("contractAddress")
+    return bytes.fromhex(address.removeprefix("0x")) if address else None
+
+
+def _absent(
+    path: Path, node: Node, name: str, contract: DeployedContract, others_are_there: bool
+) -> DeploymentError:
+    missing = f"{path}: there is no contract at 0x{contract.address.hex()}, where {name} should be"
+    if others_are_there:
+        return DeploymentError(
+            f"{missing}, and other contracts of the file are on the chain at {node.url}: contracts.{name} "
+            "was altered. Put the file back from a copy of the run."
+        )
+    return DeploymentError(f"{missing}: the chain at {node.url} was started anew; deploy again.")
 
 
 def _deployment(node: Node, made: Mapping[str, tuple[bytes, Receipt]]) -> Deployment:
@@ -175,19 +199,25 @@ def _parse(path: Path) -> Deployment:
         value = json.loads(path.read_text(encoding="utf-8"))
         if value["format"] != FORMAT:
             raise DeploymentError(f"{path} has format {value['format']!r}, {FORMAT!r} was expected.")
-        contracts = {
-            str(name): DeployedContract(
-                _bytes(contract["address"], 20), int(contract["block"]), _bytes(contract["transaction"], 32)
-            )
-            for name, contract in value["contracts"].items()
-        }
+        contracts = {str(name): _contract(name, entry) for name, entry in value["contracts"].items()}
         return Deployment(int(value["chainId"]), contracts, dict(value["compiler"]))
     except FileNotFoundError:
         raise DeploymentError(f"{path} does not exist: deploy the contracts first.") from None
     except OSError as error:
         raise DeploymentError(f"{path} cannot be read: {error.strerror}.") from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise DeploymentError(f"{path} is not a deployments file ({error}): deploy again.") from error
+        raise DeploymentError(
+            f"{path} is not a deployments file, or was altered ({error}): put it back from a copy."
+        ) from error
+
+
+def _contract(name: str, entry: Mapping[str, Any]) -> DeployedContract:
+    try:
+        return DeployedContract(
+            _bytes(entry["address"], 20), int(entry["block"]), _bytes(entry["transaction"], 32)
+        )
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"contracts.{name}: {error}") from None
 
 
 def _bytes(text: str, size: int) -> bytes:

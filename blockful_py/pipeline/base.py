@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -12,12 +11,12 @@ from typing import Self
 
 from blockful_py.closable import Closable
 from blockful_py.engine.jobs import Job
-from blockful_py.errors import RunError
 from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.pipeline.jobs.context import FederationContext
 from blockful_py.pipeline.jobs.leader import Leader
 from blockful_py.pipeline.jobs.lifecycle import JobLifecycle
 from blockful_py.pipeline.run.contracts import Contracts, clock_for, deploy, open_contracts
+from blockful_py.pipeline.run.creation import creating
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.identities import Identities
 from blockful_py.pipeline.run.lease import Lease
@@ -68,22 +67,17 @@ class OpenRun(Closable):
     ) -> Self:
         """Creates a federation in `directory`: starts or reaches the nodes and deploys the contracts.
 
-        Uses `nodes` if they are passed, and does not stop them.  On failure, removes a folder that it made.
+        Uses `nodes` if they are passed, and does not stop them.  On failure, removes what it made.
 
         Raises:
-            RunError: the directory holds a run already.
+            RunError: the directory holds a run or a part of one, or another process makes one there.
             SettingsError, LearningError: the settings contradict one another or the data.
             NodeError, ToolchainError: a node cannot be started or reached.
         """
         path = Path(directory)
         TrainingSetup.of(settings)
-        if (path / "run.json").exists():
-            raise RunError(f"{path} holds a run already: choose another folder, or open that run.")
         place = nodes.place if nodes is not None else Place.of(settings.chain, path / "chains")
-        with ExitStack() as stack:
-            if not path.exists():
-                stack.callback(shutil.rmtree, path, ignore_errors=True)
-            closing = stack.enter_context(ExitStack())
+        with creating(path), ExitStack() as closing:
             nodes = nodes or closing.enter_context(Nodes(place))
             contracts = deploy(nodes, settings, path / "deployments")
             run = RunDirectory.create(path, settings, place)
@@ -92,7 +86,6 @@ class OpenRun(Closable):
                 opened.context.leader.follow()
                 opened.context.leader.hand_over()
             opened._closing = closing.pop_all()
-            stack.pop_all()
         return opened
 
     @classmethod

@@ -53,7 +53,19 @@ def test_a_missing_file_is_told(scene: Scene, tmp_path: Path) -> None:
         (lambda value: value["contracts"]["LiveChain"].update(address="0x12"), "expected 20 bytes"),
         (
             lambda value: value["contracts"]["LiveChain"].update(address="0x" + "7f" * 20),
-            "LiveChain should be",
+            r"altered: contracts.LiveChain.address is 0x7f.* deployed 0x.*Put that address back",
+        ),
+        (
+            lambda value: value["contracts"]["LiveChain"].update(
+                address=value["contracts"]["ReaderRegistry"]["address"]
+            ),
+            r"altered: contracts.LiveChain.address is",
+        ),
+        (
+            lambda value: value["contracts"]["LiveChain"].update(
+                address="0x" + "7f" * 20, transaction="0x" + "7f" * 32
+            ),
+            r"LiveChain should be, and other contracts .* contracts.LiveChain was altered",
         ),
     ],
 )

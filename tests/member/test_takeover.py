@@ -21,7 +21,7 @@ from blockful_py.errors import ContractError, RunError
 from blockful_py.member.office import signer_of
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.resume import take_up
-from blockful_py.pipeline.run.lease import Lease, request_under_way
+from blockful_py.pipeline.run.lease import LOCK, Lease, request_under_way
 from blockful_py.pipeline.run.nodes import Nodes, Place
 from blockful_py.settings import ChainSettings
 from tests.federations import AFFECTED, GRAPH, small, trained, versions
@@ -75,9 +75,9 @@ def test_a_member_leads_the_request_of_a_leader_that_died(crew: Crew, chains: No
 
 
 def leading(crew: Crew) -> tuple[MemberProcess, Path]:
-    """The member whose leader process has run.json open, and that process; the first of several leads."""
+    """The member whose leader process has the lead, and that process; the first of several leads."""
     members = {member.process.pid: member for member in crew.members if member.process}
-    held = str(crew.federation.run.path / "run.json")
+    held = str(crew.federation.run.path / LOCK)
     for link in Path("/proc").glob("[0-9]*/fd/*"):
         with contextlib.suppress(OSError):
             status = (link.parents[1] / "status").read_text(encoding="utf-8")

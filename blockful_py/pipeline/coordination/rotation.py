@@ -6,10 +6,7 @@ Every step reads the chain and does the next missing thing, so any caller can co
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
-import platform
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,6 +18,7 @@ from blockful_py.chain.committee import CommitteeContract
 from blockful_py.chain.sortition import ElectionState, Phase
 from blockful_py.closable import Closable
 from blockful_py.errors import ContractError, QuorumError, RunError
+from blockful_py.file_lock import FileLock
 from blockful_py.pipeline.coordination.remote_committee import RemoteCommittee
 from blockful_py.pipeline.run.clock import tick
 from blockful_py.pipeline.run.contracts import Contracts, open_contracts
@@ -57,20 +55,15 @@ class Goal(Closable):
 
     def __init__(self, path: Path) -> None:
         """Raises RunError, which names the leader, while another rotation is led in this run directory."""
+
+        def held(holder: str) -> RunError:
+            return RunError(
+                f"a rotation is being led in {path.parent} by {holder}: wait until it is done. If it ends "
+                "before, rotate again to take it up."
+            )
+
         self._path = path
-        lock = path.with_suffix(".lock")
-        self._held = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(self._held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            leader = os.read(self._held, 100).decode(errors="replace").strip()
-            os.close(self._held)
-            raise RunError(
-                f"a rotation is being led in {path.parent} by {leader or 'another process'}: wait until it "
-                "is done. If it ends before, rotate again to take it up."
-            ) from None
-        os.ftruncate(self._held, 0)
-        os.write(self._held, f"process {os.getpid()} on {platform.node()}\n".encode())
+        self._lock = FileLock(path.with_suffix(".lock"), held)
 
     def begin(self, epoch: int) -> int:
         """The open goal, or `epoch` as a new one."""
@@ -86,9 +79,7 @@ class Goal(Closable):
         self._path.unlink(missing_ok=True)
 
     def close(self) -> None:
-        if self._held >= 0:
-            os.close(self._held)
-            self._held = -1
+        self._lock.close()
 
 
 class Rotation:

@@ -7,12 +7,10 @@ The paradigms share the two chains and the models.  Each has its own contracts a
 
 from __future__ import annotations
 
-import shutil
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 
-from blockful_py.errors import RunError
 from blockful_py.learning.curve_file import kept_curves
 from blockful_py.learning.metrics import qualities
 from blockful_py.learning.training_setup import TrainingSetup
@@ -21,6 +19,7 @@ from blockful_py.pipeline.reports.measure import measured
 from blockful_py.pipeline.reports.reporting import Published, build_report, seconds_section
 from blockful_py.pipeline.review.claims import measure_all
 from blockful_py.pipeline.review.methods import forget_of
+from blockful_py.pipeline.run.creation import claim_folder, remove
 from blockful_py.pipeline.run.nodes import Nodes, Place
 from blockful_py.pipeline.run.progress import Progress, Stopwatch
 from blockful_py.report.schema import Report
@@ -32,20 +31,21 @@ from blockful_py.types import Paradigm
 def run_demo(settings: Settings, directory: Path, progress: Progress) -> Report:
     """Runs everything and writes report.json, report.html and the plots into `directory`.
 
-    Removes the directory if it fails.
+    Removes what it made if it fails before the report.
 
     Raises:
-        RunError: the directory exists.
+        RunError: the directory exists, or the report cannot be written.
         BlockfulError: a stage failed.
     """
-    if directory.exists():
-        raise RunError(f"{directory} exists: choose another folder, or remove it.")
+    claim_folder(directory)
     try:
         report = _run(settings, directory, progress)
-        write_report(report, directory)
     except BaseException:
-        shutil.rmtree(directory, ignore_errors=True)
+        remove(directory, ("chains", *Paradigm))
+        with suppress(OSError):  # somebody else uses it meanwhile
+            directory.rmdir()
         raise
+    write_report(report, directory)
     point_latest(directory.parent, directory)
     return report
 

@@ -140,13 +140,16 @@ def open_contracts(nodes: Nodes, directory: Path) -> Contracts:
     if "Committee" not in live.contracts:
         address = live.address("AppointedCommittee")
         appointed = AppointedCommitteeContract(nodes.live, address, nodes.live_sender)
-        return Contracts(appointed, chain, registry, _followers(nodes, directory))
+        contracts = Contracts(appointed, chain, registry, _followers(nodes, directory))
+        _require_fitting(contracts, directory)
+        return contracts
     elected = CommitteeContract(nodes.live, live.address("Committee"), nodes.live_sender)
     contracts = Contracts(elected, chain, registry, None)
     path = deployments.deployments_path(directory, nodes.archive.chain_id)
     if path.exists() and "QuorumMirror" in deployments.load(path, nodes.archive).contracts:
         contracts = replace(contracts, followers=_followers(nodes, directory))
         _require_faithful(contracts)
+    _require_fitting(contracts, directory)
     return contracts
 
 
@@ -158,12 +161,27 @@ def _followers(nodes: Nodes, directory: Path) -> Followers:
     )
 
 
+def _require_fitting(contracts: Contracts, directory: Path) -> None:
+    """Raises DeploymentError where a contract of a deployments file belongs to another committee."""
+    followers = contracts.followers
+    obeyed = [(contracts.live, contracts.live.quorum(), contracts.committee)]
+    if followers is not None:
+        obeyed.append((followers.archive, followers.archive.quorum(), followers.mirror))
+    for contract, quorum, named in obeyed:
+        if quorum != named.address:
+            raise DeploymentError(
+                f"{directory}/{contract.chain_id}.json was altered: its {contract.NAME} at "
+                f"0x{contract.address.hex()} obeys 0x{quorum.hex()}, not the {named.NAME} at "
+                f"0x{named.address.hex()}. Put the file back from a copy of the run, and trust no other."
+            )
+
+
 def _require_faithful(contracts: Contracts) -> None:
     """Compares the mirror's rosters with the home chain's, so that nobody has to trust their deployer.
 
     Raises DeploymentError.
     """
-    committee, mirror, archive = contracts.committee, contracts.mirror, contracts.archive
+    committee, mirror = contracts.committee, contracts.mirror
     epochs = [epoch for epoch in range(1, mirror.current_epoch() + 1) if any(mirror.key_id(epoch))]
     wrong = [epoch for epoch in epochs if mirror.roster(epoch) != committee.roster(epoch)]
     if wrong or mirror.domain_separator() != committee.domain_separator():
@@ -171,11 +189,6 @@ def _require_faithful(contracts: Contracts) -> None:
             f"the mirror at 0x{mirror.address.hex()} does not follow the committee at "
             f"0x{committee.address.hex()} (epochs that differ: {wrong or 'none, but another committee'}): "
             "use the deployments file of the run, and trust no other."
-        )
-    if archive.quorum() != mirror.address:
-        raise DeploymentError(
-            f"the archive at 0x{archive.address.hex()} obeys 0x{archive.quorum().hex()}, not the mirror at "
-            f"0x{mirror.address.hex()}: use the deployments file of the run, and trust no other."
         )
 
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A run directory: all files that a federation keeps outside the chains.
 
-run.json            settings, and places of the chains; locked by the leader of a job
+run.json            settings, and places of the chains
+run.lock            locked by who makes the run, then by who leads a job; tells who that is
 deployments/        addresses of the contracts, one file per chain
 live/ archive/      the two stores
 vaults/             data keys of the appointed members, one folder per member
@@ -29,6 +30,21 @@ from blockful_py.settings import Settings
 from blockful_py.whole_file import write_whole
 
 FORMAT = "blockful-run/1"
+PARTS = (
+    "run.json",
+    "deployments",
+    "live",
+    "archive",
+    "vaults",
+    "curves.jsonl",
+    "certificates",
+    "auditors",
+    "motions",
+    "keys",
+    "journal.sqlite",
+    "chains",
+)
+"""Entries of the folder that only a run has, besides its lock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +97,11 @@ class RunDirectory:
 
     @classmethod
     def create(cls, path: Path, settings: Settings, place: Place | None = None) -> RunDirectory:
-        """Creates a run.  Raises RunError when the folder holds one already or cannot be made."""
+        """Writes the run.json of a folder that its maker has claimed (`creation`).
+
+        Raises RunError when it cannot be written.
+        """
         run = cls(path, settings, place or Place.of(settings.chain, path / "chains"))
-        if (path / "run.json").exists():
-            raise RunError(f"{path} holds a run already: choose another folder, or go on with that run.")
         document = {
             "format": FORMAT,
             "settings": settings.to_json(),

@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -14,36 +12,47 @@ from blockful_py.closable import Closable
 from blockful_py.engine.jobs import Job, Kind
 from blockful_py.engine.journal import Journal
 from blockful_py.errors import RunError
+from blockful_py.file_lock import FileLock
 from blockful_py.record.model_node import Request
 from blockful_py.types import Paradigm
 
+LOCK = "run.lock"
 KINDS = {Paradigm.PARALLEL: Kind.PARALLEL, Paradigm.SEQUENTIAL: Kind.SEQUENTIAL}
 
 
 class Lease(Closable):
-    """A lock on run.json, which one process holds at a time; it ends with the process, whatever ends that."""
+    """The lead of a run, which one process has at a time; it ends with the process, whatever ends that."""
 
     def __init__(self, run: Path) -> None:
-        """Raises RunError when another process leads in this run directory."""
-        self._held = os.open(run / "run.json", os.O_RDONLY | os.O_CLOEXEC)
+        """Raises RunError, which names the holder, when another process leads in this run directory."""
+
+        def held(holder: str) -> RunError:
+            return RunError(
+                f"{run} is being made, or a job is being led in it, by {holder}: wait until that is done, or "
+                "end that process, and repeat the command."
+            )
+
         try:
-            fcntl.flock(self._held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(self._held)
-            raise RunError(f"a job is being led in {run}: wait until it is done.") from None
+            self._lock = FileLock(run / LOCK, held)
+        except FileNotFoundError:
+            raise  # there is no such folder
+        except OSError as error:
+            raise RunError(
+                f"{run / LOCK} cannot be written ({error.strerror}): only who may write to the run leads it."
+            ) from None
 
     @classmethod
     def is_free(cls, run: Path) -> bool:
-        try:
-            cls(run).close()
-        except RunError:
-            return False
-        return True
+        return FileLock.is_free(run / LOCK)
+
+    def discard(self) -> None:
+        """Gives the lead up and removes its file, if it was made here, of a run that does not come to be."""
+        if self._lock.made:
+            self._lock.discard()
+        self.close()
 
     def close(self) -> None:
-        if self._held >= 0:
-            os.close(self._held)
-            self._held = -1
+        self._lock.close()
 
 
 def request_under_way(journal: Path) -> Request | None:

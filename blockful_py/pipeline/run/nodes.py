@@ -15,6 +15,7 @@ from blockful_py.chain.sender import Sender
 from blockful_py.chain.signer import DEV_MNEMONIC, Signer
 from blockful_py.closable import Closable
 from blockful_py.errors import RunError, SettingsError
+from blockful_py.file_lock import FileLock
 from blockful_py.settings import ChainSettings
 
 SENDER_KEY = "BLOCKFUL_SENDER_KEY"
@@ -111,6 +112,8 @@ class Nodes(Closable):
 
 
 def _devnets(stack: ExitStack, place: Place, kind: str) -> tuple[Devnet, Devnet]:
+    if place.databases is not None and kind == "ganache":
+        stack.enter_context(_sole_user(place.databases))
     options = []
     for name, chain_id in (("live", place.live_chain_id), ("archive", place.archive_chain_id)):
         database = place.databases / name if place.databases is not None and kind == "ganache" else None
@@ -121,6 +124,27 @@ def _devnets(stack: ExitStack, place: Place, kind: str) -> tuple[Devnet, Devnet]
     stack.enter_context(live)
     stack.enter_context(archive)
     return live, archive
+
+
+def _sole_user(databases: Path) -> FileLock:
+    """The right to run nodes on these databases, which only one process at a time can have.
+
+    Raises RunError, which names the process that has it.
+    """
+
+    def held(holder: str) -> RunError:
+        return RunError(
+            f"the chains in {databases} are run by {holder}, and by one command at a time: wait until it is "
+            "done, or end it. Chains of `blockful devnet up` serve several commands at once."
+        )
+
+    try:
+        databases.mkdir(parents=True, exist_ok=True)
+        return FileLock(databases / "chains.lock", held)
+    except OSError as error:
+        raise RunError(
+            f"{databases} cannot be used ({error.strerror}): its chains need a folder to write to."
+        ) from None
 
 
 def _connected(stack: ExitStack, url: str | None, chain_id: int) -> Node:

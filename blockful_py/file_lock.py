@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Locks that one process holds at a time, and that tell the others who does."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import platform
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+from blockful_py.closable import Closable
+from blockful_py.errors import BlockfulError
+
+PATIENCE, PAUSE = 0.5, 0.02
+"""Seconds: somebody who looks whether a lock is free (`is_free`) holds it for a moment."""
+NOTE = 200
+"""Bytes of a file that are read of its holder's note."""
+
+
+class FileLock(Closable):
+    """A lock on the file at `path`, which is made if it is missing; it ends with its process.
+
+    The file stays, so that all who ask for the lock ask for that of the same file.
+
+    Attributes:
+        made: the file was missing, and this process made it.
+    """
+
+    def __init__(self, path: Path, refusal: Callable[[str], BlockfulError]) -> None:
+        """Raises `refusal` of the holder's name when another process holds it, OSError where the file cannot
+        be made."""
+        self._path = path
+        self._refusal = refusal
+        self._held = -1
+        self.made = False
+        limit = time.monotonic() + PATIENCE
+        while self._held < 0:
+            self._held = self._attempt(late=time.monotonic() > limit)
+        os.ftruncate(self._held, 0)
+        since = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+        os.pwrite(self._held, f"process {os.getpid()} on {platform.node()} since {since}\n".encode(), 0)
+
+    @classmethod
+    def is_free(cls, path: Path) -> bool:
+        """Whether no process holds the lock of a file.  Raises OSError where the file cannot be read."""
+        try:
+            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return True
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        finally:
+            os.close(descriptor)
+        return True
+
+    def discard(self) -> None:
+        """Removes the file, and gives up the lock."""
+        self._path.unlink(missing_ok=True)
+        self.close()
+
+    def close(self) -> None:
+        if self._held >= 0:
+            os.close(self._held)
+            self._held = -1
+
+    def _attempt(self, *, late: bool) -> int:
+        """The descriptor of the locked file; -1 to try again.  Raises the refusal when it is `late`."""
+        try:
+            descriptor = self._opened()
+        except FileExistsError:
+            return -1
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if _is_at(descriptor, self._path):
+                taken, descriptor = descriptor, -1
+                return taken
+            self.made = False
+        except BlockingIOError:
+            if late:
+                note = os.pread(descriptor, NOTE, 0).decode(errors="replace").strip()
+                raise self._refusal(note or "another process") from None
+            time.sleep(PAUSE)
+        finally:
+            if descriptor >= 0:
+                os.close(descriptor)
+        return -1
+
+    def _opened(self) -> int:
+        """Raises FileExistsError where another process makes the file at the same time."""
+        try:
+            return os.open(self._path, os.O_RDWR | os.O_CLOEXEC)
+        except FileNotFoundError:
+            descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+            self.made = True
+            return descriptor
+
+
+def _is_at(descriptor: int, path: Path) -> bool:
+    """Whether an open file is the one at `path`: its holder may have removed it in the meantime."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    except FileNotFoundError:
+        return False
