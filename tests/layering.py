@@ -25,8 +25,8 @@ FLOORS: Mapping[str, tuple[frozenset[str], ...]] = {
         frozenset({"chain", "committee", "learning", "report"}),
         frozenset({"costs", "engine", "graph", "storage", "verdicts"}),
         frozenset({"crypto"}),
-        frozenset({"settings"}),
-        frozenset({"bounded_json", "closable", "extras", "file_lock", "forget", "types", "whole_file"}),
+        frozenset({"file_lock", "settings"}),
+        frozenset({"bounded_json", "closable", "extras", "forget", "types", "whole_file"}),
         frozenset({"errors"}),
     ),
     f"{PACKAGE}.pipeline": (

@@ -74,6 +74,7 @@ class Step:
         decision: the certificate that it belongs to, from 1; 0 for the job's own steps.
         begun, ended: when, in seconds since 1970; `begun` is the latest attempt.
         transaction: hash of the transaction that did it, where one did.
+        excluded: members that were excluded from it, each with the reason.
     """
 
     number: int
@@ -85,6 +86,7 @@ class Step:
     begun: float | None = None
     ended: float | None = None
     transaction: bytes | None = None
+    excluded: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +113,11 @@ class Job:
     def valid(self) -> tuple[Step, ...]:
         """Steps that were not dropped."""
         return tuple(step for step in self.steps if step.state is not StepState.DROPPED)
+
+    @property
+    def excluded(self) -> tuple[str, ...]:
+        """Members that were excluded from a decision, each with the reason, without duplicates."""
+        return tuple(dict.fromkeys(each for step in self.steps for each in step.excluded))
 
     @property
     def decisions(self) -> dict[int, tuple[Step, ...]]:

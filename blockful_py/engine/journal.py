@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The journal of a run: it records every step of a job on disk, before the step begins and after it ends.
 
-SQLite with a write-ahead log, each commit synced.  At most one job is open.  Who writes holds the lead of
-the run; others may read at any time.  States and guarantees: docs/reference/jobs.md.
+SQLite with a write-ahead log, each commit synced.  Entries are added and never changed, each bound to those
+before it.  At most one job is open.  Who writes holds the lead of the run; others may read at any time.
+States and guarantees: docs/reference/jobs.md.
 """
 
 from __future__ import annotations
@@ -12,22 +13,17 @@ import sqlite3
 import threading
 import time
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from blockful_py.closable import Closable
-from blockful_py.engine.jobs import Act, Job, JobState, Kind, PlannedStep, Step, StepState
-from blockful_py.engine.journal_file import connect, create, unwritten
+from blockful_py.engine.jobs import Job, JobState, Kind, PlannedStep, Step, StepState
+from blockful_py.engine.journal_file import broken, connect, create, unwritten
+from blockful_py.engine.journal_log import Bodies, BrokenLogError, Entry, JournalLog, body_digest
 from blockful_py.errors import RunError
-
-JOBS = "SELECT number, kind, request, state, outcome, begun, ended FROM job"
-STEPS = (
-    "SELECT number, decision, act, subject, body, state, begun, ended, transaction_hash FROM step "
-    "WHERE job = ? ORDER BY number"
-)
 
 
 @dataclass(slots=True)
@@ -38,99 +34,91 @@ class StepResult:
         transaction: hash of the transaction that did it.
         body: added to the step's own.
         plans: steps of the same decision that follow from it, planned in the same commit.
+        excluded: members that were excluded from it, each with the reason.
     """
 
     transaction: bytes | None = None
     body: dict[str, Any] = field(default_factory=dict)
     plans: list[PlannedStep] = field(default_factory=list)
+    excluded: tuple[str, ...] = ()
 
 
 class Journal(Closable):
     """The jobs in the SQLite file at `path`, which the first job makes; several threads may use it.
 
-    Every method raises RunError when the file is damaged, foreign, full or not readable.
+    Every method raises RunError when the file is damaged, edited, foreign, full or not readable.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, run: str = "") -> None:
+        """`run`: identity of the run that the journal is of; any, if it is empty."""
         self._path = path
+        self._run = run
         self._turn = threading.RLock()
         self._connection: sqlite3.Connection | None = None
+        self._log = JournalLog("")
+        self._known: dict[int, tuple[str, Mapping[str, Any]]] = {}
 
     def begin(self, kind: Kind, request: str = "") -> Job:
         """Opens a job.  Raises RunError when another one is open."""
         with self._turn:
-            unfinished_job = self.open_job()
-            if unfinished_job is not None:
-                raise unfinished(unfinished_job)
             if self._reached() is None:
-                create(self._path)
+                create(self._path, self._run)
             with self._transaction() as connection:
-                row = (kind, request, JobState.OPEN, time.time())
-                connection.execute("INSERT INTO job (kind, request, state, begun) VALUES (?, ?, ?, ?)", row)
-            job = self.open_job()
-        if job is None:
-            raise RunError(f"{self._path} took a job and holds none: see that nobody else changes it.")
-        return job
+                unfinished_job = self._log.open_job(self._catch_up(connection))
+                if unfinished_job is not None:
+                    raise unfinished(unfinished_job)
+                self._add(connection, entry="begin", kind=kind, request=request, at=time.time())
+            return self._open()
 
     def open_job(self) -> Job | None:
         """The open job, if any."""
-        return next(iter(self._jobs("WHERE state = ?", JobState.OPEN)), None)
+        with self._reading() as bodies:
+            return self._log.open_job(bodies)
 
     def jobs(self) -> tuple[Job, ...]:
         """All jobs, oldest first."""
-        return self._jobs("ORDER BY number")
+        with self._reading() as bodies:
+            return self._log.jobs(bodies)
 
     def close_job(self, state: JobState, outcome: str = "") -> None:
         """Ends the open job; what its steps carried with them is forgotten."""
         with self._transaction() as connection:
-            number = _open(connection)
-            connection.execute("UPDATE step SET body = '{}' WHERE job = ?", (number,))
-            connection.execute(
-                "UPDATE job SET state = ?, outcome = ?, ended = ? WHERE number = ?",
-                (state, outcome, time.time(), number),
-            )
+            self._require_open()
+            self._add(connection, entry="close", state=state, outcome=outcome, at=time.time())
+            connection.execute("DELETE FROM body")
 
     def plan(self, plans: Sequence[PlannedStep], decision: int | None = None) -> tuple[Step, ...]:
         """Adds steps to the open job: of a decision, or of a new one when that is None; 0 for none."""
         with self._transaction() as connection:
-            number = _open(connection)
+            self._require_open()
             if decision is None:
-                known = "SELECT coalesce(max(decision), 0) FROM step WHERE job = ?"
-                decision = 1 + int(connection.execute(known, (number,)).fetchone()[0])
-            return tuple(_add(connection, number, decision, plan) for plan in plans)
+                decision = 1 + self._log.decisions
+            return self._planned(connection, plans, decision)
 
     @contextmanager
     def taking(self, step: Step) -> Iterator[StepResult]:
         """The step is begun before the block and done after it; where the block fails, it stays begun."""
         with self._transaction() as connection:
-            connection.execute(
-                "UPDATE step SET state = ?, begun = ? WHERE number = ?",
-                (StepState.BEGUN, time.time(), step.number),
-            )
-        entry = StepResult()
-        yield entry
+            self._add(connection, entry="take", step=step.number, at=time.time())
+        result = StepResult()
+        yield result
         with self._transaction() as connection:
-            connection.execute(
-                "UPDATE step SET state = ?, ended = ?, body = ?, "
-                "transaction_hash = coalesce(?, transaction_hash) WHERE number = ?",
-                (
-                    StepState.DONE,
-                    time.time(),
-                    json.dumps({**step.body, **entry.body}),
-                    entry.transaction,
-                    step.number,
-                ),
+            self._add(
+                connection,
+                entry="done",
+                step=step.number,
+                at=time.time(),
+                transaction=None if result.transaction is None else result.transaction.hex(),
+                body=self._put(connection, step.number, {**step.body, **result.body}),
+                excluded=result.excluded,
             )
-            for plan in entry.plans:
-                _add(connection, _open(connection), step.decision, plan)
+            self._planned(connection, result.plans, step.decision)
 
     def drop(self, steps: Sequence[Step]) -> None:
         """These steps will not be carried out."""
         with self._transaction() as connection:
             for step in steps:
-                connection.execute(
-                    "UPDATE step SET state = ? WHERE number = ?", (StepState.DROPPED, step.number)
-                )
+                self._add(connection, entry="drop", step=step.number)
 
     def close(self) -> None:
         with self._turn:
@@ -138,21 +126,56 @@ class Journal(Closable):
                 self._closer()
                 self._connection = None
 
-    def _jobs(self, clause: str, *values: str) -> tuple[Job, ...]:
+    def _open(self) -> Job:
+        job = self.open_job()
+        if job is None:
+            raise broken(self._path, "it took a job and holds none")
+        return job
+
+    def _require_open(self) -> None:
+        if not self._log.is_open:
+            raise RunError("no job is open: begin one before its steps.")
+
+    def _planned(
+        self, connection: sqlite3.Connection, plans: Sequence[PlannedStep], decision: int
+    ) -> tuple[Step, ...]:
+        steps = []
+        for plan in plans:
+            number = self._log.steps + 1
+            body = self._put(connection, number, plan.body)
+            told = {"decision": decision, "act": plan.act, "subject": plan.subject, "body": body}
+            self._add(connection, entry="plan", **told)
+            steps.append(Step(number, decision, plan.act, plan.subject, plan.body, StepState.PLANNED))
+        return tuple(steps)
+
+    def _put(self, connection: sqlite3.Connection, step: int, body: Mapping[str, Any]) -> str:
+        """Stores what a step takes; returns the digest of it."""
+        text = json.dumps(dict(body))
+        connection.execute("INSERT OR REPLACE INTO body VALUES (?, ?)", (step, text))
+        return body_digest(text)
+
+    def _add(self, connection: sqlite3.Connection, **content: Any) -> None:
+        (entry,) = self._log.written([content])
+        connection.execute("INSERT INTO entry VALUES (?, ?, ?)", (entry.number, entry.content, entry.digest))
+        self._log.read([entry])
+
+    @contextmanager
+    def _reading(self) -> Iterator[Bodies]:
+        """The log, as far as it is on the disk, and what the open job's steps take."""
         with self._turn:
             connection = self._reached()
             if connection is None:
-                return ()
+                yield {}
+                return
             try:
                 connection.execute("BEGIN")
                 try:
-                    jobs = connection.execute(f"{JOBS} {clause}", values).fetchall()
-                    steps = [connection.execute(STEPS, (row[0],)).fetchall() for row in jobs]
+                    bodies = self._catch_up(connection)
                 finally:
                     connection.execute("COMMIT")
             except sqlite3.Error as error:
                 raise RunError(f"{self._path} cannot be read: {error}.") from None
-        return tuple(_job(row, rows) for row, rows in zip(jobs, steps, strict=True))
+            yield bodies
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
@@ -164,22 +187,59 @@ class Journal(Closable):
             try:
                 connection.execute("BEGIN IMMEDIATE")
                 try:
+                    self._catch_up(connection)
                     yield connection
                     connection.execute("COMMIT")
-                finally:
+                except BaseException:
+                    self._log = JournalLog(self._owner)
                     if connection.in_transaction:
                         connection.execute("ROLLBACK")
+                    raise
             except sqlite3.Error as error:
                 raise unwritten(self._path, error) from None
+
+    def _catch_up(self, connection: sqlite3.Connection) -> Bodies:
+        """Reads the entries that were added since; returns what the open job's steps take."""
+        rows = "SELECT number, content, digest FROM entry WHERE number > ? ORDER BY number"
+        try:
+            self._log.read(Entry(*row) for row in connection.execute(rows, (self._log.last,)))
+            (added,) = connection.execute("SELECT coalesce(max(seq), 0) FROM sqlite_sequence").fetchone()
+            if added != self._log.last:
+                raise BrokenLogError(f"its last entry is {self._log.last}, and {added} were written")
+        except (BrokenLogError, TypeError) as error:
+            raise broken(self._path, error) from None
+        return self._bodies(connection)
+
+    def _bodies(self, connection: sqlite3.Connection) -> Bodies:
+        bodies = self._log.bodies
+        self._known = {step: known for step, known in self._known.items() if bodies.get(step) == known[0]}
+        for step in bodies.keys() - self._known.keys():
+            row = connection.execute("SELECT content FROM body WHERE step = ?", (step,)).fetchone()
+            if row is None or body_digest(str(row[0])) != bodies[step]:
+                raise broken(self._path, f"the body of step {step} was altered or is missing")
+            self._known[step] = (bodies[step], json.loads(row[0]))
+        return {step: body for step, (_, body) in self._known.items()}
 
     def _reached(self) -> sqlite3.Connection | None:
         """The connection; None while there is no file."""
         if self._connection is None:
             if not self._path.exists():
                 return None
-            self._connection = connect(self._path)
-            self._closer = weakref.finalize(self, self._connection.close)
+            connection = connect(self._path)
+            self._closer = weakref.finalize(self, connection.close)
+            self._owner = self._owner_in(connection)
+            self._log, self._connection = JournalLog(self._owner), connection
         return self._connection
+
+    def _owner_in(self, connection: sqlite3.Connection) -> str:
+        """Identity of the run in the file.  Raises RunError when it is not that of this journal's run."""
+        try:
+            (owner,) = connection.execute("SELECT run FROM owner").fetchone() or ("",)
+        except sqlite3.Error as error:
+            raise broken(self._path, error) from None
+        if self._run and owner not in ("", self._run):
+            raise broken(self._path, f"it is the journal of another run ({str(owner)[:100]})")
+        return str(owner)
 
 
 def unfinished(job: Job) -> RunError:
@@ -188,28 +248,3 @@ def unfinished(job: Job) -> RunError:
         f"job {job.number} ({job.kind}) is unfinished: finish it with `blockful resume`, or give it up with "
         "`blockful abort`, before another one."
     )
-
-
-def _open(connection: sqlite3.Connection) -> int:
-    row = connection.execute("SELECT number FROM job WHERE state = ?", (JobState.OPEN,)).fetchone()
-    if row is None:
-        raise RunError("no job is open: begin one before its steps.")
-    return int(row[0])
-
-
-def _add(connection: sqlite3.Connection, job: int, decision: int, plan: PlannedStep) -> Step:
-    row = (job, decision, plan.act, plan.subject, json.dumps(dict(plan.body)), StepState.PLANNED)
-    cursor = connection.execute(
-        "INSERT INTO step (job, decision, act, subject, body, state) VALUES (?, ?, ?, ?, ?, ?)", row
-    )
-    number = int(cursor.lastrowid or 0)
-    return Step(number, decision, plan.act, plan.subject, plan.body, StepState.PLANNED)
-
-
-def _job(row: Sequence[Any], steps: Sequence[Sequence[Any]]) -> Job:
-    number, kind, request, state, outcome, begun, ended = row
-    parsed = tuple(
-        Step(at, decision, Act(act), subject, json.loads(body), StepState(how), since, until, sent)
-        for at, decision, act, subject, body, how, since, until, sent in steps
-    )
-    return Job(number, Kind(kind), request, JobState(state), outcome, begun, ended, parsed)

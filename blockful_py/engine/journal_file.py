@@ -15,36 +15,16 @@ from blockful_py.whole_file import sync
 
 APPLICATION = 0x426C464A
 """SQLite's `application_id` of these files: "BlFJ"."""
-VERSION = 1
+VERSION = 2
 BUSY_SECONDS = 10.0
 ATTEMPTS, PAUSE = 3, 0.1
 """A file may change while it is looked at: how often, and in seconds."""
 SCHEMA = f"""
 PRAGMA application_id = {APPLICATION};
 PRAGMA user_version = {VERSION};
-CREATE TABLE job (
-    number INTEGER PRIMARY KEY AUTOINCREMENT,
-    kind TEXT NOT NULL,
-    request TEXT NOT NULL,
-    state TEXT NOT NULL CHECK (state IN ('open', 'done', 'failed', 'aborted')),
-    outcome TEXT NOT NULL DEFAULT '',
-    begun REAL NOT NULL,
-    ended REAL
-);
-CREATE UNIQUE INDEX one_open_job ON job (state) WHERE state = 'open';
-CREATE TABLE step (
-    number INTEGER PRIMARY KEY AUTOINCREMENT,
-    job INTEGER NOT NULL REFERENCES job,
-    decision INTEGER NOT NULL,
-    act TEXT NOT NULL,
-    subject TEXT NOT NULL,
-    body TEXT NOT NULL,
-    state TEXT NOT NULL CHECK (state IN ('planned', 'begun', 'done', 'dropped')),
-    begun REAL,
-    ended REAL,
-    transaction_hash BLOB
-);
-CREATE INDEX step_of_job ON step (job);
+CREATE TABLE owner (run TEXT NOT NULL);
+CREATE TABLE entry (number INTEGER PRIMARY KEY AUTOINCREMENT, content TEXT NOT NULL, digest BLOB NOT NULL);
+CREATE TABLE body (step INTEGER PRIMARY KEY, content TEXT NOT NULL);
 """
 ADVICE = (
     "It was left as it is. Restore it from a backup, or move it away (with its -wal file) and compare the "
@@ -52,13 +32,14 @@ ADVICE = (
 )
 
 
-def create(path: Path) -> None:
-    """An empty journal in a new file.  Raises RunError when it cannot be written."""
+def create(path: Path, run: str) -> None:
+    """An empty journal of a run in a new file.  Raises RunError when it cannot be written."""
     try:
         with tempfile.TemporaryDirectory(dir=path.parent, prefix="journal-") as folder:
             draft = Path(folder) / path.name
             with closing(sqlite3.connect(draft, isolation_level=None)) as connection:
                 connection.executescript(f"BEGIN; {SCHEMA} COMMIT;")
+                connection.execute("INSERT INTO owner VALUES (?)", (run,))
                 connection.execute("PRAGMA journal_mode = WAL")
             draft.chmod(0o600)
             sync(draft)
@@ -86,6 +67,11 @@ def connect(path: Path) -> sqlite3.Connection:
     except sqlite3.Error as error:
         raise RunError(f"{path} cannot be opened ({error}): check its disk and its permissions.") from None
     return connection
+
+
+def broken(path: Path, what: object) -> RunError:
+    """An error for a journal that says something else than this program wrote."""
+    return RunError(f"{path} is damaged or was edited: {what}. {ADVICE}")
 
 
 def unwritten(path: Path, error: Exception) -> RunError:

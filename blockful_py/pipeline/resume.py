@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from blockful_py.engine.jobs import Job, Kind
-from blockful_py.engine.journal import Journal
 from blockful_py.errors import RunError
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.jobs.unlearning import Unlearned
@@ -15,7 +14,7 @@ from blockful_py.pipeline.run.progress import Progress
 
 def jobs_of(run: RunDirectory) -> tuple[Job, ...]:
     """All jobs of a run, oldest first.  Needs no chain."""
-    with Journal(run.journal) as journal:
+    with run.opened_journal() as journal:
         return journal.jobs()
 
 
@@ -24,7 +23,7 @@ def unfinished_job(run: RunDirectory, number: int | None = None) -> Job:
     jobs = {job.number: job for job in jobs_of(run)}
     if number is not None and number not in jobs:
         raise RunError(f"there is no job {number} in {run.path}: see `blockful jobs`.")
-    with Journal(run.journal) as journal:
+    with run.opened_journal() as journal:
         job = journal.open_job()
     if number is not None and (job is None or job.number != number):
         raise RunError(

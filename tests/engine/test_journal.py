@@ -14,6 +14,7 @@ import pytest
 
 from blockful_py.engine.jobs import Act, JobState, Kind, PlannedStep, StepState
 from blockful_py.engine.journal import Journal
+from blockful_py.engine.journal_log import BrokenLogError
 from blockful_py.errors import RunError
 
 SEND = PlannedStep(Act.SEND, "s, live 1 of 1", {"data": "00ff"})
@@ -119,6 +120,7 @@ import os, signal, sys
 from pathlib import Path
 from blockful_py.engine.jobs import Act, Kind, PlannedStep
 from blockful_py.engine.journal import Journal
+from blockful_py.engine.journal_log import BrokenLogError
 journal = Journal(Path(sys.argv[1]))
 journal.begin(Kind.TRAIN)
 (step,) = journal.plan([PlannedStep(Act.STORE, "s")])
@@ -175,8 +177,8 @@ def test_a_journal_of_another_version_is_refused(path: Path) -> None:
     with Journal(path) as journal:
         journal.begin(Kind.TRAIN)
     with closing(sqlite3.connect(path)) as connection:
-        connection.execute("PRAGMA user_version = 2")
-    with Journal(path) as journal, pytest.raises(RunError, match="version 2, this program knows version 1"):
+        connection.execute("PRAGMA user_version = 3")
+    with Journal(path) as journal, pytest.raises(RunError, match="version 3, this program knows version 2"):
         journal.jobs()
 
 
@@ -185,6 +187,7 @@ import resource, sys
 from pathlib import Path
 from blockful_py.engine.jobs import Act, Kind, PlannedStep
 from blockful_py.engine.journal import Journal
+from blockful_py.engine.journal_log import BrokenLogError
 from blockful_py.errors import RunError
 journal = Journal(Path(sys.argv[1]))
 journal.begin(Kind.TRAIN)
@@ -229,3 +232,110 @@ def test_who_reads_beside_a_writer_does_not_end_its_locks(journal: Journal, path
     with journal.taking(step):
         assert states(path) == [StepState.BEGUN]
     assert states(path) == [StepState.DONE]
+
+
+@pytest.fixture
+def written(path: Path) -> Path:
+    """A journal of seven entries, closed, with an open job and a body in it."""
+    with Journal(path, "ours") as journal:
+        journal.begin(Kind.TRAIN)
+        journal.close_job(JobState.DONE)
+        journal.begin(Kind.PARALLEL, "{}")
+        first, _ = journal.plan([SEND, SEND])
+        with journal.taking(first):
+            pass
+    return path
+
+
+EDITS = {
+    "an altered state": (
+        "UPDATE entry SET content = replace(content, '\"done\"', '\"open\"') WHERE number = 2",
+        "entry 2 was altered",
+    ),
+    "an altered request": ("UPDATE entry SET content = '{}' WHERE number = 3", "entry 3 was altered"),
+    "no JSON": ("UPDATE entry SET content = 'x' WHERE number = 1", "entry 1 was altered"),
+    "a blob": ("UPDATE entry SET content = x'00ff' WHERE number = 4", "entry 4 was altered"),
+    "no digest": ("UPDATE entry SET digest = x'' WHERE number = 4", "entry 4 was altered"),
+    "an entry cut out": ("DELETE FROM entry WHERE number = 4", "entry 4 is missing"),
+    "cut short": (
+        "DELETE FROM entry WHERE number > 5",
+        "its last entry is 5, and 7 were written",
+    ),
+    "reordered": (
+        "UPDATE entry SET number = -4 WHERE number = 4; UPDATE entry SET number = 4 WHERE number = 5; "
+        "UPDATE entry SET number = 5 WHERE number = -4",
+        "entry 4 was altered or moved",
+    ),
+    "an entry added": (
+        "INSERT INTO entry SELECT 8, content, digest FROM entry WHERE number = 7",
+        "entry 8 was altered or moved",
+    ),
+    "an altered body": ('UPDATE body SET content = \'{"data": "0100"}\'', "body of step [12] was altered"),
+    "a body cut out": ("DELETE FROM body WHERE step = 2", "body of step 2 was altered or is missing"),
+    "another run's": ("UPDATE owner SET run = 'theirs'", "it is the journal of another run"),
+    "nobody's": ("DELETE FROM owner", "entry 1 was altered or moved, or is of another journal"),
+    "without its tables": ("DROP TABLE owner", "no such table"),
+}
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_an_edited_journal_is_one_error_that_names_the_line(written: Path, edit: str) -> None:
+    script, message = EDITS[edit]
+    with closing(sqlite3.connect(written)) as connection:
+        connection.executescript(script)
+    content = written.read_bytes()
+    for attempt in (
+        lambda j: j.jobs(),
+        lambda j: j.open_job(),
+        lambda j: j.begin(Kind.TRAIN),
+        lambda j: j.close_job(JobState.DONE),
+    ):
+        with (
+            Journal(written, "ours") as journal,
+            pytest.raises(RunError, match=f"{message}.*left as it is.*blockful verify"),
+        ):
+            attempt(journal)
+    assert written.read_bytes() == content
+
+
+def test_entries_that_fit_and_make_no_sense_are_one_error(path: Path) -> None:
+    """As somebody writes them who works the digests out as well."""
+    with Journal(path) as journal:
+        journal.begin(Kind.TRAIN)
+        with (
+            journal._transaction() as connection,
+            pytest.raises(BrokenLogError, match="entry 2 does not follow"),
+        ):
+            journal._add(connection, entry="done", step=7)
+
+
+def test_the_journal_of_another_run_is_refused(written: Path) -> None:
+    with (
+        Journal(written, "theirs") as journal,
+        pytest.raises(RunError, match=r"of another run .ours.*left as"),
+    ):
+        journal.jobs()
+    with Journal(written) as journal:
+        assert len(journal.jobs()) == 2
+
+
+def test_a_write_that_fails_leaves_the_journal_as_it_was(written: Path) -> None:
+    with Journal(written) as journal:
+        (before,) = journal.jobs()[1:]
+        with pytest.raises(ConnectionError), journal._transaction() as connection:
+            journal._add(connection, entry="drop", step=2)
+            raise ConnectionError
+        assert journal.open_job() == before
+        journal.drop(before.steps[1:])
+        assert [step.state for step in journal.jobs()[1].steps] == [StepState.DONE, StepState.DROPPED]
+
+
+def test_excluded_members_stay_in_the_journal(written: Path) -> None:
+    with Journal(written) as journal:
+        job = journal.open_job()
+        assert job is not None
+        with journal.taking(job.steps[1]) as result:
+            result.excluded = ("member 3: a wrong share",)
+        journal.close_job(JobState.DONE)
+    with Journal(written) as journal:
+        assert journal.jobs()[1].excluded == ("member 3: a wrong share",)

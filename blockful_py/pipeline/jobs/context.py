@@ -71,7 +71,7 @@ class FederationContext:
             accounts=accounts_of(run.settings, identities),
             leader=leader,
             clock=clock_for(nodes, contracts),
-            journal=Journal(run.journal),
+            journal=run.opened_journal(),
         )
 
     @property

@@ -19,11 +19,13 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from blockful_py.bounded_json import parse_json
+from blockful_py.engine.journal import Journal
 from blockful_py.errors import RunError
 from blockful_py.pipeline.run.nodes import Place
 from blockful_py.settings import Settings
@@ -49,11 +51,16 @@ PARTS = (
 
 @dataclass(frozen=True, slots=True)
 class RunDirectory:
-    """Paths of a run, its settings and its chains."""
+    """Paths of a run, its settings and its chains.
+
+    Attributes:
+        identity: random, so that the journal of another run is told from this run's.
+    """
 
     path: Path
     settings: Settings
     place: Place
+    identity: str = ""
 
     @property
     def deployments(self) -> Path:
@@ -101,9 +108,11 @@ class RunDirectory:
 
         Raises RunError when it cannot be written.
         """
-        run = cls(path, settings, place or Place.of(settings.chain, path / "chains"))
+        place = place or Place.of(settings.chain, path / "chains")
+        run = cls(path, settings, place, secrets.token_hex(16))
         document = {
             "format": FORMAT,
+            "identity": run.identity,
             "settings": settings.to_json(),
             "chains": run.place.to_json(path),
         }
@@ -118,7 +127,12 @@ class RunDirectory:
         if document.get("format") != FORMAT:
             raise RunError(f"{path}/run.json is not of format {FORMAT}: train again with this version.")
         place = Place.from_json(document.get("chains", {}), path)
-        return cls(path, Settings.parse(document.get("settings", {})), place)
+        settings = Settings.parse(document.get("settings", {}))
+        return cls(path, settings, place, str(document.get("identity", "")))
+
+    def opened_journal(self) -> Journal:
+        """The jobs of the run."""
+        return Journal(self.journal, self.identity)
 
 
 def _read(path: Path) -> dict[str, Any]:
