@@ -17,20 +17,20 @@ class Output:
     """One command's output; with `as_json`, exactly one JSON document on stdout."""
 
     def __init__(self, as_json: bool, quiet: bool = False) -> None:
-        self._as_json = as_json
+        self.as_json = as_json
         self._quiet = quiet or as_json
         self._out = Console(highlight=False, soft_wrap=False)
         self._err = Console(stderr=True, highlight=False)
 
     def say(self, *parts: RenderableType) -> None:
         """Prints text, unless the command prints JSON."""
-        if not self._as_json:
+        if not self.as_json:
             for part in parts:
                 self._out.print(part)
 
     def result(self, document: Any) -> None:
         """Prints the outcome, if the command prints JSON."""
-        if self._as_json:
+        if self.as_json:
             self._out.file.write(json.dumps(document, indent=2, sort_keys=True) + "\n")
 
     def problem(self, what: str, reason: str) -> None:
@@ -44,7 +44,7 @@ class Output:
 
     def line(self, document: Any) -> None:
         """Like `result`, on one line and flushed, for commands that keep running."""
-        if self._as_json:
+        if self.as_json:
             self._out.file.write(json.dumps(document, sort_keys=True) + "\n")
             self._out.file.flush()
 

@@ -37,6 +37,9 @@ def jobs(
         out.say("no job was begun in this run")
         return
     out.say(_table(jobs))
+    for job in jobs:
+        for each in job.excluded:
+            out.say(f"job {job.number} excluded {each}")
     if steps:
         for job in jobs:
             out.say(_steps(job))
@@ -49,6 +52,7 @@ def job_document(job: Job) -> dict[str, Any]:
         "kind": job.kind.value,
         "state": job.state.value,
         "outcome": job.outcome,
+        "excluded": list(job.excluded),
         "begun": job.begun,
         "ended": job.ended,
         "steps": [_step_document(step) for step in job.steps],

@@ -6,11 +6,11 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from blockful_py.cli.console import Output
 from blockful_py.cli.jobs import job_document
 from blockful_py.cli.options import LATEST, AsJson, Quiet, Run
+from blockful_py.cli.unlearn import show
 
 Job = Annotated[
     int | None,
@@ -32,7 +32,6 @@ def resume(job: Job = None, run: Run = LATEST, as_json: AsJson = False, quiet: Q
     from blockful_py.pipeline.resume import jobs_of, resume, unfinished_job
     from blockful_py.pipeline.run.directory import RunDirectory
     from blockful_py.pipeline.run.lease import request_of
-    from blockful_py.report.table import print_report
     from blockful_py.types import Paradigm
 
     out = Output(as_json, quiet)
@@ -41,13 +40,12 @@ def resume(job: Job = None, run: Run = LATEST, as_json: AsJson = False, quiet: Q
     with Federation.open(run) as federation:
         if request is None:
             resume(federation, out)
-            report = None
+            outcome = None
         else:
-            report = unlearn_once(federation, None, None, Paradigm.PARALLEL, None, out, request)
+            outcome = unlearn_once(federation, None, None, Paradigm.PARALLEL, None, out, request)
     (ended,) = (each for each in jobs_of(RunDirectory.open(run)) if each.number == unfinished.number)
+    report = outcome.report if outcome else None
     out.result({"job": job_document(ended), "report": report.to_json() if report else None})
-    if report is not None and not as_json:
-        print_report(report, Console(highlight=False), run)
     out.say(f"job {ended.number} ({ended.kind}) is {ended.state}")
-    if report is not None and report.verification.failed:
-        raise typer.Exit(3)
+    if outcome is not None:
+        show(outcome, out, run)

@@ -51,6 +51,7 @@ def train(
         settings = Settings.load(settings_file, [*(overrides or ()), *planned])
     from blockful_py.cli.devnet import with_running_devnets
     from blockful_py.pipeline.federation import Federation
+    from blockful_py.pipeline.resume import jobs_of
 
     out = Output(as_json, quiet)
     opened = Federation.create(with_running_devnets(settings), run) if settings else Federation.open(run)
@@ -58,9 +59,11 @@ def train(
         federation.train(out, rounds)
         models = federation.catalogue().models
         opted_out = federation.opted_out()
+        excluded = jobs_of(federation.run)[-1].excluded
     out.result(
         {
             "run": str(run),
+            "excluded": list(excluded),
             "opted_out": {user: list(map(str, forgets)) for user, forgets in opted_out.items()},
             "models": {
                 name: {
@@ -80,3 +83,5 @@ def train(
         out.say(f"{name:5} at {placed.position!s:6} accuracy on its owner's test data {share:5.1f} %{noisy}")
     for user, forgets in opted_out.items():
         out.say(f"user {user} asked to forget {'; '.join(map(str, forgets))}: nothing is trained on it again")
+    for each in excluded:
+        out.say(f"excluded from decisions: {each}")

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -12,6 +12,9 @@ from rich.console import Console
 from blockful_py.cli.console import Output
 from blockful_py.cli.options import LATEST, AsJson, Quiet, Run
 from blockful_py.types import Paradigm
+
+if TYPE_CHECKING:
+    from blockful_py.pipeline.reports.single import Outcome
 
 Starts = Annotated[list[str] | None, typer.Option("--start", help="A model to start from. Repeatable.")]
 Classes = Annotated[list[int] | None, typer.Option("--class", help="A class to forget. Repeatable.")]
@@ -48,7 +51,8 @@ def unlearn(
     """Make every model that inherits from the starts forget classes, clients or samples, on both chains.
 
     Options that are left out come from the run's settings. If the command is interrupted, run it again to
-    continue.
+    continue. A request that is done is not carried out again: the command says so, and makes its report if
+    that is missing.
 
     Example: blockful unlearn --run runs/mine --start r5 --start r7 --class 3
     """
@@ -57,7 +61,6 @@ def unlearn(
     from blockful_py.pipeline.reports.single import unlearn_once
     from blockful_py.pipeline.review.methods import forget_asked
     from blockful_py.record.request_file import RequestFile
-    from blockful_py.report.table import print_report
 
     out = Output(as_json, quiet)
     forget = forget_asked(classes, clients, samples)
@@ -67,10 +70,28 @@ def unlearn(
         )
     signed = None if request is None else RequestFile.read(request).signed()
     with Federation.open(run) as federation:
-        report = unlearn_once(federation, starts, forget, paradigm, method, out, signed)
-    if as_json:
-        out.result(report.to_json())
+        outcome = unlearn_once(federation, starts, forget, paradigm, method, out, signed)
+    report = outcome.report
+    if report is None:
+        out.result({"job": outcome.job, "repeated": outcome.repeated, "problem": outcome.problem})
     else:
-        print_report(report, Console(highlight=False), run)
-    if report.verification.failed:
+        out.result(report.to_json())
+    show(outcome, out, run)
+
+
+def show(outcome: Outcome, out: Output, run: Path) -> None:
+    """Prints a request that is done; ends with status 3 when the record does not verify."""
+    from blockful_py.report.table import print_report
+
+    report = outcome.report
+    if outcome.repeated:
+        out.say(f"this request is done already (job {outcome.job}): nothing was changed")
+    if report is not None and not out.as_json:
+        print_report(report, Console(highlight=False), run if outcome.problem is None else None)
+    if outcome.problem is not None:
+        out.problem(
+            f"job {outcome.job} is done, and only its report is missing",
+            f"{outcome.problem} The same request again makes the report, and changes nothing.",
+        )
+    if report is not None and report.verification.failed:
         raise typer.Exit(3)

@@ -85,6 +85,10 @@ class Cosigning:
         return replace(unsigned(self.epoch, self.proposal, contents.pop()), voters=voters)
 
 
+Blame = Callable[[Sequence[int], str], None]
+"""Called with the members that failed in a round that they had agreed to, and why."""
+
+
 class CertificateVoter(Protocol):
     """A member that has voted.  Methods raise CommitteeError or CryptoError when it refuses."""
 
@@ -119,9 +123,9 @@ def digest_of(certificate: Certificate, executor: Executor, domain: eip712.Domai
 
 
 def signed_vote(member: CertificateVoter, vote: bytes, digest: bytes) -> bytes:
-    """The vote of `member`.  Raises RefusedError unless it is its signature of `digest`."""
+    """The vote of `member`.  Raises CheaterError unless it is its signature of `digest`."""
     if not signature.is_by(member.address, digest, vote):
-        raise RefusedError("the vote is not the member's signature of this decision")
+        raise CheaterError([member.index], "the signature of this decision")
     return vote
 
 
@@ -134,13 +138,13 @@ def committed_vote(
     """
     signed_vote(member, vote.vote, digest)
     if not all(map(curve.on_curve, vote.nonces)):
-        raise RefusedError("the nonces of a vote are no points of secp256k1")
+        raise CheaterError([member.index], "a nonce")
     pledge = vote.pledge.pledge
     expected = (digest, member.index, pair_digest(vote.nonces))
     if (pledge.session, pledge.signer, pledge.nonces) != expected or not vote.pledge.is_by(
         member.address, domain
     ):
-        raise RefusedError("the pledge of a vote's nonces is not the member's")
+        raise CheaterError([member.index], "the pledge of nonces")
     return vote
 
 
@@ -163,6 +167,7 @@ def certify(
     members: Sequence[CertificateVoter],
     votes: Mapping[int, CommittedVote],
     poll: Poll,
+    blame: Blame,
 ) -> Certificate:
     """Has the members whose `votes` (by 1-based index) are for this unsigned certificate sign it for
     `executor`.
@@ -193,8 +198,10 @@ def certify(
                 shares = [each for each in replies.values() if not isinstance(each, Refusal)]
                 return _signed(cosigning, roster, domain, shares)
         except CheaterError as error:
-            failed = dict.fromkeys(error.members, f"{error.what} is wrong")
-        reasons += [f"member {index}: {reason}" for index, reason in failed.items()]
+            failed = dict.fromkeys(error.members, f"{error.what} does not check out")
+        for index, reason in failed.items():
+            blame([index], str(reason))
+            reasons.append(f"member {index}: {reason}")
         left = [by_index[index] for index in signers if index not in failed]
         voting = recommitted(certificate, domain, left, poll, len(left))
     raise QuorumError(
@@ -267,7 +274,7 @@ def _signed(
         made = multisignature.combine(keys, digest, cosigning.nonces, shares)
     except CheaterError as error:
         places = [cosigning.votes[place - 1].index for place in error.members]
-        raise CheaterError(places, "its share") from None
+        raise CheaterError(places, "the share of a certificate") from None
     return replace(certificate, nonce=made.nonce, s=made.s)
 
 

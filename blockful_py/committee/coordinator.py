@@ -31,6 +31,7 @@ from blockful_py.committee.certified import (
     split_actions,
 )
 from blockful_py.committee.erasure import Endorsement, erasure_digest
+from blockful_py.committee.exclusions import Exclusions
 from blockful_py.committee.leaves import archive_leaves, redaction_leaves
 from blockful_py.committee.motions import Motion
 from blockful_py.committee.pledges import (
@@ -69,7 +70,8 @@ archive.
 class Coordinator:
     """Certifies proposals with `members`; a decision takes `quorum` votes, a collision `threshold` shares.
 
-    `consensus` counts the decisions certified so far (the paper's C_con).
+    `consensus` counts the decisions certified so far (the paper's C_con).  `excluded`: members that were
+    excluded from decisions, with reasons.
     """
 
     def __init__(
@@ -103,6 +105,7 @@ class Coordinator:
         self._keepers = tuple(keepers)
         self._leader = leader
         self.consensus = 0
+        self.excluded = Exclusions({member.index: member.address for member in members})
 
     @property
     def group_key(self) -> Point:
@@ -217,7 +220,7 @@ class Coordinator:
         """
         tasks = opening_tasks(draft, self._live.chain_id, self._live.address)
         honest = list(willing)
-        cheaters: list[str] = []
+        attempt = 0
         while True:
             if len(honest) < self._key.threshold:
                 late = self._late(draft, willing)
@@ -226,7 +229,7 @@ class Coordinator:
             if len(honest) < self._key.threshold:
                 raise QuorumError(
                     f"{len(honest)} members remain, {self._key.threshold} are needed for a collision; "
-                    "nothing was changed. " + "; ".join(cheaters)
+                    "nothing was changed. " + "; ".join(self.excluded.told())
                 )
             signers = honest[: self._key.threshold]
             session = CollisionSession(
@@ -235,12 +238,13 @@ class Coordinator:
                 draft.digest(),
                 self._leader,
                 signer_bits([member.index for member in signers]),
-                keccak(len(cheaters).to_bytes(4, "big") + self._salt),
+                keccak(attempt.to_bytes(4, "big") + self._salt),
             )
             try:
                 return self._rounds(draft, tasks, signers, session)
             except CheaterError as error:
-                cheaters.append(str(error))
+                attempt += 1
+                self.excluded.note(error.members, f"{error.what} does not check out")
                 honest = [member for member in honest if member.index not in error.members]
 
     def _rounds(
@@ -309,7 +313,10 @@ class Coordinator:
         failed = []
         for member in signers:
             answer = replies[member.index]
-            if isinstance(answer, Refusal) or not belongs(member, answer):
+            if isinstance(answer, Refusal):
+                failed.append(member.index)
+                self.excluded.note([member.index], f"failed in a round of collisions: {answer.reason}")
+            elif not belongs(member, answer):
                 failed.append(member.index)
             else:
                 answers.append(answer)
@@ -324,7 +331,8 @@ class Coordinator:
     def _certify(
         self, certificate: Certificate, executor: Executor, votes: Mapping[int, CommittedVote]
     ) -> Certificate:
-        return certify(certificate, executor, self._roster, self._domain, self._members, votes, self._poll)
+        place = (certificate, executor, self._roster, self._domain)
+        return certify(*place, self._members, votes, self._poll, self.excluded.note)
 
     def _decide(
         self,
@@ -343,6 +351,7 @@ class Coordinator:
         replies = self._poll(
             asked, lambda member: committed_vote(member, question(member), digest, self._domain), self._quorum
         )
+        self.excluded.note_cheats(replies)
         votes = {index: each for index, each in replies.items() if not isinstance(each, Refusal)}
         if len(votes) < self._quorum:
             ballots = [CastVote(index, content, each.vote) for index, each in votes.items()]
@@ -354,6 +363,7 @@ class Coordinator:
 
     def _ask(self, question: Callable[[Voter], Answer], needed: int) -> dict[int, Answer]:
         replies = self._poll(self._members, question, needed)
+        self.excluded.note_cheats(replies)
         answers = {index: each for index, each in replies.items() if not isinstance(each, Refusal)}
         if len(answers) < needed:
             raise self._refused(replies, needed)

@@ -143,5 +143,9 @@ def certify_succession(
             f"{len(votes)} of {len(voters)} members of epoch {succession.epoch} vote for its successor, "
             f"{quorum} are needed; repeat when more answer. " + "; ".join(reasons)
         )
-    signed = certify(certificate, executor_of(mirror), roster, domain, voters, votes, poll)
+    signed = certify(certificate, executor_of(mirror), roster, domain, voters, votes, poll, _unnamed)
     return actions_under(signed, [[leaf]])[0]
+
+
+def _unnamed(members: Sequence[int], reason: str) -> None:
+    """Who fails in a succession stands in the error where too few are left."""

@@ -98,6 +98,7 @@ class Job:
         request: what was asked, as JSON text.
         outcome: why it failed or was aborted.
         begun, ended: when, in seconds since 1970.
+        result: figures of a job that is done, as JSON.
     """
 
     number: int
@@ -108,6 +109,7 @@ class Job:
     begun: float
     ended: float | None
     steps: tuple[Step, ...]
+    result: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def valid(self) -> tuple[Step, ...]:

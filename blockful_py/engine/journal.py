@@ -80,11 +80,12 @@ class Journal(Closable):
         with self._reading() as bodies:
             return self._log.jobs(bodies)
 
-    def close_job(self, state: JobState, outcome: str = "") -> None:
-        """Ends the open job; what its steps carried with them is forgotten."""
+    def close_job(self, state: JobState, outcome: str = "", result: Mapping[str, Any] | None = None) -> None:
+        """Ends the open job with its result; what its steps carried with them is forgotten."""
         with self._transaction() as connection:
             self._require_open()
-            self._add(connection, entry="close", state=state, outcome=outcome, at=time.time())
+            ended = {"state": state, "outcome": outcome, "result": result or {}, "at": time.time()}
+            self._add(connection, entry="close", **ended)
             connection.execute("DELETE FROM body")
 
     def plan(self, plans: Sequence[PlannedStep], decision: int | None = None) -> tuple[Step, ...]:

@@ -124,8 +124,13 @@ class JournalLog:
         if kind == "plan":
             self._plan(record, entry)
         elif kind == "close":
-            state = JobState(entry["state"])
-            record.job = replace(record.job, state=state, outcome=entry["outcome"], ended=float(entry["at"]))
+            record.job = replace(
+                record.job,
+                state=JobState(entry["state"]),
+                outcome=entry["outcome"],
+                ended=float(entry["at"]),
+                result=dict(entry["result"]),
+            )
             self.bodies.clear()
         elif kind == "drop":
             self._change(record, entry, state=StepState.DROPPED)

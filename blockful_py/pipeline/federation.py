@@ -34,6 +34,7 @@ from blockful_py.pipeline.epochs import Epochs
 from blockful_py.pipeline.jobs.certificate import issue
 from blockful_py.pipeline.jobs.lifecycle import JobLifecycle
 from blockful_py.pipeline.jobs.publishing import Publisher
+from blockful_py.pipeline.jobs.recalling import kept, newest_request, recalled
 from blockful_py.pipeline.jobs.requesting import draft_request, method_of, sign_request
 from blockful_py.pipeline.jobs.training import load_models, train_and_publish
 from blockful_py.pipeline.jobs.unlearning import Unlearned, Unlearner
@@ -244,12 +245,32 @@ class Federation(Closable):
                 require_same(under_way, request)
             asked = under_way or request
             lifecycle, kind = JobLifecycle(self.opened.context), KINDS[Paradigm(asked.paradigm)]
-            with lifecycle.job(kind, asked.model_dump_json(), lambda: self._begun(asked)):
+            with lifecycle.job(kind, asked.model_dump_json(), lambda: self._begun(asked)) as result:
                 unlearned = Unlearner(self.opened.context, progress or Silent()).run(catalogue, asked, chosen)
                 lifecycle.confirm()
                 lifecycle.forget()
                 erasure = lifecycle.erase(lambda: self._erase(unlearned.nodes))
-            return replace(unlearned, erasure=erasure)
+                excluded = lifecycle.excluded()
+                result.update(kept(unlearned))
+            return replace(unlearned, erasure=erasure, excluded=excluded)
+
+    def completed(
+        self,
+        starts: Sequence[str] | None = None,
+        forget: Forget | None = None,
+        paradigm: Paradigm | str = Paradigm.PARALLEL,
+        method: str | None = None,
+        request: Request | None = None,
+    ) -> tuple[Job, Unlearned] | None:
+        """The newest job and its outcome, if it was a request for the same: `unlearn` would change nothing
+        that it has not changed.  The arguments are those of `unlearn`, and raise as they do there."""
+        newest = newest_request(self.opened.context)
+        if newest is None:
+            return None
+        asked = request or draft_request(
+            self.opened.context, self.catalogue(), starts, forget, Paradigm(paradigm), method, newest[1]
+        )
+        return recalled(self.opened.context, asked)
 
     def draft_request(
         self,

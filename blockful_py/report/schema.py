@@ -74,6 +74,7 @@ class Report(ReportPart):
     """Everything that a run did.
 
     Attributes:
+        excluded: members that were excluded from decisions since they cheated or failed, with the reasons.
         confusions: null where there are too many classes to read them; `blockful evaluate` gives a model's.
     """
 
@@ -86,6 +87,7 @@ class Report(ReportPart):
     versions: dict[str, str]
     settings: dict[str, JsonValue]
     certificates: dict[Paradigm, str] = Field(default_factory=dict)
+    excluded: dict[Paradigm, tuple[str, ...]] = Field(default_factory=dict)
     models: tuple[ModelEntry, ...]
     confusions: Confusions | None = None
     operations: ByParadigm[OperationsCheck]

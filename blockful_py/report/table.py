@@ -96,6 +96,8 @@ def summary_table(report: Report) -> Table:
         table.add_row("privacy", privacy)
     for paradigm, erased in report.erasure.each():
         table.add_row("erased", f"{paradigm.value}: {erased.said}")
+    for paradigm, members in report.excluded.items():
+        table.add_row("excluded", Text(f"{paradigm.value}: {'; '.join(members)}", "bold red"))
     for paradigm, _ in report.operations.each():
         said = summary.checked(report, paradigm)
         if said is not None:

@@ -40,7 +40,7 @@ def write_report(report: Report, directory: Path) -> ReportPaths:
     files = {path: light[name] for name, path in paths.plots.items()}
     files[paths.html] = render_html(report, light, dark).encode()
     files[paths.json] = report.to_bytes()
-    advice = "make room or choose another directory, then run `blockful report` again"
+    advice = "make room for the report"
     for path, content in files.items():
         write_whole(path, content, parents=True, advice=advice)
     return paths

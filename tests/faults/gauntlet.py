@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from signal import SIGKILL
+from typing import Any
 
 from blockful_py.engine.jobs import Act, Job, JobState, Kind, Step
 from blockful_py.engine.journal import Journal, StepResult
@@ -92,10 +93,10 @@ def _arm(moment: Moment) -> None:
             if moment.is_at(step, When.AFTER):
                 die()
 
-    def deadly_close(self: Journal, state: JobState, outcome: str = "") -> None:
+    def deadly_close(self: Journal, state: JobState, *result: Any) -> None:
         if moment == CLOSING:
             die()
-        close_job(self, state, outcome)
+        close_job(self, state, *result)
         if moment == CLOSED:
             die()
 

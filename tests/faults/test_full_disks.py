@@ -3,20 +3,29 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import resource
 import shutil
 from collections.abc import Iterator
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from blockful_py.engine.jobs import JobState, Kind
 from blockful_py.engine.journal import Journal
-from blockful_py.errors import BlockfulError
+from blockful_py.errors import BlockfulError, RunError
+from blockful_py.forget import Forget
 from blockful_py.pipeline.federation import Federation
+from blockful_py.pipeline.jobs.unlearning import Unlearned
+from blockful_py.pipeline.reports.single import unlearn_once
 from blockful_py.pipeline.resume import jobs_of
 from blockful_py.pipeline.run.nodes import Nodes, Place
+from blockful_py.pipeline.run.progress import Silent
+from blockful_py.report.schema import Report
+from blockful_py.types import Paradigm
 from tests.faults.states import State
 from tests.federations import put_back, small, trained
 from tests.forks import FORKS
@@ -27,6 +36,22 @@ SETTINGS = small(
     committee={"size": 1},
     chain={"packaging_interval": 0},
 )
+
+
+def _report(run: Path, urls: tuple[str, str], limit: int, said: Connection) -> None:
+    """As the command on a disk that takes no file of more than `limit` bytes once the request is done."""
+    unlearn = Federation.unlearn
+
+    def filling(self: Federation, *arguments: Any) -> Unlearned:
+        unlearned = unlearn(self, *arguments)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+        return unlearned
+
+    Federation.unlearn = filling  # type: ignore[method-assign, assignment]
+    with Nodes(Place(1337, 1338, *urls)) as nodes, Federation.open(run, nodes=nodes) as federation:
+        outcome = unlearn_once(federation, None, None, Paradigm.PARALLEL, None, Silent())
+    told = outcome.report.to_bytes() if outcome.report else b""
+    said.send((outcome.job, outcome.repeated, outcome.problem, told))
 
 
 def _unlearn(run: Path, urls: tuple[str, str], place: Place, limit: int, said: Connection) -> None:
@@ -105,3 +130,53 @@ def test_no_room_for_the_journal(run: Path, chains: Nodes, undisturbed: State) -
     with Federation.open(run, nodes=chains) as federation:
         federation.unlearn()
         assert State.of(federation) == undisturbed
+
+
+def test_no_room_for_the_report_of_a_request_that_is_done(run: Path, chains: Nodes) -> None:
+    """The request is done, and says so; asked again, it makes the report and changes nothing."""
+    hears, says = FORKS.Pipe(duplex=False)
+    urls = (chains.live.url, chains.archive.url)
+    process = FORKS.Process(target=_report, args=(run, urls, 1000, says))
+    process.start()
+    says.close()
+    number, repeated, problem, report = hears.recv()
+    process.join()
+    assert not repeated
+    assert "cannot be written" in problem
+    assert not (run / "report.json").exists()
+    with Federation.open(run, nodes=chains) as federation:
+        job = jobs_of(federation.run)[-1]
+        assert (job.number, job.state) == (number, JobState.DONE)
+        state, blocks = State.of(federation), chains.live.block_number()
+        again = unlearn_once(federation, None, None, Paradigm.PARALLEL, None, Silent())
+        assert (again.repeated, again.problem, again.job) == (True, None, number)
+        assert again.report is not None
+        told, made = Report.from_bytes(report).without_times(), again.report.without_times()
+        lost = {"erasure", "passes", "certificates"}
+        assert {key: made[key] for key in made.keys() - lost} == {
+            key: told[key] for key in told.keys() - lost
+        }
+        third = unlearn_once(federation, None, None, Paradigm.PARALLEL, None, Silent())
+        assert (third.repeated, third.problem) == (True, None)
+        assert third.report == again.report
+        assert (State.of(federation), chains.live.block_number()) == (state, blocks)
+        assert jobs_of(federation.run)[-1] == job
+        other = unlearn_once(federation, None, Forget.of_classes([5]), Paradigm.PARALLEL, None, Silent())
+        assert (other.repeated, other.problem) == (False, None)
+
+
+def test_no_room_for_the_figures_before_a_request(run: Path, chains: Nodes) -> None:
+    """The command fails before anything is done."""
+    before = {path: path.stat().st_mtime_ns for path in run.rglob("*") if path.is_file()}
+    with Federation.open(run, nodes=chains) as federation, pytest.MonkeyPatch.context() as patch:
+
+        def full(*_: object) -> int:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+        patch.setattr(os, "writev", full)
+        with pytest.raises(
+            RunError, match=r"figures.json cannot be written: No space left.*nothing was changed"
+        ):
+            unlearn_once(federation, None, None, Paradigm.PARALLEL, None, Silent())
+    after = {path: path.stat().st_mtime_ns for path in run.rglob("*") if path.is_file()}
+    assert {path for path in after if after[path] != before.get(path)} <= {run / "run.lock"}

@@ -34,10 +34,14 @@ Certified = TypeVar("Certified")
 
 @dataclass(frozen=True, slots=True)
 class Decided(Generic[Certified]):
-    """A certified proposal, and the transactions that carry it out."""
+    """A certified proposal, and the transactions that carry it out.
+
+    `excluded`: members that were excluded from the decision, each with the reason.
+    """
 
     certified: Certified
     settlement: Settlement
+    excluded: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +111,7 @@ class JournaledExecutor:
                 "note": settlement.note,
             }
             entry.plans = list(_plans(settlement, subject, keepers))
+            entry.excluded = decided.excluded
         job = self._journal.open_job()
         for execution in journaled_executions(job) if job else ():
             if execution.certify.number == step.number:

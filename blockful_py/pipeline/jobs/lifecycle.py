@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from blockful_py.engine.jobs import Act, Job, JobState, Kind, PlannedStep, Step, StepState
 from blockful_py.engine.journal import unfinished
@@ -45,8 +45,10 @@ class JobLifecycle:
         self._journal = context.journal
 
     @contextmanager
-    def job(self, kind: Kind, request: str, begun: Callable[[], bool]) -> Iterator[None]:
+    def job(self, kind: Kind, request: str, begun: Callable[[], bool]) -> Iterator[dict[str, Any]]:
         """Opens a job, or continues the open one of this kind; closes it when the block succeeds.
+
+        Yields the job's result, for the block to fill.
 
         A refused job of which nothing is half-done has failed.  A job that stops for another reason, for
         example because a node is gone, stays open.  `begun`: whether a chain shows a result of the job;
@@ -61,15 +63,16 @@ class JobLifecycle:
             raise unfinished(job)
         else:
             self.withdraw()
+        result: dict[str, Any] = {}
         try:
-            yield
+            yield result
         except StoreUnreachableError:
             raise
         except REFUSALS as error:
             with suppress(BlockfulError):  # the job stays open if it cannot be inspected or withdrawn
                 self._fail(error, begun)
             raise
-        self._journal.close_job(JobState.DONE)
+        self._journal.close_job(JobState.DONE, "", result)
 
     def settle(self) -> tuple[str, ...]:
         """Sends the missing transactions of certified decisions; returns descriptions of those."""
@@ -106,6 +109,10 @@ class JobLifecycle:
         """Calls `destroy`, which has the members destroy keys, as a step of the job."""
         with self._journal.taking(self._own(Act.ERASE, "keys of replaced versions")):
             return destroy()
+
+    def excluded(self) -> tuple[str, ...]:
+        """Members that were excluded from the open job's decisions, each with the reason."""
+        return self._open().excluded
 
     def abort(self) -> Job:
         """Aborts the open job and deletes the files that it stored.

@@ -86,7 +86,8 @@ class Publisher:
         def decide() -> Decided[CertifiedPublication]:
             certified = coordinator.certify_publication(proposal)
             contracts = self._context.contracts
-            return Decided(certified, publication_settlement(contracts, certified, f"publish {names}"))
+            settlement = publication_settlement(contracts, certified, f"publish {names}")
+            return Decided(certified, settlement, coordinator.excluded.told())
 
         certified, execution = self._executor.certify(decision, names, coordinator.keepers, decide)
         return self._executor.send(execution, lambda: coordinator.hand_over(certified), coordinator.release)

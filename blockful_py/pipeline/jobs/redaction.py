@@ -91,9 +91,8 @@ class Redactor:
             certified = coordinator.certify_redaction(draft)
             self._counter.certified(draft)
             forget, contracts = erased(catalogue, nodes), self._context.contracts
-            return Decided(
-                certified, redaction_settlement(contracts, certified, forget, f"unlearn {subject}")
-            )
+            settlement = redaction_settlement(contracts, certified, forget, f"unlearn {subject}")
+            return Decided(certified, settlement, coordinator.excluded.told())
 
         try:
             with self._stopwatch("store"):

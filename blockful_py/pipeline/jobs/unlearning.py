@@ -57,6 +57,7 @@ class Unlearned:
         increments: sources of its clean increments.
         unusable: by model, why a stored increment of a current version was made again.
         erasure: outcome of the destruction of the replaced versions' keys; None before it.
+        excluded: members that were excluded from its decisions, each with the reason.
     """
 
     paradigm: Paradigm
@@ -76,6 +77,7 @@ class Unlearned:
     increments: IncrementsUsed | None = None
     unusable: Mapping[str, str] = field(default_factory=dict)
     erasure: Erasure | None = None
+    excluded: tuple[str, ...] = ()
 
 
 class Unlearner:
@@ -157,7 +159,7 @@ class Unlearner:
         heights = {catalogue[name].position.height for name in pending}
         return replace(
             self._unlearned(request, task),
-            nodes=_done(catalogue, request) | (redaction.nodes if redaction else {}),
+            nodes=replaced_for(catalogue, request) | (redaction.nodes if redaction else {}),
             skipped=outcome.skipped,
             formula=expected_parallel(len(pending), len(heights)) if pending else Operations(),
             depth_bound=outcome.depth_bound,
@@ -172,7 +174,7 @@ class Unlearner:
         self, catalogue: Catalogue, request: Request, method: Method, task: UnlearningTask
     ) -> Unlearned:
         nodes: dict[str, ModelNode] = {}
-        earlier = _done(catalogue, request)
+        earlier = replaced_for(catalogue, request)
         executed: list[Executed] = []
         fresh: dict[str, Weights] = {}
         cost: Cost | None = None
@@ -281,8 +283,8 @@ class Unlearner:
         return frozenset(task.affected() if Need.DESCENDANT_DATA in method.needs else task.starts)
 
 
-def _done(catalogue: Catalogue, request: Request) -> dict[str, ModelNode]:
-    """The nodes that this request has put on the chain."""
+def replaced_for(catalogue: Catalogue, request: Request) -> dict[str, ModelNode]:
+    """The nodes that a request has put on the chain."""
     nodes = {name: placed.node for name, placed in catalogue.models.items()}
     return {
         name: node for name, node in nodes.items() if node.redaction and node.redaction.request == request

@@ -18,8 +18,7 @@ def keep(certificate: ErasureCertificate, folder: Path) -> Path:
     Raises RunError when they cannot be written.
     """
     path = folder / f"erasure-{certificate.statement.request.created}.json"
-    folder.mkdir(parents=True, exist_ok=True)
-    write_whole(path, certificate.to_bytes())
+    write_whole(path, certificate.to_bytes(), parents=True)
     write_page(certificate, path.with_suffix(".html"), path.name)
     return path
 

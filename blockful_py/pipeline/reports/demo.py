@@ -11,6 +11,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 
+from blockful_py.errors import RunError
 from blockful_py.learning.curve_file import kept_curves
 from blockful_py.learning.metrics import qualities
 from blockful_py.learning.training_setup import TrainingSetup
@@ -45,8 +46,12 @@ def run_demo(settings: Settings, directory: Path, progress: Progress) -> Report:
         with suppress(OSError):  # somebody else uses it meanwhile
             directory.rmdir()
         raise
-    write_report(report, directory)
     point_latest(directory.parent, directory)
+    try:
+        write_report(report, directory)
+    except RunError as error:
+        done = " and ".join(str(directory / paradigm) for paradigm in Paradigm)
+        raise RunError(f"both requests are done, in {done}; their report is not written: {error}") from None
     return report
 
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from blockful_py.errors import CommitteeError
+from blockful_py.errors import CommitteeError, RunError
 from blockful_py.learning.metrics import qualities
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.jobs.unlearning import Unlearned
@@ -27,11 +27,12 @@ def measured(federation: Federation, unlearned: Unlearned, progress: Progress) -
 def certified(federation: Federation, unlearned: Unlearned) -> str | None:
     """Writes the request's certificate into the run; returns its path relative to the run.
 
-    None when too few members signed it.  The models are replaced nevertheless, and `blockful certificate
-    issue` asks the members again.
+    None when too few members signed it, or it could not be written.  The models are replaced nevertheless,
+    and `blockful certificate issue` asks the members again.
     """
     try:
         certificate = federation.certify_erasure(unlearned.request)
-    except CommitteeError:
+        path = keep(certificate, federation.run.certificates)
+    except (CommitteeError, RunError):
         return None
-    return str(keep(certificate, federation.run.certificates).relative_to(federation.run.path))
+    return str(path.relative_to(federation.run.path))

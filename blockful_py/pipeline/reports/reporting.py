@@ -87,6 +87,11 @@ def build_report(
         certificates={
             paradigm: branch.certificate for paradigm, branch in branches.items() if branch.certificate
         },
+        excluded={
+            paradigm: branch.unlearned.excluded
+            for paradigm, branch in branches.items()
+            if branch.unlearned.excluded
+        },
         settings=settings.to_json(),
         models=tuple(
             _model(name, published, branches, {n: d.shortest for n, d in depth.items()})

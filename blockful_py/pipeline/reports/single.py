@@ -4,20 +4,50 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 
+from blockful_py.errors import BlockfulError, RunError
 from blockful_py.forget import Forget
 from blockful_py.learning.curve_file import kept_curves
-from blockful_py.learning.metrics import qualities
 from blockful_py.pipeline.federation import Federation
+from blockful_py.pipeline.jobs.unlearning import Unlearned, replaced_for
+from blockful_py.pipeline.reports.figures import (
+    FILE,
+    Figures,
+    drop_figures,
+    figures_of,
+    keep_figures,
+    kept_figures,
+)
 from blockful_py.pipeline.reports.measure import measured
 from blockful_py.pipeline.reports.reporting import Published, build_report
-from blockful_py.pipeline.review.claims import measure_all
+from blockful_py.pipeline.resume import jobs_of
 from blockful_py.pipeline.review.methods import forget_of
+from blockful_py.pipeline.run.lease import request_under_way
 from blockful_py.pipeline.run.progress import Progress
+from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.model_node import Request
 from blockful_py.report.schema import Report
-from blockful_py.report.writer import write_report
+from blockful_py.report.writer import read_report, write_report
 from blockful_py.types import Paradigm
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A request that is done, and its report.
+
+    Attributes:
+        job: number of its job.
+        repeated: it was done before, and nothing was changed.
+        report: None where it could not be made.
+        problem: why the report could not be made or written; None where it was.
+    """
+
+    job: int
+    repeated: bool
+    report: Report | None
+    problem: str | None
 
 
 def unlearn_once(
@@ -28,31 +58,91 @@ def unlearn_once(
     method: str | None,
     progress: Progress,
     request: Request | None = None,
-) -> Report:
+) -> Outcome:
     """Unlearns, measures before and after, verifies everything, and writes the report into the run.
 
-    A `request` that its owners signed replaces the other arguments.
+    A `request` that its owners signed replaces the other arguments.  A request that is done already is not
+    carried out again; its report is made where it is missing.
 
-    Raises: as `Federation.unlearn`.
+    Raises: as `Federation.unlearn`, while the request is not done.  A report that fails is no error: the same
+    call makes it again.
     """
     if request is not None:
         forget, paradigm = request.forget, Paradigm(request.paradigm)
     forgotten = forget or forget_of(federation.settings.unlearning)
     with federation.stopwatch("total"):
-        catalogue = federation.catalogue()
-        models = federation.models()
-        unlearned = federation.unlearn(starts, None, paradigm, method, progress, forgotten, request)
-        weights = {name: model.weights for name, model in models.items()} | dict(unlearned.before)
-        setup = federation.setup
-        before = measure_all(setup, weights, forgotten)
-        quality = qualities(setup.architecture, weights, setup.dataset.test)
-        branch = measured(federation, unlearned, progress)
-    report = build_report(
+        done = federation.completed(starts, forgotten, paradigm, method, request)
+        if done is not None and (report := _whole_report(federation.run.path)) is not None:
+            return Outcome(done[0].number, True, report, None)
+        before = _Before.read(federation, forgotten, None if done is None else done[1].request)
+        if done is None:
+            keep_figures(federation.run.path, forgotten, before.figures)
+            unlearned = federation.unlearn(starts, None, paradigm, method, progress, forgotten, request)
+            job = jobs_of(federation.run)[-1]
+        else:
+            job, unlearned = done
+        report, problem = None, None
+        try:
+            report = _report(federation, before, unlearned, progress)
+            write_report(report, federation.run.path)
+            drop_figures(federation.run.path)
+        except (BlockfulError, OSError) as error:
+            problem = str(error)
+    return Outcome(job.number, done is not None, report, problem)
+
+
+@dataclass(frozen=True, slots=True)
+class _Before:
+    """The models as they were before a request, as far as it can still be told."""
+
+    catalogue: Catalogue
+    figures: dict[str, Figures]
+
+    @classmethod
+    def read(cls, federation: Federation, forget: Forget, done: Request | None) -> _Before:
+        """`done`: the request, if it is done; otherwise the open job's may have replaced some models."""
+        catalogue, history = federation.catalogue(), federation.opened.context.history
+        request = done or request_under_way(federation.run.journal)
+        replaced = {} if request is None else replaced_for(catalogue, request)
+        kept = kept_figures(federation.run.path, forget)
+        models = dict(catalogue.models)
+        for name in replaced:
+            placed = models[name]
+            node = history.version(placed.position, placed.version - 1)
+            models[name] = replace(placed, version=placed.version - 1, node=node)
+        known = {
+            name: kept[name]
+            for name in replaced
+            if name in kept and kept[name].version == models[name].version
+        }
+        weights = {name: model.weights for name, model in federation.models().items() if name not in known}
+        figures = figures_of(federation.setup, catalogue, weights, forget) | known
+        return cls(Catalogue(models, catalogue.graph), figures)
+
+
+def _whole_report(run: Path) -> Report | None:
+    """The report of the newest request; None where it is missing or was begun."""
+    try:
+        return None if (run / FILE).exists() else read_report(run)
+    except RunError:
+        return None
+
+
+def _report(federation: Federation, before: _Before, unlearned: Unlearned, progress: Progress) -> Report:
+    branch = measured(federation, unlearned, progress)
+    figures = before.figures
+    published = Published(
+        before.catalogue,
+        {name: each.accuracy for name, each in figures.items()},
+        {name: each.quality for name, each in figures.items()},
+        (),
+        None,
+        kept_curves(federation.run.curves),
+    )
+    return build_report(
         federation.settings,
         federation.contracts,
-        Published(catalogue, before, quality, (), None, kept_curves(federation.run.curves)),
-        {paradigm: branch},
+        published,
+        {unlearned.paradigm: branch},
         federation.stopwatch,
     )
-    write_report(report, federation.run.path)
-    return report

@@ -7,6 +7,7 @@ deployments/        addresses of the contracts, one file per chain
 live/ archive/      the two stores
 vaults/             data keys of the appointed members, one folder per member
 curves.jsonl        learning curves, one line per model
+figures.json        figures before a request, until its report is written
 certificates/       erasure certificates, each a document and a page
 auditors/           data keys wrapped to the archive's auditors, one file per version
 motions/            open motions to the committee, one file each (usually absent)
@@ -39,6 +40,7 @@ PARTS = (
     "archive",
     "vaults",
     "curves.jsonl",
+    "figures.json",
     "certificates",
     "auditors",
     "motions",

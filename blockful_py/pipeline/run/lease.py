@@ -104,13 +104,18 @@ def rounds_of(job: Job | None, rounds: int | None) -> int | None:
 
 def require_same(unfinished: Request, request: Request) -> None:
     """Raises RunError unless both requests ask for the same."""
-    if _asks(unfinished) != _asks(request):
+    if not asks_the_same(unfinished, request):
         starts = ", ".join(start.name for start in unfinished.starts)
         raise RunError(
             f"a {unfinished.paradigm} request to forget {unfinished.forget} from {starts} "
             f"({unfinished.method}) is unfinished: finish it with `blockful resume`, or give it up with "
             "`blockful abort`, before another one."
         )
+
+
+def asks_the_same(one: Request, other: Request) -> bool:
+    """Whether two requests are alike but for their times and signatures."""
+    return _asks(one) == _asks(other)
 
 
 def _asks(request: Request) -> tuple[object, ...]:

@@ -84,7 +84,8 @@ def test_a_clean_model_that_is_gone_is_made_again(federation: Federation) -> Non
 
 def test_the_report_names_the_method_that_was_asked_for(federation: Federation) -> None:
     with readable(federation), put_back(federation.nodes.live, federation.nodes.archive):
-        report = unlearn_once(federation, None, None, Paradigm.PARALLEL, METHOD, Silent())
+        report = unlearn_once(federation, None, None, Paradigm.PARALLEL, METHOD, Silent()).report
+        assert report is not None
     method, passes = report.method.parallel, report.passes.parallel
     assert method is not None and passes is not None
     assert (method.name, method.settings) == (METHOD, {})

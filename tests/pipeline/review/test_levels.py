@@ -54,7 +54,8 @@ def test_a_client_is_forgotten_and_members_recompute_it(federation: Federation) 
 
 def test_samples_are_forgotten_and_the_report_says_so(federation: Federation, tmp_path: Path) -> None:
     forget = Forget.of_samples([(3, 0), (4, 1)])
-    report = unlearn_once(federation, None, forget, Paradigm.PARALLEL, None, Silent())
+    report = unlearn_once(federation, None, forget, Paradigm.PARALLEL, None, Silent()).report
+    assert report is not None
     assert report.forget.samples == ("3:0", "4:1")
     assert {model.name for model in report.models if model.affected} == set(AFFECTED)
     assert not report.verification.failed
@@ -124,7 +125,8 @@ def trusting(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Federat
 def test_members_that_take_the_owners_word_sign_a_retraining(trusting: Federation, tmp_path: Path) -> None:
     before = trusting.models()
     clients = Forget.of_clients([3])
-    report = unlearn_once(trusting, ["s"], clients, Paradigm.SEQUENTIAL, None, Silent())
+    report = unlearn_once(trusting, ["s"], clients, Paradigm.SEQUENTIAL, None, Silent()).report
+    assert report is not None
     assert not report.verification.failed
     after = trusting.models()
     assert equal(after["s"].weights, before["a"].weights)

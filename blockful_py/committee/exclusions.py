@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Remembers the members that a coordinator excluded from decisions, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from blockful_py.committee.polling import Refusal
+from blockful_py.errors import CheaterError
+
+
+@dataclass(frozen=True, slots=True)
+class Exclusions:
+    """Members that cheated, or failed in a round that they had agreed to; the first reason of each is kept.
+
+    Attributes:
+        addresses: of the voting keys, by 1-based index.
+    """
+
+    addresses: Mapping[int, bytes]
+    reasons: dict[int, str] = field(default_factory=dict)
+
+    def note(self, members: Iterable[int], reason: str) -> None:
+        for member in members:
+            self.reasons.setdefault(member, reason)
+
+    def note_cheats(self, replies: Mapping[int, object]) -> None:
+        """Notes the members whose own replies were refuted."""
+        for member, reply in replies.items():
+            reason = reply.reason if isinstance(reply, Refusal) else None
+            if isinstance(reason, CheaterError) and reason.members == (member,):
+                self.note([member], f"{reason.what} does not check out")
+
+    def told(self) -> tuple[str, ...]:
+        """One description for each member, by index."""
+        return tuple(
+            f"member {member} (0x{self.addresses[member].hex()}): {reason}"
+            for member, reason in sorted(self.reasons.items())
+        )

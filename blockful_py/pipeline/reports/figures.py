@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figures of the models before a request, kept beside the run until its report is whole.
+
+The request destroys the versions that they were measured on, so a report that is made later needs them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from blockful_py.bounded_json import parse_json
+from blockful_py.errors import FormatError
+from blockful_py.forget import Forget
+from blockful_py.learning.metrics import Bin, Quality, qualities
+from blockful_py.learning.training_setup import TrainingSetup
+from blockful_py.learning.weights import Weights
+from blockful_py.pipeline.review.claims import measure_all
+from blockful_py.record.catalogue import Catalogue
+from blockful_py.unlearning.audit import ForgetRetain, ModelAccuracy
+from blockful_py.whole_file import write_whole
+
+FILE = "figures.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Accuracy and quality of one version of a model."""
+
+    version: int
+    accuracy: ModelAccuracy
+    quality: Quality
+
+
+def figures_of(
+    setup: TrainingSetup, catalogue: Catalogue, weights: Mapping[str, Weights], forget: Forget
+) -> dict[str, Figures]:
+    """The figures of these weights, which are of the current versions."""
+    accuracies = measure_all(setup, weights, forget)
+    measured = qualities(setup.architecture, weights, setup.dataset.test)
+    return {name: Figures(catalogue[name].version, accuracies[name], measured[name]) for name in weights}
+
+
+def keep_figures(run: Path, forget: Forget, figures: Mapping[str, Figures]) -> None:
+    """Raises RunError, with advice, when there is no room for them: nothing was changed then."""
+    models = {name: asdict(each) for name, each in figures.items()}
+    text = json.dumps({"forget": str(forget), "models": models}, sort_keys=True)
+    write_whole(run / FILE, text, advice="nothing was changed; make room, and ask again")
+
+
+def kept_figures(run: Path, forget: Forget) -> dict[str, Figures]:
+    """The figures that were kept for a request to forget this; none where the file is gone or damaged."""
+    try:
+        document = parse_json((run / FILE).read_bytes())
+        if document["forget"] != str(forget):
+            return {}
+        return {str(name): _figures(each) for name, each in document["models"].items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, FormatError):
+        return {}
+
+
+def drop_figures(run: Path) -> None:
+    """The report is whole."""
+    (run / FILE).unlink(missing_ok=True)
+
+
+def _figures(document: dict[str, Any]) -> Figures:
+    accuracy, quality = document["accuracy"], document["quality"]
+    return Figures(
+        int(document["version"]),
+        ModelAccuracy(ForgetRetain(**accuracy["train"]), ForgetRetain(**accuracy["test"])),
+        Quality(
+            **{
+                **quality,
+                "per_class": tuple(quality["per_class"]),
+                "confusion": tuple(map(tuple, quality["confusion"])),
+                "reliability": tuple(Bin(**each) for each in quality["reliability"]),
+            }
+        ),
+    )
