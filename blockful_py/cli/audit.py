@@ -86,6 +86,7 @@ def audit(
                     "cid": entry.cid,
                     "timestamp": entry.timestamp,
                     "readable": entry.readable,
+                    "unread": None if entry.unread is None else entry.unread.cid,
                     "decrypted": entry.decrypted,
                 }
                 for entry in entries

@@ -87,6 +87,7 @@ COMMITTEE = Group(
         Command("init", "committee_init:init", "Make a member: a folder with fresh keys."),
         Command("serve", "committee_serve:serve", "Run a member until it is stopped."),
         Command("status", "committee_status:status", "Show epoch, election, members and alarms."),
+        Command("fund", "committee_fund:fund", "Give members gas money on development chains."),
         Command("join", "committee_join:join", "Register a member with a stake, or raise its stake."),
         Command("rotate", "committee_rotate:rotate", "Elect the next committee."),
         Command("leave", "committee_leave:leave", "Take a member out of elections, then its stake."),

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 def status(run: Run = LATEST, as_json: AsJson = False) -> None:
     """Show the epoch of both chains, the election, the members with stake and trust, and the alarms.
 
+    A member whose account cannot pay for a block's gas may be unable to take a request over.
+
     Ends with status 6 when fewer members than a quorum are ready.
 
     Example: blockful committee status --run runs/mine
@@ -82,6 +84,8 @@ def _member(member: MemberStatus) -> dict[str, Any]:
         "ready": member.ready,
         "elected": member.elected,
         "problem": member.problem,
+        "account": "0x" + member.account.hex() if member.account else None,
+        "short": {str(chain): format_ether(balance) for chain, balance in member.short.items()},
         "candidacy": None,
     }
     if (known := member.candidacy) is not None:
@@ -116,4 +120,9 @@ def _state(member: MemberStatus) -> str:
     if (known := member.candidacy) is not None:
         states.append(f"stake {format_ether(known.stake)}, trust {known.trust / 1_000_000:.3f}")
         states += ["leaving"] * known.leaving + ["slashed"] * known.slashed
+    if member.short and member.account:
+        has = " and ".join(
+            f"{format_ether(wei)} ether on chain {chain}" for chain, wei in member.short.items()
+        )
+        states.append(f"its account 0x{member.account.hex()} has {has}: send it more, so that it can lead")
     return ", ".join(states)

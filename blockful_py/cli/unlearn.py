@@ -14,7 +14,7 @@ from blockful_py.cli.options import LATEST, AsJson, Quiet, Run
 from blockful_py.types import Paradigm
 
 if TYPE_CHECKING:
-    from blockful_py.pipeline.reports.single import Outcome
+    from blockful_py.pipeline.reports.single import FinishedRequest
 
 Starts = Annotated[list[str] | None, typer.Option("--start", help="A model to start from. Repeatable.")]
 Classes = Annotated[list[int] | None, typer.Option("--class", help="A class to forget. Repeatable.")]
@@ -79,7 +79,7 @@ def unlearn(
     show(outcome, out, run)
 
 
-def show(outcome: Outcome, out: Output, run: Path) -> None:
+def show(outcome: FinishedRequest, out: Output, run: Path) -> None:
     """Prints a request that is done; ends with status 3 when the record does not verify."""
     from blockful_py.report.table import print_report
 

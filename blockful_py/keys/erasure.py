@@ -8,7 +8,7 @@ A version is replaced once the archive records it as superseded and the live cha
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -144,29 +144,31 @@ def expire(replaced: ReplacedVersions, auditors: AuditorKeys, before: int) -> tu
 
 def erase(
     replaced: ReplacedVersions,
-    names: Collection[str],
+    current: Mapping[str, int],
     keyring: CommitteeKeyring,
     auditors: AuditorKeys,
     store: FileStore,
     retention_days: float | None = None,
 ) -> Erasure:
-    """Has every member destroy the keys of the replaced versions of the models `names`.
+    """Has every member destroy the keys of all replaced versions; tells of those that were replaced last.
 
     First the keys of weights are wrapped to the current auditors; auditors never get keys of increments.
-    After a crash, a second call completes it.  `store`: the live store, which has deleted their blocks.
+    After a crash, a second call completes it.  `current`: the versions that replaced them, by model.
+    `store`: the live store, which has deleted their blocks.
     """
-    versions = replaced.of(names)
+    every = replaced.of(current)
+    versions = tuple(each for each in every if each.version == current[each.name] - 1)
     if not versions:
         return Erasure((), Destruction())
-    sealed = [uri for version in versions for uri in version.sealed]
     keys = {}
-    for version in versions:
+    for version in every:
         with suppress(KeyDestroyedError):
             keys[version.weights] = keyring.find(version.weights)
     auditors.wrap(keys)
+    sealed = [uri for version in versions for uri in version.sealed]
     return Erasure(
         versions,
-        keyring.destroy(sealed),
+        keyring.destroy([uri for version in every for uri in version.sealed]),
         tuple(uri for uri in sealed if store.has(uri)),
         tuple(sorted({account for uri in sealed for account in auditors.holders(uri)})),
         retention_days,

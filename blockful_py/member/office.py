@@ -177,12 +177,14 @@ class MemberOffice:
         return self._leaders | {self.view().leader()}
 
     def identity(self) -> Identity:
-        secret, domain = self._folder.voting_secret, self.view().votes
+        folder, domain = self._folder, self.view().votes
+        secret = folder.voting_secret
         return Identity(
-            self._folder.key_ids(),
+            folder.key_ids(),
             encryption_key(secret),
+            folder.keys.account,
             curve.multiply_base(secret),
-            multisignature.sign(secret, eip712.digest(domain, eip712.Possession(self._folder.address))),
+            multisignature.sign(secret, eip712.digest(domain, eip712.Possession(folder.address))),
         )
 
     def roster(self, epoch: int) -> tuple[bytes, ...]:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from blockful_py.committee.service.folder import MemberFolder
 from blockful_py.crypto.keccak import keccak
-from blockful_py.errors import RunError
+from blockful_py.errors import RunError, SettingsError
 from blockful_py.member.finishing import rank
 from blockful_py.member.leader_process import LeaderProcess, LeaderProcesses
 from blockful_py.member.office import MemberOffice, MemberView
@@ -38,7 +38,10 @@ class TakeoverDuty:
         self._orphan: tuple[bytes, float] | None = None
 
     def step(self) -> None:
-        """Raises RunError when the leader process fails; a refused request is not pending any more."""
+        """Raises RunError when the leader process fails; a refused request is not pending any more.
+
+        Raises SettingsError when the member's account is empty, so that it cannot lead.
+        """
         try:
             view = self._office.view()
         except RunError:
@@ -56,6 +59,7 @@ class TakeoverDuty:
         if self._now() - self._orphan[1] >= turn * view.run.settings.committee.takeover_seconds:
             self._orphan = None
             keys = self._folder.keys
+            _require_funds(view, keys.account)
             self._processes.run(
                 LeaderProcess(view.run.path, view.place, keys.account_secret, self._folder.voting_secret)
             )
@@ -67,3 +71,13 @@ def _orphan(view: MemberView) -> bytes | None:
     if request is None or not Lease.is_free(view.run.path):
         return None
     return keccak(request.model_dump_json().encode())
+
+
+def _require_funds(view: MemberView, account: bytes) -> None:
+    contracts = view.contracts
+    empty = {side.chain_id for side in (contracts.live, contracts.archive) if not side.node.balance(account)}
+    if empty:
+        raise SettingsError(
+            f"a request waits for a leader, and this member's account 0x{account.hex()} has no ether on "
+            f"chain {' and '.join(map(str, sorted(empty)))}: send it some."
+        )

@@ -8,6 +8,8 @@ from blockful_py.errors import BlockfulError
 from blockful_py.pipeline.base import OpenRun
 from blockful_py.pipeline.coordination.remote_committee import ReachableMember
 from blockful_py.pipeline.coordination.rotation import Pause, Rotated, Tell, a_second, rotate, unheard
+from blockful_py.pipeline.run.pocket_money import provide
+from blockful_py.settings import quorum_of
 
 
 class Epochs:
@@ -17,8 +19,24 @@ class Epochs:
         self._opened = opened
 
     def reachable(self) -> dict[str, ReachableMember | BlockfulError]:
-        """The member at each URL of `committee.members`, or the error that it is unreachable with."""
-        return self._opened.leader.remote().reachable()
+        """The member at each URL of `committee.members`, or the error that it is unreachable with.
+
+        Once a quorum answers, the others have as long again and a second.
+        """
+        return self._opened.leader.remote().reachable(quorum_of(len(self._opened.settings.committee.members)))
+
+    def fund(self) -> tuple[bytes, ...]:
+        """Gives the members that answer gas money on development chains; returns the accounts that were
+        empty."""
+        nodes, interface = self._opened.nodes, self._opened.contracts.live.interface
+        senders = {id(node): node for node in (nodes.live_sender, nodes.archive_sender)}.values()
+        funded = []
+        for each in self.reachable().values():
+            if isinstance(each, ReachableMember):
+                account = each.identity.account
+                given = [provide(sender, interface, account) for sender in senders]
+                funded += [account] * any(given)
+        return tuple(funded)
 
     def hand_over(self) -> Generated:
         """Starts a new epoch with the members at `committee.members`, who generate its key.

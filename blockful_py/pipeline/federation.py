@@ -12,7 +12,7 @@ with Federation.create(settings, "runs/mine") as federation:
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -48,7 +48,7 @@ from blockful_py.record.audit import Audit, audit_archive
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.certificates.document import ErasureCertificate
 from blockful_py.record.decryption import Decryptor
-from blockful_py.record.model_node import Request
+from blockful_py.record.model_node import ModelNode, Request
 from blockful_py.record.request_file import RequestFile
 from blockful_py.record.verify import Verification, Verifier
 from blockful_py.settings import Settings
@@ -351,9 +351,10 @@ class Federation(Closable):
             yield
             lifecycle.confirm()
 
-    def _erase(self, names: Collection[str]) -> Erasure:
+    def _erase(self, nodes: Mapping[str, ModelNode]) -> Erasure:
         keys, days = self.opened.context.keys, self.settings.archive.retention_days
-        return erase(self._replaced(), names, keys.keyring, keys.auditors, self.stores.live, days)
+        versions = {name: node.redaction.version for name, node in nodes.items() if node.redaction}
+        return erase(self._replaced(), versions, keys.keyring, keys.auditors, self.stores.live, days)
 
     def _replaced(self) -> ReplacedVersions:
         record = self.opened.context.record

@@ -6,7 +6,6 @@ from __future__ import annotations
 from contextlib import ExitStack
 from pathlib import Path
 
-from blockful_py.chain.calls import Call
 from blockful_py.chain.reader_registry import Reader, ReaderRegistryContract
 from blockful_py.chain.sender import Sender
 from blockful_py.chain.signer import Signer
@@ -26,15 +25,13 @@ from blockful_py.learning.weights import Weights
 from blockful_py.pipeline.coordination.remote_committee import ReachableMember, remote_committee_of
 from blockful_py.pipeline.run.contracts import key_shares, open_contracts
 from blockful_py.pipeline.run.directory import RunDirectory
-from blockful_py.pipeline.run.identities import DEVELOPMENT_CHAINS, Identities
+from blockful_py.pipeline.run.identities import Identities
 from blockful_py.pipeline.run.nodes import Nodes
+from blockful_py.pipeline.run.pocket_money import provide
 from blockful_py.pipeline.run.stores import archive_store, live_store
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.model_node import parse_node
 from blockful_py.types import Position, Uri
-
-POCKET_MONEY = 10**17
-"""Wei that a development chain's first account gives a reader without a balance, to pay for gas."""
 
 
 class ReaderSession(Closable):
@@ -165,8 +162,4 @@ class ReaderSession(Closable):
 
     def _provide(self) -> None:
         """Funds an empty account on a development chain, so that it can pay for gas."""
-        node = self._contracts.live.node
-        if node.chain_id not in DEVELOPMENT_CHAINS or node.balance(self._keys.account):
-            return
-        call = Call(self._registry.interface, self._keys.account, b"", value=POCKET_MONEY)
-        self._nodes.live_sender.send(call)
+        provide(self._nodes.live_sender, self._registry.interface, self._keys.account)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 from blockful_py.committee.protocols import ArchiveLedger, LiveLedger
 from blockful_py.crypto import payload
@@ -47,11 +47,20 @@ class ArchiveLog(ArchiveLedger, Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Unread:
+    """A file of an archived version that cannot be read: which of the two it is, its CID, and why."""
+
+    part: Literal["node", "weights"]
+    cid: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class ArchiveEntry:
     """One archived version of one model.
 
     Attributes:
-        readable: its bytes, with the weights sealed, are in the archive's store.
+        unread: the file that is damaged or missing in the archive's store; None where it is readable.
         decrypted: its weights were decrypted with their key.
         defect: why weights whose key is there are none; None where nothing is wrong.
     """
@@ -63,9 +72,14 @@ class ArchiveEntry:
     name: str | None
     cid: str
     timestamp: int
-    readable: bool
     decrypted: bool = False
     defect: str | None = None
+    unread: Unread | None = None
+
+    @property
+    def readable(self) -> bool:
+        """Whether its bytes, with the weights sealed, are in the archive's store."""
+        return self.unread is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,16 +131,22 @@ def audit_archive(
     problems = [*_chain_problems(archive, records), *departures(remembered, records)]
     extends = not problems
     entries = tuple(_entry(stored, store, decryptor) for stored in records)
-    problems += [
-        f"record {entry.index}: version {entry.version} of {entry.position} cannot be read"
-        for entry in entries
-        if not entry.readable
-    ]
+    names = {entry.position: entry.name for entry in entries if entry.name}
+    problems += [_unread(entry, names.get(entry.position), entry.unread) for entry in entries if entry.unread]
     problems += [f"record {entry.index}: {entry.defect}" for entry in entries if entry.defect]
     current = {each.position: each for each in all_transactions(live)}
     problems += _missing(records, current)
     problems += _contradictions(records, live)
     return Audit(entries, archive.head(), tuple(problems), extends, tuple(_timelines(entries, current)))
+
+
+def _unread(entry: ArchiveEntry, name: str | None, unread: Unread) -> str:
+    model = f"{name} at {entry.position}" if name else f"the model at {entry.position}"
+    return (
+        f"record {entry.index}: the {unread.part} of version {entry.version} of {model} cannot be read: file "
+        f"{unread.cid}: {unread.reason.rstrip('.')}. Put the file back from another store or a backup, "
+        "whose copy must have the same CID (`blockful cid`)"
+    )
 
 
 def _chain_problems(archive: ArchiveLog, records: Sequence[StoredArchiveRecord]) -> Iterator[str]:
@@ -191,13 +211,14 @@ def _entry(stored: StoredArchiveRecord, store: FileStore, decryptor: Decryptor |
     record = stored.record
     name: str | None = None
     decrypted, defect = False, None
+    unread, node = None, None
     try:
         node = parse_node(store.read(record.uri))
         name = node.name
         store.read(node.weights)
-        readable = True
-    except StorageError:
-        readable = False
+    except StorageError as error:
+        part: Literal["node", "weights"] = "node" if node is None else "weights"
+        unread = Unread(part, cid_string(record.uri if node is None else node.weights), str(error))
     else:
         try:
             decrypted = decryptor is not None and decryptor.decrypts(
@@ -213,7 +234,7 @@ def _entry(stored: StoredArchiveRecord, store: FileStore, decryptor: Decryptor |
         name,
         cid_string(record.uri),
         stored.timestamp,
-        readable,
         decrypted,
         defect,
+        unread,
     )

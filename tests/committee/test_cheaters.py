@@ -221,9 +221,7 @@ def test_who_votes_or_signs_wrongly_is_left_out_of_the_certificate(case: Case, c
 
 def test_too_many_wrong_shares_of_a_certificate_name_the_members(case: Case) -> None:
     coordinator = case.roster.coordinator(case.members({2: WrongCosigner, 4: WrongCosigner}))
-    with pytest.raises(
-        QuorumError, match="member 2: the share of a certificate does not.*member 4: the share"
-    ):
+    with pytest.raises(QuorumError, match=r"member 2: the share.*member 4: the share"):
         coordinator.certify_redaction(case.draft)
 
 

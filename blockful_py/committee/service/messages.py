@@ -142,12 +142,14 @@ class Identity:
     Attributes:
         key_ids: identifiers of the group keys that it holds shares of.
         encryption_key: secrets for this member are wrapped to this key.
+        account: pays for its transactions, 20 bytes.
         voting_key: the key of the address that signs.
         possession: its signature over `eip712.Possession`, for those who put the key into a roster.
     """
 
     key_ids: tuple[bytes, ...]
     encryption_key: Point
+    account: bytes
     voting_key: Point
     possession: SchnorrSignature
 

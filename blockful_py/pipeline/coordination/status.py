@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from blockful_py.chain.committee import CommitteeContract
+from blockful_py.chain.node import Node
 from blockful_py.chain.sortition import ElectionState, Phase
 from blockful_py.errors import BlockfulError
 from blockful_py.pipeline.coordination.remote_committee import ReachableMember
@@ -29,8 +30,11 @@ class MemberStatus:
     """A URL and the member that answers there.
 
     Attributes:
-        ready: the member has a seat in the current epoch and a share of its key.
+        ready: the member has a seat in the current epoch and a share of its key, and was not slashed.
         elected: it is elected in the open election.
+        account: pays for its transactions; None when no member answers.
+        short: chains on which the account cannot pay for a transaction as large as a block, with its balance
+            in wei.
         problem: why no member answers; None when one does.
     """
 
@@ -39,6 +43,8 @@ class MemberStatus:
     ready: bool
     elected: bool
     candidacy: Candidacy | None
+    account: bytes | None
+    short: Mapping[int, int]
     problem: str | None
 
 
@@ -68,17 +74,28 @@ def status_of(
     book = committee if isinstance(committee, CommitteeContract) else None
     election = book.election() if book is not None else None
     elected = book.elected() if book is not None and election and election.phase is Phase.CONFIRM else ()
+    nodes = [committee.node]
+    if contracts.followers is not None and contracts.mirror.chain_id != committee.chain_id:
+        nodes.append(contracts.mirror.node)
+    costs = [(node, _block_cost(node)) for node in nodes]
     members = []
     for url, each in reachable.items():
         if not isinstance(each, ReachableMember):
-            members.append(MemberStatus(url, None, False, False, None, str(each)))
+            members.append(MemberStatus(url, None, False, False, None, None, {}, str(each)))
             continue
-        address = each.client.address
-        ready = address in roster.members and key_id in each.identity.key_ids
+        address, account = each.client.address, each.identity.account
         candidacy = _candidacy(book, address) if book is not None else None
-        members.append(MemberStatus(url, address, ready, address in elected, candidacy, None))
+        seated = address in roster.members and key_id in each.identity.key_ids
+        ready = seated and not (candidacy is not None and candidacy.slashed)
+        short = {node.chain_id: balance for node, cost in costs if (balance := node.balance(account)) < cost}
+        members.append(MemberStatus(url, address, ready, address in elected, candidacy, account, short, None))
     follows = contracts.mirror.current_epoch() if contracts.followers is not None else None
     return CommitteeStatus(epoch, follows, quorum, election, tuple(members))
+
+
+def _block_cost(node: Node) -> int:
+    """Price of a block's gas, in wei."""
+    return int(node.latest_block()["gasLimit"], 16) * int(node.rpc.call("eth_gasPrice"), 16)
 
 
 def _candidacy(committee: CommitteeContract, voter: bytes) -> Candidacy | None:

@@ -34,7 +34,7 @@ from blockful_py.types import Paradigm
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class FinishedRequest:
     """A request that is done, and its report.
 
     Attributes:
@@ -58,7 +58,7 @@ def unlearn_once(
     method: str | None,
     progress: Progress,
     request: Request | None = None,
-) -> Outcome:
+) -> FinishedRequest:
     """Unlearns, measures before and after, verifies everything, and writes the report into the run.
 
     A `request` that its owners signed replaces the other arguments.  A request that is done already is not
@@ -73,7 +73,7 @@ def unlearn_once(
     with federation.stopwatch("total"):
         done = federation.completed(starts, forgotten, paradigm, method, request)
         if done is not None and (report := _whole_report(federation.run.path)) is not None:
-            return Outcome(done[0].number, True, report, None)
+            return FinishedRequest(done[0].number, True, report, None)
         before = _Before.read(federation, forgotten, None if done is None else done[1].request)
         if done is None:
             keep_figures(federation.run.path, forgotten, before.figures)
@@ -88,7 +88,7 @@ def unlearn_once(
             drop_figures(federation.run.path)
         except (BlockfulError, OSError) as error:
             problem = str(error)
-    return Outcome(job.number, done is not None, report, problem)
+    return FinishedRequest(job.number, done is not None, report, problem)
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,9 @@ def forgets(
 def test_each_request_leaves_out_what_all_before_it_named(federation: Federation) -> None:
     three = dict.fromkeys(AFFECTED, (Forget.of_classes([3]),))
     expected, taught_again = forgets(federation, 8, three), forgets(federation, 8, {})
-    federation.unlearn(classes=[8], method=METHOD)
+    found = federation.unlearn(classes=[8], method=METHOD)
+    assert found.erasure is not None
+    assert {(each.name, each.version) for each in found.erasure.versions} == {(name, 1) for name in AFFECTED}
     second = federation.models()
     for name in AFFECTED:
         assert equal(second[name].weights, expected[name])
@@ -54,8 +56,8 @@ def test_each_request_leaves_out_what_all_before_it_named(federation: Federation
     assert done is not None
     both = (Forget.of_classes([3]), Forget.of_classes([8]))
     other = done.request.model_copy(update={"classes": (5,)})
-    found = federation.opened.context.history.earlier_forgets(catalogue.models.values(), other)
-    assert found == dict.fromkeys(AFFECTED, both) | dict.fromkeys(UNTOUCHED, ())
+    earlier = federation.opened.context.history.earlier_forgets(catalogue.models.values(), other)
+    assert earlier == dict.fromkeys(AFFECTED, both) | dict.fromkeys(UNTOUCHED, ())
     assert federation.opened.context.history.earlier_forgets([catalogue["y"]], done.request) == {
         "y": both[:1]
     }
