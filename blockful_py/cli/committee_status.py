@@ -28,10 +28,12 @@ def status(run: Run = LATEST, as_json: AsJson = False) -> None:
     """
     from blockful_py.pipeline.coordination.status import status_of
     from blockful_py.pipeline.federation import Federation
+    from blockful_py.settings import quorum_of
 
     out = Output(as_json)
     with Federation.open(run) as federation:
-        current = status_of(federation.contracts, federation.epochs.reachable())
+        enough = quorum_of(len(federation.settings.committee.members))
+        current = status_of(federation.contracts, federation.epochs.reachable(enough))
         alarms = federation.alarms()
     out.result(
         {

@@ -9,7 +9,6 @@ from blockful_py.pipeline.base import OpenRun
 from blockful_py.pipeline.coordination.remote_committee import ReachableMember
 from blockful_py.pipeline.coordination.rotation import Pause, Rotated, Tell, a_second, rotate, unheard
 from blockful_py.pipeline.run.pocket_money import provide
-from blockful_py.settings import quorum_of
 
 
 class Epochs:
@@ -18,12 +17,12 @@ class Epochs:
     def __init__(self, opened: OpenRun) -> None:
         self._opened = opened
 
-    def reachable(self) -> dict[str, ReachableMember | BlockfulError]:
+    def reachable(self, needed: int | None = None) -> dict[str, ReachableMember | BlockfulError]:
         """The member at each URL of `committee.members`, or the error that it is unreachable with.
 
-        Once a quorum answers, the others have as long again and a second.
+        All are asked at once.  Once `needed` have answered, the others have as long again and a second.
         """
-        return self._opened.leader.remote().reachable(quorum_of(len(self._opened.settings.committee.members)))
+        return self._opened.leader.remote().reachable(needed)
 
     def fund(self) -> tuple[bytes, ...]:
         """Gives the members that answer gas money on development chains; returns the accounts that were

@@ -12,6 +12,7 @@ import pytest
 from blockful_py.committee.service.remote import RemoteMember
 from blockful_py.errors import QuorumError
 from blockful_py.learning.weights import Weights
+from blockful_py.pipeline.coordination.status import status_of
 from blockful_py.pipeline.jobs.redaction import RedactionOutcome, Redactor
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.pipeline.run.operations import Counter
@@ -125,6 +126,12 @@ def test_a_member_that_votes_twice_is_slashed_and_its_reporter_rewarded(
     assert committee.rewards(reporters[0]) == stake * committee.parameters().reward // 100
     assert stake == ETHER
     assert account not in reporters
+    status = status_of(federation.contracts, federation.epochs.reachable())
+    assert [each.address for each in status.members if each.candidacy and each.candidacy.slashed] == [
+        cheater.address
+    ]
+    assert status.ready == 3
+    assert not any(each.ready for each in status.members if each.address == cheater.address)
     assert federation.verify().passed
 
 
