@@ -30,6 +30,7 @@ from blockful_py.committee.service.request_handler import RequestHandler, Seat
 from blockful_py.committee.service.server import Server
 from blockful_py.committee.succession import Outgoing
 from blockful_py.crypto import curve, eip712
+from blockful_py.crypto.multisignature import SchnorrSignature
 from blockful_py.crypto.randomness import SeededRng
 from blockful_py.crypto.threshold.keys import KeyShare
 from blockful_py.crypto.threshold.messages import Reveal
@@ -38,6 +39,7 @@ from blockful_py.errors import RefusedError
 CHAIN, COMMITTEE = 1337, bytes([9]) * 20
 DOMAIN = wire.domain(CHAIN, COMMITTEE)
 LEADER_KEY = curve.multiply_base(curve.random_scalar(SeededRng(b"encryption")))
+IDENTITY = Identity((), LEADER_KEY, bytes(20), LEADER_KEY, SchnorrSignature(bytes(20), 1))
 LEADER = wire.MessageSigner(curve.random_scalar(SeededRng(b"leader")), DOMAIN)
 
 
@@ -51,7 +53,7 @@ class Hall:
         return frozenset({LEADER.address})
 
     def identity(self) -> Identity:
-        return Identity((), LEADER_KEY)
+        return IDENTITY
 
     def seat(self, epoch: int) -> Seat:
         raise RefusedError("nobody sits here")

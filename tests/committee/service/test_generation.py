@@ -18,7 +18,6 @@ from blockful_py.committee.service.messages import (
     Complaints,
     Empty,
     HeldShare,
-    Identity,
     MessageKind,
     RelayedAnswers,
 )
@@ -29,7 +28,7 @@ from blockful_py.crypto.threshold.local import collide_together
 from blockful_py.crypto.threshold.messages import Complaint, Confirmation, Task
 from blockful_py.crypto.threshold.signing import ThresholdSigner
 from blockful_py.errors import CheaterError, MessageError, QuorumError, RefusedError
-from tests.committee.service.dealers import CROOKED, DOMAIN, LEADER, LEADER_KEY, Hand, Party, party
+from tests.committee.service.dealers import CROOKED, DOMAIN, IDENTITY, LEADER, Hand, Party, party
 
 
 def opens(generated: Generated, shares: Sequence[KeyShare]) -> bool:
@@ -290,7 +289,7 @@ def test_a_member_says_who_it_is() -> None:
     with party(1) as gathered:
         address, identity = identify(gathered.servers[0].url, LEADER, 20)
         assert address == gathered.clients[0].address
-        assert identity == Identity((), LEADER_KEY)
+        assert identity == IDENTITY
 
 
 def test_shares_show_nowhere() -> None:
