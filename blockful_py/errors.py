@@ -183,8 +183,16 @@ class MessageError(CommitteeError):
     """Bytes that are not a message, or not one from, to and about what they have to be."""
 
 
+class TooLongError(MessageError):
+    """A message, or an answer, that is longer than its kind can be."""
+
+
 class UnreachableError(CommitteeError):
     """A member cannot be reached, or did not answer in time."""
+
+
+class BusyError(UnreachableError):
+    """A member takes no more questions at present."""
 
 
 class MemoryLostError(CommitteeError):

@@ -22,10 +22,9 @@ def serve(
         Path, typer.Option("--run", "-r", metavar="DIR", help="The run directory. It may be made later.")
     ],
     port: Annotated[int, typer.Option(help="Port to listen on. 0 takes a free port.", min=0, max=65535)] = 0,
-    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    everywhere: Annotated[
-        bool, typer.Option("--not-only-loopback", help="Allow a host that other machines can reach.")
-    ] = False,
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; beyond the loopback interface, by TLS.")
+    ] = "127.0.0.1",
     live_url: LiveUrl = None,
     archive_url: ArchiveUrl = None,
     leaders: Annotated[
@@ -48,7 +47,8 @@ def serve(
     from blockful_py.committee.service.folder import MemberFolder
     from blockful_py.committee.service.outbox import Outbox
     from blockful_py.committee.service.request_handler import RequestHandler
-    from blockful_py.committee.service.server import Server
+    from blockful_py.committee.service.server import Server, is_loopback
+    from blockful_py.committee.service.tls import server_context
     from blockful_py.member.candidacy import ElectionDuty
     from blockful_py.member.duties import AlarmDuty, CustodyDuty, PruneDuty, SlashingDuty
     from blockful_py.member.finishing import FinishingDuty
@@ -79,7 +79,8 @@ def serve(
                 ],
                 out.problem,
             )
-            with Server(handler.handle, host, port, everywhere) as server, duties, processes:
+            tls = None if is_loopback(host) else server_context(member.voting_secret)
+            with Server(handler, host, port, tls) as server, duties, processes:
                 out.line({"url": server.url, "address": "0x" + member.address.hex()})
                 out.say(f"member 0x{member.address.hex()} listens on {server.url}")
                 signal.sigwait(stopping)

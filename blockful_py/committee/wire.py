@@ -1,32 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0
 """Signed messages between members and their leaders.
 
-The signature (EIP-712) binds a message to the chain and the Committee contract (domain), the epoch, the
-subject (proposal or key generation), the round, the sender and the recipient.  An answer names the digest of
-the message that it answers, so neither can be used elsewhere.
+A message is a line, its signed header as JSON, and a body after it.  The signature (EIP-712) binds the
+keccak256 of the body to the chain and the Committee contract (domain), the epoch, the subject (proposal or
+key generation), the round, the sender and the recipient.  An answer names the digest of the message that it
+answers, so neither can be used elsewhere.  The line alone shows who sent the message, before any byte of the
+body is read.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from blockful_py.committee import codec
 from blockful_py.crypto import curve, eip712, signature
+from blockful_py.crypto.keccak import keccak
 from blockful_py.crypto.randomness import system_rng
 from blockful_py.errors import CryptoError, MessageError
 from blockful_py.types import Rng
 
-VERSION = "blockful-committee/1"
-MAX_MESSAGE = 32 * 1024 * 1024
-"""Bytes of a message: a batch of 2,000 collisions by a hundred signers."""
+VERSION = "blockful-committee/2"
+PATH = "/message"
+"""Where a member's URL takes messages."""
+MAX_LINE = 1024
+"""Bytes of a message's first line, with its end."""
 
 ANSWERED = "answered"
 REFUSED = "refused"
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
-    """The signed content of a message.
+class MessageHeader:
+    """The signed part of a message.
 
     Attributes:
         kind: label of the question (`service.messages.MessageKind`), or ANSWERED or REFUSED.
@@ -35,7 +40,7 @@ class Message:
         round: step of the subject, from 1.
         sender, recipient: addresses of their keys.
         reference: 32 bytes drawn for a question; the question's digest for an answer.
-        body: a value encoded by `codec`.
+        body_hash: keccak256 of the body.
     """
 
     kind: str = eip712.typed("string")
@@ -45,32 +50,53 @@ class Message:
     sender: bytes = eip712.typed("address")
     recipient: bytes = eip712.typed("address")
     reference: bytes = eip712.typed("bytes32")
-    body: bytes = eip712.typed("bytes")
+    body_hash: bytes = eip712.typed("bytes32")
 
 
 @dataclass(frozen=True, slots=True)
-class Envelope:
-    """A message in transit."""
+class Message(MessageHeader):
+    """A header with its body, a value encoded by `codec`."""
+
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class FirstLine:
+    """A header in transit."""
 
     version: str
-    kind: str
-    epoch: int
-    subject: bytes
-    round: int
-    sender: bytes
-    recipient: bytes
-    reference: bytes
-    body: str
+    header: MessageHeader
     signature: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """A message with a valid signature, its digest, and its encoded envelope (to relay it)."""
+    """A message with a valid signature, its digest, and the line that it came with."""
 
     message: Message
     digest: bytes
-    envelope: bytes
+    line: bytes
+
+    @property
+    def envelope(self) -> bytes:
+        """The message in transit, to send or to relay it."""
+        return self.line + self.message.body
+
+
+@dataclass(frozen=True, slots=True)
+class Signed:
+    """A header with a valid signature, its digest, and the line that it came in."""
+
+    header: MessageHeader
+    digest: bytes
+    line: bytes
+
+    def with_body(self, body: bytes) -> Received:
+        """The whole message.  Raises MessageError for another body than the signed one."""
+        if keccak(body) != self.header.body_hash:
+            raise MessageError("the body of a message is not the one that its sender signed.")
+        values = (getattr(self.header, field.name) for field in fields(MessageHeader))
+        return Received(Message(*values, body), self.digest, self.line)
 
 
 def domain(chain_id: int, committee: bytes) -> eip712.Domain:
@@ -91,69 +117,64 @@ class MessageSigner:
         self, kind: str, epoch: int, subject: bytes, round_: int, recipient: bytes, body: bytes
     ) -> Received:
         """A question with a fresh reference."""
-        return self._signed(
-            Message(kind, epoch, subject, round_, self.address, recipient, self._rng(32), body)
+        header = MessageHeader(
+            kind, epoch, subject, round_, self.address, recipient, self._rng(32), keccak(body)
         )
+        return self._signed(header, body)
 
-    def answer(self, question: Received, kind: str, body: bytes) -> Received:
+    def answer(self, question: Signed | Received, kind: str, body: bytes) -> Received:
         """An answer to the sender of `question`."""
-        asked = question.message
+        asked = question.header if isinstance(question, Signed) else question.message
         subject = (asked.epoch, asked.subject, asked.round)
-        return self._signed(Message(kind, *subject, self.address, asked.sender, question.digest, body))
+        parties = (self.address, asked.sender)
+        return self._signed(MessageHeader(kind, *subject, *parties, question.digest, keccak(body)), body)
 
-    def _signed(self, message: Message) -> Received:
-        digest = eip712.digest(self.domain, message)
-        envelope = Envelope(
-            VERSION,
-            message.kind,
-            message.epoch,
-            message.subject,
-            message.round,
-            message.sender,
-            message.recipient,
-            message.reference,
-            message.body.decode(),
-            signature.sign(self._secret, digest),
+    def _signed(self, header: MessageHeader, body: bytes) -> Received:
+        digest = eip712.digest(self.domain, header)
+        line = codec.encode(FirstLine(VERSION, header, signature.sign(self._secret, digest))) + b"\n"
+        return Signed(header, digest, line).with_body(body)
+
+
+def first_line(data: bytes | bytearray) -> bytes:
+    """The first line of a message, with its end.  Raises MessageError when it is too long, or has no end."""
+    line, end, _ = bytes(data[:MAX_LINE]).partition(b"\n")
+    if not end:
+        raise MessageError(f"a message does not begin with a line of at most {MAX_LINE} bytes.")
+    return line + end
+
+
+def open_line(domain: eip712.Domain, line: bytes) -> Signed:
+    """Reads the first line of a message that anybody may have sent.
+
+    Raises MessageError when it is malformed, of another version, or not signed by its sender for this domain.
+    """
+    first = codec.decode(FirstLine, line.removesuffix(b"\n"))
+    if first.version != VERSION:
+        raise MessageError(f"a message has version {first.version[:40]!r}, {VERSION!r} was expected.")
+    try:
+        digest = eip712.digest(domain, first.header)
+        signer = signature.recover(digest, first.signature)
+    except (ValueError, CryptoError) as error:
+        raise MessageError(f"a message has no valid signature: {error}") from None
+    if signer != first.header.sender:
+        raise MessageError(
+            f"a message from 0x{first.header.sender.hex()} is not signed by it for this chain and committee."
         )
-        return Received(message, digest, codec.encode(envelope))
+    return Signed(first.header, digest, line)
 
 
 def receive(domain: eip712.Domain, data: bytes) -> Received:
-    """Reads a message that anybody may have sent.
+    """Reads a whole message that anybody may have sent; its length is bounded by whoever read it.
 
-    Raises MessageError when it is too long, malformed, of another version, or not signed by its sender
-    for this domain.
+    Raises MessageError as `open_line` does, or for another body than the signed one.
     """
-    if len(data) > MAX_MESSAGE:
-        raise MessageError(f"a message has {len(data)} bytes, {MAX_MESSAGE} are allowed.")
-    envelope = codec.decode(Envelope, data)
-    if envelope.version != VERSION:
-        raise MessageError(f"a message has version {envelope.version[:40]!r}, {VERSION!r} was expected.")
-    try:
-        message = Message(
-            envelope.kind,
-            envelope.epoch,
-            envelope.subject,
-            envelope.round,
-            envelope.sender,
-            envelope.recipient,
-            envelope.reference,
-            envelope.body.encode(),
-        )
-        digest = eip712.digest(domain, message)
-        signer = signature.recover(digest, envelope.signature)
-    except (ValueError, CryptoError) as error:
-        raise MessageError(f"a message has no valid signature: {error}") from None
-    if signer != message.sender:
-        raise MessageError(
-            f"a message from 0x{message.sender.hex()} is not signed by it for this chain and committee."
-        )
-    return Received(message, digest, data)
+    line = first_line(data)
+    return open_line(domain, line).with_body(data[len(line) :])
 
 
-def require_answer(question: Received, answer: Received, sender: bytes) -> None:
-    """Raises MessageError unless `answer` is the answer of `sender` to `question`."""
-    asked, answered = question.message, answer.message
+def require_answer(question: Received, answered: MessageHeader, sender: bytes) -> None:
+    """Raises MessageError unless `answered` is the header of the answer of `sender` to `question`."""
+    asked = question.message
     expected = (asked.epoch, asked.subject, asked.round, sender, asked.sender, question.digest)
     received = (
         answered.epoch,

@@ -115,7 +115,10 @@ TARGETS = {
     ),
     "proof": Target(parse_proof, (b'{"format":"blockful-proof/1","record":{}}',)),
     "certificate": Target(parse_certificate, (b'{"format":"blockful-erasure/2","statement":{}}',)),
-    "message": Target(lambda data: wire.receive(DOMAIN, data), ()),
+    "message": Target(
+        lambda data: wire.receive(DOMAIN, data),
+        (SIGNER.question("approve", 1, KEY, 1, CONTRACT, b"{}").envelope,),
+    ),
     "charter": Target(
         lambda data: codec.decode(Charter, data),
         (codec.encode(Charter(1337, CONTRACT, 2, 0, 0, (CONTRACT,), (1,), 1, KEY)),),

@@ -13,6 +13,7 @@ from blockful_py.committee.pledges import AttestedNonces, CollisionSession, Pled
 from blockful_py.committee.proposals import RedactionDraft
 from blockful_py.committee.service.client import post
 from blockful_py.committee.service.folder import MemberFolder
+from blockful_py.committee.service.limits import MIB
 from blockful_py.committee.service.member_client import Deadlines, MemberClient
 from blockful_py.committee.service.messages import CommitRequest, MessageKind, Refused
 from blockful_py.committee.service.remote import RemoteMember
@@ -60,7 +61,7 @@ class Seized:
 
     def answer(self, data: bytes) -> wire.Message:
         """What member 1 answers to these bytes."""
-        return wire.receive(self.domain, post(self.clients[0].url, data, 60)).message
+        return wire.receive(self.domain, post(self.clients[0].url, data, 60, lambda line: MIB)).message
 
     def refusal(self, data: bytes) -> str:
         answer = self.answer(data)
@@ -128,10 +129,13 @@ def test_a_body_of_another_proposal_or_epoch_is_refused(seized: Seized, change: 
 
 
 def test_a_captured_message_fits_nowhere_else(seized: Seized) -> None:
-    captured = codec.decode(wire.Envelope, seized.question(MessageKind.APPROVE, seized.draft))
+    captured = seized.question(MessageKind.APPROVE, seized.draft)
+    line = wire.first_line(captured)
+    first, body = codec.decode(wire.FirstLine, line[:-1]), captured[len(line) :]
     for change in ({"subject": bytes(32)}, {"epoch": 3}, {"kind": "commit", "round": 2}):
+        altered = replace(first, header=replace(first.header, **change))
         with pytest.raises(MessageError, match="is not signed by it"):
-            seized.answer(codec.encode(replace(captured, **change)))
+            seized.answer(codec.encode(altered) + b"\n" + body)
 
 
 def test_nonces_are_answered_for_once(seized: Seized) -> None:

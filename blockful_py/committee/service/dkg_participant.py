@@ -48,13 +48,6 @@ class DkgParticipant:
         self._rng = rng
         self._open: dict[bytes, Generation] = {}
 
-    def members(self, message: wire.Message) -> tuple[bytes, ...]:
-        """Members that may lead the key generation of a message."""
-        if message.kind == MessageKind.KEY_COMMIT.label:
-            return codec.decode(Charter, message.body).members
-        generation = self._open.get(message.subject)
-        return generation.charter.members if generation else ()
-
     def answer(self, kind: MessageKind, message: wire.Message, admission: Admission) -> Any:
         """The answer to a message.  Raises RefusedError, MessageError or CheaterError."""
         if kind is MessageKind.KEY_HELD:

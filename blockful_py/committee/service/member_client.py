@@ -3,16 +3,21 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import Any
 
 from blockful_py.committee import codec, wire
 from blockful_py.committee.service.client import post
+from blockful_py.committee.service.limits import LIMITS, REFUSAL, RETRY_SECONDS
 from blockful_py.committee.service.messages import Empty, Identity, MessageKind, Refused
-from blockful_py.errors import CheaterError, CommitteeError, CryptoError, RefusedError
+from blockful_py.errors import BusyError, CheaterError, CommitteeError, CryptoError, RefusedError
 
 NOBODY = bytes(20)
 """Recipient of IDENTIFY, which is asked before the member's address is known."""
+
+Asked = tuple[MessageKind, int, bytes, bytes]
+"""Kind, epoch, subject and body of a question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,19 +50,14 @@ class MemberClient:
             MessageError: the answer is not from this member.
             RefusedError, CheaterError: the member refused, with its reason.
         """
-        question = self.signer.question(
-            kind.label, epoch, subject, kind.round, self.address, codec.encode(body)
-        )
         seconds = (
             self.deadlines.review
             if kind in (MessageKind.APPROVE, MessageKind.PUBLICATION, MessageKind.ERASURE)
             else self.deadlines.round
         )
-        answer = wire.receive(self.signer.domain, post(self.url, question.envelope, seconds))
-        wire.require_answer(question, answer, self.address)
-        if answer.message.kind == wire.REFUSED:
-            raise _refusal(codec.decode(Refused, answer.message.body))
-        return answer
+        return _answer(
+            self.url, self.signer, (kind, epoch, subject, codec.encode(body)), seconds, self.address
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,15 +73,40 @@ def identify(url: str, signer: wire.MessageSigner, seconds: float) -> tuple[byte
 
     Raises UnreachableError, MessageError or RefusedError.
     """
-    question = signer.question(
-        MessageKind.IDENTIFY.label, 0, bytes(32), MessageKind.IDENTIFY.round, NOBODY, codec.encode(Empty())
-    )
-    answer = wire.receive(signer.domain, post(url, question.envelope, seconds))
-    sender = answer.message.sender
-    wire.require_answer(question, answer, sender)
+    asked = (MessageKind.IDENTIFY, 0, bytes(32), codec.encode(Empty()))
+    message = _answer(url, signer, asked, seconds, None).message
+    return message.sender, codec.decode(Identity, message.body)
+
+
+def _answer(
+    url: str, signer: wire.MessageSigner, asked: Asked, seconds: float, member: bytes | None
+) -> wire.Received:
+    """The answer to a question; a busy member is asked again, by another question, until the time is over."""
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            return _one_answer(url, signer, asked, deadline - time.monotonic(), member)
+        except BusyError:
+            if time.monotonic() + RETRY_SECONDS >= deadline:
+                raise
+            time.sleep(RETRY_SECONDS)
+
+
+def _one_answer(
+    url: str, signer: wire.MessageSigner, asked: Asked, seconds: float, member: bytes | None
+) -> wire.Received:
+    kind, epoch, subject, body = asked
+    question = signer.question(kind.label, epoch, subject, kind.round, member or NOBODY, body)
+
+    def limit_of(line: bytes) -> int:
+        header = wire.open_line(signer.domain, line).header
+        wire.require_answer(question, header, member or header.sender)
+        return LIMITS[kind].answer_bytes(len(body)) if header.kind == wire.ANSWERED else REFUSAL
+
+    answer = wire.receive(signer.domain, post(url, question.envelope, seconds, limit_of, member))
     if answer.message.kind == wire.REFUSED:
         raise _refusal(codec.decode(Refused, answer.message.body))
-    return sender, codec.decode(Identity, answer.message.body)
+    return answer
 
 
 def _refusal(refused: Refused) -> CommitteeError | CryptoError:

@@ -2,9 +2,10 @@
 """Handles messages to a member: checks who may ask, and signs the answer.
 
 A question is accepted when its sender signed it for this chain, committee, epoch, subject, round and member,
-and is a member of the epoch's committee or of the next one, or a leader that this member serves.  Anybody may
-ask for the member's identity, and any reader that the chain knows for the key of a model.
-Every failure ends in a signed refusal or, when the sender is not authenticated, in MessageError.
+and is a member of the epoch's committee or, to make a key, of the one before, or a leader that this member
+serves.  Anybody may ask for the member's identity, and any reader that the chain knows for a model's key.
+The first line shows all that; the body is read after it.  Every failure ends in a signed refusal or, when the
+sender is not authenticated, in MessageError.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from blockful_py.committee.proposals import PublicationProposal, RedactionDraft
 from blockful_py.committee.service.dkg_participant import DkgParticipant
 from blockful_py.committee.service.generation import Charter
 from blockful_py.committee.service.key_custody import KeyCustody
+from blockful_py.committee.service.limits import LIMITS, SMALLEST, Scale
 from blockful_py.committee.service.member_client import NOBODY
 from blockful_py.committee.service.messages import (
     Approval,
@@ -45,7 +47,14 @@ from blockful_py.committee.succession import Outgoing, Succession
 from blockful_py.crypto import eip712
 from blockful_py.crypto.keccak import keccak
 from blockful_py.crypto.threshold.messages import SignatureShares
-from blockful_py.errors import BlockfulError, CheaterError, MessageError, RefusedError, RefutedError
+from blockful_py.errors import (
+    BlockfulError,
+    CheaterError,
+    MessageError,
+    RefusedError,
+    RefutedError,
+    TooLongError,
+)
 
 Body = TypeVar("Body")
 
@@ -85,11 +94,33 @@ class Office(Protocol):
     def roster(self, epoch: int) -> tuple[bytes, ...]:
         """Voting addresses of an epoch that has begun; empty for others."""
 
+    def current_roster(self) -> tuple[bytes, ...]:
+        """Voting addresses of the current epoch."""
+
+    def scale(self) -> Scale:
+        """Bounds the sizes of questions."""
+
     def custody(self, kind: MessageKind, message: wire.Message) -> Any:
         """Answers messages about data keys (`KeyCustody`) from peers, leaders and readers."""
 
     def admit(self, charter: Charter) -> None:
         """Raises RefusedError for a key that this member must not take part in generating."""
+
+
+OPEN = frozenset({MessageKind.IDENTIFY, MessageKind.READ_KEY})
+"""Questions that strangers and readers may ask."""
+REMEMBERED = 4096
+"""Digests of the newest questions, which are not answered a second time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """A question whose sender may ask it; `peer` is the key of a member or leader, None for strangers."""
+
+    kind: MessageKind
+    question: wire.Signed
+    signer: wire.MessageSigner
+    peer: bytes | None
 
 
 class RequestHandler:
@@ -101,29 +132,43 @@ class RequestHandler:
         self._dkg = dkg
         self._outbox = outbox
         self._turn = threading.Lock()
+        self._asked: dict[bytes, None] = {}
+        self._remembering = threading.Lock()
         self._kinds = {(kind.label, kind.round): kind for kind in MessageKind}
 
-    def handle(self, data: bytes) -> bytes:
-        """The signed answer to a message. Raises MessageError when it is not accepted."""
+    def admit(self, line: bytes, size: int) -> Admitted:
+        """A question whose sender may ask it, by its first line and the length of its body.
+
+        Raises TooLongError for too long a body, MessageError for any other reason.
+        """
         try:
             domain = self._office.domain()
         except BlockfulError as error:
             raise MessageError(f"this member is not ready: {error}") from None
         signer = wire.MessageSigner(self._secret, domain)
-        question = wire.receive(domain, data)
-        message = question.message
-        kind = self._kinds.get((message.kind, message.round))
+        question = wire.open_line(domain, line)
+        header = question.header
+        kind = self._kinds.get((header.kind, header.round))
         if kind is None:
-            raise MessageError(f"there is no message {message.kind[:40]!r} in round {message.round}.")
-        if message.recipient != (NOBODY if kind is MessageKind.IDENTIFY else signer.address):
+            raise MessageError(f"there is no message {header.kind[:40]!r} in round {header.round}.")
+        if header.recipient != (NOBODY if kind is MessageKind.IDENTIFY else signer.address):
             raise MessageError("the message is for another member.")
-        if kind not in (MessageKind.IDENTIFY, MessageKind.READ_KEY):
-            self._require_leader(kind, message)
+        peer = self._is_peer(kind, header)
+        if not peer and kind not in OPEN:
+            raise _stranger(header)
+        self._require_fitting(kind, size)
+        self._require_fresh(question.digest)
+        return Admitted(kind, question, signer, header.sender if peer else None)
+
+    def answer(self, admitted: Admitted, body: bytes) -> bytes:
+        """The signed answer to a question. Raises MessageError for another body than the signed one."""
+        kind, question, signer = admitted.kind, admitted.question, admitted.signer
+        message = question.with_body(body).message
         try:
-            body = self._answered(kind, message)
+            answered = self._answered(kind, message)
         except Exception as error:  # no message may end the process
             return signer.answer(question, wire.REFUSED, codec.encode(_refused(error))).envelope
-        return signer.answer(question, wire.ANSWERED, codec.encode(body)).envelope
+        return signer.answer(question, wire.ANSWERED, codec.encode(answered)).envelope
 
     def _answered(self, kind: MessageKind, message: wire.Message) -> Any:
         if kind is MessageKind.IDENTIFY:
@@ -145,17 +190,39 @@ class RequestHandler:
                 return self._cosigning(kind, message)
             return self._decision(kind, message)
 
-    def _require_leader(self, kind: MessageKind, message: wire.Message) -> None:
+    def _is_peer(self, kind: MessageKind, header: wire.MessageHeader) -> bool:
+        """Whether the sender is a leader, or a member of the epoch or, to make a key, of the one before."""
         try:
-            allowed = {*self._office.leaders(), *self._office.roster(message.epoch)}
+            peers = {*self._office.leaders(), *self._office.roster(header.epoch)}
+            if kind is MessageKind.IDENTIFY:
+                peers |= {*self._office.current_roster()}
             if kind.label.startswith("keygen-"):
-                allowed |= {*self._dkg.members(message), *self._office.roster(message.epoch - 1)}
+                peers |= {*self._office.roster(header.epoch - 1)}
         except BlockfulError as error:
+            if kind is MessageKind.IDENTIFY:
+                return False
             raise MessageError(f"this member cannot tell who may ask it: {error}") from None
-        if message.sender not in allowed:
-            raise MessageError(
-                f"0x{message.sender.hex()} is neither a member of this committee nor a leader it serves."
-            )
+        return header.sender in peers
+
+    def _require_fitting(self, kind: MessageKind, size: int) -> None:
+        limits = LIMITS[kind]
+        if size <= limits.question_bytes(SMALLEST):
+            return
+        try:
+            allowed = limits.question_bytes(self._office.scale())
+        except BlockfulError as error:
+            raise MessageError(f"this member cannot tell how long a message may be: {error}") from None
+        if size > allowed:
+            raise TooLongError(f"{kind.label} has a body of {size} bytes, {allowed} are allowed here.")
+
+    def _require_fresh(self, digest: bytes) -> None:
+        """Raises MessageError for one of the last questions: nobody else may take its sender's seats."""
+        with self._remembering:
+            if digest in self._asked:
+                raise MessageError("this member was asked this question before; ask another one.")
+            self._asked[digest] = None
+            if len(self._asked) > REMEMBERED:
+                del self._asked[next(iter(self._asked))]
 
     def _voter(self, epoch: int) -> Member | Outgoing:
         """This member as a voter of the current epoch, or of an earlier one."""
@@ -294,6 +361,12 @@ def _require_own(message: wire.Message, session: CollisionSession) -> None:
     """A leader cannot use up the session of another."""
     if message.sender != session.leader:
         raise MessageError("the session is another leader's.")
+
+
+def _stranger(header: wire.MessageHeader) -> MessageError:
+    return MessageError(
+        f"0x{header.sender.hex()} is neither a member of this committee nor a leader it serves."
+    )
 
 
 def _refused(error: Exception) -> Refused:

@@ -1,142 +1,333 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small HTTP server: passes the body of a POST to /message to `handle` and returns its answer.
+"""Serves a member over HTTP: `POST /message` with a message, answered by a message.
 
-It listens on the loopback interface by default.  HTTP only carries the messages, which have signatures of
-their own, with bounds on size, time and connections.
+Cheap checks come first: the declared length, the signed first line, who sent it, how long its body may be.
+Only then is the body read, within a budget of memory for all.  `door` bounds connections and their time.
+Beyond the loopback interface a member speaks TLS only.
 """
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import ipaddress
+import re
+import socket
+import ssl
 import threading
-from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from socket import socket
-from typing import Any, Self
+from collections.abc import AsyncIterator, Callable
+from typing import Any, Protocol, Self, TypeVar
+
+from starlette.applications import Starlette
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+from uvicorn.config import Config
+from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.server import ServerState
 
 from blockful_py.closable import Closable
-from blockful_py.committee.wire import MAX_MESSAGE
-from blockful_py.errors import MessageError, SettingsError, UnreachableError
+from blockful_py.committee.service.budget import ByteBudget
+from blockful_py.committee.service.door import WAITING_SECONDS, Door, Guest, address_of
+from blockful_py.committee.service.limits import RETRY_SECONDS
+from blockful_py.committee.wire import MAX_LINE, PATH
+from blockful_py.errors import BusyError, MessageError, SettingsError, TooLongError, UnreachableError
 
-PATH = "/message"
-IDLE_SECONDS = 30.0
-"""Maximum wait for the next bytes of a connection."""
-MAX_CONNECTIONS = 32
-POLL_SECONDS = 0.05
-"""Interval at which the server checks whether to close."""
+MAX_HTTP_HEADERS = 8 * 1024
+BODIES = 4 * 1024 * 1024
+"""Bytes of the bodies that are read or handled at one time; the parsed ones take up to 25 times as much."""
+SMALL_BODY = 16 * 1024
+"""Bytes of a body that needs no share of the budget: a member's seats bound how many there are."""
+BACKLOG = 128
+PAUSE_SECONDS = 0.1
+"""Wait before the next connection is accepted when the process can open no more files."""
 
-Handle = Callable[[bytes], bytes]
+Value = TypeVar("Value")
+
+
+class Admission(Protocol):
+    """A question whose sender may ask it; `peer` is the key of a member or leader, None for strangers."""
+
+    @property
+    def peer(self) -> bytes | None: ...
+
+
+Admitted = TypeVar("Admitted", bound=Admission)
+
+
+class Service(Protocol[Admitted]):
+    """Answers questions; its methods block, and are called on threads."""
+
+    def admit(self, line: bytes, size: int) -> Admitted:
+        """Admits a question by its first line, for a body of `size` bytes.
+
+        Raises TooLongError for too long a body, MessageError for any other reason.
+        """
+
+    def answer(self, admitted: Admitted, body: bytes) -> bytes:
+        """The answer. Raises MessageError."""
 
 
 class Server(Closable):
     """Listens from construction on, serves between `start` and `close`."""
 
-    def __init__(self, handle: Handle, host: str = "127.0.0.1", port: int = 0, everywhere: bool = False):
-        """`port` 0 takes a free one; `everywhere` allows other interfaces than loopback.
+    def __init__(
+        self,
+        service: Service[Any],
+        host: str = "127.0.0.1",
+        port: int = 0,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        """`port` 0 takes a free one; without `tls` only the loopback interface is served.
 
         Raises:
-            SettingsError: the host is no address, or not of the loopback interface.
+            SettingsError: the host is no address, or not of the loopback interface and there is no `tls`.
             UnreachableError: the port is taken.
         """
-        _require_loopback(host, everywhere)
+        if not (is_loopback(host) or tls):
+            raise SettingsError(f"{host} is not of the loopback interface: a member serves it by TLS only.")
+        self._listening = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
         try:
-            self._server = _Bounded((host, port), handle)
+            self._listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            self._listening.bind((host, port))
+            self._listening.listen(BACKLOG)
+            self._listening.setblocking(False)
         except OSError as error:
+            self._listening.close()
             raise UnreachableError(
                 f"{host}:{port} cannot be listened on ({error.strerror}): choose another port."
             ) from None
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(POLL_SECONDS,), daemon=True)
+        self._service = service
+        self._tls = tls
+        self._ready = threading.Event()
+        self._stop: Callable[[], object] = lambda: None
+        self._thread = threading.Thread(target=self._run, daemon=True)
 
     @property
     def url(self) -> str:
-        host, port = self._server.server_address[:2]
-        return f"http://{host!s}:{port}"
+        host, port = self._listening.getsockname()[:2]
+        shown = f"[{host}]" if ":" in host else host
+        return f"{'https' if self._tls else 'http'}://{shown}:{port}"
 
     def start(self) -> None:
         self._thread.start()
+        self._ready.wait()
 
     def close(self) -> None:
-        """Stops serving and gives the port back."""
+        """Stops serving and gives the port back; questions under way get no answer."""
         if self._thread.is_alive():
-            self._server.shutdown()
+            self._stop()
             self._thread.join()
-        self._server.server_close()
+        self._listening.close()
 
     def __enter__(self) -> Self:
         self.start()
         return self
 
+    def _run(self) -> None:
+        asyncio.run(self._serve())
 
-class _Bounded(ThreadingHTTPServer):
-    """Closes connections beyond MAX_CONNECTIONS at once."""
+    async def _serve(self) -> None:
+        loop, stopped = asyncio.get_running_loop(), asyncio.Event()
+        reception = _Reception(self._service, self._tls)
+        self._accept_on(loop, reception)
+        self._stop = lambda: loop.call_soon_threadsafe(stopped.set)
+        self._ready.set()
+        await stopped.wait()
+        loop.remove_reader(self._listening)
+        await reception.close()
 
-    daemon_threads = True
-    request_queue_size = MAX_CONNECTIONS
+    def _accept_on(self, loop: asyncio.AbstractEventLoop, reception: _Reception) -> None:
+        def accept() -> None:
+            try:
+                connection, address = self._listening.accept()
+            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                return
+            except OSError:
+                loop.remove_reader(self._listening)
+                loop.call_later(PAUSE_SECONDS, self._accept_on, loop, reception)
+                return
+            reception.receive(connection, address_of(address[0]))
 
-    def __init__(self, place: tuple[str, int], handle: Handle) -> None:
-        self._free = threading.BoundedSemaphore(MAX_CONNECTIONS)
-        self.answer = handle
-        super().__init__(place, _Handler)
+        if self._listening.fileno() >= 0:
+            loop.add_reader(self._listening, accept)
 
-    def process_request(self, request: Any, client_address: Any) -> None:
-        if self._free.acquire(blocking=False):
-            super().process_request(request, client_address)
-        else:
-            self.shutdown_request(request)
 
-    def process_request_thread(self, request: Any, client_address: Any) -> None:
+class _Reception:
+    """Passes accepted connections to HTTP, and their questions to a service."""
+
+    def __init__(self, service: Service[Any], tls: ssl.SSLContext | None) -> None:
+        self._service = service
+        self._tls = tls
+        self._door = Door()
+        self._bodies = ByteBudget(BODIES)
+        self._state = ServerState()
+        self._starting: set[asyncio.Task[None]] = set()
+        self._config = Config(
+            Starlette(routes=[Route(PATH, self._message, methods=["POST"])]),
+            log_config=None,
+            log_level="critical",
+            access_log=False,
+            lifespan="off",
+            ws="none",
+            timeout_keep_alive=0,
+            h11_max_incomplete_event_size=MAX_HTTP_HEADERS,
+        )
+
+    def receive(self, connection: socket.socket, address: str) -> None:
+        """Begins a connection."""
+        connection.setblocking(False)
+        guest = Guest(connection, address, asyncio.get_running_loop())
+        self._door.enter(guest)
+        task = asyncio.create_task(self._begin(connection, guest))
+        self._starting.add(task)
+        task.add_done_callback(self._starting.discard)
+
+    async def _begin(self, connection: socket.socket, guest: Guest) -> None:
         try:
-            super().process_request_thread(request, client_address)
-        finally:
-            self._free.release()
+            await asyncio.get_running_loop().connect_accepted_socket(
+                lambda: _Connection(self._config, self._state, guest, self._door),
+                connection,
+                ssl=self._tls,
+                ssl_handshake_timeout=None if self._tls is None else WAITING_SECONDS,
+            )
+        except OSError:  # the TLS handshake failed, or the peer is gone
+            connection.close()
+            self._door.leave(guest)
 
-    def handle_error(self, request: socket | tuple[bytes, socket], client_address: Any) -> None:
-        """Ignores peers that close their connection."""
+    async def close(self) -> None:
+        """Ends all connections."""
+        self._door.close()
+        await asyncio.gather(*self._starting)
+        while self._state.connections:
+            for each in [*self._state.connections]:
+                each.transport.abort()
+            await asyncio.sleep(0)
 
-
-class _Handler(BaseHTTPRequestHandler):
-    server: _Bounded
-    protocol_version = "HTTP/1.0"
-    timeout = IDLE_SECONDS
-
-    def do_POST(self) -> None:
-        if self.path != PATH:
-            self._send(404, f"messages go to {PATH}".encode())
-            return
-        length = self.headers.get("Content-Length", "")
-        if not (length.isascii() and length.isdecimal() and len(length) < 12):
-            self._send(411, b"say how long the message is")
-            return
-        if int(length) > MAX_MESSAGE:
-            self._send(413, f"a message has at most {MAX_MESSAGE} bytes".encode())
-            return
-        data = self.rfile.read(int(length))
+    async def _message(self, request: Request) -> Response:
         try:
-            self._send(200, self.server.answer(data))
+            answer = await self._answer(request)
+        except BusyError as error:
+            return _refusal(503, error, {"retry-after": str(RETRY_SECONDS)})
+        except TooLongError as error:
+            return _refusal(413, error)
         except MessageError as error:
-            self._send(400, str(error).encode())
+            return _refusal(400, error)
+        except ClientDisconnect:
+            return Response(status_code=400)
+        return Response(answer, media_type="application/json", headers=_CLOSE)
 
-    def _send(self, status: int, body: bytes) -> None:
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json" if status == 200 else "text/plain")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+    async def _answer(self, request: Request) -> bytes:
+        length = _length(request)
+        stream = _Stream(request.stream())
+        line = await stream.line()
+        size = length - len(line)
+        if size < 0:
+            raise MessageError("a message is longer than it was said to be.")
+        admitted = await _in_thread(self._service.admit, line, size)
+        guest: Guest = request.state.guest
+        with self._door.seat(guest, admitted.peer):
+            async with self._bodies.hold(size) if size > SMALL_BODY else contextlib.nullcontext():
+                body = await stream.rest(size)
+                guest.within(None)
+                return await _in_thread(self._service.answer, admitted, body)
 
-    def version_string(self) -> str:
-        return "blockful"
 
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-        """Logs nothing: the messages say who asked what."""
+class _Stream:
+    """A request's body in two parts: its first line, and the rest."""
+
+    def __init__(self, chunks: AsyncIterator[bytes]) -> None:
+        self._chunks = chunks
+        self._read = bytearray()
+
+    async def line(self) -> bytes:
+        """The first line with its end. Raises MessageError when it is too long or has no end."""
+        while b"\n" not in self._read:
+            if len(self._read) >= MAX_LINE or not await self._more():
+                raise MessageError(f"a message begins with a line of at most {MAX_LINE} bytes.")
+        end = self._read.index(b"\n") + 1
+        if end > MAX_LINE:
+            raise MessageError(f"a message begins with a line of at most {MAX_LINE} bytes.")
+        line = bytes(self._read[:end])
+        del self._read[:end]
+        return line
+
+    async def rest(self, size: int) -> bytes:
+        """The body of `size` bytes. Raises MessageError when it has another length."""
+        while len(self._read) <= size and await self._more():
+            pass
+        if len(self._read) != size:
+            raise MessageError(f"the body of a message has not {size} bytes as its length says.")
+        return bytes(self._read)
+
+    async def _more(self) -> bool:
+        async for chunk in self._chunks:
+            if chunk:
+                self._read += chunk
+                return True
+        return False
 
 
-def _require_loopback(host: str, everywhere: bool) -> None:
+class _Connection(H11Protocol):
+    """HTTP on one connection, for a guest of the door."""
+
+    def __init__(self, config: Config, state: ServerState, guest: Guest, door: Door) -> None:
+        super().__init__(config, state, {"guest": guest})
+        self._guest = guest
+        self._door = door
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._guest.transport = transport
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self._door.leave(self._guest)
+
+
+async def _in_thread(function: Callable[..., Value], *arguments: Any) -> Value:
+    """The result of a blocking call; its thread does not keep the process from ending."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[Value] = loop.create_future()
+
+    def settle(result: Value | None, error: Exception | None) -> None:
+        if done.cancelled():
+            return
+        if error is not None:
+            done.set_exception(error)
+        else:
+            done.set_result(result)  # type: ignore[arg-type]
+
+    def run() -> None:
+        try:
+            outcome: tuple[Value | None, Exception | None] = (function(*arguments), None)
+        except Exception as error:
+            outcome = (None, error)
+        with contextlib.suppress(RuntimeError):  # the loop is closed
+            loop.call_soon_threadsafe(settle, *outcome)
+
+    threading.Thread(target=run, daemon=True).start()
+    return await done
+
+
+_CLOSE = {"connection": "close"}
+
+
+def _refusal(status: int, error: Exception, headers: dict[str, str] | None = None) -> Response:
+    return PlainTextResponse(str(error), status, _CLOSE | (headers or {}))
+
+
+def _length(request: Request) -> int:
+    """The declared length. Raises MessageError."""
+    length = request.headers.get("content-length", "")
+    if not re.fullmatch(r"[0-9]{1,12}", length):
+        raise MessageError("a message has a Content-Length, in digits.")
+    return int(length)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address is of the loopback interface. Raises SettingsError when it is no IP address."""
     try:
-        loopback = ipaddress.ip_address(host).is_loopback
+        return ipaddress.ip_address(host).is_loopback
     except ValueError:
         raise SettingsError(f"{host!r} is not an IP address such as 127.0.0.1.") from None
-    if not (loopback or everywhere):
-        raise SettingsError(
-            f"{host} is not of the loopback interface: messages are signed, but most are not encrypted. "
-            "Listen on 127.0.0.1 behind a tunnel, or say that other interfaces are meant."
-        )

@@ -15,6 +15,7 @@ from blockful_py.committee.outbox_store import OutboxStore
 from blockful_py.committee.service.dkg_participant import DkgParticipant
 from blockful_py.committee.service.generation import Charter, Origin
 from blockful_py.committee.service.key_leader import Generated, generate_among
+from blockful_py.committee.service.limits import Scale
 from blockful_py.committee.service.member_client import Deadlines, MemberClient
 from blockful_py.committee.service.messages import (
     Answers,
@@ -63,6 +64,12 @@ class Hall:
 
     def roster(self, epoch: int) -> tuple[bytes, ...]:
         return ()
+
+    def current_roster(self) -> tuple[bytes, ...]:
+        return ()
+
+    def scale(self) -> Scale:
+        return Scale(16, 16)
 
     def custody(self, kind: MessageKind, message: wire.Message) -> Empty:
         raise RefusedError("nothing is kept here")
@@ -140,7 +147,7 @@ def party(size: int, hands: dict[int, Hand] | None = None) -> Iterator[Party]:
             hand = (hands or {}).get(index)
             smith = CrookedSmith(secret, shelf, hand) if hand else DkgParticipant(secret, shelf)
             outbox = stack.enter_context(Outbox(OutboxStore(folder / str(index))))
-            server = stack.enter_context(Server(RequestHandler(secret, Hall(), smith, outbox).handle))
+            server = stack.enter_context(Server(RequestHandler(secret, Hall(), smith, outbox)))
             address = curve.address(curve.multiply_base(secret))
             found.clients.append(MemberClient(server.url, address, LEADER, Deadlines(20, 20)))
             found.shelves.append(shelf)

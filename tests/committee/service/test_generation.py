@@ -214,9 +214,7 @@ def test_members_that_were_shown_different_broadcasts_make_no_key() -> None:
 
 
 def _asked(kind: MessageKind, subject: bytes, body: RelayedAnswers) -> wire.Message:
-    return wire.Message(
-        kind.label, 2, subject, kind.round, LEADER.address, bytes(20), bytes(32), codec.encode(body)
-    )
+    return LEADER.question(kind.label, 2, subject, kind.round, bytes(20), codec.encode(body)).message
 
 
 def test_relayed_messages_are_of_this_generation_and_whole() -> None:

@@ -1,131 +1,181 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bounds on what a stranger can send, and on how long a stranger is waited for."""
+"""A member's HTTP: what is a message, how many connections a peer has, how long each may take."""
 
 from __future__ import annotations
 
 import socket
-import threading
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 
 import pytest
 
+from blockful_py.committee.service import door
 from blockful_py.committee.service.client import post
 from blockful_py.committee.service.server import Server
-from blockful_py.committee.wire import MAX_MESSAGE
-from blockful_py.errors import MessageError, SettingsError, UnreachableError
-
-SECONDS = 600.0
+from blockful_py.committee.service.tls import server_context
+from blockful_py.committee.wire import MAX_LINE
+from blockful_py.crypto import curve
+from blockful_py.errors import BusyError, MessageError, SettingsError, UnreachableError
+from tests.committee.service.desks import LIMIT, SECONDS, Desk, answer_on, connected, raw, request
 
 
 @pytest.fixture
-def server() -> Iterator[Server]:
-    """Answers with what was sent, twice; refuses `bad`."""
+def desk() -> Iterator[Desk]:
+    found = Desk()
+    yield found
+    found.let_go.set()
 
-    def handle(data: bytes) -> bytes:
-        if data == b"bad":
-            raise MessageError("it is bad")
-        return data * 2
 
-    with Server(handle) as started:
+@pytest.fixture
+def server(desk: Desk) -> Iterator[Server]:
+    with Server(desk) as started:
         yield started
 
 
-def raw(server: Server, request: bytes) -> bytes:
-    """What comes back for bytes on the wire."""
-    host, port = server.url.removeprefix("http://").split(":")
-    with socket.create_connection((host, int(port)), timeout=SECONDS) as connected:
-        connected.sendall(request)
-        connected.shutdown(socket.SHUT_WR)
-        return connected.makefile("rb").read()
+def ask(server: Server, message: bytes) -> bytes:
+    return post(server.url, message, SECONDS, lambda line: 1 << 20)
 
 
 def test_a_message_is_handled(server: Server) -> None:
-    assert post(server.url, b"twice", 20) == b"twicetwice"
+    assert ask(server, b"a\ntwice") == b"answer\ntwicetwice"
 
 
 def test_a_refused_message_says_why(server: Server) -> None:
     with pytest.raises(MessageError, match="did not accept a message: it is bad"):
-        post(server.url, b"bad", 20)
+        ask(server, b"nobody\n")
 
 
 @pytest.mark.parametrize(
     ("request_", "status"),
     [
-        (b"POST /message HTTP/1.0\r\nContent-Length: %d\r\n\r\n" % (MAX_MESSAGE + 1), b"413"),
-        (b"POST /message HTTP/1.0\r\nContent-Length: 99999999999999999999\r\n\r\n", b"411"),
-        (b"POST /message HTTP/1.0\r\nContent-Length: -1\r\n\r\n", b"411"),
-        (b"POST /message HTTP/1.0\r\n\r\n", b"411"),
-        (b"POST /other HTTP/1.0\r\nContent-Length: 0\r\n\r\n", b"404"),
-        (b"GET /message HTTP/1.0\r\n\r\n", b"501"),
-        (b"POST /message HTTP/1.0\r\n" + b"X: y\r\n" * 200 + b"\r\n", b"431"),
-        (b"GET " + b"x" * 70_000 + b" HTTP/1.0\r\n\r\n", b"414"),
+        (request(b"a\n", LIMIT + 3), b"413"),
+        (b"POST /message HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999999999\r\n\r\n", b"400"),
+        (b"POST /message HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n", b"400"),
+        (b"POST /message HTTP/1.1\r\nHost: x\r\n\r\n", b"400"),
+        (
+            b"POST /message HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n",
+            b"400",
+        ),
+        (request(b"no line"), b"400"),
+        (request(b"a" * MAX_LINE + b"\n"), b"400"),
+        (request(b"a\n", 1), b"400"),
+        (b"POST /other HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n", b"404"),
+        (b"GET /message HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", b"405"),
+        (b"POST /message HTTP/1.1\r\n" + b"X: y\r\n" * 2000 + b"\r\n", b"400"),
+        (b"GET " + b"x" * 70_000 + b" HTTP/1.1\r\n\r\n", b"400"),
         (b"\0\1\2\3\r\n\r\n", b"400"),
     ],
 )
 def test_what_is_no_message_is_refused_and_the_next_one_is_served(
-    server: Server, request_: bytes, status: bytes
+    server: Server, monkeypatch: pytest.MonkeyPatch, request_: bytes, status: bytes
 ) -> None:
     assert status in raw(server, request_)[:400]
-    assert post(server.url, b"x", SECONDS) == b"xx"
+    assert ask(server, b"a\nx") == b"answer\nxx"
 
 
-def test_a_message_that_breaks_off_is_nobodys_loss(server: Server) -> None:
-    raw(server, b"POST /message HTTP/1.0\r\nContent-Length: 100\r\n\r\nhalf")
-    assert post(server.url, b"x", SECONDS) == b"xx"
+def test_a_message_that_breaks_off_is_nobodys_loss(server: Server, desk: Desk) -> None:
+    with connected(server, request(b"a\nhalf", 100)) as opened:
+        opened.shutdown(socket.SHUT_WR)
+        answer_on(opened)
+    assert ask(server, b"a\nx") == b"answer\nxx"
+    assert desk.bodies == [1]
 
 
-def test_a_server_that_never_answers_is_left_at_the_deadline() -> None:
-    with (
-        closing(socket.create_server(("127.0.0.1", 0))) as silent,
-        pytest.raises(UnreachableError, match=r"did not answer within 0\.2 s"),
-    ):
-        post(f"http://127.0.0.1:{silent.getsockname()[1]}", b"x", 0.2)
+def test_a_peer_has_its_seats_and_no_more(server: Server, desk: Desk) -> None:
+    with ExitStack() as stack:
+        for _ in range(door.PEER_SEATS):
+            stack.enter_context(connected(server, request(b"a\nwait")))
+            assert desk.arrived.acquire(timeout=SECONDS)
+        with pytest.raises(BusyError, match="as many questions from you"):
+            ask(server, b"a\nx")
+        assert b"retry-after: 1" in raw(server, request(b"a\nx"))
+        assert ask(server, b"b\nx") == b"answer\nxx"
 
 
-def test_a_server_that_trickles_is_left_at_the_deadline() -> None:
-    left = threading.Event()
-
-    def trickle(listening: socket.socket) -> None:
-        connected, _ = listening.accept()
-        with connected:
-            while not left.wait(0.02):
-                try:
-                    connected.sendall(b"H")
-                except OSError:
-                    return
-
-    with closing(socket.create_server(("127.0.0.1", 0))) as slow:
-        trickling = threading.Thread(target=trickle, args=(slow,))
-        trickling.start()
-        with pytest.raises(UnreachableError, match=r"did not answer within 0\.3 s"):
-            post(f"http://127.0.0.1:{slow.getsockname()[1]}", b"x", 0.3)
-        left.set()
-        trickling.join()
+def test_strangers_do_not_take_the_seats_of_members(server: Server, desk: Desk) -> None:
+    with ExitStack() as stack:
+        for _ in range(door.STRANGER_SEATS):
+            stack.enter_context(connected(server, request(b"stranger\nwait")))
+            assert desk.arrived.acquire(timeout=SECONDS)
+        assert b"503" in raw(server, request(b"stranger\nx"))[:20]
+        assert ask(server, b"a\nx") == b"answer\nxx"
 
 
-def test_nobody_there_is_one_error() -> None:
-    with closing(socket.create_server(("127.0.0.1", 0))) as gone:
-        port = gone.getsockname()[1]
-    with pytest.raises(UnreachableError, match=f"no member answers at http://127.0.0.1:{port}"):
-        post(f"http://127.0.0.1:{port}", b"x", SECONDS)
+def test_a_seat_is_free_again_once_its_connection_and_its_work_are_over(server: Server, desk: Desk) -> None:
+    for _ in range(door.STRANGER_SEATS):
+        connected(server, request(b"stranger\nwait")).close()
+        assert desk.arrived.acquire(timeout=SECONDS)
+    assert b"503" in raw(server, request(b"stranger\nx"))[:20]
+    desk.let_go.set()
+    while b"503" in raw(server, request(b"stranger\nx"))[:20]:
+        pass
 
 
-@pytest.mark.parametrize("url", ["", "ftp://x:1", "http://x", "http://x:99999", "http://x:1/path", "x:1"])
-def test_what_is_no_url_is_named(url: str) -> None:
-    with pytest.raises(SettingsError, match="is not a member's URL"):
-        post(url, b"x", 1)
+def test_partial_headers_are_left_at_the_deadline(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(door, "WAITING_SECONDS", 0.05)
+    for part in (b"", b"POST /mess", b"POST /message HTTP/1.1\r\nHost:", request(b"a", 100)):
+        assert raw(server, part) == b""
 
 
-def test_only_loopback_unless_told() -> None:
-    with pytest.raises(SettingsError, match=r"0\.0\.0\.0 is not of the loopback interface"):
-        Server(bytes, host="0.0.0.0")  # noqa: S104
+def test_a_partial_body_is_left_at_the_deadline(
+    server: Server, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(door, "BODY_SECONDS", 0.05)
+    assert raw(server, request(b"a\nhalf", 100)) == b""
+    assert desk.bodies == []
+
+
+def test_a_slow_reader_is_left_at_the_deadline(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Answers that nobody reads end with their connections, and with them their seats."""
+    monkeypatch.setattr(door, "ANSWER_SECONDS", 0.05)
+    monkeypatch.setattr(Desk, "answer", lambda *_: b"answer\n" + bytes(1 << 25))
+    with ExitStack() as stack:
+        for _ in range(door.PEER_SEATS):
+            stack.enter_context(connected(server, request(b"a\nx")))
+        while b"503" in (answer := raw(server, request(b"a\nx")))[:20]:
+            pass
+    assert b"200" in answer[:20]
+
+
+def test_only_loopback_without_tls() -> None:
+    with pytest.raises(SettingsError, match=r"0\.0\.0\.0 is not of the loopback interface.*TLS only"):
+        Server(Desk(), host="0.0.0.0")  # noqa: S104
     with pytest.raises(SettingsError, match="is not an IP address"):
-        Server(bytes, host="localhost")
-    Server(bytes, host="0.0.0.0", everywhere=True).close()  # noqa: S104
+        Server(Desk(), host="localhost")
+    Server(Desk(), host="0.0.0.0", tls=server_context(7)).close()  # noqa: S104
+    Server(Desk(), host="::1").close()
 
 
 def test_a_taken_port_is_named(server: Server) -> None:
     port = int(server.url.rpartition(":")[2])
     with pytest.raises(UnreachableError, match="choose another port"):
-        Server(bytes, port=port)
+        Server(Desk(), port=port)
+
+
+def test_a_closed_server_leaves_its_port_and_its_connections() -> None:
+    with Server(Desk()) as started:
+        opened = connected(started, b"POST")
+        port = int(started.url.rpartition(":")[2])
+    with closing(opened):
+        assert answer_on(opened) == b""
+    Server(Desk(), port=port).close()
+
+
+def test_tls_is_served_to_those_who_know_the_voting_key(desk: Desk) -> None:
+    voter = curve.address(curve.multiply_base(7))
+    with Server(desk, tls=server_context(7)) as started:
+        assert started.url.startswith("https://127.0.0.1:")
+        assert post(started.url, b"a\nx", SECONDS, lambda line: 9, voter) == b"answer\nxx"
+        with pytest.raises(MessageError, match=f"bound to 0x{voter.hex()}, not to the member asked"):
+            post(started.url, b"a\nsecret", SECONDS, lambda line: 9, bytes(20))
+        with pytest.raises(UnreachableError):
+            post(started.url.replace("https", "http"), b"a\nsecret", SECONDS, lambda line: 9)
+    assert desk.bodies == [1]
+
+
+def test_a_tls_handshake_that_stops_is_left_at_the_deadline(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(door, "WAITING_SECONDS", 0.05)
+    with Server(desk, tls=server_context(7)) as started, connected(started, b"\x16\x03\x01") as opened:
+        assert answer_on(opened) == b""

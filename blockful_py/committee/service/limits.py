@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sizes that questions to members and their answers may have, by kind.
+
+A question grows with the models that it is about and with the members whose answers it relays; the chains say
+how many there are.  An answer grows with its question, which the asking side knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from blockful_py.committee.service.messages import MessageKind
+
+KIB = 1024
+MIB = 1024 * KIB
+RETRY_SECONDS = 1
+"""Wait before a busy member is asked again."""
+REFUSAL = 32 * KIB
+"""Bytes of the body of any refusal: a reason of 2,000 characters, each escaped, and the members it names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Upper bounds on the models that a proposal can be about, and on the members of a committee."""
+
+    models: int
+    members: int
+
+
+SMALLEST = Scale(32, 7)
+"""Questions that fit this scale are accepted before the chains are asked for the true one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bytes of the bodies of one kind.
+
+    Attributes:
+        fixed: of a question, beside what follows.
+        model, member: for each model, for each member.
+        pair, square: for each pair of a model and a member, of two members.
+        answer: of an answer, or of a refusal.
+        growth: of an answer, for each byte of its question.
+    """
+
+    fixed: int
+    model: int = 0
+    member: int = 0
+    pair: int = 0
+    square: int = 0
+    answer: int = REFUSAL
+    growth: int = 0
+
+    def question_bytes(self, scale: Scale) -> int:
+        """Bytes of a question's body at most."""
+        models, members = scale.models, scale.members
+        of_models = (self.model + self.pair * members) * models
+        return self.fixed + of_models + (self.member + self.square * members) * members
+
+    def answer_bytes(self, question: int) -> int:
+        """Bytes at most of the body of an answer to a question whose body has `question` bytes."""
+        return self.answer + self.growth * question
+
+
+_EMPTY = Limits(16)
+_RELAY = Limits(4 * KIB, member=2 * KIB, growth=1)
+"""Relays a short answer of each member, with its line of at most 1,024 bytes."""
+_BROAD_RELAY = Limits(4 * KIB, member=2 * KIB, square=512, growth=1)
+"""Relays answers that hold a point or a sealed share for each member."""
+
+LIMITS: Mapping[MessageKind, Limits] = {
+    MessageKind.IDENTIFY: replace(_EMPTY, answer=64 * KIB),
+    MessageKind.TELL_KEY: replace(_EMPTY, answer=64 * KIB),
+    MessageKind.PUBLICATION: Limits(2 * MIB),
+    MessageKind.SUCCESSION: Limits(4 * KIB, member=128),
+    MessageKind.ERASURE: Limits(512 * KIB, model=4 * KIB, member=KIB),
+    MessageKind.MOTION: Limits(4 * KIB),
+    MessageKind.WITNESS: Limits(4 * KIB, member=512),
+    MessageKind.APPROVE: Limits(16 * KIB, model=2 * KIB),
+    MessageKind.COMMIT: Limits(16 * KIB, model=2 * KIB, growth=1),
+    MessageKind.SIGN: Limits(16 * KIB, model=2 * KIB, member=2 * KIB, pair=512, growth=1),
+    MessageKind.REDACTION: Limits(16 * KIB, model=4 * KIB),
+    MessageKind.FINISH_PUBLICATION: Limits(4 * MIB, member=KIB),
+    MessageKind.FINISH_REDACTION: Limits(64 * KIB, model=8 * KIB, pair=256, member=KIB),
+    MessageKind.KEEP_KEYS: Limits(16 * KIB, model=KIB),
+    MessageKind.LEND_KEY: Limits(KIB),
+    MessageKind.DESTROY_KEYS: Limits(16 * KIB, model=256, growth=1),
+    MessageKind.READ_KEY: Limits(KIB),
+    MessageKind.KEY_COMMIT: Limits(24 * KIB),
+    MessageKind.KEY_REVEAL: _RELAY,
+    MessageKind.KEY_DEAL: _BROAD_RELAY,
+    MessageKind.KEY_RECEIVE: _BROAD_RELAY,
+    MessageKind.KEY_ANSWER: _BROAD_RELAY,
+    MessageKind.KEY_CONFIRM: _BROAD_RELAY,
+    MessageKind.KEY_FINISH: _RELAY,
+    MessageKind.KEY_HELD: _EMPTY,
+    MessageKind.KEY_SETTLE: _RELAY,
+}
+"""Of every kind.  A target with its header and archive record has some 1,300 bytes; a chunk of a certified
+redaction carries a certificate; a relayed pair of nonces has 320."""
