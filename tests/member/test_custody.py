@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pytest
 
@@ -174,8 +175,8 @@ def test_no_secret_travels_or_rests_in_the_clear(crew: Crew, monkeypatch: pytest
     sent: list[bytes] = []
     real = client.post
 
-    def post(url: str, data: bytes, seconds: float) -> bytes:
-        answer = real(url, data, seconds)
+    def post(url: str, data: bytes, *more: Any) -> bytes:
+        answer = real(url, data, *more)
         sent.extend((data, answer))
         return answer
 

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bodies wait for memory in the order in which they came."""
+
+from __future__ import annotations
+
+import asyncio
+
+from blockful_py.committee.service.budget import ByteBudget
+
+
+def test_bodies_share_a_budget_in_their_order() -> None:
+    async def scenario() -> list[str]:
+        budget, holding = ByteBudget(10), []
+        release = {name: asyncio.Event() for name in "abcd"}
+
+        async def hold(name: str, size: int) -> None:
+            async with budget.hold(size):
+                holding.append(name)
+                await release[name].wait()
+            holding.remove(name)
+
+        async def settled() -> str:
+            for _ in range(10):
+                await asyncio.sleep(0)
+            return "".join(holding)
+
+        sizes = {"a": 6, "b": 1000, "c": 4, "d": 6}
+        tasks = [asyncio.create_task(hold(name, size)) for name, size in sizes.items()]
+        seen = [await settled()]
+        for name in "abcd":
+            release[name].set()
+            seen.append(await settled())
+        await asyncio.gather(*tasks)
+        return seen
+
+    assert asyncio.run(scenario()) == ["a", "b", "cd", "d", ""]
+
+
+def test_who_gives_up_waiting_leaves_the_budget_as_it_was() -> None:
+    async def scenario() -> None:
+        budget = ByteBudget(10)
+        async with budget.hold(10):
+
+            async def wait() -> None:
+                async with budget.hold(1):
+                    raise AssertionError
+
+            waiting = asyncio.create_task(wait())
+            await asyncio.sleep(0)
+            waiting.cancel()
+            await asyncio.gather(waiting, return_exceptions=True)
+        async with budget.hold(10):
+            pass
+
+    asyncio.run(scenario())

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The bounds of every kind let its largest messages through: 2,000 models, 100 members."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from blockful_py.committee import codec, wire
+from blockful_py.committee.certificates import CastVote
+from blockful_py.committee.certified import CertifiedPublication, CertifiedRedaction
+from blockful_py.committee.packaging import MAX_BLOCK_MODELS
+from blockful_py.committee.proposals import (
+    ArchiveChunk,
+    DraftChunk,
+    HeaderTarget,
+    PublicationProposal,
+    RedactionChunk,
+    RedactionDraft,
+    Target,
+)
+from blockful_py.committee.service import limits
+from blockful_py.committee.service.client import post
+from blockful_py.committee.service.generation import Charter
+from blockful_py.committee.service.limits import LIMITS, REFUSAL, Scale
+from blockful_py.committee.service.messages import (
+    CastVotes,
+    CommitRequest,
+    DeliveredKey,
+    ErasureRequest,
+    KeyDelivery,
+    MessageKind,
+    Refused,
+    RelayedAnswers,
+    SealedShare,
+    SealedShares,
+    SignRequest,
+    Versions,
+    VoteRequest,
+)
+from blockful_py.committee.service.request_handler import REASON_LENGTH
+from blockful_py.committee.service.server import Server
+from blockful_py.committee.succession import Succession
+from blockful_py.crypto.threshold.keys import CommitteeKey
+from blockful_py.crypto.threshold.messages import NonceCommitments, Reveal, SignatureShares
+from blockful_py.types import (
+    Action,
+    ArchiveReason,
+    ArchiveRecord,
+    Certificate,
+    Codec,
+    HeaderUpdate,
+    NewBlock,
+    Opening,
+    Point,
+    Position,
+    Publication,
+    Roster,
+    Update,
+    Uri,
+)
+from tests.committee.service.dealers import LEADER
+from tests.committee.service.desks import SECONDS, Desk
+
+MODELS, MEMBERS = 2000, 100
+SCALE = Scale(MODELS, MEMBERS)
+WIDE = 2**256 - 1
+WORD = bytes([255]) * 32
+ADDRESS = bytes([255]) * 20
+LATE = 2**63
+URI = Uri(WORD, Codec.DAG_PB)
+POINT = Point(WIDE, WIDE)
+PLACE = Position(2**31, 2**31)
+OPENING = Opening(WIDE, WIDE)
+RECORD = ArchiveRecord(PLACE, 2**31, ArchiveReason.SUPERSEDED, URI)
+TARGET = Target(PLACE, WIDE, ADDRESS, WORD, URI, URI, 2**31)
+HEADER = HeaderTarget(2**31, WIDE, WORD, 2**31)
+CHUNKS = MODELS // 10
+"""Ten models, each in a block of its own, in a transaction."""
+
+
+def draft() -> RedactionDraft:
+    chunk = DraftChunk((TARGET,) * 10, (HEADER,) * 10)
+    archive = ArchiveChunk(WORD, LATE, (RECORD,) * 10)
+    return RedactionDraft(WORD, LATE, (chunk,) * CHUNKS, (archive,) * CHUNKS)
+
+
+def redaction_chunks() -> tuple[RedactionChunk, ...]:
+    update = Update(PLACE, 2**31, URI, OPENING, WORD)
+    return (RedactionChunk((update,) * 10, (HeaderUpdate(2**31, 2**31, OPENING),) * 10),) * CHUNKS
+
+
+def action() -> Action:
+    certificate = Certificate(LATE, WORD, WORD, 2**MEMBERS - 1, bytes([255]) * 64 * MEMBERS)
+    return Action(certificate, 2**31, 2**31, (WORD,) * 12)
+
+
+def publication() -> PublicationProposal:
+    published = Publication(WIDE, OPENING, URI, ADDRESS, (PLACE,) * 16)
+    block = NewBlock(WORD, LATE, WIDE, OPENING, (published,) * MAX_BLOCK_MODELS)
+    return PublicationProposal(WORD, LATE, block, (ArchiveChunk(WORD, LATE, (RECORD,) * MAX_BLOCK_MODELS),))
+
+
+def relayed(body: Any, times: int = MEMBERS) -> tuple[str, ...]:
+    question = LEADER.question("finish-publication", 2**64 - 1, WORD, 2**32 - 1, ADDRESS, b"")
+    envelope = LEADER.answer(question, wire.ANSWERED, codec.encode(body)).envelope.decode()
+    return (envelope,) * times
+
+
+def charter() -> Charter:
+    members = tuple(number.to_bytes(20, "big") for number in range(1, 257))
+    return Charter(WIDE, ADDRESS, LATE, LATE, LATE, members, tuple(range(1, 257)), 256, WORD)
+
+
+def certified_redaction() -> CertifiedRedaction:
+    return CertifiedRedaction(draft(), redaction_chunks(), (action(),) * CHUNKS, (action(),) * CHUNKS)
+
+
+def reveals() -> RelayedAnswers:
+    return RelayedAnswers(relayed(Reveal(MEMBERS, (POINT,) * MEMBERS, POINT, WIDE)))
+
+
+def boxes() -> RelayedAnswers:
+    return RelayedAnswers(relayed(SealedShares((SealedShare(MEMBERS, bytes(129)),) * MEMBERS)))
+
+
+QUESTIONS: dict[MessageKind, Callable[[], Any]] = {
+    MessageKind.PUBLICATION: publication,
+    MessageKind.FINISH_PUBLICATION: lambda: CertifiedPublication(publication(), (action(),) * 2, action()),
+    MessageKind.SUCCESSION: lambda: Succession(LATE, Roster((ADDRESS,) * MEMBERS, MEMBERS, True, POINT)),
+    MessageKind.ERASURE: lambda: ErasureRequest(bytes(MODELS * 1500)),
+    MessageKind.WITNESS: lambda: CastVotes((CastVote(MEMBERS, WORD, bytes(64)),) * MEMBERS),
+    MessageKind.APPROVE: draft,
+    MessageKind.COMMIT: lambda: CommitRequest(draft(), WORD),
+    MessageKind.REDACTION: lambda: VoteRequest(draft(), redaction_chunks()),
+    MessageKind.FINISH_REDACTION: certified_redaction,
+    MessageKind.KEEP_KEYS: lambda: KeyDelivery((DeliveredKey(URI, bytes(129)),) * MODELS),
+    MessageKind.DESTROY_KEYS: lambda: Versions((URI,) * MODELS),
+    MessageKind.KEY_COMMIT: charter,
+    MessageKind.KEY_DEAL: reveals,
+    MessageKind.KEY_RECEIVE: boxes,
+}
+
+
+def signing() -> SignRequest:
+    """A batch of 2,000 collisions (their headers' among them) by a hundred signers."""
+    half = draft()
+    whole = RedactionDraft(half.proposal, half.epoch, half.chunks[: CHUNKS // 2], half.archive)
+    commitments = NonceCommitments(MEMBERS, WORD, ((POINT, POINT),) * MODELS)
+    return SignRequest(whole, relayed(commitments))
+
+
+def test_every_kind_has_limits() -> None:
+    assert LIMITS.keys() == set(MessageKind)
+
+
+@pytest.mark.parametrize("kind", QUESTIONS, ids=lambda kind: kind.label)
+def test_the_largest_questions_fit(kind: MessageKind) -> None:
+    assert len(codec.encode(QUESTIONS[kind]())) <= LIMITS[kind].question_bytes(SCALE)
+
+
+def test_answers_fit_what_their_questions_allow() -> None:
+    committed = NonceCommitments(MEMBERS, WORD, ((POINT, POINT),) * 2 * MODELS)
+    shares = SignatureShares(MEMBERS, WORD, (WIDE,) * 2 * MODELS)
+    asked = len(codec.encode(draft()))
+    assert len(codec.encode(committed)) <= LIMITS[MessageKind.COMMIT].answer_bytes(asked)
+    assert len(codec.encode(shares)) <= LIMITS[MessageKind.SIGN].answer_bytes(asked)
+    assert len(codec.encode(CommitteeKey(256, 256, POINT, (POINT,) * 256))) <= LIMITS[
+        MessageKind.TELL_KEY
+    ].answer_bytes(2)
+
+
+def test_the_longest_refusal_fits() -> None:
+    refused = Refused("CheaterError", "\U0001f600" * REASON_LENGTH, tuple(range(1, 257)))
+    assert len(codec.encode(refused)) <= REFUSAL
+    assert all(each.answer_bytes(0) >= REFUSAL for each in LIMITS.values())
+
+
+def test_2000_collisions_by_100_signers_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Over HTTP, as the largest question that there is."""
+    body = codec.encode(signing())
+    allowed = LIMITS[MessageKind.SIGN].question_bytes(SCALE)
+    assert limits.MIB < len(body) <= allowed
+    desk = Desk()
+    monkeypatch.setattr("tests.committee.service.desks.LIMIT", allowed)
+    monkeypatch.setattr(desk, "answer", lambda admitted, body: b"line\n%d" % len(body))
+    with Server(desk) as server:
+        assert post(server.url, b"a\n" + body, SECONDS, lambda line: 20) == b"line\n%d" % len(body)
+
+
+def test_a_small_federation_allows_small_messages_only() -> None:
+    for kind, each in LIMITS.items():
+        if "publication" not in kind.label:
+            assert each.question_bytes(Scale(28, 4)) < limits.MIB
