@@ -23,7 +23,7 @@ from blockful_py.committee.service.agreements import AGREED, Agreements
 from blockful_py.committee.service.folder import MemberFolder
 from blockful_py.committee.service.generation import Charter
 from blockful_py.committee.service.key_custody import KeyCustody, encryption_key, encryption_secret
-from blockful_py.committee.service.limits import Scale
+from blockful_py.committee.service.limits import Extent
 from blockful_py.committee.service.messages import Identity, MessageKind, ReadRequest, WrappedKey
 from blockful_py.committee.service.request_handler import Seat
 from blockful_py.committee.succession import Outgoing
@@ -195,12 +195,12 @@ class MemberOffice:
     def current_roster(self) -> tuple[bytes, ...]:
         return self.roster(self.view().contracts.committee.current_epoch())
 
-    def scale(self) -> Scale:
+    def extent(self) -> Extent:
         """The archive has a record of every model; a block adds at most one for each user."""
         view = self.view()
         settings = view.run.settings
         models = settings.federation.users + view.contracts.archive.length()
-        return Scale(models, max(settings.committee.size, len(settings.committee.members)))
+        return Extent(models, max(settings.committee.size, len(settings.committee.members)))
 
     def seat(self, epoch: int) -> Seat:
         current = self.view().contracts.committee.current_epoch()

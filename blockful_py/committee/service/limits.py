@@ -10,26 +10,29 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from blockful_py.committee.packaging import MAX_BLOCK_MODELS
 from blockful_py.committee.service.messages import MessageKind
 
 KIB = 1024
 MIB = 1024 * KIB
 RETRY_SECONDS = 1
 """Wait before a busy member is asked again."""
+MAX_BODY = 96 * MIB
+"""Bytes of any body: relayed nonces of a batch of 2,000 collisions by a hundred signers have 65 MiB."""
 REFUSAL = 32 * KIB
 """Bytes of the body of any refusal: a reason of 2,000 characters, each escaped, and the members it names."""
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
+class Extent:
     """Upper bounds on the models that a proposal can be about, and on the members of a committee."""
 
     models: int
     members: int
 
 
-SMALLEST = Scale(32, 7)
-"""Questions that fit this scale are accepted before the chains are asked for the true one."""
+SMALLEST = Extent(32, 7)
+"""Questions that fit this extent are accepted before the chains are asked for the true one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,7 @@ class Limits:
     Attributes:
         fixed: of a question, beside what follows.
         model, member: for each model, for each member.
+        published: for each model that a block can hold.
         pair, square: for each pair of a model and a member, of two members.
         answer: of an answer, or of a refusal.
         growth: of an answer, for each byte of its question.
@@ -47,16 +51,19 @@ class Limits:
     fixed: int
     model: int = 0
     member: int = 0
+    published: int = 0
     pair: int = 0
     square: int = 0
     answer: int = REFUSAL
     growth: int = 0
 
-    def question_bytes(self, scale: Scale) -> int:
+    def question_bytes(self, extent: Extent) -> int:
         """Bytes of a question's body at most."""
-        models, members = scale.models, scale.members
+        models, members = extent.models, extent.members
         of_models = (self.model + self.pair * members) * models
-        return self.fixed + of_models + (self.member + self.square * members) * members
+        of_block = self.published * min(models, MAX_BLOCK_MODELS)
+        of_members = (self.member + self.square * members) * members
+        return min(self.fixed + of_models + of_block + of_members, MAX_BODY)
 
     def answer_bytes(self, question: int) -> int:
         """Bytes at most of the body of an answer to a question whose body has `question` bytes."""
@@ -64,6 +71,8 @@ class Limits:
 
 
 _EMPTY = Limits(16)
+_DRAFT = Limits(16 * KIB, model=3 * KIB // 2)
+"""A target with its header and archive record has some 900 bytes."""
 _RELAY = Limits(4 * KIB, member=2 * KIB, growth=1)
 """Relays a short answer of each member, with its line of at most 1,024 bytes."""
 _BROAD_RELAY = Limits(4 * KIB, member=2 * KIB, square=512, growth=1)
@@ -72,17 +81,17 @@ _BROAD_RELAY = Limits(4 * KIB, member=2 * KIB, square=512, growth=1)
 LIMITS: Mapping[MessageKind, Limits] = {
     MessageKind.IDENTIFY: replace(_EMPTY, answer=64 * KIB),
     MessageKind.TELL_KEY: replace(_EMPTY, answer=64 * KIB),
-    MessageKind.PUBLICATION: Limits(2 * MIB),
+    MessageKind.PUBLICATION: Limits(16 * KIB, published=8 * KIB),
     MessageKind.SUCCESSION: Limits(4 * KIB, member=128),
     MessageKind.ERASURE: Limits(512 * KIB, model=4 * KIB, member=KIB),
     MessageKind.MOTION: Limits(4 * KIB),
     MessageKind.WITNESS: Limits(4 * KIB, member=512),
-    MessageKind.APPROVE: Limits(16 * KIB, model=2 * KIB),
-    MessageKind.COMMIT: Limits(16 * KIB, model=2 * KIB, growth=1),
-    MessageKind.SIGN: Limits(16 * KIB, model=2 * KIB, member=2 * KIB, pair=512, growth=1),
-    MessageKind.REDACTION: Limits(16 * KIB, model=4 * KIB),
-    MessageKind.FINISH_PUBLICATION: Limits(4 * MIB, member=KIB),
-    MessageKind.FINISH_REDACTION: Limits(64 * KIB, model=8 * KIB, pair=256, member=KIB),
+    MessageKind.APPROVE: _DRAFT,
+    MessageKind.COMMIT: replace(_DRAFT, growth=1),
+    MessageKind.SIGN: replace(_DRAFT, member=2 * KIB, pair=400, growth=1),
+    MessageKind.REDACTION: replace(_DRAFT, model=5 * KIB // 2),
+    MessageKind.FINISH_PUBLICATION: Limits(32 * KIB, published=10 * KIB, member=KIB),
+    MessageKind.FINISH_REDACTION: replace(_DRAFT, model=5 * KIB, pair=64, member=2 * KIB),
     MessageKind.KEEP_KEYS: Limits(16 * KIB, model=KIB),
     MessageKind.LEND_KEY: Limits(KIB),
     MessageKind.DESTROY_KEYS: Limits(16 * KIB, model=256, growth=1),
@@ -97,5 +106,5 @@ LIMITS: Mapping[MessageKind, Limits] = {
     MessageKind.KEY_HELD: _EMPTY,
     MessageKind.KEY_SETTLE: _RELAY,
 }
-"""Of every kind.  A target with its header and archive record has some 1,300 bytes; a chunk of a certified
-redaction carries a certificate; a relayed pair of nonces has 320."""
+"""Of every kind.  A relayed pair of nonces has 320 bytes; each chunk of a certified redaction, of some ten
+models, carries the certificate twice."""

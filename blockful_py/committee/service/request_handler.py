@@ -25,7 +25,7 @@ from blockful_py.committee.proposals import PublicationProposal, RedactionDraft
 from blockful_py.committee.service.dkg_participant import DkgParticipant
 from blockful_py.committee.service.generation import Charter
 from blockful_py.committee.service.key_custody import KeyCustody
-from blockful_py.committee.service.limits import LIMITS, SMALLEST, Scale
+from blockful_py.committee.service.limits import LIMITS, SMALLEST, Extent
 from blockful_py.committee.service.member_client import NOBODY
 from blockful_py.committee.service.messages import (
     Approval,
@@ -97,7 +97,7 @@ class Office(Protocol):
     def current_roster(self) -> tuple[bytes, ...]:
         """Voting addresses of the current epoch."""
 
-    def scale(self) -> Scale:
+    def extent(self) -> Extent:
         """Bounds the sizes of questions."""
 
     def custody(self, kind: MessageKind, message: wire.Message) -> Any:
@@ -209,7 +209,7 @@ class RequestHandler:
         if size <= limits.question_bytes(SMALLEST):
             return
         try:
-            allowed = limits.question_bytes(self._office.scale())
+            allowed = limits.question_bytes(self._office.extent())
         except BlockfulError as error:
             raise MessageError(f"this member cannot tell how long a message may be: {error}") from None
         if size > allowed:

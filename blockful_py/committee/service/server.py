@@ -45,14 +45,14 @@ PAUSE_SECONDS = 0.1
 Value = TypeVar("Value")
 
 
-class Admission(Protocol):
+class Entry(Protocol):
     """A question whose sender may ask it; `peer` is the key of a member or leader, None for strangers."""
 
     @property
     def peer(self) -> bytes | None: ...
 
 
-Admitted = TypeVar("Admitted", bound=Admission)
+Admitted = TypeVar("Admitted", bound=Entry)
 
 
 class Service(Protocol[Admitted]):

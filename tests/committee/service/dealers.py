@@ -15,7 +15,7 @@ from blockful_py.committee.outbox_store import OutboxStore
 from blockful_py.committee.service.dkg_participant import DkgParticipant
 from blockful_py.committee.service.generation import Charter, Origin
 from blockful_py.committee.service.key_leader import Generated, generate_among
-from blockful_py.committee.service.limits import Scale
+from blockful_py.committee.service.limits import Extent
 from blockful_py.committee.service.member_client import Deadlines, MemberClient
 from blockful_py.committee.service.messages import (
     Answers,
@@ -68,8 +68,8 @@ class Hall:
     def current_roster(self) -> tuple[bytes, ...]:
         return ()
 
-    def scale(self) -> Scale:
-        return Scale(16, 16)
+    def extent(self) -> Extent:
+        return Extent(16, 16)
 
     def custody(self, kind: MessageKind, message: wire.Message) -> Empty:
         raise RefusedError("nothing is kept here")
