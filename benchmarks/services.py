@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from blockful_py.committee import wire
+from blockful_py.committee import codec, wire
 from blockful_py.committee.outbox_store import OutboxStore
 from blockful_py.committee.polling import Refusal, at_once
 from blockful_py.committee.service.dkg_participant import DkgParticipant
@@ -36,7 +36,7 @@ from blockful_py.committee.service.member_client import (
     MemberClient,
     identify,
 )
-from blockful_py.committee.service.messages import Empty, Identity, MessageKind
+from blockful_py.committee.service.messages import Empty, Identity, KeyDelivery, MessageKind
 from blockful_py.committee.service.outbox import Outbox
 from blockful_py.committee.service.request_handler import RequestHandler
 from blockful_py.committee.service.server import Server
@@ -75,9 +75,9 @@ class Desk:
     def extent(self) -> Extent:
         return EXTENT
 
-    def seat(self, epoch: int) -> object:
-        """Bodies are parsed, and no further."""
-        return object()
+    def custody(self, kind: MessageKind, message: wire.Message) -> object:
+        """The body is parsed, and no more."""
+        return codec.decode(KeyDelivery, message.body)
 
 
 def serve(started: Connection, over: Connection) -> None:
@@ -167,7 +167,7 @@ def slow_readers(place: tuple[str, int]) -> None:
 
 def bombs_of_a_member(place: tuple[str, int]) -> None:
     """The largest bodies that a lying member may send, hardest to parse."""
-    kind = MessageKind.FINISH_PUBLICATION
+    kind = MessageKind.KEEP_KEYS
     size = LIMITS[kind].question_bytes(EXTENT)
     bomb = b"[" + b"[]," * ((size - 4) // 3) + b"[]]"
 

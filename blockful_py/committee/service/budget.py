@@ -4,30 +4,36 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Hashable
 from contextlib import asynccontextmanager
+from weakref import WeakValueDictionary
 
 
 class ByteBudget:
-    """Gives out `total` bytes in the order of the requests; one above it gets the whole budget for itself."""
+    """Gives out `total` bytes in the order of the requests, to each holder for one body at a time.
+
+    A body above `total` gets the whole budget for itself.
+    """
 
     def __init__(self, total: int) -> None:
         self._total = total
         self._free = total
         self._turn = asyncio.Lock()
+        self._holders: WeakValueDictionary[Hashable, asyncio.Lock] = WeakValueDictionary()
         self._freed = asyncio.Event()
 
     @asynccontextmanager
-    async def hold(self, size: int) -> AsyncIterator[None]:
-        """Holds `size` bytes; waits until they are free."""
+    async def hold(self, size: int, holder: Hashable) -> AsyncIterator[None]:
+        """Holds `size` bytes; waits until `holder` holds nothing else and they are free."""
         amount = min(size, self._total)
-        async with self._turn:
-            while self._free < amount:
-                self._freed.clear()
-                await self._freed.wait()
-            self._free -= amount
-        try:
-            yield
-        finally:
-            self._free += amount
-            self._freed.set()
+        async with self._holders.setdefault(holder, asyncio.Lock()):
+            async with self._turn:
+                while self._free < amount:
+                    self._freed.clear()
+                    await self._freed.wait()
+                self._free -= amount
+            try:
+                yield
+            finally:
+                self._free += amount
+                self._freed.set()

@@ -92,9 +92,9 @@ LIMITS: Mapping[MessageKind, Limits] = {
     MessageKind.REDACTION: replace(_DRAFT, model=5 * KIB // 2),
     MessageKind.FINISH_PUBLICATION: Limits(32 * KIB, published=10 * KIB, member=KIB),
     MessageKind.FINISH_REDACTION: replace(_DRAFT, model=5 * KIB, pair=64, member=2 * KIB),
-    MessageKind.KEEP_KEYS: Limits(16 * KIB, model=KIB),
+    MessageKind.KEEP_KEYS: Limits(16 * KIB, model=32 * KIB),
     MessageKind.LEND_KEY: Limits(KIB),
-    MessageKind.DESTROY_KEYS: Limits(16 * KIB, model=256, growth=1),
+    MessageKind.DESTROY_KEYS: Limits(16 * KIB, model=8 * KIB, growth=1),
     MessageKind.READ_KEY: Limits(KIB),
     MessageKind.KEY_COMMIT: Limits(24 * KIB),
     MessageKind.KEY_REVEAL: _RELAY,
@@ -107,4 +107,4 @@ LIMITS: Mapping[MessageKind, Limits] = {
     MessageKind.KEY_SETTLE: _RELAY,
 }
 """Of every kind.  A relayed pair of nonces has 320 bytes; each chunk of a certified redaction, of some ten
-models, carries the certificate twice."""
+models, carries the certificate twice; a model has up to 80 sealed files (its weights and increments)."""

@@ -227,7 +227,8 @@ class _Reception:
         admitted = await _in_thread(self._service.admit, line, size)
         guest: Guest = request.state.guest
         with self._door.seat(guest, admitted.peer):
-            async with self._bodies.hold(size) if size > SMALL_BODY else contextlib.nullcontext():
+            free = size <= SMALL_BODY
+            async with contextlib.nullcontext() if free else self._bodies.hold(size, admitted.peer):
                 body = await stream.rest(size)
                 guest.within(None)
                 return await _in_thread(self._service.answer, admitted, body)

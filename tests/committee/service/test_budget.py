@@ -14,7 +14,7 @@ def test_bodies_share_a_budget_in_their_order() -> None:
         release = {name: asyncio.Event() for name in "abcd"}
 
         async def hold(name: str, size: int) -> None:
-            async with budget.hold(size):
+            async with budget.hold(size, name):
                 holding.append(name)
                 await release[name].wait()
             holding.remove(name)
@@ -36,20 +36,40 @@ def test_bodies_share_a_budget_in_their_order() -> None:
     assert asyncio.run(scenario()) == ["a", "b", "cd", "d", ""]
 
 
+def test_a_holder_has_one_body_at_a_time() -> None:
+    async def scenario() -> list[str]:
+        budget, order = ByteBudget(10), []
+        release = asyncio.Event()
+
+        async def hold(holder: str, what: str) -> None:
+            async with budget.hold(1, holder):
+                order.append(what)
+                await release.wait()
+
+        tasks = [asyncio.create_task(hold(what[0], what)) for what in ("a1", "a2", "b1")]
+        while len(order) < 2:
+            await asyncio.sleep(0)
+        release.set()
+        await asyncio.gather(*tasks)
+        return order
+
+    assert asyncio.run(scenario()) == ["a1", "b1", "a2"]
+
+
 def test_who_gives_up_waiting_leaves_the_budget_as_it_was() -> None:
     async def scenario() -> None:
         budget = ByteBudget(10)
-        async with budget.hold(10):
+        async with budget.hold(10, "a"):
 
             async def wait() -> None:
-                async with budget.hold(1):
+                async with budget.hold(1, "b"):
                     raise AssertionError
 
             waiting = asyncio.create_task(wait())
             await asyncio.sleep(0)
             waiting.cancel()
             await asyncio.gather(waiting, return_exceptions=True)
-        async with budget.hold(10):
+        async with budget.hold(10, "a"):
             pass
 
     asyncio.run(scenario())
