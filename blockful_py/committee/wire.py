@@ -57,7 +57,7 @@ class MessageHeader:
 class Message(MessageHeader):
     """A header with its body, a value encoded by `codec`."""
 
-    body: bytes
+    body: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +95,8 @@ class Signed:
         """The whole message.  Raises MessageError for another body than the signed one."""
         if keccak(body) != self.header.body_hash:
             raise MessageError("the body of a message is not the one that its sender signed.")
-        values = (getattr(self.header, field.name) for field in fields(MessageHeader))
-        return Received(Message(*values, body), self.digest, self.line)
+        values = {each.name: getattr(self.header, each.name) for each in fields(MessageHeader)}
+        return Received(Message(**values, body=body), self.digest, self.line)
 
 
 def domain(chain_id: int, committee: bytes) -> eip712.Domain:

@@ -14,7 +14,7 @@ from blockful_py.committee.motions import Matter
 from blockful_py.committee.service.agreements import AGREED, Agreements
 from blockful_py.committee.service.member_client import identify
 from blockful_py.crypto.randomness import system_rng
-from blockful_py.errors import MessageError
+from blockful_py.errors import MessageError, UnreachableError
 from blockful_py.pipeline.coordination.motions import OpenMotions
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.run.nodes import Nodes
@@ -84,10 +84,26 @@ def test_a_member_serves_until_it_is_ended(member: Path) -> None:
     assert ended.err == ""
 
 
+def test_beyond_loopback_a_member_serves_by_tls(member: Path) -> None:
+    serving = begin(
+        member.parent,
+        *("committee", "serve", "m", "--run", "none", "--host", "0.0.0.0"),  # noqa: S104
+        *("--passphrase-file", "words", "--json"),
+    )
+    assert serving.stdout is not None
+    port = json.loads(serving.stdout.readline())["url"].removeprefix("https://0.0.0.0:")
+    signer = wire.MessageSigner(1, wire.domain(1337, bytes(20)), system_rng)
+    with pytest.raises(MessageError, match="not ready"):
+        identify(f"https://127.0.0.1:{port}", signer, 30)
+    with pytest.raises(UnreachableError):
+        identify(f"http://127.0.0.1:{port}", signer, 30)
+    assert end(serving, signal.SIGTERM).status == 0
+
+
 @pytest.mark.parametrize(
     ("arguments", "words", "status", "reason"),
     [
-        (["--host", "0.0.0.0"], WORDS, 2, "not of the loopback interface"),  # noqa: S104
+        (["--host", "localhost"], WORDS, 2, "is not an IP address"),
         (["--live-url", "http://127.0.0.1:1"], WORDS, 2, "or neither"),
         (["--leader", "0x12"], WORDS, 2, "is not an address"),
         ([], {"BLOCKFUL_PASSPHRASE": "not the passphrase"}, 6, "passphrase"),
