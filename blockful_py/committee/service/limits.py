@@ -78,6 +78,9 @@ _RELAY = Limits(4 * KIB, member=2 * KIB, growth=1)
 _BROAD_RELAY = Limits(4 * KIB, member=2 * KIB, square=512, growth=1)
 """Relays answers that hold a point or a sealed share for each member."""
 
+_COSIGNING = Limits(4 * KIB, member=2 * KIB)
+"""A voter's vote, nonces, pledge and attestation have some 1,200 bytes."""
+
 LIMITS: Mapping[MessageKind, Limits] = {
     MessageKind.IDENTIFY: replace(_EMPTY, answer=64 * KIB),
     MessageKind.TELL_KEY: replace(_EMPTY, answer=64 * KIB),
@@ -86,8 +89,12 @@ LIMITS: Mapping[MessageKind, Limits] = {
     MessageKind.ERASURE: Limits(512 * KIB, model=4 * KIB, member=KIB),
     MessageKind.MOTION: Limits(4 * KIB),
     MessageKind.WITNESS: Limits(4 * KIB, member=512),
+    MessageKind.RECOMMIT: _EMPTY,
+    MessageKind.ATTEST_COSIGNING: _COSIGNING,
+    MessageKind.COSIGN: _COSIGNING,
     MessageKind.APPROVE: _DRAFT,
     MessageKind.COMMIT: replace(_DRAFT, growth=1),
+    MessageKind.ATTEST: Limits(4 * KIB, member=KIB),
     MessageKind.SIGN: replace(_DRAFT, member=2 * KIB, pair=400, growth=1),
     MessageKind.REDACTION: replace(_DRAFT, model=5 * KIB // 2),
     MessageKind.FINISH_PUBLICATION: Limits(32 * KIB, published=10 * KIB, member=KIB),
