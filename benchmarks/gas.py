@@ -22,19 +22,14 @@ from blockful_py.chain.artifacts import load_artifact
 from blockful_py.chain.interface import interface_of
 from blockful_py.crypto import chameleon, curve
 from blockful_py.crypto.eip712 import Domain
-from blockful_py.crypto.keccak import selector
 from blockful_py.crypto.randomness import SeededRng
 from scripts.toolchain.solc import compile_files
 from tests.contracts.node import ganache
 from tests.contracts.scene import (
-    ACTION,
     APPEND_BLOCK,
     APPEND_RECORDS,
-    HEADER_UPDATE,
-    OPENING,
     REDACT,
     SET_BARRED,
-    UPDATE,
     Decider,
     LiveScene,
     Panel,
@@ -45,8 +40,6 @@ from tests.contracts.scene import (
 )
 
 BLOCK, BATCH = 50, 100
-KNOWN_UPDATE = f"({UPDATE},{OPENING})"
-REDACT_KNOWN = selector(f"redactKnown({KNOWN_UPDATE}[],{HEADER_UPDATE}[],{ACTION})")
 GOALS = {"verification": 3_800, "redaction": 35_000, "publication": 150_000}
 COLD_READ, COLD_WRITE, NEW_SLOT, ECRECOVER, WORD, BYTE = 2_100, 5_000, 22_100, 3_000, 512, 16
 """EIP-2929 and EIP-2200; a calldata word and byte without zeros (EIP-2028)."""
@@ -105,17 +98,6 @@ class Bench:
         scene.settle(updates, headers)
         return gas
 
-    def redact_known(self, live: Any, scene: LiveScene, positions: list[int], known: dict[int, Any]) -> int:
-        """The same for the variant that stores digests: `known` are the openings in force."""
-        updates, headers = scene.redaction(positions)
-        shown = [(update, known[update[0]]) for update in updates]
-        content = digest([f"{KNOWN_UPDATE}[]", f"{HEADER_UPDATE}[]"], [shown, headers])
-        action = self.decider.action(live.address, REDACT_KNOWN, content)
-        gas = self.send(live.functions.redactKnown(shown, headers, action))
-        scene.settle(updates, headers)
-        known.update({update[0]: update[4] for update in updates})
-        return gas
-
 
 def load(name: str) -> dict[str, Any]:
     artifact = load_artifact(name)
@@ -161,21 +143,6 @@ def readable(bench: Bench) -> dict[str, Any]:
         "redaction_repeated": again,
         "redaction_with_access_list": listed,
     }
-
-
-def digests(bench: Bench) -> dict[str, float]:
-    """The variant of benchmarks/contracts/LiveChainDigest.sol, models with two references."""
-    artifact = compile_files("benchmarks/contracts/LiveChainDigest.sol")["LiveChainDigest"]
-    live = bench.deploy(artifact, bench.committee.address)
-    scene = LiveScene(live.address, bench.panel, bench.decider.chain_id)
-    bench.publish(live, scene, 0)
-    publication = [bench.publish(live, scene, 2) / BLOCK for _ in range(2)][-1]
-    known = {
-        event["args"]["position"]: (event["args"]["px"], event["args"]["s"])
-        for event in live.events.Published().get_logs(from_block=0)
-    }
-    places = [height << 32 | index for height in (2, 3) for index in range(BLOCK)]
-    return {"publication": publication, "redaction": bench.redact_known(live, scene, places, known) / BATCH}
 
 
 def certificate(bench: Bench, members: int, votes: int) -> int:
@@ -243,7 +210,6 @@ def measure(samples: int) -> dict[str, Any]:
             "goals": GOALS,
             "verification": verification(bench, samples),
             "readable": readable(bench),
-            "digest": digests(bench),
             "certificate_by_votes": {
                 "3 of 4": certificate(bench, 4, 3),
                 "10 of 15": certificate(bench, 15, 10),
@@ -261,7 +227,6 @@ def show(result: dict[str, Any]) -> None:
         ("chameleon verification", result["verification"]["max"], GOALS["verification"]),
         (f"redaction a model, batch of {BATCH}", live["redaction_by_batch"][str(BATCH)], GOALS["redaction"]),
         ("  the same, slots declared (EIP-2930)", live["redaction_with_access_list"], GOALS["redaction"]),
-        ("  the same, digests stored", result["digest"]["redaction"], None),
         *(
             (f"publication a model, {n} references", gas, GOALS["publication"])
             for n, gas in live["publication_by_references"].items()
@@ -270,7 +235,6 @@ def show(result: dict[str, Any]) -> None:
             (f"  {n} references, slots declared", gas, GOALS["publication"])
             for n, gas in live["publication_with_access_list"].items()
         ),
-        ("  2 references, digests stored", result["digest"]["publication"], None),
         *(
             (f"certificate, {votes} votes", gas, None)
             for votes, gas in result["certificate_by_votes"].items()

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 from typing import Any, Protocol
@@ -164,7 +164,6 @@ class Update:
     version: int
     uri: Uri
     opening: Opening
-    references_hash: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,11 +177,14 @@ class HeaderUpdate:
 
 @dataclass(frozen=True, slots=True)
 class ModelTransaction:
-    """A transaction of the live chain as it stands."""
+    """A transaction of the live chain as it stands.
+
+    `opening`: of this version; None where neither the node nor a file has the event that holds it.
+    """
 
     position: Position
     ch: int
-    opening: Opening
+    opening: Opening | None
     uri: Uri
     version: int
     epoch: int
@@ -193,12 +195,12 @@ class ModelTransaction:
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """A block header of the live chain as it stands; `timestamp` in seconds."""
+    """A block header of the live chain as it stands; `timestamp` in seconds, `opening` as a transaction's."""
 
     height: int
     parent_hash: bytes
     ch: int
-    opening: Opening
+    opening: Opening | None
     version: int
     epoch: int
     merkle_root: bytes
@@ -226,8 +228,16 @@ class StoredArchiveRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class RedactedChunk:
+    """One chunk of a redaction, as the live chain logged it."""
+
+    updates: tuple[Update, ...]
+    header_updates: tuple[HeaderUpdate, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class RedactCall:
-    """One chunk of a redaction, as it was sent to the live chain."""
+    """One chunk of a redaction, and what allows it."""
 
     updates: tuple[Update, ...]
     header_updates: tuple[HeaderUpdate, ...]
@@ -235,8 +245,24 @@ class RedactCall:
 
 
 @dataclass(frozen=True, slots=True)
+class ArchivedChunk:
+    """One chunk of records, as the archive logged it; `first` is the index of its first record."""
+
+    first: int
+    expected_head: bytes
+    timestamp: int
+    records: tuple[ArchiveRecord, ...]
+
+    @classmethod
+    def of(cls, head: bytes, stored: Sequence[StoredArchiveRecord]) -> ArchivedChunk:
+        """Records, at least one, that were appended to `head` together."""
+        records = tuple(each.record for each in stored)
+        return cls(stored[0].index, head, stored[0].timestamp, records)
+
+
+@dataclass(frozen=True, slots=True)
 class ArchiveCall:
-    """One chunk of records, as it was sent to the archive; `first` is the index of its first record."""
+    """One chunk of records, and what allows it; `first` is the index of its first record."""
 
     first: int
     expected_head: bytes

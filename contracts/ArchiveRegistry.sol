@@ -66,7 +66,9 @@ contract ArchiveRegistry is IArchiveRegistry, Certified {
         external
         override
     {
+        _requireCanonical(abi.encodeCall(this.append, (expectedHead, timestamp, newRecords, action)));
         _execute(action, keccak256(abi.encode(expectedHead, timestamp, newRecords)));
+        if (action.chunk == 0) emit RecordsCertified(action.certificate.proposal, action.certificate);
         bytes32 link = head;
         if (expectedHead != link) revert HeadMismatch(expectedHead, link);
         if (newRecords.length == 0) revert NothingToArchive();
@@ -87,6 +89,7 @@ contract ArchiveRegistry is IArchiveRegistry, Certified {
 
     /// @inheritdoc IArchiveRegistry
     function setAuditor(address auditor, uint256 keyX, uint256 keyY, Action calldata action) external override {
+        _requireCanonical(abi.encodeCall(this.setAuditor, (auditor, keyX, keyY, action)));
         _execute(action, keccak256(abi.encode(auditor, keyX, keyY)));
         bool removed = keyX == 0 && keyY == 0;
         if (auditor == address(0) || !(removed || Secp256k1.isOnCurve(keyX, keyY))) revert InvalidAuditorKey(auditor);

@@ -21,6 +21,7 @@ contract QuorumMirror is IQuorumMirror, EpochRosters, Certified {
 
     /// @inheritdoc IQuorumMirror
     function advance(uint64 epoch, Roster calldata next, Action calldata action) external override {
+        _requireCanonical(abi.encodeCall(this.advance, (epoch, next, action)));
         _execute(action, keccak256(abi.encode(epoch, next)));
         if (epoch != currentEpoch() + 1) revert EpochNotNext(epoch, currentEpoch() + 1);
         _startEpoch(epoch, next);

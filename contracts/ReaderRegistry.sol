@@ -42,6 +42,7 @@ contract ReaderRegistry is IReaderRegistry, Certified {
 
     /// @inheritdoc IReaderRegistry
     function setBarred(address account, bool barred, Action calldata action) external override {
+        _requireCanonical(abi.encodeCall(this.setBarred, (account, barred, action)));
         _execute(action, keccak256(abi.encode(account, barred)));
         if (_readers[account].barred == barred) revert NothingToChange(account);
         _readers[account] = Reader(0, 0, 0, barred);

@@ -14,7 +14,6 @@ from blockful_py.crypto.roster import Roster
 from blockful_py.errors import ChainError
 from blockful_py.types import (
     Action,
-    ArchiveCall,
     ArchiveReason,
     ArchiveRecord,
     Certificate,
@@ -27,7 +26,6 @@ from blockful_py.types import (
     Point,
     Position,
     Publication,
-    RedactCall,
     StoredArchiveRecord,
     Update,
     Uri,
@@ -36,7 +34,7 @@ from blockful_py.types import (
 OPENING = "(uint256,uint256)"
 PUBLICATION = f"(uint256,{OPENING},bytes32,uint8,address,uint64[])"
 NEW_BLOCK = f"(bytes32,uint64,uint256,{OPENING},{PUBLICATION}[])"
-UPDATE = f"(uint64,uint32,bytes32,uint8,{OPENING},bytes32)"
+UPDATE = f"(uint64,uint32,bytes32,uint8,{OPENING})"
 HEADER_UPDATE = f"(uint32,uint32,{OPENING})"
 RECORD = "(uint64,uint32,uint8,uint8,bytes32)"
 ROSTER = "((uint256,uint256)[],uint32,bool,uint256,uint256)"
@@ -89,14 +87,8 @@ def new_block(value: NewBlock) -> tuple[Any, ...]:
 
 
 def update(value: Update) -> tuple[Any, ...]:
-    return (
-        value.position.packed,
-        value.version,
-        value.uri.digest,
-        int(value.uri.codec),
-        opening(value.opening),
-        value.references_hash,
-    )
+    uri = value.uri
+    return value.position.packed, value.version, uri.digest, int(uri.codec), opening(value.opening)
 
 
 def header_update(value: HeaderUpdate) -> tuple[Any, ...]:
@@ -121,7 +113,7 @@ def action(value: Action) -> tuple[Any, ...]:
 
 
 def to_transaction(position: Position, value: Sequence[Any]) -> ModelTransaction:
-    """A `ModelTransaction` as `LiveChain.transaction` returns it.
+    """A `ModelTransaction` as `LiveChain.transaction` returns it, with the first opening.
 
     Raises ChainError for a codec that the contract never stores.
     """
@@ -142,7 +134,7 @@ def to_transaction(position: Position, value: Sequence[Any]) -> ModelTransaction
 
 
 def to_header(height: int, value: Sequence[Any]) -> Header:
-    """A `Header` as `LiveChain.header` returns it."""
+    """A `Header` as `LiveChain.header` returns it, with the first opening."""
     parent_hash, ch, (px, s), version, epoch, merkle_root, timestamp, tx_count = value
     return Header(height, parent_hash, ch, Opening(px, s), version, epoch, merkle_root, timestamp, tx_count)
 
@@ -163,30 +155,10 @@ def to_record(index: int, value: Sequence[Any]) -> StoredArchiveRecord:
     return StoredArchiveRecord(index, stored, timestamp)
 
 
-def to_action(value: Sequence[Any]) -> Action:
-    (epoch, proposal, content_hash, voters, nonce, s), chunk, chunks, path = value
-    certificate = Certificate(epoch, proposal, content_hash, voters, to_address(nonce), s)
-    return Action(certificate, chunk, chunks, tuple(path))
-
-
-def to_redact_call(arguments: Sequence[Any]) -> RedactCall:
-    """Arguments of `LiveChain.redact`."""
-    updates, headers, called = arguments
-    return RedactCall(
-        tuple(
-            Update(Position.unpack(place), version, Uri(digest, Codec(codec)), Opening(*opened), references)
-            for place, version, digest, codec, opened, references in updates
-        ),
-        tuple(HeaderUpdate(height, version, Opening(*opened)) for height, version, opened in headers),
-        to_action(called),
-    )
-
-
-def to_archive_call(first: int, arguments: Sequence[Any]) -> ArchiveCall:
-    """Arguments of `ArchiveRegistry.append`; `first` is the index of the first record."""
-    head, timestamp, records, called = arguments
-    stored = tuple(to_record(first + i, (each, timestamp)).record for i, each in enumerate(records))
-    return ArchiveCall(first, head, timestamp, stored, to_action(called))
+def to_certificate(value: Mapping[str, Any]) -> Certificate:
+    """The certificate in an event `RecordsCertified`."""
+    decision = (value["epoch"], value["proposal"], value["contentHash"], value["voters"])
+    return Certificate(*decision, value["nonce"], value["s"])
 
 
 def logged_record(arguments: Mapping[str, Any]) -> StoredArchiveRecord:
@@ -204,11 +176,6 @@ def to_roster(value: Sequence[Any]) -> Roster:
     """A `Roster` as `IQuorum.roster` returns it."""
     keys, threshold, unanimous, key_x, key_y = value
     return Roster(tuple(Point(x, y) for x, y in keys), threshold, unanimous, Point(key_x, key_y))
-
-
-def to_address(value: str | bytes) -> bytes:
-    """20 bytes of an address as eth_abi decodes it, or as `Interface.decode` does."""
-    return value if isinstance(value, bytes) else bytes.fromhex(value[2:])
 
 
 def _encode(types: Sequence[str], values: Sequence[Any]) -> bytes:

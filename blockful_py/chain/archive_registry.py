@@ -3,12 +3,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import ClassVar
 
 from blockful_py.chain import abi
 from blockful_py.chain.contract import Contract
-from blockful_py.types import Action, ArchiveCall, ArchiveRecord, Receipt, StoredArchiveRecord
+from blockful_py.crypto import payload
+from blockful_py.types import (
+    Action,
+    ArchivedChunk,
+    ArchiveRecord,
+    Certificate,
+    Receipt,
+    StoredArchiveRecord,
+)
 
 READ_SIZE = 200
 """Records in one eth_call."""
@@ -47,18 +55,29 @@ class ArchiveRegistryContract(Contract):
         """Every record as the contract logged it, since a block of the node, oldest first."""
         return tuple(abi.logged_record(event.arguments) for event in self.events("Archived", first_block))
 
-    def executed(self, indices: Collection[int]) -> tuple[ArchiveCall, ...]:
-        """The calls of `append` that wrote the records at `indices`, oldest first.
-
-        Raises NodeError when the node lacks one of the transactions.
-        """
-        first: dict[bytes, int] = {}
-        wanted: dict[bytes, None] = {}
-        for event in self.events("Archived"):
-            first.setdefault(event.transaction_hash, event.arguments["index"])
-            if event.arguments["index"] in indices:
-                wanted[event.transaction_hash] = None
-        return tuple(abi.to_archive_call(first[each], self.called("append", each)) for each in wanted)
+    def appended(self) -> dict[bytes, tuple[Certificate, tuple[ArchivedChunk, ...]]]:
+        """What each proposal archived, chunk by chunk, and its certificate, as the contract logged them."""
+        head = payload.archive_genesis_head(self.chain_id, self.address)
+        certificates: dict[bytes, Certificate] = {}
+        chunks: dict[bytes, list[tuple[bytes, list[StoredArchiveRecord]]]] = {}
+        proposal = b""
+        for event in self.log():
+            values = event.arguments
+            if event.name == "ChunkExecuted":
+                proposal = values["proposal"]
+                chunks.setdefault(proposal, []).append((head, []))
+            elif event.name == "RecordsCertified":
+                certificates[proposal] = abi.to_certificate(values["certificate"])
+            elif event.name == "Archived":
+                chunks[proposal][-1][1].append(abi.logged_record(values))
+                head = values["head"]
+        return {
+            each: (
+                certificate,
+                tuple(ArchivedChunk.of(before, records) for before, records in chunks[each] if records),
+            )
+            for each, certificate in certificates.items()
+        }
 
     def progress(self, proposal: bytes) -> tuple[int, int]:
         """Executed and total chunks of a proposal; (0, 0) before its first."""

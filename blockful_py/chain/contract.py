@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar
 
 from blockful_py.chain import abi
 from blockful_py.chain.calls import Call
 from blockful_py.chain.interface import interface_of
+from blockful_py.chain.logs import ContractLogs, PastEvent
 from blockful_py.chain.node import Node, hexadecimal
 from blockful_py.chain.reverts import refusal
 from blockful_py.chain.rpc import RpcError
@@ -18,30 +19,21 @@ from blockful_py.crypto.merkle import action_leaf
 from blockful_py.errors import ChainError, NodeError
 from blockful_py.types import Certificate, Receipt
 
-LOG_RANGE = 10_000
-"""Blocks in one eth_getLogs: the maximum of public nodes."""
-
-
-@dataclass(frozen=True, slots=True)
-class PastEvent:
-    """An event of a contract and where it was emitted."""
-
-    name: str
-    arguments: Mapping[str, Any]
-    block_number: int
-    transaction_hash: bytes
-
 
 class Contract:
     """A deployed contract.  Without a `sender` it can only be read."""
 
     NAME: ClassVar[str]
 
-    def __init__(self, node: Node, address: bytes, sender: Sender | None = None) -> None:
+    def __init__(
+        self, node: Node, address: bytes, sender: Sender | None = None, kept: Path | None = None
+    ) -> None:
+        """`kept`: folder in which past events are kept; None keeps none."""
         self.node = node
         self.interface = interface_of(self.NAME)
         self._address = address
         self._sender = sender
+        self._logs = ContractLogs(node, address, self._past_event, kept)
 
     @property
     def chain_id(self) -> int:
@@ -57,20 +49,13 @@ class Contract:
         """20 bytes."""
         return self._address
 
-    def events(self, name: str, first_block: int = 0, last_block: int | None = None) -> tuple[PastEvent, ...]:
-        """All events `name` in a range of the node's blocks, oldest first."""
-        last = self.node.block_number() if last_block is None else last_block
-        base = {"address": hexadecimal(self.address), "topics": [hexadecimal(self.interface.topic(name))]}
-        ranges = [
-            (start, min(start + LOG_RANGE - 1, last)) for start in range(first_block, last + 1, LOG_RANGE)
-        ]
-        answers = self.node.rpc.batch(
-            [
-                ("eth_getLogs", ({**base, "fromBlock": hex(start), "toBlock": hex(end)},))
-                for start, end in ranges
-            ]
-        )
-        return tuple(self._past_event(log) for answer in answers for log in self._logs(answer))
+    def log(self) -> Sequence[PastEvent]:
+        """All events of the contract, oldest first; those that the node has pruned where they were kept."""
+        return self._logs.read()
+
+    def events(self, name: str, first_block: int = 0) -> tuple[PastEvent, ...]:
+        """All events `name` since a block of the node, oldest first."""
+        return tuple(each for each in self.log() if each.name == name and each.block_number >= first_block)
 
     def executed_in(self, proposal: bytes, chunk: int) -> bytes | None:
         """Hash of the transaction that executed a chunk (from 0) of a proposal; None if there is none."""
@@ -79,20 +64,6 @@ class Contract:
                 return event.transaction_hash
         return None
 
-    def called(self, function: str, transaction_hash: bytes) -> tuple[Any, ...]:
-        """Arguments of the call of `function` that a transaction made, structs as tuples.
-
-        Raises NodeError when the node lacks the transaction, or it called another function.
-        """
-        transaction = self.node.rpc.call("eth_getTransactionByHash", hexadecimal(transaction_hash))
-        data = bytes.fromhex(str((transaction or {}).get("input", "0x"))[2:])
-        if data[:4] != self.interface.selector(function):
-            raise NodeError(
-                f"the node at {self.node.url} has no call of {self.NAME}.{function} in transaction "
-                f"{hexadecimal(transaction_hash)}: use a node that keeps past transactions."
-            )
-        return self.interface.called(data)[1]
-
     def _past_event(self, log: Mapping[str, Any]) -> PastEvent:
         decoded = self.interface.event(log)
         if decoded is None:
@@ -100,12 +71,6 @@ class Contract:
         name, arguments = decoded
         block = int(log["blockNumber"], 16)
         return PastEvent(name, arguments, block, bytes.fromhex(log["transactionHash"][2:]))
-
-    def _logs(self, answer: Any) -> Sequence[Mapping[str, Any]]:
-        if isinstance(answer, RpcError):
-            raise NodeError(f"the node at {self.node.url} refused to list events: {answer.message}.")
-        logs: Sequence[Mapping[str, Any]] = answer
-        return logs
 
     def _read(self, function: str, *arguments: Any) -> Any:
         return self._read_many([(function, arguments)])[0]

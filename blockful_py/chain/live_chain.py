@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 from blockful_py.chain import abi, live_slots
 from blockful_py.chain.contract import Contract
+from blockful_py.chain.logs import PastEvent
 from blockful_py.types import (
     Action,
     Codec,
@@ -16,9 +17,10 @@ from blockful_py.types import (
     HeaderUpdate,
     ModelTransaction,
     NewBlock,
+    Opening,
     Position,
     Receipt,
-    RedactCall,
+    RedactedChunk,
     Update,
     Uri,
 )
@@ -39,9 +41,16 @@ class VersionEvent:
 
 
 class LiveChainContract(Contract):
-    """Adapter of LiveChain.  Every method raises NodeError when the node fails."""
+    """Adapter of LiveChain.  Every method raises NodeError when the node fails.
+
+    The contract stores first openings only: those in force are found in its events.
+    """
 
     NAME: ClassVar[str] = "LiveChain"
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._openings = _Openings()
 
     def quorum(self) -> bytes:
         """Address of the contract that checks certificates, 20 bytes."""
@@ -65,23 +74,49 @@ class LiveChainContract(Contract):
     def headers(self, heights: Sequence[int]) -> tuple[Header, ...]:
         """Headers at `heights`, in batches.  Raises ContractError UnknownPosition."""
         values = self._read_many([("header", (height,)) for height in heights])
-        return tuple(abi.to_header(height, value) for height, value in zip(heights, values, strict=True))
+        headers = tuple(abi.to_header(height, value) for height, value in zip(heights, values, strict=True))
+        found = self._in_force([(Position.of_header(each.height), each.version) for each in headers])
+        return tuple(
+            replace(each, opening=opening) if each.version else each
+            for each, opening in zip(headers, found, strict=True)
+        )
 
     def transaction(self, position: Position) -> ModelTransaction:
         """Transaction at `position`.  Raises ContractError UnknownPosition."""
-        return abi.to_transaction(position, self._read("transaction", position.packed))
+        return self.transactions([position])[0]
 
     def transactions(self, positions: Sequence[Position]) -> tuple[ModelTransaction, ...]:
         """Transactions at `positions`, in few calls.  Raises ContractError UnknownPosition."""
         groups = [positions[start : start + READ_SIZE] for start in range(0, len(positions), READ_SIZE)]
         answers = self._read_many([("transactions", ([each.packed for each in group],)) for group in groups])
         values = [value for answer in answers for value in answer]
-        return tuple(abi.to_transaction(*pair) for pair in zip(positions, values, strict=True))
+        transactions = tuple(abi.to_transaction(*pair) for pair in zip(positions, values, strict=True))
+        found = self._in_force([(each.position, each.version) for each in transactions])
+        return tuple(
+            replace(each, opening=opening) if each.version else each
+            for each, opening in zip(transactions, found, strict=True)
+        )
 
     def progress(self, proposal: bytes) -> tuple[int, int]:
-        """Executed and total chunks of a proposal; (0, 0) before its first."""
+        """Executed and total chunks of a proposal; (0, 0) before its first.
+
+        The contract counts proposals of several chunks; of others its events tell.
+        """
         done, chunks = self._read("progress", proposal)
-        return done, chunks
+        if chunks:
+            return done, chunks
+        naming = self._naming(proposal)
+        counted = [each.arguments for each in naming if each.name == "ChunkExecuted"]
+        if counted:
+            return counted[-1]["done"], counted[-1]["chunks"]
+        return (1, 1) if naming else (0, 0)
+
+    def executed_in(self, proposal: bytes, chunk: int) -> bytes | None:
+        """Hash of the transaction that executed a chunk (from 0) of a proposal; None if there is none."""
+        naming = self._naming(proposal)
+        if any(each.name == "ChunkExecuted" for each in naming):
+            return super().executed_in(proposal, chunk)
+        return naming[0].transaction_hash if naming and chunk == 0 else None
 
     def max_block_transactions(self) -> int:
         size: int = self._read("MAX_BLOCK_TRANSACTIONS")
@@ -149,13 +184,69 @@ class LiveChainContract(Contract):
             for event in self.events("ModelRedacted", first_block)
         )
 
-    def executed(self, transaction_hash: bytes) -> RedactCall:
-        """The call of `redact` in a transaction.
+    def redacted(self) -> dict[bytes, tuple[RedactedChunk, ...]]:
+        """What each proposal replaced, chunk by chunk, as the contract logged it: whoever called it."""
+        chunks: dict[bytes, dict[int, tuple[list[Update], list[HeaderUpdate]]]] = {}
+        counted: dict[bytes, int] = {}
+        current: tuple[list[Update], list[HeaderUpdate]] = ([], [])
+        for event in self.log():
+            values = event.arguments
+            if event.name == "ChunkExecuted":
+                counted[values["proposal"]] = values["done"] - 1
+            elif event.name == "HeaderRedacted":
+                proposal = values["proposal"]
+                chunk = counted.get(proposal, 0)
+                current = chunks.setdefault(proposal, {}).setdefault(chunk, ([], []))
+                opening = Opening(**values["opening"])
+                current[1].append(HeaderUpdate(values["height"], values["version"], opening))
+            elif event.name == "ModelRedacted":
+                current[0].append(
+                    Update(
+                        Position.unpack(values["position"]),
+                        values["version"],
+                        Uri(values["uri"], Codec(values["codec"])),
+                        Opening(**values["opening"]),
+                    )
+                )
+        return {
+            proposal: tuple(RedactedChunk(tuple(found[i][0]), tuple(found[i][1])) for i in sorted(found))
+            for proposal, found in chunks.items()
+        }
 
-        Raises NodeError when the node has no such transaction, or one that did not call this contract.
-        """
-        arguments = self.called("redact", transaction_hash)
-        return abi.to_redact_call(arguments)
+    def _naming(self, proposal: bytes) -> list[PastEvent]:
+        """The events that name a proposal, oldest first."""
+        return [each for each in self.log() if each.arguments.get("proposal") == proposal]
+
+    def _in_force(self, versions: Sequence[tuple[Position, int]]) -> list[Opening | None]:
+        """Openings of headers and models by version; None for a first one, and where no event has it."""
+        if not any(version for _, version in versions):
+            return [None] * len(versions)
+        found = self._openings.of(self.log())
+        return [found.get(version) for version in versions]
 
     def _touched(self, data: bytes) -> tuple[int, ...]:
         return live_slots.touched(self.interface, data, self.height())
+
+
+class _Openings:
+    """Openings by position and version, of events that are looked at once."""
+
+    def __init__(self) -> None:
+        self._log: Sequence[PastEvent] = ()
+        self._seen = 0
+        self._found: dict[tuple[Position, int], Opening] = {}
+
+    def of(self, log: Sequence[PastEvent]) -> dict[tuple[Position, int], Opening]:
+        if log is not self._log:
+            self._log, self._seen, self._found = log, 0, {}
+        for event in log[self._seen :]:
+            values = event.arguments
+            if event.name == "ModelRedacted":
+                position = Position.unpack(values["position"])
+            elif event.name == "HeaderRedacted":
+                position = Position.of_header(values["height"])
+            else:
+                continue
+            self._found[position, values["version"]] = Opening(**values["opening"])
+        self._seen = len(log)
+        return self._found

@@ -13,9 +13,9 @@ from typing import Any
 from blockful_py.chain.interface import Interface
 from blockful_py.crypto.keccak import keccak, words
 
-_PROGRESS, _HEIGHT, _HEADERS, _TRANSACTIONS = 0, 1, 2, 3
-_BLOCK_HASH, _CH, _META = 0, 1, 5
-_REFERENCES = 5
+_PROGRESS, _HEIGHT, _HEAD, _ENTRIES, _URIS = 0, 1, 2, 3, 4
+_SHARED = 4
+"""Entries in a slot: a block's header and its first three models, then four models each."""
 
 
 def touched(interface: Interface, data: bytes, height: int) -> tuple[int, ...]:
@@ -26,39 +26,38 @@ def touched(interface: Interface, data: bytes, height: int) -> tuple[int, ...]:
     function, arguments = interface.called(data)
     if function == "append":
         block, action = arguments
-        return (*_decided(action), *_appended(block[-1], height))
+        return (*_counted(action), *_appended(block[-1], height))
     if function == "redact":
-        updates, headers, action = arguments
-        return (*_decided(action), *_redacted([each[0] for each in updates], [each[0] for each in headers]))
+        updates, _, action = arguments
+        return (*_counted(action), *_redacted([each[0] for each in updates]))
     return ()
 
 
-def _decided(action: Sequence[Any]) -> Iterable[int]:
-    proposal = action[0][1]
-    return _fields(proposal, _PROGRESS, (0,))
+def entry_key(height: int, number: int) -> int:
+    """Key of the slot that holds a block's entry: 0 is the header's, i + 1 that of the model at index i."""
+    return height << 32 | number // _SHARED
+
+
+def _counted(action: Sequence[Any]) -> Iterable[int]:
+    """The progress of a proposal in several chunks."""
+    return [_place(action[0][1], _PROGRESS)] if action[2] != 1 else []
 
 
 def _appended(publications: Sequence[Sequence[Any]], height: int) -> Iterable[int]:
     yield _HEIGHT
-    for index, publication in enumerate(publications):
-        references = publication[-1]
-        count = _REFERENCES + 1 if references else _REFERENCES
-        yield from _fields((height + 1) << 32 | index, _TRANSACTIONS, range(count))
-    yield from _fields(height + 1, _HEADERS, range(_META + 1))
-    yield from _fields(height, _HEADERS, (_BLOCK_HASH,))
-    referred = {reference >> 32 for publication in publications for reference in publication[-1]}
-    for each in sorted(referred | {height}):
-        yield from _fields(each, _HEADERS, (_META,))
+    yield _HEAD
+    count = len(publications)
+    yield from (_place((height + 1) << 32 | index, _URIS) for index in range(count))
+    keys = {entry_key(height + 1, number) for number in range(count + 1)}
+    keys |= {entry_key(place >> 32, 0) for publication in publications for place in publication[-1]}
+    yield from (_place(key, _ENTRIES) for key in sorted(keys))
 
 
-def _redacted(positions: Sequence[int], heights: Sequence[int]) -> Iterable[int]:
-    for position in positions:
-        yield from _fields(position, _TRANSACTIONS, range(_REFERENCES + 1))
-    for height in heights:
-        yield from _fields(height - 1, _HEADERS, (_BLOCK_HASH,))
-        yield from _fields(height, _HEADERS, range(_CH, _META + 1))
+def _redacted(positions: Sequence[int]) -> Iterable[int]:
+    yield from (_place(position, _URIS) for position in positions)
+    keys = {entry_key(place >> 32, number) for place in positions for number in (0, (place & 0xFFFFFFFF) + 1)}
+    yield from (_place(key, _ENTRIES) for key in sorted(keys))
 
 
-def _fields(key: int | bytes, mapping: int, fields: Iterable[int]) -> Iterable[int]:
-    base = int.from_bytes(keccak(words(key, mapping)))
-    return [(base + field) % 2**256 for field in fields]
+def _place(key: int | bytes, mapping: int) -> int:
+    return int.from_bytes(keccak(words(key, mapping)))

@@ -7,9 +7,12 @@ from collections.abc import Sequence
 
 from blockful_py.committee.proposals import ArchiveChunk, RedactionChunk
 from blockful_py.committee.protocols import ArchiveLedger, LiveLedger
+from blockful_py.types import ArchivedChunk, RedactedChunk
 
 
-def archive_leaves(archive: ArchiveLedger, chunks: Sequence[ArchiveChunk]) -> tuple[bytes, ...]:
+def archive_leaves(
+    archive: ArchiveLedger, chunks: Sequence[ArchiveChunk | ArchivedChunk]
+) -> tuple[bytes, ...]:
     """One leaf for each `append` to the archive, in order."""
     return tuple(
         archive.append_leaf(chunk.expected_head, chunk.timestamp, chunk.records, number, len(chunks))
@@ -17,7 +20,7 @@ def archive_leaves(archive: ArchiveLedger, chunks: Sequence[ArchiveChunk]) -> tu
     )
 
 
-def redaction_leaves(live: LiveLedger, chunks: Sequence[RedactionChunk]) -> tuple[bytes, ...]:
+def redaction_leaves(live: LiveLedger, chunks: Sequence[RedactionChunk | RedactedChunk]) -> tuple[bytes, ...]:
     """One leaf for each `redact` of the live chain, in order."""
     return tuple(
         live.redact_leaf(chunk.updates, chunk.header_updates, number, len(chunks))

@@ -152,8 +152,8 @@ class Member:
         for drafted, chunk in zip(draft.chunks, chunks, strict=True):
             for target, update in zip(drafted.targets, chunk.updates, strict=True):
                 _agree(
-                    (update.position, update.version, update.uri, update.references_hash),
-                    (target.position, target.version, target.uri, target.references_hash),
+                    (update.position, update.version, update.uri),
+                    (target.position, target.version, target.uri),
                     "update",
                 )
                 openings.append(update.opening)

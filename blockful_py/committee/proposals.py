@@ -116,8 +116,7 @@ def with_openings(draft: RedactionDraft, openings: tuple[Opening, ...]) -> tuple
     chunks = []
     for chunk in draft.chunks:
         updates = tuple(
-            Update(target.position, target.version, target.uri, next(remaining), target.references_hash)
-            for target in chunk.targets
+            Update(target.position, target.version, target.uri, next(remaining)) for target in chunk.targets
         )
         headers = tuple(
             HeaderUpdate(header.height, header.version, next(remaining)) for header in chunk.headers

@@ -41,7 +41,7 @@ from blockful_py.pipeline.coordination.remote_committee import RemoteCommittee
 from blockful_py.pipeline.coordination.remote_keyring import PeerKeyring, RemoteKeyring
 from blockful_py.pipeline.review.content import ReviewSources
 from blockful_py.pipeline.review.fresh import FreshReviewer
-from blockful_py.pipeline.run.contracts import open_contracts
+from blockful_py.pipeline.run.contracts import EVENTS, open_contracts
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.identities import Identities, address_of
 from blockful_py.pipeline.run.nodes import Nodes, Place
@@ -77,7 +77,8 @@ class MemberView(Closable):
         self.place = _place_for(self.run.place, urls)
         self._nodes = Nodes(self.place, account)
         try:
-            self.contracts = open_contracts(self._nodes, self.run.deployments)
+            kept = (folder.path if folder else self.run.path) / EVENTS
+            self.contracts = open_contracts(self._nodes, self.run.deployments, kept)
         except BaseException:
             self._nodes.close()
             raise

@@ -13,7 +13,7 @@ from typing import Protocol
 from blockful_py.crypto import chameleon, merkle, payload
 from blockful_py.errors import BlockfulError, VerificationError
 from blockful_py.record.model_node import ModelNode, Request
-from blockful_py.types import Header, ModelTransaction, Point, Position
+from blockful_py.types import Header, ModelTransaction, Opening, Point, Position
 
 Find = Callable[[Position], ModelTransaction | None]
 """The transaction at a position that somebody names; None where there is no model."""
@@ -40,13 +40,14 @@ def check_opening(live: LiveChainId, key: Point, transaction: ModelTransaction, 
     """The opening opens the chameleon hash for this place, version, URI, owner and references."""
     references = payload.references_hash(transaction.references)
     content = payload.transaction_payload(transaction.uri, transaction.owner, references)
+    opening = _known(transaction.opening, transaction.version, "opening", subject)
     require(
         chameleon.verify(
             key,
             chameleon.label(live.chain_id, live.address, transaction.position.packed),
             chameleon.message(transaction.version, content),
             transaction.ch,
-            transaction.opening,
+            opening,
         ),
         "opening",
         subject,
@@ -71,13 +72,14 @@ def check_header(live: LiveChainId, key: Point, header: Header, subject: str) ->
     content = payload.header_payload(
         header.parent_hash, header.merkle_root, header.timestamp, header.tx_count
     )
+    opening = _known(header.opening, header.version, "header", subject)
     require(
         chameleon.verify(
             key,
             chameleon.label(live.chain_id, live.address, Position.of_header(header.height).packed),
             chameleon.message(header.version, content),
             header.ch,
-            header.opening,
+            opening,
         ),
         "header",
         subject,
@@ -149,6 +151,17 @@ def check_descent(transaction: ModelTransaction, descent: Descendants, subject: 
         subject,
         "the request that redacted it starts from none of its ancestors",
     )
+
+
+def _known(opening: Opening | None, version: int, check: str, subject: str) -> Opening:
+    if opening is None:
+        raise VerificationError(
+            check,
+            subject,
+            f"the node no longer has the event with the opening of version {version}: use a node that keeps "
+            "past events, or a run or member folder that kept them",
+        )
+    return opening
 
 
 class Descendants:

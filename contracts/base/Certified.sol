@@ -31,15 +31,7 @@ abstract contract Certified is ICertified {
     /// and counts it as done. Post: done' = chunk + 1 = done + 1 <= chunks = chunks'.
     /// @return keyId Identifier of the current epoch's group key.
     function _execute(Action calldata action, bytes32 digest) internal returns (bytes32 keyId) {
-        keyId = quorum.requireQuorum(action.certificate);
-
-        // leaf = H(H(chainid || this || selector || chunk || chunks || digest))
-        bytes32 inner =
-            keccak256(abi.encode(block.chainid, address(this), msg.sig, action.chunk, action.chunks, digest));
-        bytes32 leaf = keccak256(bytes.concat(inner));
-        bytes32 contentHash = action.certificate.contentHash;
-        if (!MerkleProof.verifyCalldata(action.path, contentHash, leaf)) revert NotCertified(leaf, contentHash);
-
+        keyId = _requireCertified(action, digest);
         bytes32 proposal = action.certificate.proposal;
         (uint32 done, uint32 chunks) = progress(proposal);
         uint32 expectedChunks = chunks == 0 && action.chunks != 0 ? action.chunks : (chunks == 0 ? 1 : chunks);
@@ -47,5 +39,58 @@ abstract contract Certified is ICertified {
         if (action.chunk != done || done == expectedChunks) revert ChunkOutOfOrder(proposal, action.chunk, done);
         _progress[proposal] = Progress(done + 1, action.chunks);
         emit ChunkExecuted(proposal, done + 1, action.chunks);
+    }
+
+    /// @dev The same for an action that cannot run twice whatever is counted, as it fits one state only: a proposal
+    /// of one chunk takes no slot, and the action's own events name it.
+    function _executeUncounted(Action calldata action, bytes32 digest) internal returns (bytes32 keyId) {
+        if (action.chunks != 1) return _execute(action, digest);
+        keyId = _requireCertified(action, digest);
+        if (action.chunk != 0) revert ChunkOutOfOrder(action.certificate.proposal, action.chunk, 0);
+    }
+
+    /// @dev Reverts unless the calldata are `canonical`, the ABI encoding of the call that they were decoded to.
+    function _requireCanonical(bytes memory canonical) internal pure {
+        if (keccak256(canonical) != keccak256(msg.data)) revert CalldataNotCanonical();
+    }
+
+    /// @dev Reverts unless the encoding of `action` begins at `start` of the calldata, has no gaps and ends them.
+    /// Values with spare bits are refused where they are read.
+    function _requireCanonicalEnd(Action calldata action, uint256 start) internal pure {
+        bytes calldata votes = action.certificate.votes;
+        bytes32[] calldata path = action.path;
+        bool canonical;
+        assembly ("memory-safe") {
+            // Four words; the certificate's five, the length of its votes and these, 64 bytes each; the length of
+            // the path and its words.
+            canonical := and(eq(action, start), eq(votes.offset, add(start, 0x140)))
+            canonical := and(canonical, eq(path.offset, add(add(votes.offset, votes.length), 0x20)))
+            canonical := and(canonical, eq(calldatasize(), add(path.offset, shl(5, path.length))))
+        }
+        if (!canonical) revert CalldataNotCanonical();
+    }
+
+    /// @dev Checks that a quorum certified the called function with `digest` as this chunk of the proposal.
+    function _requireCertified(Action calldata action, bytes32 digest) private view returns (bytes32 keyId) {
+        keyId = quorum.requireQuorum(action.certificate);
+        bytes32 leaf = _leaf(action.chunk, action.chunks, digest);
+        bytes32 contentHash = action.certificate.contentHash;
+        if (!MerkleProof.verifyCalldata(action.path, contentHash, leaf)) revert NotCertified(leaf, contentHash);
+    }
+
+    /// @dev leaf = H(H(chainid || this || selector || chunk || chunks || digest)), words of 32 bytes
+    function _leaf(uint256 chunk, uint256 chunks, bytes32 digest) private view returns (bytes32 leaf) {
+        bytes32 selector = msg.sig;
+        assembly ("memory-safe") {
+            let words := mload(0x40)
+            mstore(words, chainid())
+            mstore(add(words, 0x20), address())
+            mstore(add(words, 0x40), selector)
+            mstore(add(words, 0x60), chunk)
+            mstore(add(words, 0x80), chunks)
+            mstore(add(words, 0xa0), digest)
+            mstore(0x00, keccak256(words, 0xc0))
+            leaf := keccak256(0x00, 0x20)
+        }
     }
 }

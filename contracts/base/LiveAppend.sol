@@ -3,28 +3,24 @@ pragma solidity 0.8.30;
 
 import {ILiveChain, NewBlock, Publication} from "../interfaces/ILiveChain.sol";
 import {Action} from "../interfaces/IQuorum.sol";
-import {ChameleonHash} from "../lib/ChameleonHash.sol";
-import {HeaderMetas} from "../lib/HeaderMeta.sol";
+import {BlockCode, BlockFields} from "../lib/BlockCode.sol";
+import {Entries, Entry} from "../lib/Entry.sol";
 import {MerkleRoot} from "../lib/MerkleRoot.sol";
 import {Position} from "../lib/Position.sol";
-import {ReferenceSlots, References} from "../lib/References.sol";
-import {TransactionMetas} from "../lib/TransactionMeta.sol";
 import {LiveState} from "./LiveState.sol";
 
 /// @title Appends blocks of models
 abstract contract LiveAppend is LiveState {
-    using ChameleonHash for ChameleonHash.Transcript;
-    using References for ReferenceSlots;
+    using BlockCode for BlockCode.Draft;
 
     /// @inheritdoc ILiveChain
     function append(NewBlock calldata newBlock, Action calldata action) external override {
-        bytes32 keyId = _execute(action, _blockDigest(newBlock, action));
+        bytes32 keyId = _executeUncounted(action, _blockDigest(newBlock, action));
         Context memory context = _context(keyId, action, 0);
 
-        uint32 head = height;
-        bytes32 parent = _headers[head].blockHash;
+        bytes32 parent = _head;
         if (newBlock.parentHash != parent) revert ParentMismatch(newBlock.parentHash, parent);
-        uint64 earliest = _headers[head].meta.timestamp();
+        uint64 earliest = _latest;
         uint64 latest = uint64(block.timestamp) + MAX_DRIFT;
         // The committee chooses the time; the clock only bounds it by MAX_DRIFT.
         // slither-disable-next-line timestamp
@@ -32,37 +28,62 @@ abstract contract LiveAppend is LiveState {
             revert TimestampOutOfRange(newBlock.timestamp, earliest, latest);
         }
 
-        uint32 newHeight = head + 1;
-        bytes32 root = _publish(context, newHeight, newBlock.publications);
-        _appendHeader(context, newHeight, root, newBlock);
+        uint32 newHeight = height + 1;
         height = newHeight;
+        _latest = newBlock.timestamp;
+        BlockCode.Draft memory draft = _draft(newBlock.publications);
+        bytes32 root = _publish(context, newHeight, newBlock.publications, draft);
+        _head = _appendHeader(context, newHeight, root, newBlock, draft);
     }
 
-    /// @dev Stores the models of the block at `newHeight` and returns the root over their `ch`.
-    function _publish(Context memory context, uint32 newHeight, Publication[] calldata publications)
-        private
-        returns (bytes32)
-    {
+    /// @dev Memory for the block's code.
+    function _draft(Publication[] calldata publications) private pure returns (BlockCode.Draft memory) {
         uint256 count = publications.length;
         if (count == 0 || count > MAX_BLOCK_TRANSACTIONS) revert InvalidBlockSize(count, MAX_BLOCK_TRANSACTIONS);
-        bytes32[] memory nodes = new bytes32[](2 * count - 1);
+        uint256 references = 0;
         for (uint256 i = 0; i < count; ++i) {
-            uint256 position = Position.pack(newHeight, uint32(i));
-            nodes[i] = MerkleRoot.leaf(position, _publishTransaction(context, position, publications[i]));
+            references += publications[i].references.length;
+        }
+        uint256 size = BlockCode.sizeOf(count, references);
+        if (size > BlockCode.MAX_SIZE) revert BlockTooLong(size, BlockCode.MAX_SIZE);
+        return BlockCode.draft(count, references);
+    }
+
+    /// @dev Writes the models of the block at `newHeight` and returns the root over their `ch`.
+    function _publish(
+        Context memory context,
+        uint256 newHeight,
+        Publication[] calldata publications,
+        BlockCode.Draft memory draft
+    ) private returns (bytes32) {
+        uint256 count = publications.length;
+        bytes32[] memory nodes = new bytes32[](2 * count - 1);
+        uint256 slot = Entry.unwrap(Entries.ofHeader(0, context.epoch, count));
+        for (uint256 i = 0; i < count; ++i) {
+            uint256 position = (newHeight << 32) | i;
+            (uint256 ch, uint256 codec) = _publishTransaction(context, position, publications[i], draft);
+            nodes[i] = MerkleRoot.leaf(position, ch);
+            slot = Entries.put(slot, i + 1, Entries.ofModel(0, context.epoch, codec, 0));
+            // The last of a slot, or of the block.
+            if ((i + 1) & 3 == 3 || i + 1 == count) {
+                _entries[Entries.key(newHeight, i + 1)] = slot;
+                slot = 0;
+            }
         }
         return MerkleRoot.root(nodes);
     }
 
-    /// @dev Stores one model. The words of `publication` are compared whole.
-    function _publishTransaction(Context memory context, uint256 position, Publication calldata publication)
-        private
-        returns (uint256 ch)
-    {
+    /// @dev Writes one model. The words of `publication` are compared whole.
+    function _publishTransaction(
+        Context memory context,
+        uint256 position,
+        Publication calldata publication,
+        BlockCode.Draft memory draft
+    ) private returns (uint256 ch, uint256 codec) {
         uint64[] calldata references = publication.references;
         uint256 px;
         uint256 s;
         bytes32 uri;
-        uint256 codec;
         uint256 owner;
         assembly ("memory-safe") {
             ch := calldataload(publication)
@@ -77,17 +98,12 @@ abstract contract LiveAppend is LiveState {
             // 0 < owner < 2^160; subtraction takes 0 to 2^256 - 1
             if (owner - 1 >= type(uint160).max) revert OwnerMissing(uint64(position));
         }
-        uint256 packed = _packReferences(position, references);
-        bytes32 payload = _payload(uri, codec, owner, References.hash(references));
+        _checkReferences(position, references);
+        bytes32 payload = _payload(uri, codec, owner, _hash(references));
         if (!context.words.opens(position, 0, payload, ch, px, s)) revert InvalidOpening(uint64(position), 0);
 
-        TransactionSlots storage slots = _transactions[position];
-        slots.ch = ch;
-        slots.uri = uri;
-        slots.px = px;
-        slots.s = s;
-        slots.meta = TransactionMetas.pack(owner, 0, codec, context.stamp);
-        slots.refs.store(packed, references);
+        draft.write(uint32(position), ch, px, s, owner, references);
+        _uris[position] = uri;
         _emitPublished(position, owner, uri, codec, references);
     }
 
@@ -109,34 +125,36 @@ abstract contract LiveAppend is LiveState {
         }
     }
 
-    function _appendHeader(Context memory context, uint32 newHeight, bytes32 root, NewBlock calldata newBlock) private {
+    /// @dev Stores the block's code and returns the block's hash.
+    function _appendHeader(
+        Context memory context,
+        uint32 newHeight,
+        bytes32 root,
+        NewBlock calldata newBlock,
+        BlockCode.Draft memory draft
+    ) private returns (bytes32 hash) {
         uint64 timestamp = newBlock.timestamp;
         uint32 count = uint32(newBlock.publications.length);
-        bytes32 parent = newBlock.parentHash;
-        uint256 ch = newBlock.ch;
-        uint256 px = newBlock.opening.px;
-        uint256 s = newBlock.opening.s;
+        BlockFields memory fields = BlockFields(
+            newBlock.parentHash, newBlock.ch, newBlock.opening.px, newBlock.opening.s, root, timestamp
+        );
         // payload = H(parentHash || merkleRoot || timestamp || txCount)
-        bytes32 payload = keccak256(abi.encode(parent, root, timestamp, count));
-        _requireOpening(context.words, Position.ofHeader(newHeight), 0, payload, ch, px, s);
-
-        HeaderSlots storage slots = _headers[newHeight];
+        bytes32 payload = keccak256(abi.encode(fields.parentHash, root, timestamp, count));
+        _requireOpening(
+            context.words, Position.ofHeader(newHeight), 0, payload, fields.ch, fields.px, fields.s
+        );
+        if (draft.create(fields) == address(0)) revert BlockNotStored();
         // blockHash = H(parentHash || ch || merkleRoot || timestamp)
-        bytes32 hash = keccak256(abi.encode(parent, ch, root, timestamp));
-        slots.blockHash = hash;
-        slots.ch = ch;
-        slots.px = px;
-        slots.s = s;
-        slots.merkleRoot = root;
-        slots.meta = HeaderMetas.pack(timestamp, count, 0, context.epoch);
-        emit BlockAppended(newHeight, hash, root, count, context.epoch);
+        hash = keccak256(abi.encode(fields.parentHash, fields.ch, root, timestamp));
+        emit BlockAppended(newHeight, context.proposal, hash, root, count, uint64(context.epoch));
     }
 
-    /// @dev Checks that each reference is above the one before and to a model in an earlier block, and
-    /// packs the list for its slot. Words are compared whole: bits beyond 64 are no height of a block.
-    function _packReferences(uint256 position, uint64[] calldata list) private view returns (uint256 packed) {
+    /// @dev Checks that each reference is above the one before and to a model in an earlier block. Words are
+    /// compared whole: bits beyond 64 are no height of a block.
+    function _checkReferences(uint256 position, uint64[] calldata list) private view {
         uint256 previous = 0;
         uint256 count = 0;
+        uint256 newHeight = position >> 32;
         unchecked {
             for (uint256 i = 0; i < list.length; ++i) {
                 uint256 referenced;
@@ -144,25 +162,46 @@ abstract contract LiveAppend is LiveState {
                     referenced := calldataload(add(list.offset, shl(5, i)))
                 }
                 if (referenced <= previous) revert ReferencesNotAscending(uint64(position), uint64(referenced));
-                // A block at or above the head's height has no header: txCount = 0.
-                if ((referenced ^ previous) >> 32 != 0) count = _headers[referenced >> 32].meta.txCount();
+                if ((referenced ^ previous) >> 32 != 0) {
+                    uint256 referencedHeight = referenced >> 32;
+                    count = referencedHeight < newHeight
+                        ? Entries.at(_entries[Entries.key(referencedHeight, 0)], 0).models()
+                        : 0;
+                }
                 if (uint32(referenced) >= count) revert UnknownReference(uint64(position), uint64(referenced));
-                packed |= referenced << (64 * i);
                 previous = referenced;
             }
         }
-        return References.seal(packed, list.length);
+    }
+
+    /// @dev referencesHash = H(reference_0 || reference_1 || ...), words of 32 bytes.
+    function _hash(uint64[] calldata list) private pure returns (bytes32 digest) {
+        assembly ("memory-safe") {
+            let words := mload(0x40)
+            let size := shl(5, list.length)
+            calldatacopy(words, list.offset, size)
+            digest := keccak256(words, size)
+        }
     }
 
     /// @dev H(abi.encode(newBlock)), hashed as it came: the word 0x20, then the encoding, which ends where
-    /// that of `action` begins. Every value of `newBlock` is read through these certified bytes, so
-    /// calldata in any other order of encoding is refused as NotCertified.
+    /// that of `action` begins. Every value of `newBlock` is read through these certified bytes, so one in any
+    /// other order of encoding is refused as NotCertified.
     function _blockDigest(NewBlock calldata newBlock, Action calldata action) private pure returns (bytes32 digest) {
+        uint256 start;
+        uint256 end;
+        assembly ("memory-safe") {
+            start := newBlock
+            end := action
+        }
+        // The selector and the places of two arguments come first.
+        if (start != 0x44 || end < start) revert CalldataNotCanonical();
+        _requireCanonicalEnd(action, end);
         assembly ("memory-safe") {
             let words := mload(0x40)
-            let size := mul(sub(action, newBlock), lt(newBlock, action))
+            let size := sub(end, start)
             mstore(words, 0x20)
-            calldatacopy(add(words, 0x20), newBlock, size)
+            calldatacopy(add(words, 0x20), start, size)
             digest := keccak256(words, add(0x20, size))
         }
     }

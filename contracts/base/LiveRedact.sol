@@ -3,39 +3,45 @@ pragma solidity 0.8.30;
 
 import {HeaderUpdate, ILiveChain, Update} from "../interfaces/ILiveChain.sol";
 import {Action} from "../interfaces/IQuorum.sol";
-import {ChameleonHash} from "../lib/ChameleonHash.sol";
-import {HeaderMeta, HeaderMetas} from "../lib/HeaderMeta.sol";
+import {BlockCode, BlockFields, ModelFields} from "../lib/BlockCode.sol";
+import {Entries, Entry} from "../lib/Entry.sol";
 import {Position} from "../lib/Position.sol";
-import {ReferenceSlots, References} from "../lib/References.sol";
-import {TransactionMeta, TransactionMetas} from "../lib/TransactionMeta.sol";
 import {LiveState} from "./LiveState.sol";
 
 /// @title Replaces models and re-opens headers
 abstract contract LiveRedact is LiveState {
-    using ChameleonHash for ChameleonHash.Transcript;
-    using References for ReferenceSlots;
+    /// @dev The block whose models are being replaced.
+    struct Block {
+        address code;
+        uint256 models;
+    }
 
     /// @inheritdoc ILiveChain
     function redact(Update[] calldata updates, HeaderUpdate[] calldata headerUpdates, Action calldata action)
         external
         override
     {
-        bytes32 keyId = _execute(action, _redactionDigest(updates, headerUpdates));
-        uint24 batch = action.chunks == 1 ? 0 : _batchFor(action.certificate.proposal);
-        Context memory context = _context(keyId, action, batch);
+        bytes32 keyId = _executeUncounted(action, _redactionDigest(updates, headerUpdates, action));
+        Context memory context = _context(keyId, action, 0);
+        if (action.chunks != 1) context.batch = _batchFor(context.proposal);
 
         if (updates.length == 0) revert NothingToRedact();
+        Block memory current;
+        ModelFields memory fields;
         uint256 previous = 0;
         uint256 headers = 0;
         for (uint256 i = 0; i < updates.length;) {
             Update calldata update;
+            uint256 position;
             assembly ("memory-safe") {
-                update := add(updates.offset, mul(i, 0xe0))
+                update := add(updates.offset, mul(i, 0xc0))
+                position := calldataload(update)
             }
-            uint256 position = _redactTransaction(context, update, previous);
+            if (position <= previous) revert PositionsNotAscending(uint64(position), uint64(previous));
             if (position >> 32 != previous >> 32) {
-                _redactHeader(context, headerUpdates, headers++, Position.height(uint64(position)));
+                _redactHeader(context, headerUpdates, headers++, position, current);
             }
+            _redactTransaction(context, current, fields, update, position);
             previous = position;
             unchecked {
                 ++i;
@@ -44,90 +50,96 @@ abstract contract LiveRedact is LiveState {
         if (headerUpdates.length != headers) revert HeaderUpdateMismatch(headers, headerUpdates[headers].height, 0);
     }
 
-    /// @dev Post: position > previous, version' = version + 1; ch, owner and references stay.
+    /// @dev Post: version' = version + 1; ch, owner and references stay.
     /// The words of `update` are compared whole, so one with bits beyond its type equals nothing stored.
-    function _redactTransaction(Context memory context, Update calldata update, uint256 previous)
-        private
-        returns (uint256 position)
-    {
+    function _redactTransaction(
+        Context memory context,
+        Block memory current,
+        ModelFields memory fields,
+        Update calldata update,
+        uint256 position
+    ) private {
         uint256 version;
+        bytes32 uri;
         uint256 codec;
         assembly ("memory-safe") {
-            position := calldataload(update)
             version := calldataload(add(update, 0x20))
+            uri := calldataload(add(update, 0x40))
             codec := calldataload(add(update, 0x60))
         }
-        if (position <= previous) revert PositionsNotAscending(uint64(position), uint64(previous));
-        TransactionSlots storage slots = _transactions[position];
-        TransactionMeta meta = slots.meta;
-        uint256 owner = uint160(meta.owner());
-        if (owner == 0) revert UnknownPosition(uint64(position));
-        unchecked {
-            // No model sees 2^32 redactions: at 12 s a block that is 1,600 years.
-            if (version != uint256(meta.version()) + 1) {
-                revert VersionNotNext(uint64(position), uint32(version), meta.version() + 1);
-            }
-        }
+        if (uint32(position) >= current.models) revert UnknownPosition(uint64(position));
+        _advance(context, position, version, codec);
         if (codec != CODEC_RAW && codec != CODEC_DAG_PB) revert UnknownCodec(uint8(codec));
-        bytes32 referencesHash = slots.refs.hash();
-        if (update.referencesHash != referencesHash) {
-            revert ReferencesChanged(uint64(position), update.referencesHash, referencesHash);
-        }
-        bytes32 uri = update.uri;
+
+        BlockCode.read(current.code, uint32(position), fields);
+        bytes32 references = BlockCode.referencesHash(current.code, current.models, fields);
+        bytes32 payload = _payload(uri, codec, uint160(fields.owner), references);
         uint256 px = update.opening.px;
         uint256 s = update.opening.s;
-        if (px == slots.px) revert OpeningReplayed(uint64(position));
-        if (!context.words.opens(position, version, _payload(uri, codec, owner, referencesHash), slots.ch, px, s)) {
+        if (!context.words.opens(position, version, payload, fields.ch, px, s)) {
             revert InvalidOpening(uint64(position), uint32(version));
         }
-
-        slots.uri = uri;
-        slots.px = px;
-        slots.s = s;
-        slots.meta = TransactionMetas.pack(owner, version, codec, context.stamp);
-        _emitRedacted(position, version, uri, codec);
+        _uris[position] = uri;
+        _emitRedacted(position, update);
     }
 
-    /// @dev emit ModelRedacted(position, version, uri, codec) with words that were checked whole.
-    function _emitRedacted(uint256 position, uint256 version, bytes32 uri, uint256 codec) private {
+    /// @dev Moves the model's entry to `version`, the next one.
+    function _advance(Context memory context, uint256 position, uint256 version, uint256 codec) private {
+        unchecked {
+            uint256 number = uint256(uint32(position)) + 1;
+            uint256 key = Entries.key(position >> 32, number);
+            uint256 slot = _entries[key];
+            uint256 next = Entries.at(slot, number).version() + 1;
+            if (version != next) revert VersionNotNext(uint64(position), uint32(version), uint32(next));
+            if (version == Entries.LIMIT) revert CounterExhausted();
+            _entries[key] = Entries.put(slot, number, Entries.ofModel(version, context.epoch, codec, context.batch));
+        }
+    }
+
+    /// @dev emit ModelRedacted(position, version, uri, codec, opening): the words of the update, all checked.
+    function _emitRedacted(uint256 position, Update calldata update) private {
         bytes32 topic = ModelRedacted.selector;
         assembly ("memory-safe") {
             let data := mload(0x40)
-            mstore(data, version)
-            mstore(add(data, 0x20), uri)
-            mstore(add(data, 0x40), codec)
-            log2(data, 0x60, topic, position)
+            calldatacopy(data, add(update, 0x20), 0xa0)
+            log2(data, 0xa0, topic, position)
         }
     }
 
-    /// @dev Re-opens the header at `expected` with the header update at `index`.
-    /// Post: version' = version + 1; parentHash, ch, merkleRoot, timestamp and txCount stay.
+    /// @dev Re-opens the header of the block of `position` with the header update at `index`; `current` becomes
+    /// that block. Post: version' = version + 1; parentHash, ch, merkleRoot, timestamp and txCount stay.
     function _redactHeader(
         Context memory context,
         HeaderUpdate[] calldata headerUpdates,
         uint256 index,
-        uint32 expected
+        uint256 position,
+        Block memory current
     ) private {
+        uint256 key = Entries.key(position >> 32, 0);
+        uint256 slot = _entries[key];
+        Entry entry = Entries.at(slot, 0);
+        uint256 models = entry.models();
+        // No block that high, or the genesis block.
+        if (models == 0) revert UnknownPosition(uint64(position));
+        uint32 expected = uint32(position >> 32);
         if (index >= headerUpdates.length) revert HeaderUpdateMismatch(index, 0, expected);
         HeaderUpdate calldata update = headerUpdates[index];
         if (update.height != expected) revert HeaderUpdateMismatch(index, update.height, expected);
-        uint64 position = Position.ofHeader(expected);
-        HeaderSlots storage slots = _headers[expected];
-        HeaderMeta meta = slots.meta;
-        uint32 version = meta.version() + 1;
-        if (update.version != version) revert VersionNotNext(position, update.version, version);
+        uint64 place = Position.ofHeader(expected);
+        uint256 version = entry.version() + 1;
+        if (update.version != version) revert VersionNotNext(place, update.version, uint32(version));
+        if (version == Entries.LIMIT) revert CounterExhausted();
+
+        (current.code, current.models) = (BlockCode.locate(expected), models);
+        BlockFields memory fields = BlockCode.header(current.code);
+        // payload = H(parentHash || merkleRoot || timestamp || txCount)
+        bytes32 payload = keccak256(abi.encode(fields.parentHash, fields.merkleRoot, fields.timestamp, models));
         uint256 px = update.opening.px;
         uint256 s = update.opening.s;
-        if (px == slots.px) revert OpeningReplayed(position);
-        // payload = H(parentHash || merkleRoot || timestamp || txCount)
-        bytes32 parent = _headers[expected - 1].blockHash;
-        bytes32 payload = keccak256(abi.encode(parent, slots.merkleRoot, meta.timestamp(), meta.txCount()));
-        _requireOpening(context.words, position, version, payload, slots.ch, px, s);
+        _requireOpening(context.words, place, version, payload, fields.ch, px, s);
 
-        slots.px = px;
-        slots.s = s;
-        slots.meta = HeaderMetas.pack(meta.timestamp(), meta.txCount(), version, context.epoch);
-        emit HeaderRedacted(expected, version);
+        _entries[key] = Entries.put(slot, 0, Entries.ofHeader(version, context.epoch, models));
+        emit HeaderRedacted(expected, context.proposal, uint32(version), update.opening);
     }
 
     /// @dev Number of a proposal in several chunks, from 1; the next one for a proposal without.
@@ -135,29 +147,36 @@ abstract contract LiveRedact is LiveState {
         batch = _batchOf[proposal];
         if (batch == 0) {
             batch = ++_batches;
+            if (batch == Entries.BATCH_LIMIT) revert CounterExhausted();
             _batchOf[proposal] = batch;
             _proposalOf[batch] = proposal;
         }
     }
 
-    /// @dev H(abi.encode(updates, headerUpdates)): both hold static values of 7 and 4 words.
-    function _redactionDigest(Update[] calldata updates, HeaderUpdate[] calldata headerUpdates)
+    /// @dev H(abi.encode(updates, headerUpdates)): both hold static values, of 6 and 4 words, and follow one
+    /// another in the calldata, then the action.
+    function _redactionDigest(Update[] calldata updates, HeaderUpdate[] calldata headerUpdates, Action calldata action)
         private
         pure
         returns (bytes32 digest)
     {
+        uint256 end;
+        bool canonical;
+        assembly ("memory-safe") {
+            let second := add(updates.offset, mul(updates.length, 0xc0))
+            end := add(headerUpdates.offset, mul(headerUpdates.length, 0x80))
+            // The selector and the places of three arguments come first; a list begins with its length.
+            canonical := and(eq(updates.offset, 0x84), eq(headerUpdates.offset, add(second, 0x20)))
+        }
+        if (!canonical) revert CalldataNotCanonical();
+        _requireCanonicalEnd(action, end);
         assembly ("memory-safe") {
             let words := mload(0x40)
-            let updatesSize := mul(updates.length, 0xe0)
-            let headerUpdatesSize := mul(headerUpdates.length, 0x80)
+            let size := sub(end, 0x64)
             mstore(words, 0x40)
-            mstore(add(words, 0x20), add(0x60, updatesSize))
-            mstore(add(words, 0x40), updates.length)
-            calldatacopy(add(words, 0x60), updates.offset, updatesSize)
-            let next := add(add(words, 0x60), updatesSize)
-            mstore(next, headerUpdates.length)
-            calldatacopy(add(next, 0x20), headerUpdates.offset, headerUpdatesSize)
-            digest := keccak256(words, add(add(0x80, updatesSize), headerUpdatesSize))
+            mstore(add(words, 0x20), add(0x60, mul(updates.length, 0xc0)))
+            calldatacopy(add(words, 0x40), 0x64, size)
+            digest := keccak256(words, add(0x40, size))
         }
     }
 }

@@ -3,48 +3,26 @@ pragma solidity 0.8.30;
 
 import {Header, ILiveChain, ModelTransaction, Opening} from "../interfaces/ILiveChain.sol";
 import {Action, IQuorum} from "../interfaces/IQuorum.sol";
-import {ChameleonHash} from "../lib/ChameleonHash.sol";
-import {HeaderMeta} from "../lib/HeaderMeta.sol";
+import {BlockCode, BlockFields, ModelFields} from "../lib/BlockCode.sol";
+import {ChameleonHash, Transcript} from "../lib/ChameleonHash.sol";
+import {Entries, Entry} from "../lib/Entry.sol";
 import {Position} from "../lib/Position.sol";
-import {ReferenceSlots, References} from "../lib/References.sol";
-import {TransactionMeta, TransactionMetas} from "../lib/TransactionMeta.sol";
 import {Certified} from "./Certified.sol";
 
 /// @title Storage and views of the live chain
+/// @dev What never changes of a block is code (BlockCode); what changes are entries and URIs. An opening later
+/// than the first is in the event that replaced the one before: docs/explanation/gas-and-layout.md.
 abstract contract LiveState is ILiveChain, Certified {
-    using ChameleonHash for ChameleonHash.Transcript;
-    using References for ReferenceSlots;
-
-    /// @dev Five slots and those of the references. `ch` and `refs` are written once.
-    struct TransactionSlots {
-        uint256 ch;
-        bytes32 uri;
-        uint256 px;
-        uint256 s;
-        TransactionMeta meta;
-        ReferenceSlots refs;
-    }
-
-    /// @dev Six slots. `blockHash`, `ch`, `merkleRoot` and the time and count in `meta` are written once;
-    /// the parent's hash is that of the header before.
-    struct HeaderSlots {
-        bytes32 blockHash;
-        uint256 ch;
-        uint256 px;
-        uint256 s;
-        bytes32 merkleRoot;
-        HeaderMeta meta;
-    }
-
     /// @dev Values shared by the steps of one action.
     struct Context {
-        ChameleonHash.Transcript words;
-        uint32 epoch;
-        uint256 stamp;
+        Transcript words;
+        bytes32 proposal;
+        uint256 epoch;
+        uint256 batch;
     }
 
-    uint8 internal constant CODEC_RAW = 0x55;
-    uint8 internal constant CODEC_DAG_PB = 0x70;
+    uint256 internal constant CODEC_RAW = 0x55;
+    uint256 internal constant CODEC_DAG_PB = 0x70;
 
     /// @inheritdoc ILiveChain
     uint256 public constant override MAX_BLOCK_TRANSACTIONS = 128;
@@ -53,16 +31,21 @@ abstract contract LiveState is ILiveChain, Certified {
 
     /// @inheritdoc ILiveChain
     uint32 public override height;
+    /// @dev Time of the newest block.
+    uint64 internal _latest;
     uint24 internal _batches;
 
-    mapping(uint256 height => HeaderSlots) internal _headers;
-    mapping(uint256 position => TransactionSlots) internal _transactions;
+    /// @dev Hash of the newest block.
+    bytes32 internal _head;
+
+    mapping(uint256 key => uint256) internal _entries;
+    mapping(uint256 position => bytes32) internal _uris;
     mapping(bytes32 proposal => uint24) internal _batchOf;
     mapping(uint24 batch => bytes32) internal _proposalOf;
 
     constructor(IQuorum quorum_) Certified(quorum_) {
         // blockHash(0) = H(chainid || this)
-        _headers[0].blockHash = keccak256(abi.encode(block.chainid, address(this)));
+        _head = keccak256(abi.encode(block.chainid, address(this)));
     }
 
     /// @inheritdoc ILiveChain
@@ -74,69 +57,70 @@ abstract contract LiveState is ILiveChain, Certified {
     }
 
     /// @inheritdoc ILiveChain
-    function header(uint32 height_) external view override returns (Header memory) {
+    function header(uint32 height_) external view override returns (Header memory found) {
         if (height_ > height) revert UnknownPosition(Position.ofHeader(height_));
-        HeaderSlots storage slots = _headers[height_];
-        HeaderMeta meta = slots.meta;
+        if (height_ == 0) return found;
+        Entry entry = _entry(height_, 0);
+        BlockFields memory fields = BlockCode.header(BlockCode.locate(height_));
         return Header({
-            parentHash: height_ == 0 ? bytes32(0) : _headers[height_ - 1].blockHash,
-            ch: slots.ch,
-            opening: Opening(slots.px, slots.s),
-            version: meta.version(),
-            epoch: meta.epoch(),
-            merkleRoot: slots.merkleRoot,
-            timestamp: meta.timestamp(),
-            txCount: meta.txCount()
+            parentHash: fields.parentHash,
+            ch: fields.ch,
+            firstOpening: Opening(fields.px, fields.s),
+            version: uint32(entry.version()),
+            epoch: uint64(entry.epoch()),
+            merkleRoot: fields.merkleRoot,
+            timestamp: fields.timestamp,
+            txCount: uint32(entry.models())
         });
     }
 
     /// @inheritdoc ILiveChain
     function transaction(uint64 position) public view override returns (ModelTransaction memory) {
-        TransactionSlots storage slots = _transactions[position];
-        TransactionMeta meta = slots.meta;
-        if (meta.owner() == address(0)) revert UnknownPosition(position);
+        uint32 height_ = Position.height(position);
+        uint256 index = Position.index(position);
+        uint256 count = _entry(height_, 0).models();
+        if (index >= count) revert UnknownPosition(position);
+        Entry entry = _entry(height_, index + 1);
+        address code = BlockCode.locate(height_);
+        ModelFields memory fields;
+        BlockCode.read(code, index, fields);
         return ModelTransaction({
-            ch: slots.ch,
-            opening: Opening(slots.px, slots.s),
-            uri: slots.uri,
-            codec: meta.codec(),
-            version: meta.version(),
-            epoch: meta.epoch(),
-            owner: meta.owner(),
-            settled: _isSettled(meta.batch()),
-            references: slots.refs.load()
+            ch: fields.ch,
+            firstOpening: Opening(fields.px, fields.s),
+            uri: _uris[position],
+            codec: entry.codec(),
+            version: uint32(entry.version()),
+            epoch: uint64(entry.epoch()),
+            owner: fields.owner,
+            settled: _isSettled(uint24(entry.batch())),
+            references: BlockCode.references(code, count, fields)
         });
     }
 
     /// @inheritdoc ILiveChain
     function blockHash(uint32 height_) public view override returns (bytes32) {
         if (height_ > height) revert UnknownPosition(Position.ofHeader(height_));
-        return _headers[height_].blockHash;
+        if (height_ == height) return _head;
+        return BlockCode.header(BlockCode.locate(uint256(height_) + 1)).parentHash;
     }
 
-    function _context(bytes32 keyId, Action calldata action, uint24 batch) internal view returns (Context memory) {
-        // An epoch is counted one by one: below 2^32.
-        uint32 epoch = uint32(action.certificate.epoch);
-        return Context(ChameleonHash.transcript(keyId), epoch, TransactionMetas.stamp(epoch, batch));
-    }
-
-    function _isSettled(uint24 batch) private view returns (bool) {
-        if (batch == 0) return true;
-        (uint32 done, uint32 chunks) = progress(_proposalOf[batch]);
-        return done == chunks;
+    function _context(bytes32 keyId, Action calldata action, uint256 batch) internal view returns (Context memory) {
+        uint256 epoch = action.certificate.epoch;
+        if (epoch >= Entries.LIMIT) revert CounterExhausted();
+        return Context(ChameleonHash.transcript(keyId), action.certificate.proposal, epoch, batch);
     }
 
     function _requireOpening(
-        ChameleonHash.Transcript memory words,
+        Transcript words,
         uint64 position,
-        uint32 version,
+        uint256 version,
         bytes32 payload,
         uint256 ch,
         uint256 px,
         uint256 s
     ) internal view {
         if (!words.opens(position, version, payload, ch, px, s)) {
-            revert InvalidOpening(position, version);
+            revert InvalidOpening(position, uint32(version));
         }
     }
 
@@ -154,5 +138,15 @@ abstract contract LiveState is ILiveChain, Certified {
             mstore(add(words, 0x60), referencesHash)
             payload := keccak256(words, 0x80)
         }
+    }
+
+    function _entry(uint256 height_, uint256 number) private view returns (Entry) {
+        return Entries.at(_entries[Entries.key(height_, number)], number);
+    }
+
+    function _isSettled(uint24 batch) private view returns (bool) {
+        if (batch == 0) return true;
+        (uint32 done, uint32 chunks) = progress(_proposalOf[batch]);
+        return done == chunks;
     }
 }

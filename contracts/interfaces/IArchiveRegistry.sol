@@ -2,7 +2,7 @@
 pragma solidity 0.8.30;
 
 import {ICertified} from "./ICertified.sol";
-import {Action} from "./IQuorum.sol";
+import {Action, Certificate} from "./IQuorum.sol";
 
 /// @notice The archive's record of one version of a model.
 struct Record {
@@ -36,6 +36,9 @@ interface IArchiveRegistry is ICertified {
         uint64 timestamp,
         bytes32 head
     );
+    /// @notice The certificate under which the first chunk of a proposal archived: evidence of the decision, whoever
+    /// called. It covers what the proposal does on the live chain as well.
+    event RecordsCertified(bytes32 indexed proposal, Certificate certificate);
     event AuditorRegistered(address indexed auditor, uint256 keyX, uint256 keyY);
     event AuditorRemoved(address indexed auditor);
 

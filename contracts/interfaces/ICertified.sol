@@ -15,9 +15,12 @@ interface ICertified {
     /// @notice Every chunk of a proposal names the same number of chunks, at least one.
     error ChunkCountChanged(bytes32 proposal, uint32 given, uint32 expected);
 
+    /// @notice The calldata are not the ABI encoding of the call: there are gaps in it, or bytes behind it.
+    error CalldataNotCanonical();
+
     /// @notice The contract that checks certificates.
     function quorum() external view returns (IQuorum);
 
-    /// @notice Chunks done and chunks in all of a proposal; (0, 0) when it has not begun.
+    /// @notice Chunks done and chunks in all of a proposal; (0, 0) when it has not begun, or is not counted.
     function progress(bytes32 proposal) external view returns (uint32 done, uint32 chunks);
 }

@@ -44,8 +44,6 @@ struct Update {
     bytes32 uri;
     uint8 codec;
     Opening opening;
-    /// `keccak256(abi.encodePacked(uint256(reference)...))` of the unchanged references.
-    bytes32 referencesHash;
 }
 
 /// @notice New opening of the header of a block in which a model was replaced.
@@ -59,11 +57,12 @@ struct HeaderUpdate {
 /// @notice The current state of a transaction.
 struct ModelTransaction {
     uint256 ch;
-    Opening opening;
+    /// The opening of version 0. That of a later version is in its ModelRedacted.
+    Opening firstOpening;
     bytes32 uri;
     uint8 codec;
     uint32 version;
-    /// Epoch under whose group key the opening holds.
+    /// Epoch under whose group key the opening of this version holds.
     uint64 epoch;
     address owner;
     /// False while a redaction in several chunks that touched it is unfinished.
@@ -75,7 +74,8 @@ struct ModelTransaction {
 struct Header {
     bytes32 parentHash;
     uint256 ch;
-    Opening opening;
+    /// The opening of version 0. That of a later version is in its HeaderRedacted.
+    Opening firstOpening;
     uint32 version;
     uint64 epoch;
     bytes32 merkleRoot;
@@ -90,6 +90,7 @@ struct Header {
 ///   label   = H(DST_label || chainid || this || position)
 ///   message = H(DST_message || version || payload)
 ///   payload = keccak256(abi.encode(uri, codec, owner, referencesHash))
+///   referencesHash = keccak256(abi.encodePacked(uint256(reference)...))
 /// and that of a header over the same with its own position and
 ///   payload = keccak256(abi.encode(parentHash, merkleRoot, timestamp, txCount)).
 ///
@@ -98,12 +99,22 @@ struct Header {
 /// blockHash = keccak256(abi.encode(parentHash, ch, merkleRoot, timestamp)): only what never changes.
 /// The genesis header, height 0, has no transactions and
 ///   blockHash(0) = keccak256(abi.encode(chainid, this)).
+///
+/// A proposal of one chunk fits one head or one version of each model, so it cannot run twice: `progress` does not
+/// count it. Its BlockAppended or its HeaderRedacted says that it was executed.
 interface ILiveChain is ICertified {
-    event BlockAppended(uint32 indexed height, bytes32 blockHash, bytes32 merkleRoot, uint32 txCount, uint64 epoch);
+    event BlockAppended(
+        uint32 indexed height,
+        bytes32 indexed proposal,
+        bytes32 blockHash,
+        bytes32 merkleRoot,
+        uint32 txCount,
+        uint64 epoch
+    );
     event ModelPublished(uint64 indexed position, address indexed owner, bytes32 uri, uint8 codec, uint64[] references);
-    /// @dev The proposal is that of the ChunkExecuted in the same transaction.
-    event ModelRedacted(uint64 indexed position, uint32 version, bytes32 uri, uint8 codec);
-    event HeaderRedacted(uint32 indexed height, uint32 version);
+    event HeaderRedacted(uint32 indexed height, bytes32 indexed proposal, uint32 version, Opening opening);
+    /// @dev Follows the HeaderRedacted of its block, which names the proposal.
+    event ModelRedacted(uint64 indexed position, uint32 version, bytes32 uri, uint8 codec, Opening opening);
 
     /// @notice The block does not extend the head.
     error ParentMismatch(bytes32 given, bytes32 head);
@@ -111,6 +122,10 @@ interface ILiveChain is ICertified {
     error TimestampOutOfRange(uint64 given, uint64 earliest, uint64 latest);
     /// @notice A block holds 1 to MAX_BLOCK_TRANSACTIONS models.
     error InvalidBlockSize(uint256 given, uint256 max);
+    /// @notice A block's code, which all its references count towards, has at most so many bytes (EIP-170).
+    error BlockTooLong(uint256 given, uint256 max);
+    /// @notice The gas did not suffice to store the block's code.
+    error BlockNotStored();
     /// @notice The codec is neither raw (0x55) nor dag-pb (0x70).
     error UnknownCodec(uint8 codec);
     /// @notice The owner of a model is the zero address.
@@ -121,14 +136,12 @@ interface ILiveChain is ICertified {
     error ReferencesNotAscending(uint64 position, uint64 referenced);
     /// @notice The opening does not open the chameleon hash for this place, version and content.
     error InvalidOpening(uint64 position, uint32 version);
-    /// @notice The opening is the one already in force.
-    error OpeningReplayed(uint64 position);
     /// @notice There is no model at this position.
     error UnknownPosition(uint64 position);
     /// @notice A version grows by one.
     error VersionNotNext(uint64 position, uint32 given, uint32 expected);
-    /// @notice The references of a model never change.
-    error ReferencesChanged(uint64 position, bytes32 given, bytes32 stored);
+    /// @notice Versions and epochs end at 2^20 - 1, proposals in several chunks at 2^23 - 1.
+    error CounterExhausted();
     /// @notice Updates are listed by ascending position, each once.
     error PositionsNotAscending(uint64 position, uint64 previous);
     /// @notice A redaction without an update.
@@ -155,11 +168,12 @@ interface ILiveChain is ICertified {
 
     /// @notice Appends one block of models (one chunk of the proposal).
     /// @dev Digest of the action: `keccak256(abi.encode(newBlock))`. Versions start at 0.
-    /// Emits ModelPublished for each model, BlockAppended and ChunkExecuted. All or nothing.
+    /// Emits ModelPublished for each model, BlockAppended, and of several chunks ChunkExecuted. All or nothing.
     function append(NewBlock calldata newBlock, Action calldata action) external;
 
     /// @notice Replaces models and re-opens the headers of their blocks (one chunk of the proposal).
     /// @dev Digest of the action: `keccak256(abi.encode(updates, headerUpdates))`.
-    /// Emits ModelRedacted, HeaderRedacted and ChunkExecuted. All or nothing.
+    /// Emits for each block HeaderRedacted, then ModelRedacted for its models; first of all, of several chunks,
+    /// ChunkExecuted. All or nothing.
     function redact(Update[] calldata updates, HeaderUpdate[] calldata headerUpdates, Action calldata action) external;
 }

@@ -3,6 +3,13 @@ pragma solidity 0.8.30;
 
 import {Secp256k1} from "./Secp256k1.sol";
 
+/// @notice Place in memory of the words that are hashed to check an opening, laid out once for many openings:
+/// 0 to 3 label [DST_label, chainid, this, position], 4 to 6 message [DST_message, version, payload], 7 to 11
+/// challenge [DST_challenge, keyId, label, message, r].
+type Transcript is uint256;
+
+using ChameleonHash for Transcript global;
+
 /// @title Schnorr-type chameleon hash after Ateniese and de Medeiros (SCN 2004), one ecrecover
 /// @notice With H = keccak256 over 32-byte words, Y = xG the group key, keyId = H(Y.x || Y.y):
 ///
@@ -15,31 +22,29 @@ import {Secp256k1} from "./Secp256k1.sol";
 /// t = -c P.x and e = -s P.x this is address(sG - cP), which is address(Y) iff sG = cP + Y.
 /// Derivation and argument: docs/explanation/chameleon-hash.md.
 library ChameleonHash {
-    /// @dev The words that are hashed to check an opening, laid out once for many openings: 0 to 3 label
-    /// [DST_label, chainid, this, position], 4 to 6 message [DST_message, version, payload], 7 to 11
-    /// challenge [DST_challenge, keyId, label, message, r].
-    struct Transcript {
-        bytes32[12] words;
-    }
-
     bytes32 internal constant DST_CHALLENGE = keccak256("BlockFUL/CH/secp256k1-NR/v1/challenge");
     bytes32 internal constant DST_PHI = keccak256("BlockFUL/CH/secp256k1-NR/v1/phi");
     bytes32 internal constant DST_LABEL = keccak256("BlockFUL/CH/secp256k1-NR/v1/label");
     bytes32 internal constant DST_MESSAGE = keccak256("BlockFUL/CH/secp256k1-NR/v1/message");
 
     /// @notice The transcript of openings of this contract under the group key of `keyId`.
-    function transcript(bytes32 keyId) internal view returns (Transcript memory prepared) {
-        prepared.words[0] = DST_LABEL;
-        prepared.words[1] = bytes32(block.chainid);
-        prepared.words[2] = bytes32(uint256(uint160(address(this))));
-        prepared.words[4] = DST_MESSAGE;
-        prepared.words[7] = DST_CHALLENGE;
-        prepared.words[8] = keyId;
+    function transcript(bytes32 keyId) internal view returns (Transcript prepared) {
+        (bytes32 labelTag, bytes32 messageTag, bytes32 challengeTag) = (DST_LABEL, DST_MESSAGE, DST_CHALLENGE);
+        assembly ("memory-safe") {
+            prepared := mload(0x40)
+            mstore(0x40, add(prepared, 0x180))
+            mstore(prepared, labelTag)
+            mstore(add(prepared, 0x20), chainid())
+            mstore(add(prepared, 0x40), address())
+            mstore(add(prepared, 0x80), messageTag)
+            mstore(add(prepared, 0xe0), challengeTag)
+            mstore(add(prepared, 0x100), keyId)
+        }
     }
 
     /// @notice Whether (px, s) opens `h` to `payload` in `version` at `position` of this contract.
     function opens(
-        Transcript memory prepared,
+        Transcript prepared,
         uint256 position,
         uint256 version,
         bytes32 payload,
@@ -49,15 +54,14 @@ library ChameleonHash {
     ) internal view returns (bool) {
         uint256 challenge;
         assembly ("memory-safe") {
-            let words := mload(prepared)
-            challenge := add(words, 0xe0)
+            challenge := add(prepared, 0xe0)
             // label = H(DST_label || chainid || this || position)
-            mstore(add(words, 0x60), position)
-            mstore(add(words, 0x120), keccak256(words, 0x80))
+            mstore(add(prepared, 0x60), position)
+            mstore(add(prepared, 0x120), keccak256(prepared, 0x80))
             // message = H(DST_message || version || payload)
-            mstore(add(words, 0xa0), version)
-            mstore(add(words, 0xc0), payload)
-            mstore(add(words, 0x140), keccak256(add(words, 0x80), 0x60))
+            mstore(add(prepared, 0xa0), version)
+            mstore(add(prepared, 0xc0), payload)
+            mstore(add(prepared, 0x140), keccak256(add(prepared, 0x80), 0x60))
         }
         return _check(challenge, h, px, s);
     }

@@ -97,7 +97,7 @@ class Council:
             opening = chameleon.collide(
                 self.trapdoor, label, chameleon.message(version, content), current.ch, self.rng
             )
-            updates.append(Update(current.position, version, new, opening, hashed))
+            updates.append(Update(current.position, version, new, opening))
         headers = []
         for header in live.headers(sorted({position.height for position in positions})):
             content = payload.header_payload(

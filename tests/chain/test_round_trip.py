@@ -32,12 +32,14 @@ def test_a_block_is_appended_and_read_back(scene: Scene) -> None:
 
     assert receipt.gas_used > 21_000
     names = [name for name, _ in receipt.events]
-    assert sorted(names) == ["BlockAppended", "ChunkExecuted", "ModelPublished", "ModelPublished"]
+    assert sorted(names) == ["BlockAppended", "ModelPublished", "ModelPublished"]
     published = dict(receipt.events)["ModelPublished"]
     assert published["owner"] == OWNER
     assert published["references"] == ()
     assert live.height() == first
     assert live.progress(action.certificate.proposal) == (1, 1)
+    assert live.executed_in(action.certificate.proposal, 0) == receipt.transaction_hash
+    assert live.progress(bytes(32)) == (0, 0)
 
     header = live.header(first)
     assert header.parent_hash == parent
@@ -76,6 +78,10 @@ def test_models_are_redacted_in_two_chunks_under_one_certificate(scene: Scene) -
         assert (current.ch, current.owner, current.references) == (old.ch, old.owner, old.references)
     assert after[2].references == (Position(first, 0), Position(first, 1))
     assert live.header(first).version == 1
+    assert [each.opening for each in after] == [each.opening for chunk in chunks for each in chunk[0]]
+    assert live.header(first).opening == chunks[0][1][0].opening
+    replaced = live.redacted()[actions[0].certificate.proposal]
+    assert [(list(each.updates), list(each.header_updates)) for each in replaced] == chunks
     assert live.progress(actions[0].certificate.proposal) == (2, 2)
     logged = [each for each in live.redactions() if each.position in positions]
     assert [(each.position, each.version, each.uri) for each in logged] == [
@@ -192,13 +198,13 @@ def test_every_slot_that_is_declared_is_touched(scene: Scene) -> None:
     when the call does not touch it."""
     live, council = scene.live, scene.council
     first = live.height() + 1
-    for references, fields in (((), 5), ((Position(first, 0), Position(first, 3)), 6)):
-        block = council.block(live, 8, references)
+    for references in ((), (Position(first, 0), Position(first, 3))):
+        block = council.block(live, 24, references)
         (action,) = council.certify(live, [live.append_leaf(block, 0, 1)])
-        _saved(scene, live.append_data(block, action), written=8 * fields + 6)
-    chunk = council.redaction(live, [Position(height, i) for height in (first, first + 1) for i in range(8)])
+        _saved(scene, live.append_data(block, action), written=24 + 7)  # URIs; entries of 25, four to a slot
+    chunk = council.redaction(live, [Position(height, i) for height in (first, first + 1) for i in range(24)])
     (action,) = council.certify(live, [live.redact_leaf(*chunk, 0, 1)])
-    _saved(scene, live.redact_data(*chunk, action), written=16 * 2 + 2)  # uri and s; s of the headers
+    _saved(scene, live.redact_data(*chunk, action), written=2 * 24)  # URIs
 
 
 def _saved(scene: Scene, data: bytes, written: int) -> None:

@@ -23,7 +23,7 @@ from blockful_py.types import Codec, Opening, Position, Uri
 OPENING = "(uint256,uint256)"
 PUBLICATION = f"(uint256,{OPENING},bytes32,uint8,address,uint64[])"
 NEW_BLOCK = f"(bytes32,uint64,uint256,{OPENING},{PUBLICATION}[])"
-UPDATE = f"(uint64,uint32,bytes32,uint8,{OPENING},bytes32)"
+UPDATE = f"(uint64,uint32,bytes32,uint8,{OPENING})"
 HEADER_UPDATE = f"(uint32,uint32,{OPENING})"
 CERTIFICATE = "(uint64,bytes32,bytes32,uint256,address,uint256)"
 ACTION = f"({CERTIFICATE},uint32,uint32,bytes32[])"
@@ -227,15 +227,7 @@ class LiveScene:
         chosen = uri or self.fresh_uri()
         message = self.message(model, model.version + 1, chosen)
         opening = chameleon.collide(self.panel.trapdoor, self.label(position), message, model.ch, self.rng)
-        hashed = payload.references_hash(model.references)
-        return (
-            position,
-            model.version + 1,
-            chosen.digest,
-            int(chosen.codec),
-            (opening.px, opening.s),
-            hashed,
-        )
+        return (position, model.version + 1, chosen.digest, int(chosen.codec), (opening.px, opening.s))
 
     def header_update(self, height: int) -> tuple[Any, ...]:
         """The ABI's HeaderUpdate of one header to its next version."""
@@ -252,7 +244,7 @@ class LiveScene:
 
     def settle(self, updates: Sequence[Any], headers: Sequence[Any]) -> None:
         """Remembers an executed redaction."""
-        for position, version, uri, codec, _, _ in updates:
+        for position, version, uri, codec, _ in updates:
             self.models[position].version = version
             self.models[position].uri = Uri(uri, Codec(codec))
         for height, version, _ in headers:

@@ -71,5 +71,5 @@ class EpochCommittee:
         key = shares[0].public
         signers = [ThresholdSigner(share) for share in shares[: key.threshold]]
         opened, header_opened = collide_together(key, signers, b"outgoing", tasks)
-        updates = [Update(position, versions[0], uri, opened, hashed)]
+        updates = [Update(position, versions[0], uri, opened)]
         return updates, [HeaderUpdate(position.height, versions[1], header_opened)]

@@ -6,6 +6,7 @@ shares/<key id>.box      its share of each group key that it helped to generate 
 origins/<key id>.json    the charter that the key was generated for, and its public half
 vault/                   data keys of models (`committee.vault`)
 settled.json             id of the newest key that a quorum holds shares of
+events/                  past events of the chains (`pipeline.run.contracts`)
 memory.sqlite            its approvals, votes and sessions (`committee.durable`)
 
 Shares are filed by key and not by epoch, since an epoch may take several key generations.

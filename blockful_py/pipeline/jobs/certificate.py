@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from blockful_py.committee.certificates import actions_under
+from blockful_py.committee.leaves import archive_leaves, redaction_leaves
 from blockful_py.committee.protocols import Store
 from blockful_py.errors import RunError
 from blockful_py.pipeline.jobs.context import FederationContext
@@ -38,7 +40,14 @@ from blockful_py.record.proofs.exporting import export_history, export_record
 from blockful_py.record.proofs.fields import of_number, of_octets
 from blockful_py.record.proofs.record import Archived
 from blockful_py.storage.cid import cid_string, parse_cid
-from blockful_py.types import Action, ArchiveCall, ArchiveReason, RedactCall, StoredArchiveRecord
+from blockful_py.types import (
+    Action,
+    ArchivedChunk,
+    ArchiveReason,
+    Certificate,
+    RedactedChunk,
+    StoredArchiveRecord,
+)
 from blockful_py.verdicts.outcome import AuditOutcome
 
 
@@ -134,25 +143,36 @@ def _committee(contracts: Contracts, decisions: Sequence[CertifiedDecision]) -> 
 
 
 def _decisions(contracts: Contracts, entries: Sequence[ReplacedModel]) -> tuple[CertifiedDecision, ...]:
-    """The decisions behind the entries, read from their transactions on both chains, oldest first."""
+    """The decisions behind the entries as both contracts logged them, oldest first: whoever called them.
+
+    Raises RunError when the nodes no longer have the events.
+    """
     wanted = {(each.position, each.version_after) for each in entries}
-    hashes = [
-        each.transaction_hash
-        for each in contracts.live.redactions()
-        if (str(each.position), each.version) in wanted
-    ]
-    live: dict[bytes, list[RedactCall]] = {}
-    for hashed in dict.fromkeys(hashes):
-        call = contracts.live.executed(hashed)
-        live.setdefault(call.action.certificate.proposal, []).append(call)
-    archive: dict[bytes, list[ArchiveCall]] = {}
-    for each in contracts.archive.executed({entry.record for entry in entries}):
-        archive.setdefault(each.action.certificate.proposal, []).append(each)
-    return tuple(_decision(calls, archive.get(proposal, [])) for proposal, calls in live.items())
+    archived = contracts.archive.appended()
+    decisions = []
+    for proposal, chunks in contracts.live.redacted().items():
+        replaced_here = {(str(each.position), each.version) for chunk in chunks for each in chunk.updates}
+        if not replaced_here & wanted:
+            continue
+        if proposal not in archived:
+            raise RunError(
+                f"the archive chain's node has no event of the decision 0x{proposal.hex()}: use a node that "
+                "keeps past events, or a run that kept them."
+            )
+        decisions.append(_decision(contracts, chunks, *archived[proposal]))
+    return tuple(decisions)
 
 
-def _decision(live: Sequence[RedactCall], archive: Sequence[ArchiveCall]) -> CertifiedDecision:
-    certificate = live[0].action.certificate
+def _decision(
+    contracts: Contracts,
+    live: Sequence[RedactedChunk],
+    certificate: Certificate,
+    archive: Sequence[ArchivedChunk],
+) -> CertifiedDecision:
+    """Raises RefusedError when the certificate does not cover all that was executed."""
+    records = archive_leaves(contracts.archive, archive)
+    replaced_models = redaction_leaves(contracts.live, live)
+    actions = actions_under(certificate, (records, replaced_models))
     return CertifiedDecision(
         epoch=certificate.epoch,
         proposal=of_octets(certificate.proposal),
@@ -161,20 +181,20 @@ def _decision(live: Sequence[RedactCall], archive: Sequence[ArchiveCall]) -> Cer
         for_live=Cosigned.of(certificate),
         archive=tuple(
             CertifiedArchiveChunk(
-                first=call.first,
-                expected_head=of_octets(call.expected_head),
-                timestamp=call.timestamp,
+                first=chunk.first,
+                expected_head=of_octets(chunk.expected_head),
+                timestamp=chunk.timestamp,
                 records=tuple(
-                    Archived.of(StoredArchiveRecord(call.first + i, each, call.timestamp))
-                    for i, each in enumerate(call.records)
+                    Archived.of(StoredArchiveRecord(chunk.first + i, each, chunk.timestamp))
+                    for i, each in enumerate(chunk.records)
                 ),
-                path=_path(call.action),
+                path=_path(action),
             )
-            for call in archive
+            for chunk, action in zip(archive, actions, strict=False)
         ),
         live=tuple(
             CertifiedLiveChunk(
-                updates=tuple(map(LiveUpdate.of, call.updates)),
+                updates=tuple(map(LiveUpdate.of, chunk.updates)),
                 headers=tuple(
                     LiveHeader(
                         height=each.height,
@@ -182,11 +202,11 @@ def _decision(live: Sequence[RedactCall], archive: Sequence[ArchiveCall]) -> Cer
                         px=of_number(each.opening.px),
                         s=of_number(each.opening.s),
                     )
-                    for each in call.header_updates
+                    for each in chunk.header_updates
                 ),
-                path=_path(call.action),
+                path=_path(action),
             )
-            for call in live
+            for chunk, action in zip(live, actions[len(archive) :], strict=True)
         ),
     )
 

@@ -32,6 +32,8 @@ from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.settings import CommitteeSettings, Settings
 from blockful_py.types import Certificate
 
+EVENTS = "events"
+"""Folder of the past events that outlive what nodes prune."""
 EPOCH_OF_TIME = 1_767_225_600
 """2026-01-01T00:00:00Z: where the logical clock of a new devnet starts, in seconds."""
 
@@ -132,32 +134,41 @@ def rules_of(committee: CommitteeSettings) -> Parameters:
     return Parameters(seats=committee.size, minimum=minimum or min(4, committee.size), **rules)
 
 
-def open_contracts(nodes: Nodes, directory: Path) -> Contracts:
-    """The deployed contracts.  Raises DeploymentError when one is missing or they do not fit together."""
+def open_contracts(nodes: Nodes, directory: Path, kept: Path | None = None) -> Contracts:
+    """The deployed contracts.
+
+    `directory`: of the deployments files.  `kept`: the folder in which past events of both chains are kept;
+    None for the one beside `directory`.
+
+    Raises DeploymentError when one is missing or they do not fit together.
+    """
+    kept = kept or directory.parent / EVENTS
     live = deployments.load(deployments.deployments_path(directory, nodes.live.chain_id), nodes.live)
-    chain = LiveChainContract(nodes.live, live.address("LiveChain"), nodes.live_sender)
+    chain = LiveChainContract(nodes.live, live.address("LiveChain"), nodes.live_sender, kept)
     registry = ReaderRegistryContract(nodes.live, live.address("ReaderRegistry"), nodes.live_sender)
     if "Committee" not in live.contracts:
         address = live.address("AppointedCommittee")
         appointed = AppointedCommitteeContract(nodes.live, address, nodes.live_sender)
-        contracts = Contracts(appointed, chain, registry, _followers(nodes, directory))
+        contracts = Contracts(appointed, chain, registry, _followers(nodes, directory, kept))
         _require_fitting(contracts, directory)
         return contracts
     elected = CommitteeContract(nodes.live, live.address("Committee"), nodes.live_sender)
     contracts = Contracts(elected, chain, registry, None)
     path = deployments.deployments_path(directory, nodes.archive.chain_id)
     if path.exists() and "QuorumMirror" in deployments.load(path, nodes.archive).contracts:
-        contracts = replace(contracts, followers=_followers(nodes, directory))
+        contracts = replace(contracts, followers=_followers(nodes, directory, kept))
         _require_faithful(contracts)
     _require_fitting(contracts, directory)
     return contracts
 
 
-def _followers(nodes: Nodes, directory: Path) -> Followers:
+def _followers(nodes: Nodes, directory: Path, kept: Path) -> Followers:
     archive = deployments.load(deployments.deployments_path(directory, nodes.archive.chain_id), nodes.archive)
     return Followers(
         QuorumMirrorContract(nodes.archive, archive.address("QuorumMirror"), nodes.archive_sender),
-        ArchiveRegistryContract(nodes.archive, archive.address("ArchiveRegistry"), nodes.archive_sender),
+        ArchiveRegistryContract(
+            nodes.archive, archive.address("ArchiveRegistry"), nodes.archive_sender, kept
+        ),
     )
 
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from blockful_py.chain.leaves import archive_leaf, redact_leaf, roster_id
 from blockful_py.committee.certificates import Executor, require_signed
 from blockful_py.committee.erasure import erasure_digest
-from blockful_py.crypto import merkle, payload, signature
+from blockful_py.crypto import merkle, signature
 from blockful_py.errors import BlockfulError, StorageError, VerificationError
 from blockful_py.record.certificates.attachment import check_attachment
 from blockful_py.record.certificates.decisions import CertifiedDecision, Members
@@ -254,8 +254,7 @@ def _check_live(call: RedactCall, record: CheckedRecord, subject: str) -> list[s
         require(
             transaction is not None
             and (update.version, update.uri, update.opening)
-            == (transaction.version, transaction.uri, transaction.opening)
-            and update.references_hash == payload.references_hash(transaction.references),
+            == (transaction.version, transaction.uri, transaction.opening),
             "decision",
             subject,
             f"the model at {update.position} was decided to be something else",

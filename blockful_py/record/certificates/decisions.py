@@ -117,7 +117,6 @@ class LiveUpdate(Part):
     cid: Cid
     px: Hash
     s: Hash
-    references_hash: Hash
 
     def update(self) -> Update:
         return Update(
@@ -125,7 +124,6 @@ class LiveUpdate(Part):
             self.version,
             parse_cid(self.cid),
             Opening(number(self.px), number(self.s)),
-            octets(self.references_hash),
         )
 
     @classmethod
@@ -136,7 +134,6 @@ class LiveUpdate(Part):
             cid=cid_string(update.uri),
             px=of_number(update.opening.px),
             s=of_number(update.opening.s),
-            references_hash=of_octets(update.references_hash),
         )
 
 

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from blockful_py.errors import RunError
 from blockful_py.record.proofs.fields import (
     Address,
     ChainId,
@@ -80,11 +81,11 @@ class BlockHeader(Part):
 
     @classmethod
     def of(cls, header: Header) -> BlockHeader:
+        """Raises RunError without the header's opening."""
         return cls(
             parent_hash=of_octets(header.parent_hash),
             ch=of_number(header.ch),
-            px=of_number(header.opening.px),
-            s=of_number(header.opening.s),
+            **_opening(header.opening, f"header {header.height}"),
             version=header.version,
             epoch=header.epoch,
             merkle_root=of_octets(header.merkle_root),
@@ -123,11 +124,11 @@ class Transaction(Part):
 
     @classmethod
     def of(cls, transaction: ModelTransaction, path: tuple[bytes, ...]) -> Transaction:
+        """Raises RunError without the transaction's opening."""
         return cls(
             position=str(transaction.position),
             ch=of_number(transaction.ch),
-            px=of_number(transaction.opening.px),
-            s=of_number(transaction.opening.s),
+            **_opening(transaction.opening, f"the model at {transaction.position}"),
             cid=cid_string(transaction.uri),
             version=transaction.version,
             epoch=transaction.epoch,
@@ -135,6 +136,15 @@ class Transaction(Part):
             references=tuple(map(str, transaction.references)),
             path=tuple(map(of_octets, path)),
         )
+
+
+def _opening(opening: Opening | None, whose: str) -> dict[str, str]:
+    if opening is None:
+        raise RunError(
+            f"the node no longer has the event with the opening of {whose}: use a node that keeps past "
+            "events, or a run that kept them."
+        )
+    return {"px": of_number(opening.px), "s": of_number(opening.s)}
 
 
 class Model(Part):

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.30;
 
+import {BlockCode, BlockFields, ModelFields} from "../../../contracts/lib/BlockCode.sol";
 import {ChameleonHash} from "../../../contracts/lib/ChameleonHash.sol";
 import {MerkleRoot} from "../../../contracts/lib/MerkleRoot.sol";
 import {Quorum} from "../../../contracts/lib/Quorum.sol";
-import {ReferenceSlots, References} from "../../../contracts/lib/References.sol";
 import {Secp256k1} from "../../../contracts/lib/Secp256k1.sol";
 import {Trust} from "../../../contracts/lib/Trust.sol";
 
@@ -19,9 +19,7 @@ struct Case {
 
 /// @notice Opens the libraries to tests.
 contract Harness {
-    using References for ReferenceSlots;
-
-    ReferenceSlots[] private _lists;
+    using BlockCode for BlockCode.Draft;
 
     function verify(Case calldata item) public view returns (bool) {
         return ChameleonHash.verify(item.keyId, item.label, item.message, item.h, item.px, item.s);
@@ -93,17 +91,38 @@ contract Harness {
         return Quorum.count(voters);
     }
 
-    /// @return loaded The list as it is stored. @return stored Its hash from storage. @return given From calldata.
-    function throughStorage(uint64[] calldata list)
+    /// @notice Stores a block's code; models refer to `lists`, one for each.
+    function store(BlockFields calldata fields, ModelFields[] calldata models, uint64[][] calldata lists)
         external
-        returns (uint64[] memory loaded, bytes32 stored, bytes32 given)
+        returns (address)
     {
-        ReferenceSlots storage slots = _lists.push();
-        uint256 packed = 0;
-        for (uint256 i = 0; i < list.length; ++i) {
-            packed |= uint256(list[i]) << (64 * i);
+        uint256 references = 0;
+        for (uint256 i = 0; i < lists.length; ++i) {
+            references += lists[i].length;
         }
-        slots.store(References.seal(packed, list.length), list);
-        return (slots.load(), slots.hash(), References.hash(list));
+        BlockCode.Draft memory draft = BlockCode.draft(models.length, references);
+        for (uint256 i = 0; i < models.length; ++i) {
+            ModelFields calldata model = models[i];
+            draft.write(i, model.ch, model.px, model.s, uint160(model.owner), lists[i]);
+        }
+        return draft.create(fields);
+    }
+
+    function headerOf(address code) external view returns (BlockFields memory) {
+        return BlockCode.header(code);
+    }
+
+    function modelOf(address code, uint256 models, uint256 index)
+        external
+        view
+        returns (ModelFields memory fields, uint64[] memory references, bytes32 referencesHash)
+    {
+        BlockCode.read(code, index, fields);
+        references = BlockCode.references(code, models, fields);
+        referencesHash = BlockCode.referencesHash(code, models, fields);
+    }
+
+    function locate(uint256 height) external view returns (address) {
+        return BlockCode.locate(height);
     }
 }
