@@ -20,6 +20,12 @@ def set_slot(node: Node, contract: bytes, slot: int, word: int) -> None:
     assert node.rpc.call(method, hexadecimal(contract), f"0x{slot:064x}", f"0x{word:064x}")
 
 
+def set_code(node: Node, contract: bytes, code: bytes) -> None:
+    """Replaces the code of a contract."""
+    method = "evm_setAccountCode" if node.is_ganache else "anvil_setCode"
+    node.rpc.call(method, hexadecimal(contract), hexadecimal(code))
+
+
 @contextmanager
 def not_mining(node: Node) -> Iterator[None]:
     """Transactions wait, and are mined afterwards, unless they were dropped."""

@@ -32,15 +32,44 @@ class World:
     def node(self, name: str) -> ModelNode:
         return self.federation.catalogue()[name].node
 
-    def tx(self, name: str, member: int) -> int:
-        return self.slots.of_transaction(self.places[name], member)
+    def height(self, name: str) -> int:
+        """Of the block that holds a model."""
+        return self.places[name].height
 
-    def header(self, name: str, member: int) -> int:
-        """A slot of the header of the block that holds `name`."""
-        return self.slots.of_header(self.places[name].height, member)
+    def uri(self, name: str) -> int:
+        """Slot of a model's URI."""
+        return self.slots.uri(self.places[name])
 
     def flip(self, slot: int) -> None:
         self.slots.write(slot, self.slots.read(slot) ^ 1)
+
+    def flip_model(self, name: str, field: int) -> None:
+        """Another last bit of a word of a model in its block's code."""
+        self.slots.flip_code(self.height(name), self._model(name) + field + 31)
+
+    def write_model(self, name: str, field: int, data: bytes) -> None:
+        """Other bytes of a model in its block's code."""
+        self.slots.write_code(self.height(name), self._model(name) + field, data)
+
+    def flip_header(self, name: str, field: int) -> None:
+        """Another last bit of a word of the header of a model's block in its code."""
+        self.slots.flip_code(self.height(name), field + 31)
+
+    def write_last_reference(self, name: str, place: Position) -> None:
+        """Of the last model of a block."""
+        height = self.height(name)
+        self.slots.write_code(height, len(self.slots.code(height)) - 8, place.packed.to_bytes(8))
+
+    def set_model(self, name: str, field: tuple[int, int], value: int) -> None:
+        """A field of a model's entry."""
+        self.slots.write_field(self.height(name), self.places[name].index, field, value)
+
+    def set_header(self, name: str, field: tuple[int, int], value: int) -> None:
+        """A field of the entry of the header of a model's block."""
+        self.slots.write_field(self.height(name), slots.HEADER, field, value)
+
+    def _model(self, name: str) -> int:
+        return slots.MODELS + slots.MODEL_SIZE * self.places[name].index
 
     def damage(self, uri: Uri, alter: Callable[[bytes], bytes]) -> None:
         """Alters the file of the first block of `uri`."""
@@ -52,51 +81,46 @@ class World:
         return path
 
     def forge_transaction(self, name: str) -> None:
-        """Another chameleon hash with an opening of its own, which anybody can make."""
+        """Another chameleon hash with a first opening of its own, which anybody can make."""
         live, place = self.federation.contracts.live, self.places[name]
         current = live.transaction(place)
         references = payload.references_hash(current.references)
         content = payload.transaction_payload(current.uri, current.owner, references)
         label = chameleon.label(live.chain_id, live.address, place.packed)
-        self._forge(
-            label, chameleon.message(current.version, content), slots.CH, self.slots.of_transaction(place, 0)
-        )
+        message = chameleon.message(current.version, content)
+        self.write_model(name, slots.CH, self._forged(label, message))
 
     def forge_header(self, name: str) -> None:
         """Another time for the header of the block of `name`, with a fresh chameleon hash."""
         live, height = self.federation.contracts.live, self.places[name].height
-        self.slots.write_field(
-            self.slots.of_header(height, slots.HEADER_META),
-            slots.TIMESTAMP,
-            live.header(height).timestamp - 1,
-        )
+        self.set_time(name, live.header(height).timestamp - 1)
         header = live.header(height)
         content = payload.header_payload(
             header.parent_hash, header.merkle_root, header.timestamp, header.tx_count
         )
         label = chameleon.label(live.chain_id, live.address, Position.of_header(height).packed)
         message = chameleon.message(header.version, content)
-        self._forge(label, message, slots.HEADER_CH, self.slots.of_header(height, 0))
+        self.slots.write_code(height, slots.HEADER_CH, self._forged(label, message))
+
+    def set_time(self, name: str, seconds: int) -> None:
+        """Of the block of `name`."""
+        self.slots.write_code(self.height(name), slots.TIMESTAMP, seconds.to_bytes(8))
 
     def forge_root(self, name: str) -> None:
         """The root over the chameleon hashes as they stand."""
         live, height = self.federation.contracts.live, self.places[name].height
         places = [Position(height, index) for index in range(live.header(height).tx_count)]
         leaves = [payload.block_leaf(t.position, t.ch) for t in live.transactions(places)]
-        root = int.from_bytes(merkle.root(leaves), "big")
-        self.slots.write(self.header(name, slots.MERKLE_ROOT), root)
+        self.slots.write_code(height, slots.MERKLE_ROOT, merkle.root(leaves))
 
     def collude(self, name: str, node: ModelNode) -> None:
         Conspiracy.of(self.federation).collude({self.places[name]: node})
 
-    def _forge(self, label: bytes, message: bytes, member: int, base: int) -> None:
+    def _forged(self, label: bytes, message: bytes) -> bytes:
+        """ch, px and s, 32 bytes each, made without the trapdoor."""
         key = Conspiracy.of(self.federation).shares[0].group_key
         h, opening = chameleon.hash_message(key, label, message, SeededRng(b"forger"))
-        for offset, value in enumerate(
-            (h, opening.px, opening.s) if member else (h, None, opening.px, opening.s)
-        ):
-            if value is not None:
-                self.slots.write(base + member + offset, value)
+        return b"".join(value.to_bytes(32) for value in (h, opening.px, opening.s))
 
 
 def failures(world: World) -> Found:

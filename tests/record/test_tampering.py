@@ -36,6 +36,7 @@ def world(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[W
         yield World(federation, Slots(federation.contracts.live), places)
 
 
+BELOW_S = ("a", "b")
 BLOCK_OF_S = ("s", "t", "z")
 ABOVE_S = ("x", "y")
 
@@ -48,103 +49,87 @@ STORE = {
 }
 
 RECORD = {
-    "URI": (lambda w: w.flip(w.tx("x", slots.URI)), {"x": "content"}),
+    "URI": (lambda w: w.flip(w.uri("x")), {"x": "content"}),
     "URI of another model": (
-        lambda w: w.slots.write(w.tx("x", slots.URI), w.slots.read(w.tx("z", slots.URI))),
+        lambda w: w.slots.write(w.uri("x"), w.slots.read(w.uri("z"))),
         {"x": "opening"},
     ),
-    "codec": (lambda w: w.slots.write_field(w.tx("x", slots.META), slots.CODEC, 0x70), {"x": "content"}),
-    "a codec that there is not": (
-        lambda w: w.slots.write_field(w.tx("x", slots.META), slots.CODEC, 0x00),
-        {"x": "header"},
-    ),
-    "x of the opening": (lambda w: w.flip(w.tx("x", slots.PX)), {"x": "opening"}),
-    "s of the opening": (lambda w: w.flip(w.tx("x", slots.S)), {"x": "opening"}),
-    "an opening of zeros": (lambda w: w.slots.write(w.tx("x", slots.S), 0), {"x": "opening"}),
-    "an opening beyond the order": (
-        lambda w: w.slots.write(w.tx("x", slots.PX), 2**256 - 1),
-        {"x": "opening"},
-    ),
-    "version back": (
-        lambda w: w.slots.write_field(w.tx("x", slots.META), slots.VERSION, 0),
-        {"x": "opening"},
-    ),
-    "version ahead": (
-        lambda w: w.slots.write_field(w.tx("z", slots.META), slots.VERSION, 1),
-        {"z": "opening"},
-    ),
-    "owner": (lambda w: w.flip(w.tx("x", slots.META)), {"x": "opening"}),
-    "epoch": (lambda w: w.slots.write_field(w.tx("x", slots.META), slots.EPOCH, 9), {"x": "opening"}),
-    "references": (
-        lambda w: w.slots.write(w.tx("x", slots.REFERENCES), w.places["b"].packed),
-        {"x": "opening"},
-    ),
+    "codec": (lambda w: w.set_model("x", slots.DAG_PB, 1), {"x": "content"}),
+    "x of the opening": (lambda w: w.flip_model("z", slots.PX), {"z": "opening"}),
+    "s of the opening": (lambda w: w.flip_model("z", slots.S), {"z": "opening"}),
+    "an opening of zeros": (lambda w: w.write_model("z", slots.S, bytes(32)), {"z": "opening"}),
+    "an opening beyond the order": (lambda w: w.write_model("z", slots.PX, b"\xff" * 32), {"z": "opening"}),
+    "version back": (lambda w: w.set_model("x", slots.VERSION, 0), {"x": "opening"}),
+    "version ahead": (lambda w: w.set_model("z", slots.VERSION, 1), {"z": "opening"}),
+    "owner": (lambda w: w.write_model("x", slots.OWNER, bytes(20)), {"x": "opening"}),
+    "epoch": (lambda w: w.set_model("x", slots.EPOCH, 9), {"x": "opening"}),
+    "references": (lambda w: w.write_last_reference("x", w.places["b"]), {"x": "opening"}),
     "references to nowhere": (
-        lambda w: w.slots.write(w.tx("s", slots.REFERENCES), Position(999, 999).packed),
-        {"s": "opening"},
+        lambda w: w.write_last_reference("x", Position(999, 999)),
+        {"x": "opening"},
     ),
     "Merkle leaf": (
-        lambda w: w.flip(w.tx("s", slots.CH)),
+        lambda w: w.flip_model("s", slots.CH),
         {"s": "opening", "t": "merkle", "z": "merkle"},
     ),
     "Merkle leaf with an opening": (
-        lambda w: w.forge_transaction("s"),
+        lambda w: w.forge_transaction("z"),
         dict.fromkeys(BLOCK_OF_S, "merkle"),
     ),
     "Merkle leaf, opening and root": (
-        lambda w: (w.forge_transaction("s"), w.forge_root("s")),
+        lambda w: (w.forge_transaction("z"), w.forge_root("z")),
         dict.fromkeys(BLOCK_OF_S, "header") | dict.fromkeys(ABOVE_S, "link"),
     ),
     "Merkle root": (
-        lambda w: w.flip(w.header("s", slots.MERKLE_ROOT)),
+        lambda w: w.flip_header("s", slots.MERKLE_ROOT),
         dict.fromkeys(BLOCK_OF_S, "merkle") | dict.fromkeys(ABOVE_S, "link"),
     ),
     "timestamp": (
-        lambda w: w.slots.write_field(w.header("s", slots.HEADER_META), slots.TIMESTAMP, 1),
+        lambda w: w.set_time("s", 1),
         dict.fromkeys(BLOCK_OF_S, "header") | dict.fromkeys(ABOVE_S, "link"),
     ),
     "timestamp with an opening": (
-        lambda w: w.forge_header("s"),
-        dict.fromkeys((*BLOCK_OF_S, *ABOVE_S), "link"),
+        lambda w: w.forge_header("a"),
+        dict.fromkeys((*BELOW_S, *BLOCK_OF_S, *ABOVE_S), "link"),
     ),
     "chameleon hash of a header": (
-        lambda w: w.flip(w.header("s", slots.HEADER_CH)),
+        lambda w: w.flip_header("s", slots.HEADER_CH),
         dict.fromkeys(BLOCK_OF_S, "header") | dict.fromkeys(ABOVE_S, "link"),
     ),
     "opening of a header": (
-        lambda w: w.flip(w.header("s", slots.HEADER_S)),
-        dict.fromkeys(BLOCK_OF_S, "header"),
+        lambda w: w.flip_header("a", slots.HEADER_S),
+        dict.fromkeys(BELOW_S, "header"),
     ),
     "version of a header": (
-        lambda w: w.slots.write_field(w.header("s", slots.HEADER_META), slots.HEADER_VERSION, 0),
+        lambda w: w.set_header("s", slots.VERSION, 2),
         dict.fromkeys(BLOCK_OF_S, "header"),
     ),
     "epoch of a header": (
-        lambda w: w.slots.write_field(w.header("s", slots.HEADER_META), slots.HEADER_EPOCH, 9),
+        lambda w: w.set_header("s", slots.EPOCH, 9),
         dict.fromkeys(BLOCK_OF_S, "header"),
     ),
     "parent hash": (
-        lambda w: w.flip(w.header("s", slots.BLOCK_HASH)),
+        lambda w: w.flip_header("x", slots.PARENT_HASH),
         dict.fromkeys(BLOCK_OF_S, "link") | {"x": "header", "y": "link"},
     ),
     "genesis": (
-        lambda w: w.flip(w.slots.of_header(0, slots.BLOCK_HASH)),
-        {"a": "header", "b": "header"} | dict.fromkeys((*BLOCK_OF_S, *ABOVE_S), "link"),
+        lambda w: w.flip_header("a", slots.PARENT_HASH),
+        dict.fromkeys(BELOW_S, "header") | dict.fromkeys((*BLOCK_OF_S, *ABOVE_S), "link"),
     ),
     "one model less in a block": (
-        lambda w: w.slots.write_field(w.header("s", slots.HEADER_META), slots.TX_COUNT, 2),
-        {"s": "merkle", "t": "merkle"},
+        lambda w: w.set_header("s", slots.TX_COUNT, 2),
+        {"s": "opening", "t": "opening"},  # references follow the models
     ),
     "one model more in a block": (
-        lambda w: w.slots.write_field(w.header("x", slots.HEADER_META), slots.TX_COUNT, 2),
+        lambda w: w.set_header("x", slots.TX_COUNT, 2),
         {"x": "header", "3:1": "header"},
     ),
     "more models in a block than a block can hold": (
-        lambda w: w.slots.write_field(w.header("x", slots.HEADER_META), slots.TX_COUNT, 2**32 - 1),
+        lambda w: w.set_header("x", slots.TX_COUNT, 255),
         {"3:4294967295": "header"},
     ),
     "no model in a block": (
-        lambda w: w.slots.write_field(w.header("y", slots.HEADER_META), slots.TX_COUNT, 0),
+        lambda w: w.set_header("y", slots.TX_COUNT, 0),
         {"4:4294967295": "header"},
     ),
     "a redaction that stopped half-way": (
@@ -212,7 +197,7 @@ def test_a_colluding_committee_can_redact_what_owners_signed(world: World) -> No
 
 def test_verification_of_one_model_ignores_the_others(world: World) -> None:
     with put_back(world.federation.nodes.live):
-        world.flip(world.tx("x", slots.S))
+        world.set_model("x", slots.EPOCH, 9)
         assert world.federation.verify(["a", "z"]).passed
         outcome = world.federation.verify(["x", "z"])
     assert outcome.checked == 2
