@@ -105,19 +105,20 @@ class ContractLogs:
         return logs
 
     def _load(self) -> None:
-        """Lines of processes that read at the same time may overlap; one that was cut short ends the file."""
+        """Lines of processes that read at the same time may overlap; one that was cut short is removed."""
         self._loaded = True
         try:
-            lines = self._file.read_text().splitlines() if self._file else []
-        except (OSError, UnicodeDecodeError):
+            lines = self._file.read_text(errors="replace").splitlines() if self._file else []
+        except OSError:
             return
-        for line in lines:
+        for number, line in enumerate(lines):
             try:
                 entry = json.loads(line)
                 logs = [log for log in entry["logs"] if int(log["blockNumber"], 16) > self._block]
                 if entry["block"] > self._block:
                     self._take(entry["block"], entry["hash"], logs)
             except (ValueError, KeyError, TypeError, NodeError):
+                self._write("".join(f"{whole}\n" for whole in lines[:number]))
                 return
 
     def _write(self, text: str, mode: str = "w") -> None:

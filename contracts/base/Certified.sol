@@ -64,7 +64,8 @@ abstract contract Certified is ICertified {
             // Four words; the certificate's five, the length of its votes and these, 64 bytes each; the length of
             // the path and its words.
             canonical := and(eq(action, start), eq(votes.offset, add(start, 0x140)))
-            canonical := and(canonical, eq(path.offset, add(add(votes.offset, votes.length), 0x20)))
+            let end := add(votes.offset, and(add(votes.length, 31), not(31)))
+            canonical := and(canonical, eq(path.offset, add(end, 0x20)))
             canonical := and(canonical, eq(calldatasize(), add(path.offset, shl(5, path.length))))
         }
         if (!canonical) revert CalldataNotCanonical();

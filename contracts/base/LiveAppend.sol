@@ -135,14 +135,11 @@ abstract contract LiveAppend is LiveState {
     ) private returns (bytes32 hash) {
         uint64 timestamp = newBlock.timestamp;
         uint32 count = uint32(newBlock.publications.length);
-        BlockFields memory fields = BlockFields(
-            newBlock.parentHash, newBlock.ch, newBlock.opening.px, newBlock.opening.s, root, timestamp
-        );
+        BlockFields memory fields =
+            BlockFields(newBlock.parentHash, newBlock.ch, newBlock.opening.px, newBlock.opening.s, root, timestamp);
         // payload = H(parentHash || merkleRoot || timestamp || txCount)
         bytes32 payload = keccak256(abi.encode(fields.parentHash, root, timestamp, count));
-        _requireOpening(
-            context.words, Position.ofHeader(newHeight), 0, payload, fields.ch, fields.px, fields.s
-        );
+        _requireOpening(context.words, Position.ofHeader(newHeight), 0, payload, fields.ch, fields.px, fields.s);
         if (draft.create(fields) == address(0)) revert BlockNotStored();
         // blockHash = H(parentHash || ch || merkleRoot || timestamp)
         hash = keccak256(abi.encode(fields.parentHash, fields.ch, root, timestamp));

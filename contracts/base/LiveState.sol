@@ -93,7 +93,7 @@ abstract contract LiveState is ILiveChain, Certified {
             epoch: uint64(entry.epoch()),
             owner: fields.owner,
             settled: _isSettled(uint24(entry.batch())),
-            references: BlockCode.references(code, count, fields)
+            references: BlockCode.referencesOf(code, count, fields)
         });
     }
 

@@ -159,7 +159,7 @@ library BlockCode {
         }
     }
 
-    /// @notice referencesHash = H(reference_0 || reference_1 || ...), words of 32 bytes; arguments as for `references`.
+    /// @notice referencesHash = H(reference_0 || reference_1 || ...), words of 32 bytes; arguments as for `referencesOf`.
     function referencesHash(address code, uint256 models, ModelFields memory fields)
         internal
         view
@@ -181,7 +181,7 @@ library BlockCode {
     }
 
     /// @notice References of a model of the block at `code`, which has `models` models.
-    function references(address code, uint256 models, ModelFields memory fields)
+    function referencesOf(address code, uint256 models, ModelFields memory fields)
         internal
         view
         returns (uint64[] memory list)

@@ -43,7 +43,7 @@ library Entries {
 
     /// @dev Pre: version_, epoch_ < LIMIT, codec_ is raw or dag-pb, batch_ < BATCH_LIMIT.
     function ofModel(uint256 version_, uint256 epoch_, uint256 codec_, uint256 batch_) internal pure returns (Entry) {
-        return Entry.wrap(version_ | (epoch_ << 20) | ((codec_ == _DAG_PB ? 1 : 0) << 40) | (batch_ << 41));
+        return Entry.wrap(version_ | (epoch_ << 20) | (uint256(codec_ == _DAG_PB ? 1 : 0) << 40) | (batch_ << 41));
     }
 
     function version(Entry entry) internal pure returns (uint256) {

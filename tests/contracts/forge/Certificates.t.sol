@@ -25,8 +25,6 @@ contract CertificatesTest is World {
         for (uint256 i = 0; i < quorums.length; ++i) {
             NewBlock memory made = newBlock(2);
             Action memory action = _certifiedBy(made, quorums[i]);
-            VM.expectEmit(address(live));
-            emit ICertified.ChunkExecuted(action.certificate.proposal, 1, 1);
             live.append(made, action);
             remember(made);
             VM.assertEq(live.height(), i + 1);
@@ -147,7 +145,7 @@ contract CertificatesTest is World {
         (Update[] memory updates, HeaderUpdate[] memory headers) = redaction(list(at(1, 0)));
         handOver(4, "second");
         Action memory action = certifyRedaction(updates, headers);
-        VM.expectRevert(abi.encodeWithSelector(ILiveChain.InvalidOpening.selector, at(1, 0), 1));
+        VM.expectRevert(abi.encodeWithSelector(ILiveChain.InvalidOpening.selector, at(1, HEADER), 1));
         live.redact(updates, headers, action);
     }
 
@@ -191,7 +189,28 @@ contract CertificatesTest is World {
     function test_a_replayed_proposal() external {
         (NewBlock memory made, Action memory action) = _decided();
         live.append(made, action);
-        _refused(made, action, _outOfOrder(action, 0, 1));
+        _refused(
+            made, action, abi.encodeWithSelector(ILiveChain.ParentMismatch.selector, made.parentHash, live.blockHash(1))
+        );
+    }
+
+    /// @notice A proposal of one chunk takes no slot: its redaction fits one version only.
+    function test_a_replayed_redaction() external {
+        publish(1);
+        (Update[] memory updates, HeaderUpdate[] memory headers) = redaction(list(at(1, 0)));
+        Action memory action = certifyRedaction(updates, headers);
+        live.redact(updates, headers, action);
+        _progress(action.certificate.proposal, 0, 0);
+        VM.expectRevert(abi.encodeWithSelector(ILiveChain.VersionNotNext.selector, at(1, HEADER), 1, 2));
+        live.redact(updates, headers, action);
+    }
+
+    function test_the_second_of_one_chunk() external {
+        NewBlock memory made = newBlock(1);
+        bytes32 leaf = actionLeaf(address(live), ILiveChain.append.selector, 1, 1, keccak256(abi.encode(made)));
+        bytes32 proposal = bytes32(fresh());
+        Action memory second = Action(members.certificate(domain, 1, proposal, leaf, 7), 1, 1, new bytes32[](0));
+        _refused(made, second, _outOfOrder(second, 1, 0));
     }
 
     function test_chunks_run_in_order_and_settle_together() external {

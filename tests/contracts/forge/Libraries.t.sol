@@ -2,13 +2,14 @@
 pragma solidity 0.8.30;
 
 import {Opening} from "../../../contracts/interfaces/ILiveChain.sol";
+import {BlockFields, ModelFields} from "../../../contracts/lib/BlockCode.sol";
 import {Case, Harness} from "../solidity/Harness.sol";
 import {Chameleon} from "./support/Chameleon.sol";
 import {Curve, Point} from "./support/Curve.sol";
 import {MerkleTree} from "./support/MerkleTree.sol";
 import {VM} from "./support/Vm.sol";
 
-/// @notice Chameleon hash, Merkle root, quorum sizes, trust and packed references.
+/// @notice Chameleon hash, Merkle root, quorum sizes, trust, blocks as code and packed entries.
 contract LibrariesTest {
     uint256 private constant MEMORY = 100;
     Harness private _harness;
@@ -99,17 +100,48 @@ contract LibrariesTest {
         VM.assertEq(_harness.countOf(2 ** 200 - 2), 199);
     }
 
-    function test_references_come_back_from_storage() external {
-        for (uint256 count = 0; count < 12; ++count) {
-            uint64[] memory list = new uint64[](count);
-            for (uint256 i = 0; i < count; ++i) {
-                list[i] = uint64(((3 + i) << 32) | (2 * i));
-            }
-            (uint64[] memory loaded, bytes32 stored, bytes32 given) = _harness.throughStorage(list);
-            VM.assertEq(abi.encode(loaded), abi.encode(list));
-            VM.assertEq(stored, keccak256(abi.encodePacked(list)));
-            VM.assertEq(given, stored);
+    function testFuzz_a_block_comes_back_from_code(BlockFields memory header, ModelFields[] memory models) external {
+        VM.assume(models.length != 0 && models.length <= 128);
+        uint64[][] memory lists = new uint64[][](models.length);
+        uint256 references = 0;
+        for (uint256 i = 0; i < models.length; ++i) {
+            lists[i] = _list((3 * i + models[i].ch % 7) % 12);
+            (models[i].start, models[i].end) = (uint16(references), uint16(references + lists[i].length));
+            references += lists[i].length;
         }
+        address code = _harness.store(header, models, lists);
+        VM.assertEq(code.code.length, 171 + 118 * models.length + 8 * references);
+        VM.assertEq(uint8(code.code[0]), 0);
+        VM.assertEq(abi.encode(_harness.headerOf(code)), abi.encode(header));
+        for (uint256 i = 0; i < models.length; ++i) {
+            (ModelFields memory fields, uint64[] memory list, bytes32 hash) = _harness.modelOf(code, models.length, i);
+            VM.assertEq(abi.encode(fields), abi.encode(models[i]));
+            VM.assertEq(abi.encode(list), abi.encode(lists[i]));
+            VM.assertEq(hash, keccak256(abi.encodePacked(list)));
+        }
+    }
+
+    function test_codes_are_found_by_number() external view {
+        uint32[11] memory numbers =
+            [uint32(1), 2, 127, 128, 129, 255, 256, 65_535, 65_536, 16_777_216, type(uint32).max];
+        for (uint256 i = 0; i < numbers.length; ++i) {
+            VM.assertEq(_harness.locate(numbers[i]), VM.computeCreateAddress(address(_harness), numbers[i]));
+        }
+    }
+
+    function testFuzz_an_entry_leaves_its_neighbours(
+        uint256 slot,
+        uint256 number,
+        uint32 version,
+        uint32 epoch,
+        uint32 batch
+    ) external view {
+        (version, epoch, batch) = (version % (1 << 20), epoch % (1 << 20), batch % (1 << 23));
+        uint8 codec = number % 2 == 0 ? 0x55 : 0x70;
+        (uint256 changed, uint256[4] memory fields) = _harness.throughEntry(slot, number, version, epoch, codec, batch);
+        VM.assertEq(abi.encode(fields), abi.encode(version, epoch, codec, batch));
+        uint256 own = uint256(type(uint64).max) << (64 * (number % 4));
+        VM.assertEq(changed & ~own, slot & ~own);
     }
 
     function test_the_score_is_the_mean_of_the_beta_distribution() external view {
@@ -157,6 +189,13 @@ contract LibrariesTest {
         bytes32 keyId = keccak256(abi.encode(key));
         Opening memory opening = Chameleon.open(trapdoor, keyId, label, message, h, k % (Curve.N - 1) + 1);
         return Case(keyId, label, message, h, opening.px, opening.s);
+    }
+
+    function _list(uint256 count) private pure returns (uint64[] memory list) {
+        list = new uint64[](count);
+        for (uint256 i = 0; i < count; ++i) {
+            list[i] = uint64(((3 + i) << 32) | (2 * i));
+        }
     }
 
     function _least(uint256 a, uint256 b) private pure returns (uint256) {

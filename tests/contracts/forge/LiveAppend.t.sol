@@ -41,7 +41,7 @@ contract LiveAppendTest is World {
             emit ILiveChain.ModelPublished(at(2, i), each.owner, each.uri, RAW, each.references);
         }
         VM.expectEmit(address(live));
-        emit ILiveChain.BlockAppended(2, blocks[2].hash, blocks[2].root, 4, 1);
+        emit ILiveChain.BlockAppended(2, action.certificate.proposal, blocks[2].hash, blocks[2].root, 4, 1);
         live.append(made, action);
 
         Header memory header = live.header(2);
@@ -59,10 +59,10 @@ contract LiveAppendTest is World {
         }
     }
 
-    function test_many_references_overflow_their_slot() external {
+    function test_many_references() external {
         publish(9);
         uint64[][] memory references = new uint64[][](3);
-        (references[0], references[1], references[2]) = (_first(4), _first(5), _first(9));
+        (references[0], references[1], references[2]) = (_first(4), new uint64[](0), _first(9));
         publish(references);
         for (uint32 i = 0; i < 3; ++i) {
             VM.assertEq(abi.encode(live.transaction(at(2, i)).references), abi.encode(references[i]));
@@ -85,6 +85,35 @@ contract LiveAppendTest is World {
         publish(128);
         VM.assertEq(live.header(1).txCount, 128);
         VM.assertEq(live.header(1).merkleRoot, blocks[1].root);
+        redact(list(at(1, 0), at(1, 127)));
+        VM.assertEq(live.transaction(at(1, 126)).version, 0);
+        VM.assertEq(live.transaction(at(1, 127)).version, 1);
+    }
+
+    /// @notice A block's code has at most 24,576 bytes, its references included (EIP-170).
+    function test_a_block_whose_code_is_too_long() external {
+        publish(128);
+        uint64[][] memory references = new uint64[][](22);
+        for (uint256 i = 0; i < 22; ++i) {
+            references[i] = _first(128);
+        }
+        _refused(newBlock(references, TIME), abi.encodeWithSelector(ILiveChain.BlockTooLong.selector, 25_295, 24_576));
+        assembly ("memory-safe") {
+            mstore(references, 21)
+        }
+        publish(references);
+        VM.assertEq(abi.encode(live.transaction(at(2, 20)).references), abi.encode(references[20]));
+    }
+
+    /// @notice From the 128th on, a block's height has two bytes in the address of its code.
+    function test_blocks_are_found_by_their_height() external {
+        for (uint32 height = 1; height < 131; ++height) {
+            publish(1);
+            VM.assertEq(live.header(height).ch, blocks[height].ch);
+            VM.assertEq(live.blockHash(height), blocks[height].hash);
+        }
+        redact(list(at(127, 0), at(128, 0), at(130, 0)));
+        VM.assertEq(live.blockHash(129), blocks[129].hash);
     }
 
     function test_a_block_that_does_not_extend_the_head() external {
@@ -178,7 +207,7 @@ contract LiveAppendTest is World {
         _refused(made, abi.encodeWithSelector(ILiveChain.InvalidOpening.selector, at(1, HEADER), 0));
     }
 
-    /// @notice A block encoded behind its action is refused: its digest is taken over the bytes as they came.
+    /// @notice A block encoded behind its action is refused.
     function test_the_calldata_of_the_block_is_what_is_certified() external {
         NewBlock memory made = newBlock(1);
         Action memory action = certifyBlock(made);
@@ -187,7 +216,7 @@ contract LiveAppendTest is World {
         bytes memory swapped = abi.encodePacked(64 + actionTail.length, uint256(64), actionTail, tail);
         (NewBlock memory sameBlock, Action memory sameAction) = abi.decode(swapped, (NewBlock, Action));
         VM.assertEq(abi.encode(sameBlock, sameAction), abi.encode(made, action));
-        VM.expectPartialRevert(ICertified.NotCertified.selector);
+        VM.expectPartialRevert(ICertified.CalldataNotCanonical.selector);
         (bool done,) = address(live).call(bytes.concat(ILiveChain.append.selector, swapped));
         bytes memory straight = abi.encodePacked(uint256(64), 64 + tail.length, tail, actionTail);
         (done,) = address(live).call(bytes.concat(ILiveChain.append.selector, straight));
@@ -238,7 +267,7 @@ contract LiveAppendTest is World {
     function _stands(uint64 position, Publication memory made) private view {
         ModelTransaction memory found = live.transaction(position);
         VM.assertEq(found.ch, made.ch);
-        VM.assertEq(abi.encode(found.opening), abi.encode(made.opening));
+        VM.assertEq(abi.encode(found.firstOpening), abi.encode(made.opening));
         VM.assertEq(found.uri, made.uri);
         VM.assertEq(found.codec, RAW);
         VM.assertEq(found.version, 0);

@@ -3,6 +3,7 @@ pragma solidity 0.8.30;
 
 import {BlockCode, BlockFields, ModelFields} from "../../../contracts/lib/BlockCode.sol";
 import {ChameleonHash} from "../../../contracts/lib/ChameleonHash.sol";
+import {Entries, Entry} from "../../../contracts/lib/Entry.sol";
 import {MerkleRoot} from "../../../contracts/lib/MerkleRoot.sol";
 import {Quorum} from "../../../contracts/lib/Quorum.sol";
 import {Secp256k1} from "../../../contracts/lib/Secp256k1.sol";
@@ -118,8 +119,19 @@ contract Harness {
         returns (ModelFields memory fields, uint64[] memory references, bytes32 referencesHash)
     {
         BlockCode.read(code, index, fields);
-        references = BlockCode.references(code, models, fields);
+        references = BlockCode.referencesOf(code, models, fields);
         referencesHash = BlockCode.referencesHash(code, models, fields);
+    }
+
+    /// @return changed The slot with another entry. @return fields version, epoch, codec and batch, read back.
+    function throughEntry(uint256 slot, uint256 number, uint256 version, uint256 epoch, uint256 codec, uint256 batch)
+        external
+        pure
+        returns (uint256 changed, uint256[4] memory fields)
+    {
+        changed = Entries.put(slot, number, Entries.ofModel(version, epoch, codec, batch));
+        Entry entry = Entries.at(changed, number);
+        fields = [entry.version(), entry.epoch(), entry.codec(), entry.batch()];
     }
 
     function locate(uint256 height) external view returns (address) {

@@ -32,6 +32,7 @@ from blockful_py.verdicts.outcome import AuditOutcome
 from tests.federations import AFFECTED, GRAPH, STARTS
 from tests.record.conftest import Scene
 from tests.record.mutations import leaves, one_change_each, replaced, spelt
+from tests.record.relay import through_relays
 from tests.verdicts.made_up import figures
 
 SECTIONS = {
@@ -268,6 +269,21 @@ def test_sequential_unlearning_has_a_decision_for_each_model(scene: Scene) -> No
         assert len(certificate.statement.decisions) == len(certificate.statement.replaced) == 2
         assert [each.version_before for each in certificate.statement.replaced] == [1, 1]
         check_certificate(parse_certificate(certificate.to_bytes()))
+
+
+def test_evidence_does_not_depend_on_who_called(
+    scene: Scene, sides: Chains, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A contract wallet leads, or somebody relays the certified calls through a contract first."""
+    with scene.put_back(), monkeypatch.context() as patched:
+        receipts = through_relays(patched)
+        unlearned = scene.federation.unlearn(starts=["x"], classes=[4])
+        assert len(receipts) == 2
+        assert all(not receipt.events for receipt in receipts), "the relays were called, not the contracts"
+        certificate = scene.federation.certify_erasure(unlearned.request)
+        assert [each.name for each in certificate.statement.replaced] == ["x", "y"]
+        parsed = parse_certificate(certificate.to_bytes())
+        assert verify_certificate(parsed, Anchors(), chains=sides).superseded == {}
 
 
 @settings(max_examples=100)

@@ -23,6 +23,7 @@ struct Model {
     address owner;
     bytes32 referencesHash;
     uint64[] references;
+    Opening opening;
 }
 
 /// @notice What is known of an appended block.
@@ -34,6 +35,7 @@ struct Block {
     uint32 count;
     uint32 version;
     bytes32 hash;
+    Opening opening;
 }
 
 /// @notice Makes blocks and redactions of a live chain, and remembers those that went through.
@@ -103,7 +105,8 @@ abstract contract LiveScene is Decider {
         for (uint32 i = 0; i < made.publications.length; ++i) {
             Publication memory each = made.publications[i];
             positions.push(at(height, i));
-            models[at(height, i)] = Model(each.ch, each.uri, 0, each.owner, hashOf(each.references), each.references);
+            models[at(height, i)] =
+                Model(each.ch, each.uri, 0, each.owner, hashOf(each.references), each.references, each.opening);
         }
         bytes32 root = rootOf(height, made.publications);
         blocks.push(
@@ -114,7 +117,8 @@ abstract contract LiveScene is Decider {
                 timestamp: made.timestamp,
                 count: uint32(made.publications.length),
                 version: 0,
-                hash: keccak256(abi.encode(made.parentHash, made.ch, root, made.timestamp))
+                hash: keccak256(abi.encode(made.parentHash, made.ch, root, made.timestamp)),
+                opening: made.opening
             })
         );
     }
@@ -125,7 +129,7 @@ abstract contract LiveScene is Decider {
         bytes32 uri = bytes32(fresh());
         bytes32 message = Chameleon.message(model.version + 1, payloadOf(uri, RAW, model.owner, model.referencesHash));
         Opening memory opening = _open(position, message, model.ch);
-        return Update(position, model.version + 1, uri, RAW, opening, model.referencesHash);
+        return Update(position, model.version + 1, uri, RAW, opening);
     }
 
     /// @notice The next version of one header.
@@ -179,9 +183,11 @@ abstract contract LiveScene is Decider {
         for (uint256 i = 0; i < updates.length; ++i) {
             models[updates[i].position].version = updates[i].version;
             models[updates[i].position].uri = updates[i].uri;
+            models[updates[i].position].opening = updates[i].opening;
         }
         for (uint256 i = 0; i < headers.length; ++i) {
             blocks[headers[i].height].version = headers[i].version;
+            blocks[headers[i].height].opening = headers[i].opening;
         }
     }
 

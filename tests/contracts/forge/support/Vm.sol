@@ -16,6 +16,7 @@ struct Log {
 
 /// @notice The cheat codes of Forge that the tests use.
 interface Vm {
+    function computeCreateAddress(address deployer, uint256 nonce) external pure returns (address);
     function addr(uint256 secret) external pure returns (address);
     function createWallet(uint256 secret) external returns (Wallet memory);
     function signCompact(uint256 secret, bytes32 digest) external pure returns (bytes32 r, bytes32 vs);

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Past events of a contract: read once, kept in a file, and read again after a reorganisation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from blockful_py.chain.live_chain import LiveChainContract
+from blockful_py.types import Position
+from tests.chain.conftest import Scene
+
+
+def redacted(scene: Scene) -> Position:
+    """A model of a new block, in version 1."""
+    live, council = scene.live, scene.council
+    block = council.block(live, 1)
+    live.append(block, council.certify([live.append_leaf(block, 0, 1)])[0])
+    position = Position(live.height(), 0)
+    redact(scene, position)
+    return position
+
+
+def redact(scene: Scene, position: Position) -> None:
+    """Its next version."""
+    live, council = scene.live, scene.council
+    updates, headers = council.redaction(live, [position])
+    live.redact(updates, headers, council.certify([live.redact_leaf(updates, headers, 0, 1)])[0])
+
+
+def kept_in(scene: Scene, folder: Path) -> LiveChainContract:
+    return LiveChainContract(scene.node, scene.deployment.address("LiveChain"), kept=folder)
+
+
+def prune(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The node has no logs any more of the blocks so far."""
+    newest, batch = scene.node.block_number(), scene.node.rpc.batch
+
+    def pruned(calls: Sequence[tuple[str, Sequence[Any]]]) -> list[Any]:
+        answers = batch(calls)
+        return [
+            [log for log in answer if int(log["blockNumber"], 16) > newest]
+            if method == "eth_getLogs"
+            else answer
+            for (method, _), answer in zip(calls, answers, strict=True)
+        ]
+
+    monkeypatch.setattr(scene.node.rpc, "batch", pruned)
+
+
+def test_openings_are_kept_when_the_node_prunes_its_logs(
+    scene: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    position = redacted(scene)
+    before = kept_in(scene, tmp_path).transaction(position)
+    header = kept_in(scene, tmp_path).header(position.height)
+    assert before.opening is not None
+    assert header.opening is not None
+    prune(scene, monkeypatch)
+    assert scene.live.transaction(position).opening is None
+    assert scene.live.header(position.height).opening is None
+    kept = kept_in(scene, tmp_path)
+    assert (kept.transaction(position), kept.header(position.height)) == (before, header)
+    redact(scene, position)
+    assert kept.transaction(position).version == 2
+    assert kept.transaction(position).opening not in (None, before.opening)
+    assert kept_in(scene, tmp_path).log() == kept.log()
+
+
+def test_an_executed_proposal_is_known_by_what_was_kept(
+    scene: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    redacted(scene)
+    proposal = kept_in(scene, tmp_path).events("HeaderRedacted")[-1].arguments["proposal"]
+    prune(scene, monkeypatch)
+    assert scene.live.progress(proposal) == (0, 0)
+    assert kept_in(scene, tmp_path).progress(proposal) == (1, 1)
+
+
+def test_events_are_read_again_after_a_reorganisation(scene: Scene, tmp_path: Path) -> None:
+    position = redacted(scene)
+    kept, rpc = kept_in(scene, tmp_path), scene.node.rpc
+    mark = rpc.call("evm_snapshot")
+    redact(scene, position)
+    lost = kept.transaction(position)
+    assert rpc.call("evm_revert", mark)
+    assert kept.transaction(position).version == 1
+    redact(scene, position)
+    redact(scene, position)
+    assert kept.transaction(position).version == 3
+    assert kept.log() == scene.live.log() == kept_in(scene, tmp_path).log()
+    assert lost.opening not in [each.arguments.get("opening") for each in kept.log()]
+
+
+def test_a_line_that_was_cut_short_is_read_from_the_node(scene: Scene, tmp_path: Path) -> None:
+    redacted(scene)
+    whole = kept_in(scene, tmp_path).log()
+    (file,) = tmp_path.iterdir()
+    file.write_text(file.read_text()[:-100])
+    assert kept_in(scene, tmp_path).log() == whole
+    file.write_bytes(b"\xff\xff")
+    assert kept_in(scene, tmp_path).log() == whole
