@@ -57,15 +57,11 @@ abstract contract Certified is ICertified {
     /// @dev Reverts unless the encoding of `action` begins at `start` of the calldata, has no gaps and ends them.
     /// Values with spare bits are refused where they are read.
     function _requireCanonicalEnd(Action calldata action, uint256 start) internal pure {
-        bytes calldata votes = action.certificate.votes;
         bytes32[] calldata path = action.path;
         bool canonical;
         assembly ("memory-safe") {
-            // Four words; the certificate's five, the length of its votes and these, 64 bytes each; the length of
-            // the path and its words.
-            canonical := and(eq(action, start), eq(votes.offset, add(start, 0x140)))
-            let end := add(votes.offset, and(add(votes.length, 31), not(31)))
-            canonical := and(canonical, eq(path.offset, add(end, 0x20)))
+            // The certificate's six words, three more, the length of the path and its words.
+            canonical := and(eq(action, start), eq(path.offset, add(start, 0x140)))
             canonical := and(canonical, eq(calldatasize(), add(path.offset, shl(5, path.length))))
         }
         if (!canonical) revert CalldataNotCanonical();
