@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.30;
 
-import {Alarms} from "./base/Alarms.sol";
 import {EpochRosters} from "./base/EpochRosters.sol";
 import {IAppointedCommittee} from "./interfaces/IAppointedCommittee.sol";
 import {Roster} from "./interfaces/IQuorum.sol";
 
 /// @title The committee on its home chain, with a roster that its appointer sets
-contract AppointedCommittee is IAppointedCommittee, Alarms {
+contract AppointedCommittee is IAppointedCommittee, EpochRosters {
     /// @inheritdoc IAppointedCommittee
     address public immutable override appointer;
 

@@ -13,6 +13,7 @@ from typing import Any
 from blockful_py.errors import ToolchainError
 
 NAMES = (
+    "AlarmRegistry",
     "AppointedCommittee",
     "ArchiveRegistry",
     "Committee",

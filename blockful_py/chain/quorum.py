@@ -7,7 +7,6 @@ from typing import ClassVar
 
 from blockful_py.chain import abi
 from blockful_py.chain.contract import Contract
-from blockful_py.chain.sortition import Alarm
 from blockful_py.crypto import eip712
 from blockful_py.crypto.roster import Roster
 from blockful_py.types import Action, Certificate, Receipt
@@ -48,29 +47,12 @@ class QuorumContract(Contract):
 
 
 class HomeCommitteeContract(QuorumContract):
-    """Alarms of both committees on the home chain (IAlarms)."""
+    """Both committees on the home chain."""
 
     @property
     def domain(self) -> eip712.Domain:
         """The EIP-712 domain of votes, registrations and alarms."""
         return eip712.Domain(self.chain_id, self.address)
-
-    def alarms(self, epoch: int, proposal: bytes) -> int:
-        """Bit i is set when member i raised an alarm."""
-        alarms: int = self._read("alarms", epoch, proposal)
-        return alarms
-
-    def alarm_digest(self, epoch: int, proposal: bytes, reason: str) -> bytes:
-        """The digest that a member signs to raise an alarm."""
-        return eip712.digest(self.domain, Alarm(epoch, proposal, reason))
-
-    def alarm(self, epoch: int, proposal: bytes, reason: str, index: int, signature: bytes) -> Receipt:
-        """Records why the member at `index` refused; `signature` is 64 bytes over `alarm_digest`.
-
-        Raises:
-            ContractError: AlarmOutOfEpoch, ReasonLength, InvalidAlarm or AlarmRepeated.
-        """
-        return self._send("alarm", epoch, proposal, reason, index, signature)
 
 
 class AppointedCommitteeContract(HomeCommitteeContract):

@@ -35,16 +35,17 @@ class AlarmDuty:
 
     def _raise(self, refused: RefusedProposal) -> None:
         """Alarms of past epochs are dropped, because the contract no longer accepts them."""
-        committee, ballot = self._office.view().contracts.committee, refused.ballot
+        view, ballot = self._office.view(), refused.ballot
+        committee, registry = view.contracts.committee, view.contracts.alarms
         place = (committee.chain_id, committee.address, committee.current_epoch())
         if (ballot.chain_id, ballot.committee, ballot.epoch) != place:
             return
         index = self._office.seat(ballot.epoch).member.index - 1
-        if committee.alarms(ballot.epoch, ballot.proposal) >> index & 1:
+        if registry.alarms(ballot.epoch, ballot.proposal) >> index & 1:
             return
-        digest = committee.alarm_digest(ballot.epoch, ballot.proposal, refused.reason)
+        digest = registry.digest(view.votes, ballot.epoch, ballot.proposal, refused.reason)
         signed = signature.sign(self._folder.voting_secret, digest)
-        committee.alarm(ballot.epoch, ballot.proposal, refused.reason, index, signed)
+        registry.alarm(ballot.epoch, ballot.proposal, refused.reason, index, signed)
 
 
 class SlashingDuty:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from blockful_py.chain.quorum import HomeCommitteeContract
+from blockful_py.chain.alarm_registry import AlarmRegistryContract
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class RaisedAlarm:
     reason: str
 
 
-def raised_alarms(committee: HomeCommitteeContract) -> tuple[RaisedAlarm, ...]:
+def raised_alarms(registry: AlarmRegistryContract) -> tuple[RaisedAlarm, ...]:
     """Every alarm of every epoch, oldest first."""
-    alarms = [event.arguments for event in committee.events("AlarmRaised")]
+    alarms = [event.arguments for event in registry.events("AlarmRaised")]
     return tuple(RaisedAlarm(a["epoch"], a["proposal"], a["member"], a["reason"]) for a in alarms)

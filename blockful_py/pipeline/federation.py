@@ -326,7 +326,7 @@ class Federation(Closable):
 
     def alarms(self) -> tuple[RaisedAlarm, ...]:
         """The alarms that members raised when they refused a proposal, oldest first."""
-        return raised_alarms(self.contracts.committee)
+        return raised_alarms(self.contracts.alarms)
 
     def administration(self) -> Administration:
         """Decisions of the committee about readers and auditors."""

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.30;
 
-import {IAlarms} from "./IAlarms.sol";
 import {IQuorum, Roster} from "./IQuorum.sol";
 
 /// @title The committee on its home chain, with a roster that its appointer sets
 /// @notice Members, threshold and group key of each epoch are appointed by one account.
 /// Stake, trust and sortition are not part of this contract.
-interface IAppointedCommittee is IQuorum, IAlarms {
+interface IAppointedCommittee is IQuorum {
     /// @notice Only the appointer may start an epoch.
     error NotAppointer(address caller, address appointer);
 

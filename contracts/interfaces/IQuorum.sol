@@ -85,6 +85,9 @@ interface IQuorum {
     /// @notice The members of an epoch by index, its quorum and threshold, and its group key.
     function roster(uint64 epoch) external view returns (Roster memory members, uint256 quorum);
 
+    /// @notice Voting address of the member at `index` of an epoch's roster; 0 beyond it.
+    function memberAt(uint64 epoch, uint256 index) external view returns (address);
+
     /// @notice EIP-712 domain separator that votes and certificates are bound to.
     function domainSeparator() external view returns (bytes32);
 

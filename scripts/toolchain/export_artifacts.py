@@ -17,6 +17,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 BUILD = PROJECT / "build" / "contracts"
 ARTIFACTS = PROJECT / "blockful_py" / "chain" / "artifacts"
 CONTRACTS = (
+    "AlarmRegistry",
     "AppointedCommittee",
     "ArchiveRegistry",
     "Committee",

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.30;
 
+import {IQuorum} from "./IQuorum.sol";
+
 /// @title Proposals that members refused, with reasons (Algorithm 1, lines 15 to 21; Algorithm 2, lines 13 to 20)
-interface IAlarms {
+/// @notice Beside the committee on its home chain, for its rosters and under its domain.
+interface IAlarmRegistry {
     /// @notice A member of the current epoch refused a proposal.
     event AlarmRaised(uint64 indexed epoch, bytes32 indexed proposal, address indexed member, string reason);
 
@@ -12,15 +15,24 @@ interface IAlarms {
     error AlarmOutOfEpoch(uint64 given, uint64 current);
     /// @notice A member raises one alarm a proposal.
     error AlarmRepeated(bytes32 proposal, uint256 index);
+    /// @notice A member raises at most `most` alarms an epoch.
+    error TooManyAlarms(uint256 index, uint256 most);
     /// @notice A reason has 1 to 256 bytes.
     error ReasonLength(uint256 length);
+
+    /// @notice The committee whose members raise alarms.
+    function quorum() external view returns (IQuorum);
 
     /// @notice Bit i is set when member i has raised an alarm on `proposal` in `epoch`.
     function alarms(uint64 epoch, bytes32 proposal) external view returns (uint256 members);
 
+    /// @notice Alarms that the member at `index` has raised in `epoch`; at most 32.
+    function raised(uint64 epoch, uint256 index) external view returns (uint256 count);
+
     /// @notice Records why the member at `index` refused `proposal`. Anyone may submit it.
     /// @dev `signature`: 64 bytes (EIP-2098) over `Alarm(uint64 epoch,bytes32 proposal,string reason)` under the
-    /// domain of votes. Emits AlarmRaised. Reverts with AlarmOutOfEpoch, ReasonLength, InvalidAlarm or AlarmRepeated.
+    /// domain of votes. Emits AlarmRaised. Reverts with AlarmOutOfEpoch, ReasonLength, InvalidAlarm, AlarmRepeated or
+    /// TooManyAlarms.
     function alarm(uint64 epoch, bytes32 proposal, string calldata reason, uint256 index, bytes calldata signature)
         external;
 }
