@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.30;
 
-import {Alarms} from "./base/Alarms.sol";
 import {EpochRosters} from "./base/EpochRosters.sol";
 import {Sortition} from "./base/Sortition.sol";
 import {Stakes} from "./base/Stakes.sol";
@@ -12,7 +11,7 @@ import {IVrfVerifier} from "./interfaces/IVrfVerifier.sol";
 import {Signature64} from "./lib/Signature64.sol";
 
 /// @title The committee on its home chain, elected by stake, trust and verifiable randomness
-contract Committee is Sortition, Alarms, ICommittee {
+contract Committee is Sortition, ICommittee {
     /// @inheritdoc ICommittee
     mapping(uint64 epoch => mapping(bytes32 proposal => uint256 voters)) public override credited;
 
@@ -20,9 +19,12 @@ contract Committee is Sortition, Alarms, ICommittee {
 
     /// @param vrf_ A VrfVerifier.
     /// @param rules In force for ever.
-    constructor(IVrfVerifier vrf_, Parameters memory rules)
+    /// @param founders Accounts that alone may stand for the first committee, at least `minimum`; everybody may when
+    /// there are none.
+    constructor(IVrfVerifier vrf_, Parameters memory rules, address[] memory founders)
         EpochRosters(block.chainid, address(this))
         Stakes(vrf_, rules)
+        Sortition(founders)
     {}
 
     /// @inheritdoc ICommittee
@@ -30,7 +32,7 @@ contract Committee is Sortition, Alarms, ICommittee {
         _requireQuorum(certificate, chainId, executor);
         (uint64 epoch, bytes32 proposal) = (certificate.epoch, certificate.proposal);
         uint256 known = credited[epoch][proposal];
-        uint256 voters = certificate.voters & ~known;
+        uint256 voters = certificate.voters & ~(known | _excluded());
         if (voters == 0) revert NothingToCredit(proposal, certificate.voters);
         if (known == 0) ++_reported[epoch];
         credited[epoch][proposal] = known | voters;

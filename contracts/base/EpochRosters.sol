@@ -13,7 +13,9 @@ abstract contract EpochRosters is IQuorum {
     struct Current {
         uint64 epoch;
         uint16 size;
-        uint16 quorum;
+        bool unanimous;
+        /// Whether `_excluded` names members.
+        bool incomplete;
         RosterCode roster;
     }
 
@@ -43,6 +45,11 @@ abstract contract EpochRosters is IQuorum {
     function roster(uint64 epoch) external view override returns (Roster memory members, uint256 quorum) {
         members = _rosters[epoch].load();
         quorum = Quorum.size(members.members.length, members.unanimous);
+    }
+
+    /// @inheritdoc IQuorum
+    function memberAt(uint64 epoch, uint256 index) external view override returns (address) {
+        return _member(epoch, index);
     }
 
     /// @inheritdoc IQuorum
@@ -81,8 +88,11 @@ abstract contract EpochRosters is IQuorum {
         if (certificate.epoch != current.epoch || current.epoch == 0) {
             revert StaleEpoch(certificate.epoch, current.epoch);
         }
-        uint256 votes = Quorum.count(certificate.voters);
-        if (votes < current.quorum) revert QuorumNotReached(votes, current.quorum);
+        uint256 voters = certificate.voters;
+        if (current.incomplete) voters &= ~_excluded();
+        uint256 votes = Quorum.count(voters);
+        uint256 needed = Quorum.size(current.size, current.unanimous);
+        if (votes < needed) revert QuorumNotReached(votes, needed);
         return _requireSigned(current.roster, current.size, certificate, chainId, executor);
     }
 
@@ -113,6 +123,16 @@ abstract contract EpochRosters is IQuorum {
         return _rosters[epoch];
     }
 
+    /// @dev Members of the current epoch whose votes do not count, as bits. The quorum stays what it was.
+    function _excluded() internal view virtual returns (uint256) {
+        return 0;
+    }
+
+    /// @dev To be called when `_excluded` names members of the current epoch, so that it is read.
+    function _setIncomplete() internal {
+        _current.incomplete = true;
+    }
+
     /// @dev Voting address of a member of an epoch; zero beyond its roster.
     function _member(uint64 epoch, uint256 index) internal view returns (address) {
         return _rosters[epoch].member(index);
@@ -137,7 +157,7 @@ abstract contract EpochRosters is IQuorum {
         uint256 quorum = Quorum.size(size, next.unanimous);
         RosterCode stored = RosterCodes.store(next);
         _rosters[epoch] = stored;
-        _current = Current(epoch, uint16(size), uint16(quorum), stored);
+        _current = Current(epoch, uint16(size), next.unanimous, false, stored);
         address[] memory members = new address[](size);
         for (uint256 i = 0; i < size; ++i) {
             members[i] = Secp256k1.account(next.members[i].x, next.members[i].y);

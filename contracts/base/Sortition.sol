@@ -4,8 +4,8 @@ pragma solidity 0.8.30;
 import {Election, IElection, Phase} from "../interfaces/IElection.sol";
 import {Roster, VotingKey} from "../interfaces/IQuorum.sol";
 import {Candidate, Stage} from "../interfaces/IStakes.sol";
-import {Quorum} from "../lib/Quorum.sol";
 import {LowestOutputs} from "../lib/LowestOutputs.sol";
+import {Quorum} from "../lib/Quorum.sol";
 import {Stakes} from "./Stakes.sol";
 import {VRF} from "@chainlink/contracts/src/v0.8/vrf/VRF.sol";
 
@@ -23,10 +23,24 @@ abstract contract Sortition is Stakes, IElection {
     Election private _election;
     address[] private _entrants;
     address[] private _elected;
-    /// @dev Members that confirmed a key, and the key that most confirmed in this key generation.
+    /// @dev Members that confirmed a key and have kept their places.
     mapping(bytes32 key => uint256) private _confirmations;
-    bytes32 private _leading;
-    uint64 private _epochSince;
+    /// @dev Members of the current epoch whose votes do not count, as bits.
+    uint256 private _dismissed;
+
+    /// @inheritdoc IElection
+    mapping(address account => bool) public override founder;
+    bool private immutable _founding;
+
+    /// @dev Pre: the parameters are in place.
+    constructor(address[] memory founders) {
+        _founding = founders.length != 0;
+        if (_founding && founders.length < _parameters.minimum) revert InvalidParameters("too few founders");
+        for (uint256 i = 0; i < founders.length; ++i) {
+            if (founder[founders[i]]) revert InvalidParameters("a founder is listed twice");
+            founder[founders[i]] = true;
+        }
+    }
 
     /// @inheritdoc IElection
     function election() external view override returns (Election memory) {
@@ -51,7 +65,7 @@ abstract contract Sortition is Stakes, IElection {
     /// @inheritdoc IElection
     function openElection() external override {
         if (_election.phase != Phase.Idle) revert WrongPhase(_election.phase, Phase.Idle);
-        _requireReached(uint256(_epochSince) + _parameters.epochLength);
+        _requireReached(_epochSince + _parameters.epochLength);
         _election.epoch = currentEpoch() + 1;
         _openDraw();
     }
@@ -116,7 +130,6 @@ abstract contract Sortition is Stakes, IElection {
 
         bytes32 key = keccak256(abi.encode(_election.draw, attempt, keyX, keyY, threshold));
         uint256 count = ++_confirmations[key];
-        if (count > _confirmations[_leading]) _leading = key;
         entry.attempt = attempt;
         entry.confirmed = key;
         emit KeyConfirmed(_election.draw, attempt, msg.sender, key, count);
@@ -151,9 +164,24 @@ abstract contract Sortition is Stakes, IElection {
                 && (phase != Phase.Confirm || entry.stage == Stage.Elected);
     }
 
-    /// @dev The key of a slashed member's election must not come into force.
+    /// @inheritdoc IElection
+    function excluded() external view override returns (uint256) {
+        return _excluded();
+    }
+
+    function _excluded() internal view override returns (uint256) {
+        return _dismissed;
+    }
+
+    /// @dev A slashed member is out at once: of the epoch in force, and of the next one if it was elected.
     function _dismiss(Candidate storage entry) internal {
-        if (_election.phase == Phase.Confirm && _drawing(entry)) _void("an elected member was slashed");
+        if (_election.phase == Phase.Confirm && _drawing(entry)) _vacate(entry);
+        if (entry.servedUntil != _SERVING) return;
+        uint64 epoch = currentEpoch();
+        uint256 index = 0;
+        while (_member(epoch, index) != entry.voter) ++index;
+        _dismissed |= 1 << index;
+        _setIncomplete();
     }
 
     function _closeReveal() private {
@@ -196,27 +224,52 @@ abstract contract Sortition is Stakes, IElection {
     }
 
     /// @dev Among f + 1 members that confirmed one key, one is honest, so key generation was possible and members that
-    /// did not confirm that key are to blame. The phase ends early when the silent members cannot complete a quorum
-    /// for any key; they are not to blame in that case.
+    /// did not confirm that key are to blame: they lose their places. The phase ends early when the silent members
+    /// cannot complete a quorum for any key; they are not to blame in that case.
     function _closeConfirm() private {
+        uint256 count = _elected.length;
+        uint256 quorum = Quorum.size(count, false);
+        (uint256 most, uint256 silent) = _confirmed();
+        if (most + silent >= quorum) _requireReached(_election.deadline);
         bool late = block.timestamp >= _election.deadline;
         uint256 faults = _faults();
-        bool blame = _confirmations[_leading] > faults;
-        bool eligible = true;
-        uint256 silent = 0;
-        uint256 count = _elected.length;
+        uint256 left = 0;
         for (uint256 i = 0; i < count; ++i) {
-            address registrant = registrantOf[_elected[i]];
-            Candidate storage entry = _candidates[registrant];
+            Candidate storage entry = _seated(i);
+            if (entry.stage != Stage.Elected) continue;
             bool spoke = entry.attempt == _election.attempt;
-            if (!spoke) ++silent;
-            if (blame && (spoke ? _confirmations[entry.confirmed] <= faults : late)) _withhold(registrant);
-            eligible = eligible && _isFit(entry);
+            if (most > faults && (spoke ? _confirmations[entry.confirmed] <= faults : late)) {
+                _vacate(entry);
+                _withhold(registrantOf[entry.voter]);
+            } else {
+                ++left;
+            }
         }
-        if (_confirmations[_leading] + silent >= Quorum.size(count, false)) _requireReached(_election.deadline);
-        if (!eligible) _void("an elected member lost its standing");
+        if (left < quorum) _void("too few of the elected are left");
         else if (_election.attempt == _parameters.attempts) _void("no key was confirmed");
         else _generate(_election.attempt + 1);
+    }
+
+    /// @dev Members that confirmed the key that most did, and members that confirmed none in this key generation.
+    function _confirmed() private view returns (uint256 most, uint256 silent) {
+        uint256 count = _elected.length;
+        for (uint256 i = 0; i < count; ++i) {
+            Candidate storage entry = _seated(i);
+            if (entry.stage != Stage.Elected) continue;
+            if (entry.attempt != _election.attempt) ++silent;
+            else if (_confirmations[entry.confirmed] > most) most = _confirmations[entry.confirmed];
+        }
+    }
+
+    /// @dev The elected member at a place of the next roster.
+    function _seated(uint256 index) private view returns (Candidate storage) {
+        return _candidates[registrantOf[_elected[index]]];
+    }
+
+    /// @dev Leaves the place of an elected member empty: it confirms nothing, and its votes will not count.
+    function _vacate(Candidate storage entry) private {
+        if (entry.attempt == _election.attempt) --_confirmations[entry.confirmed];
+        entry.stage = Stage.None;
     }
 
     /// @dev Gives the caller the place of the entrant with the least weight; of equal ones, the latest.
@@ -248,14 +301,18 @@ abstract contract Sortition is Stakes, IElection {
             if (!entry.slashed) _experience(registrant, idle ? 0 : 1, idle ? 1 : 0);
         }
         VotingKey[] memory members = new VotingKey[](_elected.length);
+        uint256 empty = 0;
         for (uint256 i = 0; i < members.length; ++i) {
             Candidate storage entry = _candidates[registrantOf[_elected[i]]];
-            entry.servedUntil = type(uint40).max;
+            entry.servedUntil = _SERVING;
             members[i] = entry.key;
+            if (entry.stage != Stage.Elected) empty |= 1 << i;
         }
+        _dismissed = empty;
         _election.phase = Phase.Idle;
-        _epochSince = uint64(block.timestamp);
+        _epochSince = uint48(block.timestamp);
         _beginEpoch(_election.epoch, Roster(members, threshold, false, keyX, keyY));
+        if (empty != 0) _setIncomplete();
     }
 
     function _openDraw() private {
@@ -267,7 +324,6 @@ abstract contract Sortition is Stakes, IElection {
     }
 
     function _generate(uint8 attempt) private {
-        _leading = 0;
         _election.attempt = attempt;
         _enter(Phase.Confirm, _parameters.confirmPeriod);
     }
@@ -319,6 +375,7 @@ abstract contract Sortition is Stakes, IElection {
         if (entry.stake < _parameters.minStake) revert StakeTooLow(entry.stake, _parameters.minStake);
         if (_trust(entry) < _parameters.minTrust) revert Untrusted(_trust(entry), _parameters.minTrust);
         if (entry.barred == _election.epoch) revert Barred(msg.sender, _election.epoch);
+        if (_founding && _election.epoch == 1 && !founder[msg.sender]) revert NotFounder(msg.sender);
     }
 
     /// @dev The caller's entry in the present draw, at `stage`.
@@ -327,4 +384,4 @@ abstract contract Sortition is Stakes, IElection {
         if (entry.draw != _election.draw || entry.stage != stage) revert WrongStage(msg.sender, _election.draw);
     }
 }
-// slither-disable-end timestamp,incorrect-equality
+    // slither-disable-end timestamp,incorrect-equality

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.30;
 
-import {Candidate, IStakes, Parameters} from "../interfaces/IStakes.sol";
+import {Candidate, IStakes, Parameters, Reward} from "../interfaces/IStakes.sol";
 import {IVrfVerifier} from "../interfaces/IVrfVerifier.sol";
 import {VotingKey} from "../interfaces/IQuorum.sol";
 import {Schnorr, Signature} from "../lib/Schnorr.sol";
 import {Secp256k1} from "../lib/Secp256k1.sol";
 import {Trust} from "../lib/Trust.sol";
-import {EpochRosters} from "./EpochRosters.sol";
+import {Acknowledgements} from "./Acknowledgements.sol";
 import {VRF} from "@chainlink/contracts/src/v0.8/vrf/VRF.sol";
 import {MessageHashUtils} from "@openzeppelin/contracts/utils/cryptography/MessageHashUtils.sol";
 
 /// @title Registration, stake and trust
 /// @dev Invariant: balance >= totalStake + totalRewards + burnt, with equality unless ether was forced in.
-abstract contract Stakes is EpochRosters, IStakes {
+abstract contract Stakes is Acknowledgements, IStakes {
+    /// @dev `servedUntil` of a member of the current epoch.
+    uint40 internal constant _SERVING = type(uint40).max;
     bytes32 private constant _POSSESSION = keccak256("BlockFUL/sortition/v1/possession");
     bytes32 private constant _REGISTRATION_TYPEHASH = keccak256("Registration(address registrant)");
 
@@ -27,17 +29,17 @@ abstract contract Stakes is EpochRosters, IStakes {
     /// @inheritdoc IStakes
     uint256 public override totalRewards;
     /// @inheritdoc IStakes
-    mapping(address reporter => uint256 amount) public override rewards;
-    /// @inheritdoc IStakes
     mapping(address voter => address registrant) public override registrantOf;
 
     Parameters internal _parameters;
     mapping(address registrant => Candidate) internal _candidates;
+    mapping(address reporter => Reward) private _rewards;
     mapping(bytes32 vrfKey => bool) private _keyTaken;
 
     constructor(IVrfVerifier vrf_, Parameters memory rules) {
         if (address(vrf_).code.length == 0) revert InvalidParameters("no VRF verifier");
         if (rules.minStake == 0) revert InvalidParameters("minStake is zero");
+        if (rules.forfeit == 0) revert InvalidParameters("forfeit is zero");
         if (rules.forfeit > rules.minStake) revert InvalidParameters("forfeit above minStake");
         if (rules.minTrust > Trust.ONE / 2) revert InvalidParameters("minTrust excludes newcomers");
         if (rules.minimum == 0 || rules.minimum > rules.seats) revert InvalidParameters("minimum out of range");
@@ -45,7 +47,7 @@ abstract contract Stakes is EpochRosters, IStakes {
         if (rules.maxCandidates < rules.seats || rules.maxCandidates > 256) {
             revert InvalidParameters("maxCandidates out of range");
         }
-        if (rules.reward > 50) revert InvalidParameters("reward above half");
+        if (rules.reward > 10) revert InvalidParameters("reward above a tenth");
         if (rules.attempts == 0) revert InvalidParameters("attempts is zero");
         if (rules.commitPeriod == 0 || rules.revealPeriod == 0 || rules.provePeriod == 0 || rules.confirmPeriod == 0) {
             revert InvalidParameters("a period is zero");
@@ -65,6 +67,11 @@ abstract contract Stakes is EpochRosters, IStakes {
     }
 
     /// @inheritdoc IStakes
+    function rewards(address reporter) external view override returns (Reward memory) {
+        return _rewards[reporter];
+    }
+
+    /// @inheritdoc IStakes
     function trust(address registrant) external view override returns (uint256) {
         return _trust(_candidates[registrant]);
     }
@@ -80,7 +87,7 @@ abstract contract Stakes is EpochRosters, IStakes {
         payable
         override
     {
-        if (msg.value < _parameters.minStake) revert StakeTooLow(msg.value, _parameters.minStake);
+        uint96 stake = _stake(msg.value);
         bytes32 vrfKey = keccak256(abi.encode(possession.pk));
         address voter = Secp256k1.account(key.x, key.y);
         Candidate storage entry = _candidates[msg.sender];
@@ -96,7 +103,7 @@ abstract contract Stakes is EpochRosters, IStakes {
         entry.voter = voter;
         entry.key = key;
         entry.vrfKey = vrfKey;
-        entry.stake = uint96(msg.value);
+        entry.stake = stake;
         registrantOf[voter] = msg.sender;
         _keyTaken[vrfKey] = true;
         totalStake += msg.value;
@@ -107,9 +114,8 @@ abstract contract Stakes is EpochRosters, IStakes {
     function deposit() external payable override {
         Candidate storage entry = _known(msg.sender);
         if (entry.slashed) revert Excluded(msg.sender);
-        uint256 stake = entry.stake + msg.value;
-        if (stake < _parameters.minStake) revert StakeTooLow(stake, _parameters.minStake);
-        entry.stake = uint96(stake);
+        uint96 stake = _stake(entry.stake + msg.value);
+        entry.stake = stake;
         entry.unbondingSince = 0;
         totalStake += msg.value;
         emit Deposited(msg.sender, msg.value, stake);
@@ -128,8 +134,13 @@ abstract contract Stakes is EpochRosters, IStakes {
     function withdraw() external override {
         Candidate storage entry = _known(msg.sender);
         if (entry.unbondingSince == 0) revert NotUnbonding(msg.sender);
-        if (entry.servedUntil == type(uint40).max) revert Engaged(msg.sender);
-        uint256 since = entry.unbondingSince > entry.servedUntil ? entry.unbondingSince : entry.servedUntil;
+        if (entry.servedUntil == _SERVING) revert Engaged(msg.sender);
+        uint256 since = entry.unbondingSince;
+        if (entry.servedUntil != 0) {
+            uint256 left = _acknowledgedSince(entry.servedUntil);
+            if (left == 0) revert MirrorsBehind(msg.sender, acknowledged);
+            if (left > since) since = left;
+        }
         _requireReached(since + _parameters.unbondingDelay);
         uint256 amount = entry.stake;
         entry.stake = 0;
@@ -144,8 +155,10 @@ abstract contract Stakes is EpochRosters, IStakes {
 
     /// @inheritdoc IStakes
     function claim() external override {
-        uint256 amount = rewards[msg.sender];
-        rewards[msg.sender] = 0;
+        Reward storage reward = _rewards[msg.sender];
+        _requireReached(reward.claimable);
+        uint256 amount = reward.amount;
+        delete _rewards[msg.sender];
         totalRewards -= amount;
         emit Claimed(msg.sender, amount);
         _pay(amount);
@@ -190,14 +203,16 @@ abstract contract Stakes is EpochRosters, IStakes {
         emit Burnt(registrant, amount);
     }
 
-    /// @dev Takes the whole stake: a share for the reporter, the rest burnt.
+    /// @dev Takes the whole stake: a share for the reporter, who waits for it as for a stake, the rest burnt.
     function _slash(address registrant, address reporter) internal {
         Candidate storage entry = _candidates[registrant];
         entry.slashed = true;
-        uint256 reward = uint256(entry.stake) * _parameters.reward / 100;
-        entry.stake -= uint96(reward);
+        uint96 reward = uint96(uint256(entry.stake) * _parameters.reward / 100);
+        entry.stake -= reward;
         totalStake -= reward;
-        rewards[reporter] += reward;
+        Reward storage owed = _rewards[reporter];
+        owed.amount += reward;
+        owed.claimable = uint40(block.timestamp + _parameters.unbondingDelay);
         totalRewards += reward;
         emit Slashed(registrant, reporter, entry.stake, reward);
         _burn(registrant, entry.stake);
@@ -207,6 +222,13 @@ abstract contract Stakes is EpochRosters, IStakes {
         // The clock bounds periods of minutes and more; a validator moves it by seconds.
         // slither-disable-next-line timestamp
         if (block.timestamp < time) revert TooEarly(block.timestamp, time);
+    }
+
+    /// @dev A stake of `amount`, which is enough and fits.
+    function _stake(uint256 amount) private view returns (uint96) {
+        if (amount < _parameters.minStake) revert StakeTooLow(amount, _parameters.minStake);
+        if (amount > type(uint96).max) revert StakeTooHigh(amount, type(uint96).max);
+        return uint96(amount);
     }
 
     /// @dev The caller's state is final before the call: entering again finds nothing to pay.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.30;
 
-import {IAlarms} from "./IAlarms.sol";
+import {IAcknowledgements} from "./IAcknowledgements.sol";
 import {IElection} from "./IElection.sol";
 import {Certificate, IQuorum} from "./IQuorum.sol";
 import {IStakes} from "./IStakes.sol";
@@ -27,7 +27,7 @@ struct Signed {
 }
 
 /// @title The committee on its home chain, elected by stake, trust and verifiable randomness
-interface ICommittee is IQuorum, IStakes, IElection, IAlarms {
+interface ICommittee is IQuorum, IAcknowledgements, IStakes, IElection {
     /// @notice A certificate's votes were credited; bit i is set for member i.
     event Reported(uint64 indexed epoch, bytes32 indexed proposal, uint256 voters);
 
@@ -46,7 +46,8 @@ interface ICommittee is IQuorum, IStakes, IElection, IAlarms {
     /// NothingToCredit and as requireQuorum.
     function report(Certificate calldata certificate, uint256 chainId, address executor) external;
 
-    /// @notice Burns the stake of a member that voted twice on a proposal, less the caller's reward, and excludes it.
+    /// @notice Burns the stake of a member that voted twice on a proposal, less the caller's reward, and excludes it for
+    /// ever. If it serves, its votes do not count from here on; if it was elected, its place stays empty.
     /// @dev Emits Slashed and Burnt. Reverts with SameContent, InvalidEvidence, UnknownCandidate or Excluded.
     function slash(Equivocation calldata evidence) external;
 

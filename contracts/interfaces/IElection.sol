@@ -56,7 +56,8 @@ interface IElection {
     event SeedDrawn(uint64 indexed epoch, uint32 indexed draw, bytes32 seed, uint256 alpha);
     /// @notice A candidate proved its output.
     event Proved(uint32 indexed draw, address indexed registrant, uint256 output);
-    /// @notice A candidate withheld its secret, its proof, or the key that most members confirmed.
+    /// @notice A candidate withheld its secret, its proof, or the key that most members confirmed; in the last case its
+    /// place stays empty.
     event Withheld(uint32 indexed draw, address indexed registrant, Phase phase);
     /// @notice Voting addresses of the elected, by ascending output.
     event Elected(uint64 indexed epoch, uint32 indexed draw, address[] members);
@@ -73,6 +74,8 @@ interface IElection {
     error ElectionFull(uint256 candidates);
     /// @notice The candidate withheld something in this epoch's election.
     error Barred(address registrant, uint64 epoch);
+    /// @notice The first committee is elected among the founders.
+    error NotFounder(address registrant);
     /// @notice The candidate is at another stage of this draw.
     error WrongStage(address registrant, uint32 draw);
     /// @notice The commitment is zero.
@@ -93,6 +96,14 @@ interface IElection {
     /// @notice Voting addresses of the elected, by ascending output; equal outputs by place in `entrants`.
     function elected() external view returns (address[] memory);
 
+    /// @notice Whether the account may stand for the first committee. Later elections are open to everybody, and the
+    /// first one too where no founders were named.
+    function founder(address account) external view returns (bool);
+
+    /// @notice Members of the current epoch whose votes do not count, as bits: they were slashed, or lost their places
+    /// when the key was confirmed. The quorum stays what it was.
+    function excluded() external view returns (uint256 members);
+
     /// @notice VRF input of the present draw: keccak256(abi.encode(DST, chainid, this, epoch, draw, seed, 0)),
     /// DST = keccak256("BlockFUL/sortition/v1/alpha").
     function alpha() external view returns (uint256);
@@ -105,8 +116,9 @@ interface IElection {
     /// keccak256(abi.encode(DST, chainid, this, draw, registrant, secret)),
     /// DST = keccak256("BlockFUL/sortition/v1/commitment").
     /// @dev Who enters must reveal and prove. In a full draw the caller takes the place of the entrant with the least
-    /// weight (stake times trust), if its own is greater. Emits Displaced and Committed. Reverts with WrongPhase, TooLate, UnknownCandidate,
-    /// Excluded, IsUnbonding, StakeTooLow, Untrusted, Barred, WrongStage, EmptyCommitment or ElectionFull.
+    /// weight (stake times trust), if its own is greater. Emits Displaced and Committed. Reverts with WrongPhase,
+    /// TooLate, UnknownCandidate, Excluded, IsUnbonding, StakeTooLow, Untrusted, Barred, NotFounder, WrongStage,
+    /// EmptyCommitment or ElectionFull.
     function commit(bytes32 commitment) external;
 
     /// @notice Reveals the caller's secret.
@@ -127,8 +139,8 @@ interface IElection {
     /// Commit: reveal follows, or the election is void with fewer than `minimum`.
     /// Reveal: the seed is drawn, or a new draw begins without those who withheld.
     /// Prove: the committee is elected, or the election is void with fewer than `minimum`.
-    /// Confirm: key generation starts again, or the election is void after `attempts`. Its time is over, too, once
-    /// those that have not confirmed are too few for a quorum of any key.
+    /// Confirm: key generation starts again, or the election is void after `attempts`, or once fewer than a quorum have
+    /// kept their places. Its time is over, too, once those that have not confirmed are too few for a quorum of any key.
     /// @dev Reverts with WrongPhase (Idle) or TooEarly.
     function proceed() external;
 }

@@ -10,7 +10,8 @@ import {VRF} from "@chainlink/contracts/src/v0.8/vrf/VRF.sol";
 struct Parameters {
     /// Least stake of a candidate: what an equivocation costs, and what a second identity costs.
     uint96 minStake;
-    /// Burnt from the stake of a candidate that withholds a secret, a proof or a key: above the value of another draw.
+    /// Burnt from the stake of a candidate that withholds a secret, a proof or a key: above the value of another draw,
+    /// and above zero.
     uint96 forfeit;
     /// Least trust of a candidate, parts per million; below 500,000, or no newcomer could stand.
     uint32 minTrust;
@@ -20,7 +21,8 @@ struct Parameters {
     uint16 minimum;
     /// Most candidates of one election, at most 256: every loop over them fits into one block.
     uint16 maxCandidates;
-    /// Share of a slashed stake that the reporter gets, percent; at most 50, so that reporting oneself never pays.
+    /// Share of a slashed stake that the reporter gets, percent; at most 10, as the reporter may be the slashed member
+    /// under another name: what it saves so is what an equivocation costs less.
     uint8 reward;
     /// Most votes an epoch that raise a member's trust: made-up proposals cannot farm it.
     uint8 creditedVotes;
@@ -38,8 +40,8 @@ struct Parameters {
     uint32 provePeriod;
     /// Time to generate and confirm a group key.
     uint32 confirmPeriod;
-    /// Time from unbonding, or from the end of one's last epoch, to withdrawal: longer than it takes to notice
-    /// two votes on one proposal and to report them.
+    /// Time from unbonding, or from the acknowledgement that no mirror obeys one's last epoch, to withdrawal, and from
+    /// a report to its reward: longer than it takes to notice two votes on one proposal and to report them.
     uint32 unbondingDelay;
 }
 
@@ -79,6 +81,13 @@ struct Candidate {
     bytes32 confirmed;
 }
 
+/// @notice What a reporter can claim, and since when.
+struct Reward {
+    uint96 amount;
+    /// Seconds.
+    uint40 claimable;
+}
+
 /// @notice How far a candidate came in a draw.
 enum Stage {
     None,
@@ -115,6 +124,8 @@ interface IStakes {
     error UnknownCandidate(address account);
     /// @notice The stake is below `needed`.
     error StakeTooLow(uint256 stake, uint256 needed);
+    /// @notice The stake does not fit.
+    error StakeTooHigh(uint256 stake, uint256 most);
     /// @notice Trust is below the threshold.
     error Untrusted(uint256 trust, uint256 needed);
     /// @notice The candidate was slashed; it is excluded for ever.
@@ -131,6 +142,8 @@ interface IStakes {
     error Engaged(address registrant);
     /// @notice Not before `at`.
     error TooEarly(uint256 time, uint256 at);
+    /// @notice Mirrors may still obey an epoch that the candidate served: none after it has acknowledged them.
+    error MirrorsBehind(address registrant, uint64 acknowledged);
     /// @notice There is nothing to pay out.
     error NothingToPay(address account);
     /// @notice The receiver refused the payment.
@@ -151,8 +164,8 @@ interface IStakes {
     /// @notice Sum of rewards not yet claimed.
     function totalRewards() external view returns (uint256);
 
-    /// @notice Reward that `reporter` can claim.
-    function rewards(address reporter) external view returns (uint256);
+    /// @notice Reward of `reporter`; another one puts off when it can be claimed.
+    function rewards(address reporter) external view returns (Reward memory);
 
     /// @notice The state of a candidate; all zero for an unknown account.
     function candidate(address registrant) external view returns (Candidate memory);
@@ -171,13 +184,13 @@ interface IStakes {
     /// @dev `consent`: Schnorr signature by the voting key over `Registration(address registrant)` under the domain of
     /// votes (Schnorr.sol): nobody registers a key of another, nor one derived from others' to cancel them in a
     /// certificate's sum. `possession`: VRF proof for possessionAlpha. Emits Registered. Reverts with StakeTooLow,
-    /// AlreadyRegistered, InvalidConsent, or the reasons of VRF.sol.
+    /// StakeTooHigh, AlreadyRegistered, InvalidConsent, or the reasons of VRF.sol.
     function register(VotingKey calldata key, Signature calldata consent, VRF.Proof calldata possession)
         external
         payable;
 
     /// @notice Adds to the caller's stake, and takes back its unbonding.
-    /// @dev Emits Deposited. Reverts with UnknownCandidate, Excluded or StakeTooLow.
+    /// @dev Emits Deposited. Reverts with UnknownCandidate, Excluded, StakeTooLow or StakeTooHigh.
     function deposit() external payable;
 
     /// @notice Asks for the stake back; the caller is not elected from here on.
@@ -186,10 +199,10 @@ interface IStakes {
 
     /// @notice Pays the whole stake to the caller, whose past is forgotten where it is worse than a newcomer's.
     /// @dev Emits Withdrawn, and TrustChanged where it forgets. Reverts with NotUnbonding, Engaged (who serves),
-    /// TooEarly, NothingToPay, PaymentRefused.
+    /// MirrorsBehind, TooEarly, NothingToPay, PaymentRefused.
     function withdraw() external;
 
     /// @notice Pays the caller's rewards.
-    /// @dev Emits Claimed. Reverts with NothingToPay or PaymentRefused.
+    /// @dev Emits Claimed. Reverts with TooEarly, NothingToPay or PaymentRefused.
     function claim() external;
 }

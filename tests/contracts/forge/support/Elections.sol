@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.30;
 
+import {IAcknowledgements} from "../../../../contracts/interfaces/IAcknowledgements.sol";
 import {Equivocation, ICommittee} from "../../../../contracts/interfaces/ICommittee.sol";
 import {Phase} from "../../../../contracts/interfaces/IElection.sol";
-import {VotingKey} from "../../../../contracts/interfaces/IQuorum.sol";
+import {Certificate, VotingKey} from "../../../../contracts/interfaces/IQuorum.sol";
 import {Parameters} from "../../../../contracts/interfaces/IStakes.sol";
 import {Signature} from "../../../../contracts/lib/Schnorr.sol";
 import {Curve, Point} from "./Curve.sol";
@@ -30,7 +31,7 @@ library Rules {
             seats: 4,
             minimum: 3,
             maxCandidates: 8,
-            reward: 20,
+            reward: 10,
             creditedVotes: 2,
             withholding: 2,
             attempts: 2,
@@ -43,9 +44,14 @@ library Rules {
         });
     }
 
+    /// @notice A committee whose first election is open to everybody.
     function deploy(Parameters memory rules) internal returns (ICommittee) {
+        return deploy(rules, new address[](0));
+    }
+
+    function deploy(Parameters memory rules, address[] memory founders) internal returns (ICommittee) {
         address verifier = VM.deployCode("VrfVerifier.sol");
-        return ICommittee(VM.deployCode("Committee.sol", abi.encode(verifier, rules)));
+        return ICommittee(VM.deployCode("Committee.sol", abi.encode(verifier, rules, founders)));
     }
 }
 
@@ -61,7 +67,11 @@ abstract contract Elections {
 
     /// @notice A committee under `rules` with nobody registered.
     function found(Parameters memory rules) internal {
-        book = Rules.deploy(rules);
+        found(rules, new address[](0));
+    }
+
+    function found(Parameters memory rules, address[] memory founders) internal {
+        book = Rules.deploy(rules, founders);
         bookDomain = Membership.domainOf(block.chainid, address(book));
     }
 
@@ -230,6 +240,19 @@ abstract contract Elections {
         return Membership.withTrapdoor(secrets, uint256(keccak256(bytes(seed))) >> 1);
     }
 
+    /// @notice The members of `epoch`, by their votes of `voters`, say that the mirrors are at their epoch.
+    function acknowledgement(Members memory members, uint64 epoch, uint256 voters)
+        internal
+        view
+        returns (Certificate memory)
+    {
+        return members.certificate(bookDomain, epoch, "acknowledgement", _acknowledgement(epoch), voters);
+    }
+
+    function acknowledge(Members memory members, uint64 epoch) internal {
+        book.acknowledge(acknowledgement(members, epoch, members.enough()));
+    }
+
     function elected() internal view returns (Candidate[] memory all) {
         address[] memory voters = book.elected();
         all = new Candidate[](voters.length);
@@ -264,6 +287,13 @@ abstract contract Elections {
         bytes memory first = members.vote(domain, epoch, "proposal", "first", index);
         bytes memory second = members.vote(domain, epoch, "proposal", "second", index);
         return Equivocation(epoch, "proposal", index, "first", first, "second", second);
+    }
+
+    function _acknowledgement(uint64 epoch) private view returns (bytes32) {
+        bytes4 selector = IAcknowledgements.acknowledge.selector;
+        bytes32 digest = keccak256(abi.encode(epoch));
+        bytes memory action = abi.encode(block.chainid, book, selector, 0, 1, digest);
+        return keccak256(bytes.concat(keccak256(action)));
     }
 
     /// @notice `all[from]` to `all[to - 1]`.
