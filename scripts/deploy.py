@@ -2,11 +2,11 @@
 """Deploys the contracts and writes where they stand: one `<chain id>.json` for each chain.
 
     brownie run deploy main --network live-chain       AppointedCommittee with its first roster,
-                                                       LiveChain and ReaderRegistry
+                                                       LiveChain, ReaderRegistry and AlarmRegistry
     brownie run deploy archive --network archive-chain QuorumMirror and ArchiveRegistry
-    brownie run deploy everything                      all five on one chain
-    brownie run deploy elected --network live-chain    VrfVerifier, elected Committee, LiveChain
-                                                       and ReaderRegistry
+    brownie run deploy everything                      all six on one chain
+    brownie run deploy elected --network live-chain    VrfVerifier, elected Committee, LiveChain,
+                                                       ReaderRegistry and AlarmRegistry
 
 Environment:
     BLOCKFUL_DEPLOYMENTS  folder of the deployments files (./deployments)
@@ -14,6 +14,8 @@ Environment:
                           whose secrets everybody knows
     BLOCKFUL_HOME         for `archive`: deployments file of the chain that the committee stands on
     BLOCKFUL_PARAMETERS   for `elected`: JSON file of the committee's parameters, by their names in IStakes
+    BLOCKFUL_FOUNDERS     for `elected`: accounts that alone may stand for the first committee, with commas
+                          between them; without it, everybody may
     BLOCKFUL_ACCOUNT      brownie account to deploy from (the node's first account)
 
 A roster file: {"members": ["0x..."], "threshold": 3, "unanimous": false, "keyX": "0x..", "keyY": "0x.."}.
@@ -32,7 +34,7 @@ Roster = tuple[list[str], int, bool, int, int]
 
 
 def main() -> Path:
-    """AppointedCommittee, LiveChain and ReaderRegistry."""
+    """AppointedCommittee and the contracts that obey it."""
     return write(deploy_live(roster()))
 
 
@@ -44,7 +46,7 @@ def archive() -> Path:
 
 
 def everything() -> Path:
-    """All five contracts on one chain."""
+    """All six contracts on one chain."""
     from brownie import chain
 
     first = roster()
@@ -53,16 +55,17 @@ def everything() -> Path:
 
 
 def elected() -> Path:
-    """VrfVerifier, Committee with the parameters of BLOCKFUL_PARAMETERS, LiveChain and ReaderRegistry."""
-    return write(deploy_elected(parameters(Path(os.environ["BLOCKFUL_PARAMETERS"]))))
+    """VrfVerifier, Committee with the parameters of BLOCKFUL_PARAMETERS, and the contracts that obey it."""
+    founders = [each for each in os.environ.get("BLOCKFUL_FOUNDERS", "").split(",") if each]
+    return write(deploy_elected(parameters(Path(os.environ["BLOCKFUL_PARAMETERS"])), founders))
 
 
-def deploy_elected(rules: tuple[int, ...]) -> dict[str, Any]:
+def deploy_elected(rules: tuple[int, ...], founders: list[str]) -> dict[str, Any]:
     from brownie import Committee, VrfVerifier
 
     deployer = account()
     verifier = deployer.deploy(VrfVerifier)
-    committee = deployer.deploy(Committee, verifier, rules)
+    committee = deployer.deploy(Committee, verifier, rules, founders)
     return {"VrfVerifier": verifier, "Committee": committee, **deploy_models(committee)}
 
 
@@ -88,11 +91,16 @@ def deploy_live(first: Roster) -> dict[str, Any]:
 
 
 def deploy_models(committee: Any) -> dict[str, Any]:
-    """LiveChain and the registry of its readers."""
-    from brownie import LiveChain, ReaderRegistry
+    """LiveChain, the registry of its readers, and that of the members' alarms."""
+    from brownie import AlarmRegistry, LiveChain, ReaderRegistry
 
-    live = account().deploy(LiveChain, committee)
-    return {"LiveChain": live, "ReaderRegistry": account().deploy(ReaderRegistry, committee, live)}
+    deployer = account()
+    live = deployer.deploy(LiveChain, committee)
+    return {
+        "LiveChain": live,
+        "ReaderRegistry": deployer.deploy(ReaderRegistry, committee, live),
+        "AlarmRegistry": deployer.deploy(AlarmRegistry, committee),
+    }
 
 
 def deploy_archive(first: Roster, home_chain_id: int, home_committee: str) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from blockful_py.chain.sortition import (
     Parameters,
     Phase,
     Registration,
+    Reward,
     Stage,
 )
 from blockful_py.crypto import curve, eip712, multisignature, vrf
@@ -67,10 +68,19 @@ class CommitteeContract(HomeCommitteeContract):
         alpha: int = self._read("alpha")
         return alpha
 
-    def rewards(self, reporter: bytes) -> int:
-        """Reward that `reporter` can claim, wei."""
-        rewards: int = self._read("rewards", reporter)
-        return rewards
+    def rewards(self, reporter: bytes) -> Reward:
+        """What `reporter` can claim, and when."""
+        return Reward(*self._read("rewards", reporter))
+
+    def excluded(self) -> int:
+        """Bit i is set when votes of member i of the current epoch do not count."""
+        excluded: int = self._read("excluded")
+        return excluded
+
+    def acknowledged(self) -> int:
+        """The newest epoch whose committee saw the mirrors at its epoch; 0 for none."""
+        epoch: int = self._read("acknowledged")
+        return epoch
 
     def credited(self, epoch: int, proposal: bytes) -> int:
         """Bit i is set when the vote of member i was credited."""
@@ -96,7 +106,7 @@ class CommitteeContract(HomeCommitteeContract):
         return self._send("withdraw")
 
     def claim(self) -> Receipt:
-        """Pays the sender's rewards."""
+        """Pays the sender's rewards.  Raises ContractError TooEarly before they can be claimed."""
         return self._send("claim")
 
     def open_election(self) -> Receipt:
@@ -124,6 +134,14 @@ class CommitteeContract(HomeCommitteeContract):
     def report(self, certificate: Certificate, chain_id: int, executor: bytes) -> Receipt:
         """Credits the voters of a certificate of the current epoch, which they signed for `executor`."""
         return self._send("report", abi.certificate(certificate), chain_id, executor)
+
+    def acknowledge(self, certificate: Certificate) -> Receipt:
+        """Records that the current committee saw the mirrors at its epoch."""
+        return self._send("acknowledge", abi.certificate(certificate))
+
+    def acknowledge_leaf(self, epoch: int) -> bytes:
+        """Content of a certificate for `acknowledge`."""
+        return self._leaf("acknowledge", 0, 1, keccak(words(epoch)))
 
     def slash(self, evidence: Equivocation) -> Receipt:
         return self._send("slash", tuple(getattr(evidence, each.name) for each in fields(evidence)))

@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -93,7 +93,7 @@ def deployments_path(directory: Path, chain_id: int) -> Path:
 
 
 def deploy_live(sender: Sender, roster: Roster) -> Deployment:
-    """Deploys AppointedCommittee, appoints `roster` for epoch 1, deploys LiveChain and ReaderRegistry.
+    """Deploys AppointedCommittee, appoints `roster` for epoch 1, deploys the contracts that obey it.
 
     Raises: as `Sender.send`.
     """
@@ -103,22 +103,27 @@ def deploy_live(sender: Sender, roster: Roster) -> Deployment:
     return _deployment(sender.node, made)
 
 
-def deploy_elected(sender: Sender, parameters: Parameters) -> Deployment:
-    """Deploys VrfVerifier, the elected Committee, LiveChain and ReaderRegistry.
+def deploy_elected(sender: Sender, parameters: Parameters, founders: Sequence[bytes] = ()) -> Deployment:
+    """Deploys VrfVerifier, the elected Committee, and the contracts that obey it.
+
+    `founders`: accounts (20 bytes) that alone may stand for the first committee; everybody may without any.
 
     Raises: as `Sender.send`; ContractError InvalidParameters names the rule that is broken.
     """
     verifier, verifier_receipt = sender.deploy(interface_of("VrfVerifier"))
-    committee, committee_receipt = sender.deploy(interface_of("Committee"), verifier, parameters.values())
+    committee, committee_receipt = sender.deploy(
+        interface_of("Committee"), verifier, parameters.values(), list(founders)
+    )
     made = {"VrfVerifier": (verifier, verifier_receipt), "Committee": (committee, committee_receipt)}
     return _deployment(sender.node, {**made, **_models(sender, committee)})
 
 
 def _models(sender: Sender, committee: bytes) -> dict[str, tuple[bytes, Receipt]]:
-    """Deploys LiveChain and ReaderRegistry."""
+    """Deploys LiveChain, ReaderRegistry and AlarmRegistry."""
     live = sender.deploy(interface_of("LiveChain"), committee)
     readers = sender.deploy(interface_of("ReaderRegistry"), committee, live[0])
-    return {"LiveChain": live, "ReaderRegistry": readers}
+    alarms = sender.deploy(interface_of("AlarmRegistry"), committee)
+    return {"LiveChain": live, "ReaderRegistry": readers, "AlarmRegistry": alarms}
 
 
 def deploy_archive(

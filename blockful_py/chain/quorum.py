@@ -9,6 +9,7 @@ from blockful_py.chain import abi
 from blockful_py.chain.contract import Contract
 from blockful_py.crypto import eip712
 from blockful_py.crypto.roster import Roster
+from blockful_py.errors import ChainError
 from blockful_py.types import Action, Certificate, Receipt
 
 
@@ -59,6 +60,10 @@ class AppointedCommitteeContract(HomeCommitteeContract):
     """Adapter of AppointedCommittee."""
 
     NAME: ClassVar[str] = "AppointedCommittee"
+
+    def acknowledge_leaf(self, epoch: int) -> bytes:
+        """Raises ChainError: no stake waits for its mirrors."""
+        raise ChainError("an appointed committee locks no stake: there is nothing to acknowledge.")
 
     def appointer(self) -> bytes:
         """The account that appoints rosters, 20 bytes."""

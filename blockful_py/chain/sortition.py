@@ -39,7 +39,7 @@ class Parameters:
     seats: int = 4
     minimum: int = 4
     max_candidates: int = 64
-    reward: int = 20
+    reward: int = 5
     credited_votes: int = 8
     withholding: int = 2
     attempts: int = 3
@@ -94,6 +94,14 @@ class CandidateState:
 
 
 @dataclass(frozen=True, slots=True)
+class Reward:
+    """What a reporter can claim (IStakes.Reward): wei, and since when, seconds."""
+
+    amount: int
+    claimable: int
+
+
+@dataclass(frozen=True, slots=True)
 class Equivocation:
     """Two votes (64 bytes each) of the member at `index` on one proposal, with different content."""
 
@@ -111,12 +119,3 @@ class Registration:
     """The struct that a voting key signs to be registered by an account."""
 
     registrant: bytes = typed("address")
-
-
-@dataclass(frozen=True, slots=True)
-class Alarm:
-    """The struct that a member signs to raise an alarm."""
-
-    epoch: int = typed("uint64")
-    proposal: bytes = typed("bytes32")
-    reason: str = typed("string")

@@ -25,7 +25,7 @@ def leave(
 ) -> None:
     """Take a member out of elections. Repeat the command after the delay to withdraw the stake.
 
-    The stake of a serving member stays bound until another committee is in force.
+    The stake of a serving member stays bound until another committee is in force on both chains.
 
     Example: blockful committee leave members/1 --run runs/mine
     """
@@ -42,6 +42,8 @@ def leave(
     out.result({"state": departure.state, "stake": stake, "withdrawableAt": departure.at})
     if departure.state == "serving":
         out.say(f"the member serves: repeat this when another committee is in force ({stake} ether)")
+    elif departure.state == "replaced":
+        out.say(f"repeat this when the archive chain has followed the new committee ({stake} ether)")
     elif departure.at is not None:
         when = datetime.fromtimestamp(departure.at, UTC).isoformat(" ")
         out.say(f"{stake} ether can be taken from {when}: repeat this then")

@@ -52,6 +52,7 @@ def serve(
     from blockful_py.member.candidacy import ElectionDuty
     from blockful_py.member.duties import AlarmDuty, CustodyDuty, PruneDuty, SlashingDuty
     from blockful_py.member.finishing import FinishingDuty
+    from blockful_py.member.following import FollowingDuty
     from blockful_py.member.leader_process import LeaderProcesses
     from blockful_py.member.office import MemberOffice
     from blockful_py.member.takeover import TakeoverDuty
@@ -71,6 +72,7 @@ def serve(
                 [
                     ElectionDuty(office, member),
                     FinishingDuty(office, outbox),
+                    FollowingDuty(office, member),
                     TakeoverDuty(office, member, processes),
                     CustodyDuty(office, member),
                     AlarmDuty(office, member, outbox),

@@ -32,6 +32,7 @@ _SIZES = {
     "digest": 32,
     "expected_head": 32,
     "leader": 20,
+    "mirror": 20,
     "nonce": 20,
     "nonces": 32,
     "owner": 20,

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Succession: the outgoing committee certifies the roster of the next epoch to the archive chain."""
+"""Succession: committees hand over on the archive chain, and tell the home chain that they have.
+
+The outgoing committee certifies the next roster to its mirror.  Then the incoming committee certifies to the
+home chain that the mirror stands at its epoch, which ends the lock on the stake of those before it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -29,12 +33,23 @@ from blockful_py.errors import QuorumError, RefusedError
 from blockful_py.types import Action
 
 DST_SUCCESSION = tag("succession")
+DST_ACKNOWLEDGEMENT = tag("acknowledgement")
 
 
 class HomeLedger(Protocol):
-    """The Committee contract, as a member reads it."""
+    """A committee's contract, as a member of it reads it."""
+
+    @property
+    def chain_id(self) -> int: ...
+
+    @property
+    def address(self) -> bytes:
+        """20 bytes."""
 
     def roster(self, epoch: int) -> tuple[Roster, int]: ...
+
+    def acknowledge_leaf(self, epoch: int) -> bytes:
+        """Content of a certificate for `acknowledge`."""
 
 
 class MirrorLedger(Protocol):
@@ -47,36 +62,66 @@ class MirrorLedger(Protocol):
     def address(self) -> bytes:
         """20 bytes."""
 
+    def current_epoch(self) -> int: ...
+
     def advance_leaf(self, epoch: int, roster: Roster, chunk: int = 0, chunks: int = 1) -> bytes:
         """Leaf of `advance(epoch, roster)` in a certificate's content."""
 
 
 @dataclass(frozen=True, slots=True)
 class Succession:
-    """The `roster` that follows the committee of `epoch`."""
+    """The `roster` that follows the committee of `epoch`, for the mirror at an address of a chain."""
 
     epoch: int
+    chain_id: int
+    mirror: bytes
     roster: Roster
 
+    @classmethod
+    def on(cls, mirror: MirrorLedger, epoch: int, roster: Roster) -> Succession:
+        return cls(epoch, mirror.chain_id, mirror.address, roster)
+
     def proposal(self) -> bytes:
-        """Hash of the content, so that one proposal cannot have two contents."""
+        """Hash of all that the content depends on, so that one proposal cannot have two contents."""
         return keccak(DST_SUCCESSION + codec.encode(self))
 
     def leaf(self, mirror: MirrorLedger) -> bytes:
         return mirror.advance_leaf(self.epoch + 1, self.roster)
 
 
+@dataclass(frozen=True, slots=True)
+class Acknowledgement:
+    """The word of the committee of `epoch` that the mirror at an address of a chain is at its epoch."""
+
+    epoch: int
+    chain_id: int
+    mirror: bytes
+
+    @classmethod
+    def of(cls, mirror: MirrorLedger, epoch: int) -> Acknowledgement:
+        return cls(epoch, mirror.chain_id, mirror.address)
+
+    def proposal(self) -> bytes:
+        return keccak(DST_ACKNOWLEDGEMENT + codec.encode(self))
+
+
 class SuccessionVoter(CertificateVoter, Protocol):
-    """A member of the outgoing committee."""
+    """A member of an outgoing or an incoming committee."""
 
     def vote_succession(self, succession: Succession) -> CommittedVote: ...
 
+    def vote_acknowledgement(self, acknowledgement: Acknowledgement) -> CommittedVote: ...
 
-class Outgoing:
-    """An outgoing member, which votes only for the roster that the home chain has for the next epoch."""
+
+class MirrorVoter:
+    """A member of some epoch that votes on what concerns its own mirror, and on nothing else.
+
+    For the roster that follows its own it votes only where the home chain has that roster; that the mirror is at
+    its epoch it acknowledges only while its own node shows that.
+    """
 
     def __init__(self, voter: CertificateSigner, home: HomeLedger, mirror: MirrorLedger) -> None:
-        """`voter`: of the outgoing roster."""
+        """`voter`: of the roster of its epoch."""
         self._voter = voter
         self.index = voter.index
         self.address = voter.address
@@ -90,8 +135,14 @@ class Outgoing:
         appointed, _ = self._home.roster(succession.epoch + 1)
         if appointed != succession.roster:
             raise RefusedError(f"epoch {succession.epoch + 1} has another roster on the home chain")
-        content = merkle.root([succession.leaf(self._mirror)])
-        return self._voter.vote(succession.epoch, succession.proposal(), content)
+        return self._vote(succession, merkle.root([succession.leaf(self._mirror)]))
+
+    def vote_acknowledgement(self, acknowledgement: Acknowledgement) -> CommittedVote:
+        """Its vote. Raises RefusedError while the mirror is at another epoch."""
+        shown = self._mirror.current_epoch()
+        if shown != acknowledgement.epoch:
+            raise RefusedError(f"the mirror is at epoch {shown}, not {acknowledgement.epoch}")
+        return self._vote(acknowledgement, self._home.acknowledge_leaf(acknowledgement.epoch))
 
     def ballot(self, epoch: int, proposal: bytes) -> Ballot:
         """The ballot of a proposal. Raises RefusedError when its epoch or identifier is out of range."""
@@ -106,15 +157,19 @@ class Outgoing:
         return self._voter.attest(cosigning)
 
     def cosign(self, cosigning: Cosigning) -> int:
-        """Its share of the mirror's certificate. Raises RefusedError for another contract."""
-        if cosigning.executor != executor_of(self._mirror):
-            raise RefusedError("an outgoing member signs certificates for the mirror only")
+        """Its share of a certificate for the mirror or the home committee. Raises RefusedError for others."""
+        if cosigning.executor not in (_executor(self._mirror), _executor(self._home)):
+            raise RefusedError("a member without a share signs for the mirror and the committee only")
         return self._voter.cosign(cosigning)
 
-
-def executor_of(mirror: MirrorLedger) -> Executor:
-    """The mirror as a contract that executes."""
-    return Executor(mirror.chain_id, mirror.address)
+    def _vote(self, about: Succession | Acknowledgement, content: bytes) -> CommittedVote:
+        """Raises RefusedError for another mirror than its own, and for a second content of a proposal."""
+        if (about.chain_id, about.mirror) != (self._mirror.chain_id, self._mirror.address):
+            raise RefusedError(
+                f"this member follows the mirror at 0x{self._mirror.address.hex()} on chain "
+                f"{self._mirror.chain_id}, not 0x{about.mirror.hex()} on chain {about.chain_id}"
+            )
+        return self._voter.vote(about.epoch, about.proposal(), content)
 
 
 def certify_succession(
@@ -130,21 +185,53 @@ def certify_succession(
     Raises QuorumError with their reasons.
     """
     leaf = succession.leaf(mirror)
-    certificate = unsigned(succession.epoch, succession.proposal(), merkle.root([leaf]))
+    place = (leaf, _executor(mirror), voters, roster, domain, poll)
+    return _certified(succession, lambda voter: voter.vote_succession(succession), *place)
+
+
+def certify_acknowledgement(
+    acknowledgement: Acknowledgement,
+    voters: Sequence[SuccessionVoter],
+    roster: Roster,
+    domain: eip712.Domain,
+    home: HomeLedger,
+    poll: Poll,
+) -> Action:
+    """Collects the votes of the incoming committee, whose `roster` this is.
+
+    Raises QuorumError with their reasons.
+    """
+    place = (home.acknowledge_leaf(acknowledgement.epoch), _executor(home), voters, roster, domain, poll)
+    return _certified(acknowledgement, lambda voter: voter.vote_acknowledgement(acknowledgement), *place)
+
+
+def _certified(
+    about: Succession | Acknowledgement,
+    ask: Callable[[SuccessionVoter], CommittedVote],
+    leaf: bytes,
+    executor: Executor,
+    voters: Sequence[SuccessionVoter],
+    roster: Roster,
+    domain: eip712.Domain,
+    poll: Poll,
+) -> Action:
+    certificate = unsigned(about.epoch, about.proposal(), merkle.root([leaf]))
     digest = eip712.decision_digest(domain, certificate.epoch, certificate.proposal, certificate.content_hash)
-    quorum = roster.quorum
-    replies = poll(
-        voters, lambda voter: committed_vote(voter, voter.vote_succession(succession), digest, domain), quorum
-    )
+    replies = poll(voters, lambda voter: committed_vote(voter, ask(voter), digest, domain), roster.quorum)
     votes = {index: vote for index, vote in replies.items() if not isinstance(vote, Refusal)}
-    if len(votes) < quorum:
+    if len(votes) < roster.quorum:
         reasons = [f"member {i}: {each.reason}" for i, each in replies.items() if isinstance(each, Refusal)]
         raise QuorumError(
-            f"{len(votes)} of {len(voters)} members of epoch {succession.epoch} vote for its successor, "
-            f"{quorum} are needed; repeat when more answer. " + "; ".join(reasons)
+            f"{len(votes)} of {len(voters)} members of epoch {about.epoch} vote for its "
+            f"{type(about).__name__.lower()}, {roster.quorum} are needed; repeat when more answer. "
+            + "; ".join(reasons)
         )
-    signed = certify(certificate, executor_of(mirror), roster, domain, voters, votes, poll, _unnamed)
+    signed = certify(certificate, executor, roster, domain, voters, votes, poll, _unnamed)
     return actions_under(signed, [[leaf]])[0]
+
+
+def _executor(contract: HomeLedger | MirrorLedger) -> Executor:
+    return Executor(contract.chain_id, contract.address)
 
 
 def _unnamed(members: Sequence[int], reason: str) -> None:

@@ -43,7 +43,8 @@ class Leaving:
     """The state of a member that leaves.
 
     Attributes:
-        state: "serving" (until another committee is in force), "waiting" (until `at`, seconds) or "left".
+        state: "serving" (until another committee is in force), "replaced" (until that one sees the archive
+            chain at its epoch), "waiting" (until `at`, seconds) or "left".
         stake: wei that are still to be paid, or were just paid.
     """
 
@@ -105,6 +106,8 @@ class Candidate:
                 return Leaving("waiting", before.stake, int(error.arguments["at"]))
             if error.name == "Engaged":
                 return Leaving("serving", before.stake)
+            if error.name == "MirrorsBehind":
+                return Leaving("replaced", before.stake)
             raise
         return Leaving("left", before.stake)
 

@@ -26,7 +26,7 @@ from blockful_py.committee.service.key_custody import KeyCustody, encryption_key
 from blockful_py.committee.service.limits import Extent
 from blockful_py.committee.service.messages import Identity, MessageKind, ReadRequest, WrappedKey
 from blockful_py.committee.service.request_handler import Seat
-from blockful_py.committee.succession import Outgoing
+from blockful_py.committee.succession import MirrorVoter
 from blockful_py.crypto import curve, eip712, multisignature
 from blockful_py.crypto.randomness import gathered_rng
 from blockful_py.crypto.roster import Roster
@@ -102,7 +102,7 @@ class MemberView(Closable):
         folder = self._folder
         if folder is None:
             return NO_KEYS
-        peers = RemoteKeyring(self.contracts, self._peers(folder))
+        peers = RemoteKeyring(self.contracts, self.led_by(folder))
         return PeerKeyring(folder.vault, peers, self.live_store)
 
     def release(self, decision: Certificate) -> Certificate:
@@ -112,12 +112,12 @@ class MemberView(Closable):
         """
         if self._folder is None:
             raise RefusedError("only a member asks for certificates")
-        return self._peers(self._folder).coordinator(Counter()).release(decision)
+        return self.led_by(self._folder).coordinator(Counter()).release(decision)
 
-    def _peers(self, folder: MemberFolder) -> RemoteCommittee:
-        return RemoteCommittee(
-            self.run.settings.committee, self.contracts, folder.voting_secret, self.run.group_keys
-        )
+    def led_by(self, folder: MemberFolder) -> RemoteCommittee:
+        """The committee, led under a member's own key."""
+        place = (self.run.settings.committee, self.contracts, folder.voting_secret)
+        return RemoteCommittee(*place, self.run.group_keys)
 
     @cached_property
     def live_store(self) -> FileStore:
@@ -212,9 +212,9 @@ class MemberOffice:
                 self._seat = (epoch, self._take_seat(epoch))
             return self._seat[1]
 
-    def outgoing(self, epoch: int) -> Outgoing:
+    def mirror_voter(self, epoch: int) -> MirrorVoter:
         contracts = self.view().contracts
-        return Outgoing(self._voter(epoch), contracts.committee, contracts.mirror)
+        return MirrorVoter(self._voter(epoch), contracts.committee, contracts.mirror)
 
     def custody(self, kind: MessageKind, message: wire.Message) -> Any:
         view = self.view()

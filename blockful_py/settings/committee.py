@@ -8,7 +8,6 @@ from typing import Annotated, Literal
 
 from blockful_py.settings.section import Count, Positive, Range, Section
 
-Wei = Annotated[int, Range(ge=0, lt=2**96)]
 Seconds = Annotated[int, Range(ge=0, lt=2**32)]
 Period = Annotated[int, Range(ge=1, lt=2**32)]
 
@@ -26,16 +25,19 @@ class ElectionSettings(Section):
         min_stake, forfeit: wei.
         min_trust: parts per million.
         minimum: fewer candidates elect nobody; 4, or the size of a smaller committee, unless set.
+        founders: accounts, 0x and 40 hexadecimal digits, that alone may stand for the first committee;
+            everybody may without any, which only a development chain should do.
         reward: percent.
         epoch_length, unbonding_delay and the periods: seconds.
     """
 
     min_stake: Annotated[int, Range(ge=1, lt=2**96)] = 10**18
-    forfeit: Wei = 10**17
+    forfeit: Annotated[int, Range(ge=1, lt=2**96)] = 10**17
     min_trust: Annotated[int, Range(ge=0, le=500_000)] = 400_000
     minimum: Annotated[int, Range(ge=1, le=100)] | None = None
+    founders: tuple[str, ...] = ()
     max_candidates: Annotated[int, Range(ge=1, le=256)] = 64
-    reward: Annotated[int, Range(ge=0, le=50)] = 20
+    reward: Annotated[int, Range(ge=0, le=10)] = 5
     credited_votes: Annotated[int, Range(ge=0, lt=2**8)] = 8
     withholding: Annotated[int, Range(ge=0, lt=2**8)] = 2
     attempts: Annotated[int, Range(ge=1, lt=2**8)] = 3

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from blockful_py.settings.committee import CommitteeSettings
@@ -10,6 +11,7 @@ from blockful_py.settings.learning import LearningSettings
 from blockful_py.settings.sections import FederationSettings, StorageSettings, UnlearningSettings
 
 PAPER14_USERS = 14
+_ACCOUNT = re.compile("0x[0-9a-f]{40}")
 
 
 def broken_rules(
@@ -89,6 +91,14 @@ def _election(committee: CommitteeSettings) -> Iterator[str]:
         yield (
             f"committee.threshold is {committee.shares}; for an elected committee of {size} it is from "
             f"{least}, more than may be faulty, to {most}, the quorum."
+        )
+    founders = {each.lower() for each in rules.founders}
+    if any(not _ACCOUNT.fullmatch(each) for each in founders):
+        yield "committee.election.founders lists accounts, each 0x and 40 hexadecimal digits."
+    elif len(founders) != len(rules.founders) or 0 < len(founders) < (rules.minimum or min(4, size)):
+        yield (
+            f"committee.election.founders lists {len(founders)} accounts: at least `minimum` different ones "
+            "are needed to elect the first committee, or none to leave it to everybody."
         )
     if (
         (rules.minimum or 1) > size

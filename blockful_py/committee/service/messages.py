@@ -6,9 +6,9 @@ vote-publication -> finish-publication
 approve    -> commit -> attest -> sign -> vote-redaction -> finish-redaction
 keygen-commit, -reveal, -deal, -receive, -answer, -confirm, -finish      (rounds 1 to 7)
 keygen-held, -settle                                                     (rounds 8 and 9, elected only)
-identify, tell-key, vote-succession, vote-erasure, vote-motion, witness  (round 1)
-recommit, attest-certificate, cosign                                                         (round 1, of any
-decision) keep-keys, lend-key, destroy-keys                                        (round 1)
+identify, tell-key, vote-succession, vote-acknowledgement, vote-erasure, vote-motion, witness  (round 1)
+recommit, attest-certificate, cosign                                     (round 1, of any decision)
+keep-keys, lend-key, destroy-keys                                        (round 1)
 read-key                                                                 (round 1, asked by readers)
 """
 
@@ -32,6 +32,7 @@ class MessageKind(Enum):
     PUBLICATION = ("vote-publication", 1)
     TELL_KEY = ("tell-key", 1)
     SUCCESSION = ("vote-succession", 1)
+    ACKNOWLEDGEMENT = ("vote-acknowledgement", 1)
     ERASURE = ("vote-erasure", 1)
     MOTION = ("vote-motion", 1)
     WITNESS = ("witness", 1)

@@ -25,7 +25,7 @@ from blockful_py.committee.service.messages import (
     Vote,
     VoteRequest,
 )
-from blockful_py.committee.succession import Succession
+from blockful_py.committee.succession import Acknowledgement, Succession
 from blockful_py.crypto.keccak import keccak
 from blockful_py.crypto.threshold.messages import SignatureShares
 from blockful_py.errors import CommitteeError
@@ -113,6 +113,11 @@ class RemoteMember:
         answer = self._client.ask(MessageKind.SUCCESSION, succession.epoch, succession.proposal(), succession)
         return codec.decode(CommittedVote, answer.message.body)
 
+    def vote_acknowledgement(self, acknowledgement: Acknowledgement) -> CommittedVote:
+        subject = (acknowledgement.epoch, acknowledgement.proposal())
+        answer = self._client.ask(MessageKind.ACKNOWLEDGEMENT, *subject, acknowledgement)
+        return codec.decode(CommittedVote, answer.message.body)
+
 
 class AbsentMember:
     """A member of the roster that could not be reached; refuses everything with the reason."""
@@ -162,4 +167,7 @@ class AbsentMember:
         raise self._reason
 
     def vote_succession(self, succession: Succession) -> CommittedVote:
+        raise self._reason
+
+    def vote_acknowledgement(self, acknowledgement: Acknowledgement) -> CommittedVote:
         raise self._reason

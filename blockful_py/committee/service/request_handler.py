@@ -43,7 +43,7 @@ from blockful_py.committee.service.messages import (
     VoteRequest,
 )
 from blockful_py.committee.service.outbox import Outbox
-from blockful_py.committee.succession import Outgoing, Succession
+from blockful_py.committee.succession import Acknowledgement, MirrorVoter, Succession
 from blockful_py.crypto import eip712
 from blockful_py.crypto.keccak import keccak
 from blockful_py.crypto.threshold.messages import SignatureShares
@@ -88,8 +88,8 @@ class Office(Protocol):
     def seat(self, epoch: int) -> Seat:
         """Raises RefusedError when `epoch` is not the current one or this member has no share of it."""
 
-    def outgoing(self, epoch: int) -> Outgoing:
-        """Raises RefusedError when this member has no seat in `epoch`."""
+    def mirror_voter(self, epoch: int) -> MirrorVoter:
+        """Raises RefusedError when this member has no place in the roster of `epoch`."""
 
     def roster(self, epoch: int) -> tuple[bytes, ...]:
         """Voting addresses of an epoch that has begun; empty for others."""
@@ -183,6 +183,8 @@ class RequestHandler:
                 return self._dkg.answer(kind, message, self._office)
             if kind is MessageKind.SUCCESSION:
                 return self._succession(message)
+            if kind is MessageKind.ACKNOWLEDGEMENT:
+                return self._acknowledgement(message)
             if kind is MessageKind.RECOMMIT:
                 codec.decode(Empty, message.body)
                 return self._voter(message.epoch).recommit(message.epoch, message.subject)
@@ -224,12 +226,12 @@ class RequestHandler:
             if len(self._asked) > REMEMBERED:
                 del self._asked[next(iter(self._asked))]
 
-    def _voter(self, epoch: int) -> Member | Outgoing:
-        """This member as a voter of the current epoch, or of an earlier one."""
+    def _voter(self, epoch: int) -> Member | MirrorVoter:
+        """This member in its seat, or where it has none, for what concerns the mirror."""
         try:
             return self._office.seat(epoch).member
         except RefusedError:
-            return self._office.outgoing(epoch)
+            return self._office.mirror_voter(epoch)
 
     def _cosigning(self, kind: MessageKind, message: wire.Message) -> Vote | CertificateShare:
         cosigning = codec.decode(Cosigning, message.body)
@@ -244,7 +246,12 @@ class RequestHandler:
     def _succession(self, message: wire.Message) -> CommittedVote:
         succession = codec.decode(Succession, message.body)
         _require_subject(message, succession.epoch, succession.proposal())
-        return self._office.outgoing(message.epoch).vote_succession(succession)
+        return self._office.mirror_voter(message.epoch).vote_succession(succession)
+
+    def _acknowledgement(self, message: wire.Message) -> CommittedVote:
+        acknowledgement = codec.decode(Acknowledgement, message.body)
+        _require_subject(message, acknowledgement.epoch, acknowledgement.proposal())
+        return self._office.mirror_voter(message.epoch).vote_acknowledgement(acknowledgement)
 
     def _decision(self, kind: MessageKind, message: wire.Message) -> Any:
         seat = self._office.seat(message.epoch)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median_low
 
+from blockful_py.chain.committee import CommitteeContract
 from blockful_py.chain.sortition import ElectionState
 from blockful_py.committee import codec, wire
 from blockful_py.committee.coordinator import Coordinator
@@ -19,7 +20,13 @@ from blockful_py.committee.service.key_leader import Generated, generate_among, 
 from blockful_py.committee.service.member_client import Deadlines, IndexedClient, MemberClient, identify
 from blockful_py.committee.service.messages import Empty, Identity, MessageKind
 from blockful_py.committee.service.remote import AbsentMember, RemoteMember, Tally
-from blockful_py.committee.succession import Succession, SuccessionVoter, certify_succession
+from blockful_py.committee.succession import (
+    Acknowledgement,
+    Succession,
+    SuccessionVoter,
+    certify_acknowledgement,
+    certify_succession,
+)
 from blockful_py.crypto import curve, eip712, multisignature
 from blockful_py.crypto.randomness import system_rng
 from blockful_py.crypto.roster import Roster
@@ -28,6 +35,7 @@ from blockful_py.errors import (
     BlockfulError,
     ContractError,
     QuorumError,
+    RefusedError,
     RunError,
     SettingsError,
     UnreachableError,
@@ -113,7 +121,7 @@ class RemoteCommittee:
         epoch = contracts.committee.current_epoch()
         roster, quorum = contracts.committee.roster(epoch)
         key = self.key(contracts.committee.key_id(epoch))
-        members = self._voters(roster.members, quorum, TransferTally(counter))
+        members = self._voters(roster.members, quorum, TransferTally(counter), self._excluded())
         live, archive = contracts.live, contracts.archive
         salt, leader = system_rng(16), self._signer.address
         return Coordinator(members, key, roster, self._domain, live, archive, at_once, salt, members, leader)
@@ -218,7 +226,7 @@ class RemoteCommittee:
         for epoch in range(mirror.current_epoch(), committee.current_epoch()):
             outgoing, quorum = committee.roster(epoch)
             following, _ = committee.roster(epoch + 1)
-            succession = Succession(epoch, following)
+            succession = Succession.on(mirror, epoch, following)
             voters = founders
             if committee.key_id(epoch) != founding_key:
                 voters = self._voters(outgoing.members, quorum, _uncounted)
@@ -228,6 +236,25 @@ class RemoteCommittee:
             except ContractError:
                 if mirror.current_epoch() <= epoch:  # otherwise another leader was quicker
                     raise
+
+    def acknowledge(self) -> None:
+        """Has the home chain told that the mirror is at the epoch in force, unless it knows.
+
+        Raises QuorumError when too few members of that epoch see it there.
+        """
+        committee, mirror = self._contracts.elected, self._contracts.mirror
+        epoch = committee.current_epoch()
+        if committee.acknowledged() >= epoch:
+            return
+        roster, quorum = committee.roster(epoch)
+        voters = self._voters(roster.members, quorum, _uncounted, self._excluded())
+        acknowledgement = Acknowledgement.of(mirror, epoch)
+        action = certify_acknowledgement(acknowledgement, voters, roster, self._domain, committee, at_once)
+        try:
+            committee.acknowledge(action.certificate)
+        except ContractError:
+            if committee.acknowledged() < epoch:  # otherwise another leader was quicker
+                raise
 
     def key(self, key_id: bytes) -> CommitteeKey:
         """The public half of a group key, from the run's own file or else from the members.
@@ -261,8 +288,13 @@ class RemoteCommittee:
             "(appointed members) or `rotate` (elected ones)."
         )
 
+    def _excluded(self) -> int:
+        """Bit i is set when the home chain does not count the votes of member i of its current epoch."""
+        committee = self._contracts.committee
+        return committee.excluded() if isinstance(committee, CommitteeContract) else 0
+
     def _voters(
-        self, addresses: Sequence[bytes], quorum: int, tally: Tally
+        self, addresses: Sequence[bytes], quorum: int, tally: Tally, excluded: int = 0
     ) -> list[RemoteMember | AbsentMember]:
         reachable = self.reachable(quorum)
         clients = {
@@ -273,7 +305,10 @@ class RemoteCommittee:
         silent = _reasons(reachable)
         voters: list[RemoteMember | AbsentMember] = []
         for index, address in enumerate(addresses, start=1):
-            if address in clients:
+            if excluded >> (index - 1) & 1:
+                reason = "lost its place in this epoch: its votes do not count"
+                voters.append(AbsentMember(index, address, RefusedError(reason)))
+            elif address in clients:
                 voters.append(RemoteMember(index, clients[address], tally))
             else:
                 reason = f"answers at none of the URLs in committee.members ({silent or 'all are others'})"

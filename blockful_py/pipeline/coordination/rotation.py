@@ -199,8 +199,17 @@ def rotate(
             contracts = found_followers(nodes, contracts, run.deployments)
         else:
             remote.follow((), b"")
+            _acknowledge(remote, tell)
         goal.reached()
     return rotated, contracts
+
+
+def _acknowledge(remote: RemoteCommittee, tell: Tell) -> None:
+    """Frees the stake of the committees before; what cannot be had at once is left to the members."""
+    try:
+        remote.acknowledge()
+    except QuorumError as error:
+        tell(f"the members will free the stake of the committee before themselves: {error}")
 
 
 def found_followers(nodes: Nodes, contracts: Contracts, directory: Path) -> Contracts:

@@ -11,7 +11,7 @@ from blockful_py.committee.coordinator import Coordinator
 from blockful_py.committee.drafting import Proposer
 from blockful_py.committee.memory import VolatileMemory
 from blockful_py.committee.service.key_leader import Generated
-from blockful_py.committee.succession import Outgoing
+from blockful_py.committee.succession import MirrorVoter
 from blockful_py.crypto import eip712
 from blockful_py.crypto.randomness import system_rng
 from blockful_py.crypto.threshold.keys import KeyShare
@@ -114,7 +114,7 @@ class Leader:
             founding_key = self._shares[0].public.key_id
             roster = roster_of(self._run.settings, self._identities, self._shares)
             founders = [
-                Outgoing(
+                MirrorVoter(
                     CertificateSigner(
                         self._identities.voter(share.index), roster, domain, VolatileMemory(), system_rng
                     ),

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from blockful_py.chain import deployments
+from blockful_py.chain.alarm_registry import AlarmRegistryContract
 from blockful_py.chain.archive_registry import ArchiveRegistryContract
 from blockful_py.chain.committee import CommitteeContract
 from blockful_py.chain.live_chain import LiveChainContract
@@ -56,6 +57,7 @@ class Contracts:
     committee: AppointedCommitteeContract | CommitteeContract
     live: LiveChainContract
     readers: ReaderRegistryContract
+    alarms: AlarmRegistryContract
     followers: Followers | None
 
     @property
@@ -113,7 +115,9 @@ def deploy(nodes: Nodes, settings: Settings, directory: Path) -> Contracts:
     """
     identities = Identities(settings.seed, (nodes.live.chain_id, nodes.archive.chain_id))
     if settings.committee.roster == "elected":
-        deployments.deploy_elected(nodes.live_sender, rules_of(settings.committee)).write(directory)
+        founders = [bytes.fromhex(each[2:]) for each in settings.committee.election.founders]
+        rules = rules_of(settings.committee)
+        deployments.deploy_elected(nodes.live_sender, rules, founders).write(directory)
         return open_contracts(nodes, directory)
     roster = roster_of(settings, identities, key_shares(settings, identities))
     live = deployments.deploy_live(nodes.live_sender, roster)
@@ -131,6 +135,7 @@ def rules_of(committee: CommitteeSettings) -> Parameters:
     """The election's parameters, as the contract takes them."""
     rules = asdict(committee.election)
     minimum = rules.pop("minimum")
+    del rules["founders"]
     return Parameters(seats=committee.size, minimum=minimum or min(4, committee.size), **rules)
 
 
@@ -146,14 +151,15 @@ def open_contracts(nodes: Nodes, directory: Path, kept: Path | None = None) -> C
     live = deployments.load(deployments.deployments_path(directory, nodes.live.chain_id), nodes.live)
     chain = LiveChainContract(nodes.live, live.address("LiveChain"), nodes.live_sender, kept)
     registry = ReaderRegistryContract(nodes.live, live.address("ReaderRegistry"), nodes.live_sender)
+    alarms = AlarmRegistryContract(nodes.live, live.address("AlarmRegistry"), nodes.live_sender)
     if "Committee" not in live.contracts:
         address = live.address("AppointedCommittee")
         appointed = AppointedCommitteeContract(nodes.live, address, nodes.live_sender)
-        contracts = Contracts(appointed, chain, registry, _followers(nodes, directory, kept))
+        contracts = Contracts(appointed, chain, registry, alarms, _followers(nodes, directory, kept))
         _require_fitting(contracts, directory)
         return contracts
     elected = CommitteeContract(nodes.live, live.address("Committee"), nodes.live_sender)
-    contracts = Contracts(elected, chain, registry, None)
+    contracts = Contracts(elected, chain, registry, alarms, None)
     path = deployments.deployments_path(directory, nodes.archive.chain_id)
     if path.exists() and "QuorumMirror" in deployments.load(path, nodes.archive).contracts:
         contracts = replace(contracts, followers=_followers(nodes, directory, kept))

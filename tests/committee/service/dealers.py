@@ -29,7 +29,7 @@ from blockful_py.committee.service.messages import (
 from blockful_py.committee.service.outbox import Outbox
 from blockful_py.committee.service.request_handler import RequestHandler, Seat
 from blockful_py.committee.service.server import Server
-from blockful_py.committee.succession import Outgoing
+from blockful_py.committee.succession import MirrorVoter
 from blockful_py.crypto import curve, eip712
 from blockful_py.crypto.multisignature import SchnorrSignature
 from blockful_py.crypto.randomness import SeededRng
@@ -59,7 +59,7 @@ class Hall:
     def seat(self, epoch: int) -> Seat:
         raise RefusedError("nobody sits here")
 
-    def outgoing(self, epoch: int) -> Outgoing:
+    def mirror_voter(self, epoch: int) -> MirrorVoter:
         raise RefusedError("nobody sits here")
 
     def roster(self, epoch: int) -> tuple[bytes, ...]:
