@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from blockful_py.chain.alarm_registry import AlarmRegistryContract
 from blockful_py.chain.archive_registry import ArchiveRegistryContract
 from blockful_py.chain.deployments import Deployment, deploy_archive, deploy_live
 from blockful_py.chain.devnet import Devnet, NodeOptions, start_together
@@ -41,6 +42,10 @@ class Scene:
         return AppointedCommitteeContract(
             self.node, self.deployment.address("AppointedCommittee"), self.sender
         )
+
+    @property
+    def alarms(self) -> AlarmRegistryContract:
+        return AlarmRegistryContract(self.node, self.deployment.address("AlarmRegistry"), self.sender)
 
     @property
     def mirror(self) -> QuorumMirrorContract:

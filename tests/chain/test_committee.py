@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The elected committee through its adapter: two epochs, a report, an alarm, a slashing, a departure."""
+"""The elected committee through its adapter: two epochs, a report, a slashing, a departure."""
 
 from __future__ import annotations
 
@@ -9,18 +9,23 @@ from dataclasses import dataclass
 import pytest
 
 from blockful_py.chain.committee import CommitteeContract
-from blockful_py.chain.deployments import deploy_elected
+from blockful_py.chain.deployments import deploy_archive, deploy_elected
 from blockful_py.chain.devnet import Devnet, NodeOptions
+from blockful_py.chain.quorum import QuorumMirrorContract
 from blockful_py.chain.sender import Sender
-from blockful_py.chain.sortition import Equivocation, Parameters, Phase, Stage
+from blockful_py.chain.sortition import Equivocation, Parameters, Phase, Reward, Stage
+from blockful_py.committee.certificate_signer import CertificateSigner
+from blockful_py.committee.memory import VolatileMemory
+from blockful_py.committee.polling import in_turn
+from blockful_py.committee.succession import Acknowledgement, MirrorVoter, certify_acknowledgement
 from blockful_py.crypto import curve, multisignature, signature, vrf
 from blockful_py.crypto.eip712 import Certified, decision_digest, digest
-from blockful_py.crypto.randomness import SeededRng
-from blockful_py.errors import ContractError
+from blockful_py.crypto.randomness import SeededRng, system_rng
+from blockful_py.errors import ContractError, RefusedError
 from blockful_py.types import Certificate
 
 ETHER = 10**18
-RULES = Parameters(seats=4, minimum=3, epoch_length=1_000, unbonding_delay=5_000)
+RULES = Parameters(seats=4, minimum=3, epoch_length=1_000, unbonding_delay=500)
 
 
 @dataclass
@@ -64,9 +69,32 @@ class Town:
         self.book.proceed()
         by_voter = {each.voter: each for each in self.members}
         elected = [by_voter[voter] for voter in self.book.elected()]
-        for each in elected[:3]:
-            each.book.confirm_key(curve.multiply_base(self.trapdoor), 3)
+        quorum = -(-2 * len(elected) // 3)
+        for each in elected[:quorum]:
+            each.book.confirm_key(curve.multiply_base(self.trapdoor), quorum)
         return elected
+
+    def acknowledge(self, members: list[Member]) -> None:
+        """The members of the epoch in force saw their mirror, founded with it, at this epoch."""
+        book, epoch = self.book, self.book.current_epoch()
+        assert book._sender is not None
+        place = (book.chain_id, book.address, book.roster(epoch)[0], epoch)
+        address = deploy_archive(book._sender, *place).address("QuorumMirror")
+        mirror = QuorumMirrorContract(book.node, address)
+        voters = [
+            MirrorVoter(
+                CertificateSigner(each.voting, place[2], book.domain, VolatileMemory(), system_rng),
+                book,
+                mirror,
+            )
+            for each in members
+        ]
+        with pytest.raises(RefusedError, match=f"the mirror is at epoch {epoch}, not {epoch + 1}"):
+            voters[0].vote_acknowledgement(Acknowledgement.of(mirror, epoch + 1))
+        about = Acknowledgement.of(mirror, epoch)
+        book.acknowledge(
+            certify_acknowledgement(about, voters, place[2], book.domain, book, in_turn).certificate
+        )
 
     def vote(self, member: Member, proposal: bytes, content: bytes) -> bytes:
         return signature.sign(member.voting, decision_digest(self.book.domain, 1, proposal, content))
@@ -123,37 +151,57 @@ def test_an_epoch_from_registration_to_departure(town: Town) -> None:
     assert book.credited(1, proposal) == 0b111
     assert [book.trust(each.account) for each in elected] == [666_666, 666_666, 666_666, 500_000]
 
-    reason = "the update of model a is another than mine"
-    signed = signature.sign(elected[3].voting, book.alarm_digest(1, proposal, reason))
-    book.alarm(1, proposal, reason, 3, signed)
-    (alarm,) = book.events("AlarmRaised")
-    assert (alarm.arguments["member"], alarm.arguments["reason"]) == (elected[3].voter, reason)
-    assert book.alarms(1, proposal) == 0b1000
-
     cheater, reporter = elected[1], elected[0]
     pair = [town.vote(cheater, proposal, each) for each in (content, other)]
     reporter.book.slash(Equivocation(1, proposal, 1, content, pair[0], other, pair[1]))
     assert book.candidate(cheater.account).slashed
-    assert book.rewards(reporter.account) == 2 * ETHER * RULES.reward // 100
-    reporter.book.claim()
-    assert book.rewards(reporter.account) == 0
+    assert book.excluded() == 0b10
+    reward = book.rewards(reporter.account)
+    assert reward.amount == 2 * ETHER * RULES.reward // 100
+    with pytest.raises(ContractError, match="TooEarly"):
+        reporter.book.claim()
 
-    town.members.remove(cheater)
-    assert cheater not in town.elect()
-    assert book.current_epoch() == 2
+    leaving = elected[2]
+    leaving.book.unbond()
+    town.members = [each for each in town.members if each not in (cheater, leaving)]
+    second = town.elect()
+    assert cheater not in second
+    assert (book.current_epoch(), book.excluded()) == (2, 0)
+
+    with pytest.raises(ContractError, match="MirrorsBehind"):
+        leaving.book.withdraw()
+    town.acknowledge(second)
+    assert book.acknowledged() == 2
+    town.wait(RULES.unbonding_delay)
+    leaving.book.withdraw()
+    assert book.candidate(leaving.account).stake == 0
+    reporter.book.claim()
+    assert book.rewards(reporter.account) == Reward(0, 0)
 
 
 def test_refusals_arrive_by_name(town: Town) -> None:
     with pytest.raises(ContractError) as refused:
         town.book.open_election()
     assert (refused.value.contract, refused.value.name) == ("Committee", "TooEarly")
-    leaving = town.members[0].book
-    leaving.unbond()
+    serving = town.members[0].book
+    serving.unbond()
     with pytest.raises(ContractError) as refused:
-        leaving.withdraw()
+        serving.withdraw()
     assert refused.value.name == "Engaged"
-    leaving.deposit(1)
+    serving.deposit(1)
     assert town.book.candidate(town.members[0].account).unbonding_since == 0
+
+
+def test_founders_elect_the_first_committee(town: Town) -> None:
+    sender = town.book._sender
+    assert sender is not None
+    founders = [each.account for each in town.members[:3]]
+    address = deploy_elected(sender, RULES, founders).address("Committee")
+    stranger = CommitteeContract(sender.node, address, sender)
+    stranger.register(sender.address, 7, 8, ETHER)
+    stranger.open_election()
+    with pytest.raises(ContractError, match="NotFounder"):
+        stranger.commit(sender.address, 1, bytes(range(32)))
 
 
 def test_parameters_that_break_a_rule(town: Town) -> None:

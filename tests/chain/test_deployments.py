@@ -18,6 +18,7 @@ def test_one_file_holds_all_contracts_of_one_chain(scene: Scene, tmp_path: Path)
     value = json.loads(path.read_text())
     assert set(value) == {"format", "chainId", "contracts", "compiler"}
     assert set(value["contracts"]) == {
+        "AlarmRegistry",
         "AppointedCommittee",
         "ArchiveRegistry",
         "LiveChain",

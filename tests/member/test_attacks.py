@@ -204,7 +204,7 @@ def test_another_draft_of_an_approved_proposal_is_refused(seized: Seized) -> Non
 
 def test_an_unheard_of_roster_is_not_certified(seized: Seized) -> None:
     roster = Roster((bytes([1]) * 20,), 1, False, curve.G)
-    succession = Succession(seized.draft.epoch, roster)
+    succession = Succession(seized.draft.epoch, 1, bytes(20), roster)
     with pytest.raises(CommitteeError, match="epoch 3"):
         seized.members[0].vote_succession(succession)
 

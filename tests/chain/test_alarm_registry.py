@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An alarm of a member of an appointed committee, through its adapter."""
+"""An alarm of a member, through the registry's adapter."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from tests.chain.conftest import Scene
 PROPOSAL, REASON = b"\1" * 32, "the update of model a is another than mine"
 
 
-def test_an_appointed_committee_records_alarms(scene: Scene) -> None:
-    book, secret = scene.committee, scene.council.secrets[2]
-    signed = signature.sign(secret, book.alarm_digest(1, PROPOSAL, REASON))
+def test_the_registry_records_alarms(scene: Scene) -> None:
+    book, secret = scene.alarms, scene.council.secrets[2]
+    assert book.quorum() == scene.committee.address
+    signed = signature.sign(secret, book.digest(scene.council.domain, 1, PROPOSAL, REASON))
     book.alarm(1, PROPOSAL, REASON, 2, signed)
     (alarm,) = book.events("AlarmRaised")
     assert (alarm.arguments["epoch"], alarm.arguments["proposal"]) == (1, PROPOSAL)
@@ -23,7 +24,7 @@ def test_an_appointed_committee_records_alarms(scene: Scene) -> None:
     assert book.alarms(1, PROPOSAL) == 0b100
     with pytest.raises(ContractError) as refused:
         book.alarm(1, PROPOSAL, REASON, 2, signed)
-    assert (refused.value.contract, refused.value.name) == ("AppointedCommittee", "AlarmRepeated")
+    assert (refused.value.contract, refused.value.name) == ("AlarmRegistry", "AlarmRepeated")
     with pytest.raises(ContractError) as refused:
         book.alarm(1, PROPOSAL, REASON, 1, signed)
     assert refused.value.name == "InvalidAlarm"
