@@ -12,7 +12,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 COMPILER = PROJECT / ".home" / "solcx" / "solc-v0.8.30"
 SETTINGS: dict[str, Any] = {
     "evmVersion": "shanghai",
-    "optimizer": {"enabled": True, "runs": 2_000},
+    "optimizer": {"enabled": True, "runs": 600},
     "viaIR": True,
     "remappings": ["@chainlink=node_modules/@chainlink", "@openzeppelin=node_modules/@openzeppelin"],
     "outputSelection": {"*": {"*": ["abi", "evm.bytecode.object", "evm.deployedBytecode.object"]}},

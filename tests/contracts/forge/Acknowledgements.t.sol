@@ -31,7 +31,8 @@ contract AcknowledgementsTest is FiveCandidates {
         (Members memory second,) = serve(without(five, _leaving), "second");
         pause(1_000_000);
         _behind(0);
-        Certificate memory stale = _first.certificate(bookDomain, 1, "proposal", "content", 7);
+        Certificate memory stale = 
+            _first.certificate(bookDomain, block.chainid, address(this), 1, "proposal", "content", 7);
         mirror.requireQuorum(stale);
         _advance(mirror);
         VM.expectRevert(abi.encodeWithSelector(IQuorum.StaleEpoch.selector, 1, 2));
@@ -81,7 +82,8 @@ contract AcknowledgementsTest is FiveCandidates {
         book.acknowledge(acknowledgement(_first, 1, 7));
         VM.expectRevert(abi.encodeWithSelector(IQuorum.QuorumNotReached.selector, 2, 3));
         book.acknowledge(acknowledgement(second, 2, 3));
-        Certificate memory other = second.certificate(bookDomain, 2, "proposal", "content", 7);
+        Certificate memory other =
+            second.certificate(bookDomain, block.chainid, address(book), 2, "proposal", "content", 7);
         VM.expectPartialRevert(IAcknowledgements.NotAnAcknowledgement.selector);
         book.acknowledge(other);
         VM.expectEmit(address(book));
@@ -131,7 +133,8 @@ contract AcknowledgementsTest is FiveCandidates {
         bytes32 digest = keccak256(abi.encode(uint64(2), next));
         bytes memory place = abi.encode(block.chainid, mirror, IQuorumMirror.advance.selector, 0, 1, digest);
         bytes32 leaf = keccak256(bytes.concat(keccak256(place)));
-        Certificate memory certificate = _first.certificate(bookDomain, 1, "succession", leaf, 7);
+        Certificate memory certificate =
+            _first.certificate(bookDomain, block.chainid, address(mirror), 1, "succession", leaf, 7);
         mirror.advance(2, next, Action(certificate, 0, 1, new bytes32[](0)));
     }
 }

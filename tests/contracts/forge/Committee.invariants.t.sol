@@ -5,13 +5,13 @@ import {CommitteeHistories} from "./support/CommitteeHistories.sol";
 import {Invariants} from "./support/Invariants.sol";
 import {VM} from "./support/Vm.sol";
 
-/// @notice Random histories of the elected committee: stake, epochs and who may serve.
+/// @notice Random histories of the elected committee and a mirror: stake, epochs, who may serve, whose votes count.
 contract CommitteeInvariants is Invariants {
     CommitteeHistories private _committee;
 
     function setUp() external {
         _committee = new CommitteeHistories();
-        bytes4[] memory actions = new bytes4[](12);
+        bytes4[] memory actions = new bytes4[](15);
         actions[0] = CommitteeHistories.deposit.selector;
         actions[1] = CommitteeHistories.unbond.selector;
         actions[2] = CommitteeHistories.leave.selector;
@@ -24,6 +24,9 @@ contract CommitteeInvariants is Invariants {
         actions[9] = CommitteeHistories.reportVotes.selector;
         actions[10] = CommitteeHistories.convict.selector;
         actions[11] = CommitteeHistories.elect.selector;
+        actions[12] = CommitteeHistories.follow.selector;
+        actions[13] = CommitteeHistories.acknowledge.selector;
+        actions[14] = CommitteeHistories.retire.selector;
         explore(address(_committee), actions);
     }
 
@@ -34,7 +37,7 @@ contract CommitteeInvariants is Invariants {
     function test_histories_are_not_tame() external {
         play(400);
         _committee.check();
-        bytes32[14] memory outcomes = [
+        bytes32[17] memory outcomes = [
             bytes32("deposit"),
             "unbond",
             "withdraw",
@@ -48,6 +51,9 @@ contract CommitteeInvariants is Invariants {
             "report",
             "slash",
             "epoch",
+            "follow",
+            "acknowledge",
+            "retire",
             "refused"
         ];
         for (uint256 i = 0; i < outcomes.length; ++i) {

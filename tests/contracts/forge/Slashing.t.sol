@@ -6,7 +6,7 @@ import {IElection, Phase} from "../../../contracts/interfaces/IElection.sol";
 import {IQuorum} from "../../../contracts/interfaces/IQuorum.sol";
 import {IStakes, Reward} from "../../../contracts/interfaces/IStakes.sol";
 import {Candidate, FiveCandidates} from "./support/Elections.sol";
-import {Members} from "./support/Members.sol";
+import {EXECUTOR, Members} from "./support/Members.sol";
 import {VM} from "./support/Vm.sol";
 
 /// @notice Two votes on one proposal: what they cost, whom they pay, and what becomes of the committee.
@@ -95,17 +95,17 @@ contract SlashingTest is FiveCandidates {
 
     /// @notice Finding: a slashed member went on voting. The quorum stays three of four.
     function test_votes_of_a_slashed_member_do_not_count() external {
-        book.requireQuorum(_members.certificate(bookDomain, 1, "proposal", "content", 7));
+        book.requireQuorum(_members.certificate(bookDomain, block.chainid, address(this), 1, "proposal", "content", 7));
         _slash(1, REPORTER);
         VM.assertEq(book.excluded(), 2);
         VM.expectRevert(abi.encodeWithSelector(IQuorum.QuorumNotReached.selector, 2, 3));
-        book.requireQuorum(_members.certificate(bookDomain, 1, "proposal", "content", 7));
-        book.requireQuorum(_members.certificate(bookDomain, 1, "proposal", "content", 13));
-        book.report(_members.certificate(bookDomain, 1, "proposal", "content", 15));
+        book.requireQuorum(_members.certificate(bookDomain, block.chainid, address(this), 1, "proposal", "content", 7));
+        book.requireQuorum(_members.certificate(bookDomain, block.chainid, address(this), 1, "proposal", "content", 13));
+        book.report(_members.certificate(bookDomain, 1, "proposal", "content", 15), block.chainid, EXECUTOR);
         VM.assertEq(book.credited(1, "proposal"), 13);
         _slash(0, REPORTER);
         VM.expectRevert(abi.encodeWithSelector(IQuorum.QuorumNotReached.selector, 2, 3));
-        book.requireQuorum(_members.certificate(bookDomain, 1, "proposal", "content", 15));
+        book.requireQuorum(_members.certificate(bookDomain, block.chainid, address(this), 1, "proposal", "content", 15));
     }
 
     function test_a_member_slashed_for_an_earlier_epoch_is_out_of_the_present_one() external {
@@ -117,14 +117,14 @@ contract SlashingTest is FiveCandidates {
         _slash(index, REPORTER);
         VM.assertEq(book.excluded(), 1 << place);
         VM.expectRevert(abi.encodeWithSelector(IQuorum.QuorumNotReached.selector, 2, 3));
-        book.requireQuorum(second.certificate(bookDomain, 2, "proposal", "content", _three(place)));
+        book.requireQuorum(second.certificate(bookDomain, block.chainid, address(this), 2, "proposal", "content", _three(place)));
     }
 
     function test_the_next_committee_begins_whole() external {
         _slash(1, REPORTER);
         (Members memory second,) = serve(without(five, _serving[1]), "second");
         VM.assertEq(book.excluded(), 0);
-        book.requireQuorum(second.certificate(bookDomain, 2, "proposal", "content", 7));
+        book.requireQuorum(second.certificate(bookDomain, block.chainid, address(this), 2, "proposal", "content", 7));
     }
 
     /// @notice Finding: slashing an elected member voided the draw, for half a stake.
@@ -146,8 +146,8 @@ contract SlashingTest is FiveCandidates {
         VM.assertEq(book.excluded(), 1 << place);
         Members memory second = membersOf(next, "second");
         VM.expectRevert(abi.encodeWithSelector(IQuorum.QuorumNotReached.selector, 2, 3));
-        book.requireQuorum(second.certificate(bookDomain, 2, "proposal", "content", _three(place)));
-        book.requireQuorum(second.certificate(bookDomain, 2, "proposal", "content", 15));
+        book.requireQuorum(second.certificate(bookDomain, block.chainid, address(this), 2, "proposal", "content", _three(place)));
+        book.requireQuorum(second.certificate(bookDomain, block.chainid, address(this), 2, "proposal", "content", 15));
     }
 
     function test_a_slashed_member_confirms_nothing_any_more() external {

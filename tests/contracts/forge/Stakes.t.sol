@@ -197,14 +197,14 @@ contract StakesTest is FiveCandidates {
     function test_a_stake_that_does_not_fit_is_refused() external {
         uint256 most = type(uint96).max;
         Candidate memory rich = person(8);
-        bytes memory agreed = consent(rich, bookDomain);
+        Signature memory agreed = consent(rich, bookDomain);
         VRF.Proof memory proof = VrfProver.prove(rich.vrf, book.possessionAlpha(rich.account));
-        address own = voter(rich);
+        VotingKey memory key = keyOf(rich);
         VM.deal(rich.account, 2 * most);
         expectRefusal(rich, abi.encodeWithSelector(IStakes.StakeTooHigh.selector, most + 1, most));
-        book.register{value: most + 1}(own, agreed, proof);
+        book.register{value: most + 1}(key, agreed, proof);
         VM.prank(rich.account);
-        book.register{value: most}(own, agreed, proof);
+        book.register{value: most}(key, agreed, proof);
         expectRefusal(rich, abi.encodeWithSelector(IStakes.StakeTooHigh.selector, most + 1, most));
         book.deposit{value: 1}();
         VM.assertEq(book.candidate(rich.account).stake, most);

@@ -50,7 +50,13 @@ library Rules {
     }
 
     function deploy(Parameters memory rules, address[] memory founders) internal returns (ICommittee) {
-        address verifier = VM.deployCode("VrfVerifier.sol");
+        return deploy(VM.deployCode("VrfVerifier.sol"), rules, founders);
+    }
+
+    function deploy(address verifier, Parameters memory rules, address[] memory founders)
+        internal
+        returns (ICommittee)
+    {
         return ICommittee(VM.deployCode("Committee.sol", abi.encode(verifier, rules, founders)));
     }
 }
@@ -93,7 +99,7 @@ abstract contract Elections {
     function register(Candidate memory candidate, uint256 value) internal {
         VotingKey memory key = keyOf(candidate);
         Signature memory agreed = consent(candidate, bookDomain);
-        VRF.Proof memory proof = VrfProver.prove(candidate.vrf, book.possessionAlpha(candidate.account));
+        VRF.Proof memory proof = proofOf(candidate, book.possessionAlpha(candidate.account));
         VM.deal(candidate.account, value);
         VM.prank(candidate.account);
         book.register{value: value}(key, agreed, proof);
@@ -151,7 +157,7 @@ abstract contract Elections {
     }
 
     function prove(Candidate memory each) internal {
-        prove(each, VrfProver.prove(each.vrf, book.alpha()));
+        prove(each, proofOf(each, book.alpha()));
     }
 
     function prove(Candidate memory each, VRF.Proof memory proof) internal {
@@ -165,7 +171,7 @@ abstract contract Elections {
         }
     }
 
-    function proofOf(Candidate memory each, uint256 alpha) internal returns (VRF.Proof memory) {
+    function proofOf(Candidate memory each, uint256 alpha) internal virtual returns (VRF.Proof memory) {
         return VrfProver.prove(each.vrf, alpha);
     }
 
@@ -243,10 +249,12 @@ abstract contract Elections {
     /// @notice The members of `epoch`, by their votes of `voters`, say that the mirrors are at their epoch.
     function acknowledgement(Members memory members, uint64 epoch, uint256 voters)
         internal
-        view
         returns (Certificate memory)
     {
-        return members.certificate(bookDomain, epoch, "acknowledgement", _acknowledgement(epoch), voters);
+        bytes32 content = _acknowledgement(epoch);
+        return members.certificate(
+            bookDomain, block.chainid, address(book), epoch, "acknowledgement", content, voters
+        );
     }
 
     function acknowledge(Members memory members, uint64 epoch) internal {
