@@ -26,7 +26,8 @@ class Book(StakeBook):
     entrants: list[int] = field(default_factory=list)
     elected: list[int] = field(default_factory=list)
     rosters: dict[int, list[int]] = field(default_factory=dict)
-    leading: Key | None = None
+    excluded: set[int] = field(default_factory=set)
+    """Places of the present roster whose votes do not count."""
     credited: dict[tuple[int, int], set[int]] = field(default_factory=dict)
 
     # Elections
@@ -77,8 +78,6 @@ class Book(StakeBook):
         require(self._faults + 1 <= key[1] <= self.quorum(len(self.elected)), "ThresholdOutOfRange")
         require(on_curve, "InvalidRoster")
         entry.attempt, entry.confirmed = self.attempt, key
-        if self._count(key) > self._count(self.leading):
-            self.leading = key
         if self._count(key) == self.quorum(len(self.elected)):
             self._install()
 
@@ -97,8 +96,8 @@ class Book(StakeBook):
         require(epoch == self.epoch, "StaleEpoch")
         roster, chosen = self.rosters.get(epoch, []), set(voters)
         require(all(index < len(roster) for index in chosen), "UnknownMember")
-        require(len(chosen) >= self.quorum(len(roster)), "QuorumNotReached")
-        fresh = chosen - self.credited.get((epoch, proposal), set())
+        require(len(chosen - self.excluded) >= self.quorum(len(roster)), "QuorumNotReached")
+        fresh = chosen - self.excluded - self.credited.get((epoch, proposal), set())
         require(bool(fresh), "NothingToCredit")
         self.credited.setdefault((epoch, proposal), set()).update(fresh)
         for index in fresh:
@@ -110,9 +109,21 @@ class Book(StakeBook):
     def slash(self, epoch: int, index: int, reporter: int) -> None:
         roster = self.rosters.get(epoch, [])
         require(index < len(roster), "InvalidEvidence")
-        self.exclude(roster[index], reporter)
-        if self.phase == Phase.CONFIRM and self._drawing(roster[index]):
-            self.phase = Phase.IDLE
+        who = roster[index]
+        self.exclude(who, reporter)
+        if self.phase == Phase.CONFIRM and self._drawing(who):
+            self.entries[who].stage = NONE
+        if who in self.rosters.get(self.epoch, []):
+            self.excluded.add(self.rosters[self.epoch].index(who))
+
+    def acknowledge(self, epoch: int, voters: Iterable[int]) -> None:
+        require(epoch == self.epoch, "StaleEpoch")
+        roster, chosen = self.rosters.get(epoch, []), set(voters)
+        require(all(index < len(roster) for index in chosen), "UnknownMember")
+        require(len(chosen - self.excluded) >= self.quorum(len(roster)), "QuorumNotReached")
+        require(epoch != self.acknowledged, "AlreadyAcknowledged")
+        self.acknowledged = epoch
+        self.acknowledgements.append((self.since, self.now))
 
     @staticmethod
     def quorum(members: int) -> int:
@@ -155,20 +166,18 @@ class Book(StakeBook):
         self._generate(1)
 
     def _close_confirm(self) -> None:
-        silent = [each for each in self.elected if self.entries[each].attempt != self.attempt]
-        wrong = [
-            each
-            for each in self.elected
-            if each not in silent and self._count(self.entries[each].confirmed) <= self._faults
-        ]
+        places = self._places()
+        silent = [each for each in places if self.entries[each].attempt != self.attempt]
+        votes = {each: self._count(self.entries[each].confirmed) for each in places if each not in silent}
+        wrong = [each for each, count in votes.items() if count <= self._faults]
+        most, quorum = max(votes.values(), default=0), self.quorum(len(self.elected))
         late = self.now >= self.deadline
-        if self._count(self.leading) + len(silent) >= self.quorum(len(self.elected)):
-            require(late, "TooEarly")
-        if self._count(self.leading) > self._faults:
-            for each in wrong + silent * late:
-                self.forfeit(each, self.target)
-        all_fit = all(self.fit(each) for each in self.elected)
-        if not all_fit or self.attempt == self.rules["attempts"]:
+        require(late or most + len(silent) < quorum, "TooEarly")
+        blamed = wrong + silent * late if most > self._faults else []
+        for each in blamed:
+            self.entries[each].stage = NONE
+            self.forfeit(each, self.target)
+        if len(places) - len(blamed) < quorum or self.attempt == self.rules["attempts"]:
             self.phase = Phase.IDLE
         else:
             self._generate(self.attempt + 1)
@@ -183,6 +192,8 @@ class Book(StakeBook):
                 self.experience(entry, good=int(not idle), bad=int(idle))
         self.epoch, self.since, self.phase = self.target, self.now, Phase.IDLE
         self.rosters[self.epoch] = list(self.elected)
+        kept = self._places()
+        self.excluded = {place for place, each in enumerate(self.elected) if each not in kept}
         for each in self.elected:
             self.entries[each].served_until = SERVING
 
@@ -191,15 +202,19 @@ class Book(StakeBook):
         self._enter(Phase.COMMIT, "commitPeriod")
 
     def _generate(self, attempt: int) -> None:
-        self.attempt, self.leading = attempt, None
+        self.attempt = attempt
         self._enter(Phase.CONFIRM, "confirmPeriod")
 
     def _enter(self, phase: Phase, period: str) -> None:
         self.phase, self.deadline = phase, self.now + self.rules[period]
 
+    def _places(self) -> list[int]:
+        """The elected that have kept their places."""
+        return [each for each in self.elected if self.entries[each].stage == ELECTED]
+
     def _count(self, key: Key | None) -> int:
-        """Members that confirmed `key` in this key generation."""
-        entries = [self.entries[each] for each in self.elected]
+        """Members that confirmed `key` in this key generation and have kept their places."""
+        entries = [self.entries[each] for each in self._places()]
         return sum(each.attempt == self.attempt and each.confirmed == key for each in entries)
 
     @property

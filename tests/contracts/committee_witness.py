@@ -44,7 +44,10 @@ class Witness(Histories):
 
     def state(self) -> State:
         """All that the contract answers, in one exchange with the node."""
-        names = ("totalStake", "totalRewards", "burnt", "currentEpoch", "election", "entrants", "elected")
+        names = (
+            *("totalStake", "totalRewards", "burnt", "currentEpoch", "election", "entrants", "elected"),
+            *("excluded", "acknowledged"),
+        )
         accounts = [each.account for each in self.pool]
         calls = [(name, ()) for name in names]
         calls += [(name, (each,)) for name in ("candidate", "trust") for each in accounts]
@@ -96,6 +99,8 @@ class Witness(Histories):
         assert state.single["election"][:8] == expected
         assert [self.numbers[each] for each in state.single["entrants"]] == model.entrants
         assert [self.voters[each] for each in state.single["elected"]] == model.elected
+        assert state.single["excluded"] == sum(1 << place for place in model.excluded)
+        assert state.single["acknowledged"] == model.acknowledged
         for who, entry in model.entries.items():
             found = state.candidates[who]
             assert state.trusts[who] == entry.trust

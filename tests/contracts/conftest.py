@@ -107,4 +107,4 @@ def elected_committee(module_isolation: None) -> Any:
     from brownie import Committee, VrfVerifier, accounts
 
     verifier = accounts[0].deploy(VrfVerifier)
-    return accounts[0].deploy(Committee, verifier, rules())
+    return accounts[0].deploy(Committee, verifier, rules(), [])

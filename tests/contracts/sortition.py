@@ -21,7 +21,7 @@ RULES = {
     "seats": 4,
     "minimum": 3,
     "maxCandidates": 8,
-    "reward": 20,
+    "reward": 10,
     "creditedVotes": 2,
     "withholding": 2,
     "attempts": 2,

@@ -57,6 +57,10 @@ class StakeBook(ABC):
     entries: dict[int, Entry] = field(default_factory=dict)
     burnt: int = 0
     rewards: dict[int, int] = field(default_factory=dict)
+    claimable: dict[int, int] = field(default_factory=dict)
+    acknowledged: int = 0
+    acknowledgements: list[tuple[int, int]] = field(default_factory=list)
+    """When each epoch began that acknowledged its mirrors, and when it did."""
 
     def register(self, who: int, value: int) -> None:
         require(value >= self.rules["minStake"], "StakeTooLow")
@@ -80,7 +84,12 @@ class StakeBook(ABC):
         entry = self._known(who)
         require(entry.unbonding != 0, "NotUnbonding")
         require(entry.served_until != SERVING, "Engaged")
-        self._reached(max(entry.unbonding, entry.served_until) + self.rules["unbondingDelay"])
+        since = entry.unbonding
+        if entry.served_until:
+            given = [when for began, when in self.acknowledgements if began >= entry.served_until]
+            require(bool(given), "MirrorsBehind")
+            since = max(since, given[0])
+        self._reached(since + self.rules["unbondingDelay"])
         amount, entry.stake = entry.stake, 0
         require(amount != 0, "NothingToPay")
         if entry.bad > entry.good:
@@ -88,15 +97,17 @@ class StakeBook(ABC):
         return amount
 
     def claim(self, who: int) -> int:
+        self._reached(self.claimable.get(who, 0))
         require(self.rewards.get(who, 0) != 0, "NothingToPay")
         return self.rewards.pop(who)
 
     def exclude(self, who: int, reporter: int) -> None:
-        """Takes the whole stake: a share for the reporter, the rest burnt."""
+        """Takes the whole stake: a share for the reporter, who waits for it, the rest burnt."""
         entry = self.entries[who]
         require(not entry.slashed, "Excluded")
         reward = entry.stake * self.rules["reward"] // 100
         self.rewards[reporter] = self.rewards.get(reporter, 0) + reward
+        self.claimable[reporter] = self.now + self.rules["unbondingDelay"]
         self.burnt += entry.stake - reward
         entry.stake, entry.slashed = 0, True
 

@@ -14,7 +14,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from blockful_py.crypto.keccak import keccak
+from blockful_py.crypto.keccak import keccak, words
+from blockful_py.crypto.merkle import action_leaf
 from tests.contracts.committee_model import Book
 from tests.contracts.committee_witness import STAKES, Witness
 from tests.contracts.histories import action, run
@@ -33,7 +34,6 @@ SETTINGS = {**RULES, **TIMES, "maxCandidates": 4, "minTrust": 340_000, "withhold
 STRANGERS = Panel((1, 2, 3, 4, 5), 7)
 EXAMPLES, STEPS = 14, 40
 WHO = st.integers(min_value=0, max_value=5)
-RARELY = st.sampled_from([False, False, False, True])
 VOTERS = st.sampled_from([{0, 1, 2}, {1, 2, 3}, {0, 1, 2, 3}, {0, 1}, {2}])
 FEW = st.sets(WHO, max_size=2)
 EVENTS = (
@@ -45,6 +45,7 @@ EVENTS = (
     "Withdrawn",
     "Claimed",
     "Reported",
+    "MirrorsAcknowledged",
 )
 
 
@@ -109,6 +110,9 @@ class CommitteeHistories(Witness):
     def leave(self, who: int) -> None:
         """One asks for its stake, and all that have asked try to take theirs after the delay."""
         self.act(who, "unbond", does=lambda book: book.unbond(who))
+        if in_office(self):
+            for epoch in (self.model.epoch - 1, self.model.epoch):
+                self.acknowledge(who, epoch)
         self.elections.wait(SETTINGS["unbondingDelay"])
         for each, entry in list(self.model.entries.items()):
             if entry.unbonding:
@@ -116,6 +120,7 @@ class CommitteeHistories(Witness):
 
     @action(lambda self: self.model.rewards)
     def claim_rewards(self) -> None:
+        self.elections.wait(SETTINGS["unbondingDelay"])
         for who in sorted(self.model.rewards):
             self.act(who, "claim", does=lambda book, who=who: book.claim(who))
 
@@ -250,6 +255,16 @@ class CommitteeHistories(Witness):
         value = panel.certificate(self.elections.domain, epoch, name, bytes(32), voters)
         self.act(who, "report", value, does=lambda book: book.report(epoch, proposal, voters))
 
+    def acknowledge(self, who: int, epoch: int) -> None:
+        """All members of an epoch say that the mirrors are there."""
+        panel = self.panel(epoch)
+        voters = set(range(len(panel.secrets)))
+        place = (self.elections.domain.chain_id, self.elections.domain.contract)
+        selector = bytes.fromhex(self.contract.acknowledge.signature[2:])
+        content = action_leaf(*place, selector, 0, 1, keccak(words(epoch)))
+        value = panel.certificate(self.elections.domain, epoch, bytes(32), content, voters)
+        self.act(who, "acknowledge", value, does=lambda book: book.acknowledge(epoch, voters))
+
     @action(
         in_office,
         who=WHO,
@@ -278,7 +293,7 @@ def test_random_histories_of_the_elected_committee(elected_committee: Any, fn_is
 
     verifier, seen = elected_committee.vrf(), Counter[str]()
 
-    contract = accounts[0].deploy(Committee, verifier, rules(**SETTINGS))
+    contract = accounts[0].deploy(Committee, verifier, rules(**SETTINGS), [])
     elections = Elections(contract, chain.id)
     for index in range(1, 6):
         elections.join(accounts[index], STAKES[index - 1])

@@ -42,6 +42,7 @@ def test_everything_on_one_chain(folder: Path) -> None:
     assert path == folder / "deployments" / f"{chain.id}.json"
     assert (written["format"], written["chainId"]) == ("blockful-deployments/1", chain.id)
     assert list(written["contracts"]) == [
+        "AlarmRegistry",
         "AppointedCommittee",
         "ArchiveRegistry",
         "LiveChain",
@@ -77,16 +78,20 @@ def test_two_steps_with_a_roster_of_ones_own(folder: Path, monkeypatch: pytest.M
 
 
 def test_the_elected_committee(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from brownie import Committee
+    from brownie import Committee, accounts
 
     from scripts import deploy
 
     (folder / "rules.json").write_text(json.dumps(RULES))
     monkeypatch.setenv("BLOCKFUL_PARAMETERS", str(folder / "rules.json"))
+    founders = [str(accounts[index]) for index in range(3)]
+    monkeypatch.setenv("BLOCKFUL_FOUNDERS", ",".join(founders))
     written = json.loads(deploy.elected().read_text())["contracts"]
-    assert list(written) == ["Committee", "LiveChain", "ReaderRegistry", "VrfVerifier"]
+    assert list(written) == ["AlarmRegistry", "Committee", "LiveChain", "ReaderRegistry", "VrfVerifier"]
     assert all(stands(entry) for entry in written.values())
-    assert tuple(Committee.at(written["Committee"]["address"]).parameters()) == rules()
+    committee = Committee.at(written["Committee"]["address"])
+    assert tuple(committee.parameters()) == rules()
+    assert [committee.founder(account) for account in accounts[:4]] == [True, True, True, False]
 
 
 def test_parameters_by_other_names(folder: Path) -> None:
