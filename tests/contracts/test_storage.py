@@ -41,10 +41,11 @@ def slots(cell: str) -> list[int]:
 
 
 def test_the_table_lists_every_slot_in_order(layout: Any, rows: list[list[str]]) -> None:
-    taken = []
+    found: dict[int, None] = {}
     for variable in layout["storage"]:
         words = -(-int(layout["types"][variable["type"]]["numberOfBytes"]) // WORD)
-        taken += [int(variable["slot"]) + each for each in range(words)]
+        found |= dict.fromkeys(int(variable["slot"]) + each for each in range(words))
+    taken = list(found)
     assert [slot for _, cell, _ in rows for slot in slots(cell)] == taken == list(range(len(taken)))
 
 

@@ -86,7 +86,9 @@ class Electorate:
 
 
 @contextlib.contextmanager
-def electorate(count: int, directory: Path, chains: Nodes, size: int = 4) -> Iterator[Electorate]:
+def electorate(
+    count: int, directory: Path, chains: Nodes, size: int = 4, stall_seconds: float = 60.0
+) -> Iterator[Electorate]:
     """`count` members have joined; nobody is elected yet."""
     with members(count, directory, directory / "run", chains) as processes:
         committee = {
@@ -94,6 +96,7 @@ def electorate(count: int, directory: Path, chains: Nodes, size: int = 4) -> Ite
             "members": tuple(member.url for member in processes),
             "size": size,
             "round_seconds": 90.0,
+            "stall_seconds": stall_seconds,
             "election": {
                 "epoch_length": EPOCH_SECONDS,
                 "commit_period": PERIOD_SECONDS,

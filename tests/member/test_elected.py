@@ -81,6 +81,7 @@ def test_another_committee_takes_over(town: Electorate) -> None:
     assert rotated.epoch == 2
     assert rotated.key_id != before
     assert town.federation.contracts.mirror.current_epoch() == 2
+    assert town.committee.acknowledged() == 2
     forgets(town.federation, 4)
     assert {transactions(town.federation)[name].epoch for name in AFFECTED} == {2}
 
