@@ -34,13 +34,12 @@ from unittest.mock import patch
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from tests.member.processes import members
-
 from blockful_py.committee.coordinator import Coordinator
 from blockful_py.committee.service.remote import RemoteMember
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.run.nodes import Nodes, Place
 from blockful_py.settings import ChainSettings, Settings
+from tests.member.processes import members
 
 STAGES = {
     "approve": "review",

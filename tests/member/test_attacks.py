@@ -246,7 +246,7 @@ def test_a_new_epoch_takes_the_old_ones_power(crew: Crew, seized: Seized) -> Non
     assert contracts.mirror.roster(3) == contracts.committee.roster(3)
     assert generated.key.key_id != contracts.committee.key_id(2)
     assert "epoch 2 is not the current one" in seized.refusal(
-        seized.question(MessageKind.COMMIT, CommitRequest(seized.draft, bytes([8]) * 32))
+        seized.question(MessageKind.COMMIT, CommitRequest(seized.draft, seized.session(8)))
     )
     before = transactions(federation)
     unlearned = federation.unlearn(forget=row_of_each_start(2))
