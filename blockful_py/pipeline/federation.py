@@ -12,7 +12,7 @@ with Federation.create(settings, "runs/mine") as federation:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -214,11 +214,13 @@ class Federation(Closable):
         progress: Progress | None = None,
         forget: Forget | None = None,
         request: Request | None = None,
+        prepare: Callable[[], object] | None = None,
     ) -> Unlearned:
         """Makes every model that inherits from `starts` forget `classes`, or the data that `forget` names.
 
         The settings supply the arguments that are left out.  A `request` that its owners signed
         (`draft_request`) replaces all of them.  Making a request again after a crash continues it.
+        `prepare` is called once the request has been checked, before anything of it is done.
 
         Raises:
             UnknownModelError, UnknownClassError, UnlearningError, SettingsError: nothing was changed.
@@ -243,6 +245,8 @@ class Federation(Closable):
             chosen = method_of(self.opened.context, request)
             if under_way is not None:
                 require_same(under_way, request)
+            if prepare is not None:
+                prepare()
             asked = under_way or request
             lifecycle, kind = JobLifecycle(self.opened.context), KINDS[Paradigm(asked.paradigm)]
             with lifecycle.job(kind, asked.model_dump_json(), lambda: self._begun(asked)) as result:

@@ -157,7 +157,8 @@ def test_the_account_names_what_is_left_and_who_can_still_read(fresh: Federation
     kept = store.read(old)
     fresh.unlearn()
     store.add(kept)
-    erasure = fresh._erase(AFFECTED)
+    nodes = {name: placed.node for name, placed in fresh.catalogue().models.items() if name in AFFECTED}
+    erasure = fresh._erase(nodes)
     assert (erasure.left, erasure.auditors) == ((old,), (auditor.account,))
     assert erasure.account().endswith(
         "The live store still has 1 of the sealed files: delete them by hand. 1 auditor(s) can read copies "
@@ -195,7 +196,7 @@ def test_a_crash_while_erasing_is_completed_by_the_same_request(
             raise PowerCut
         return destroy(self, digests)
 
-    def crash_at_the_end(self: Journal, state: JobState) -> None:
+    def crash_at_the_end(self: Journal, state: JobState, *result: object) -> None:
         raise PowerCut
 
     with monkeypatch.context() as patch:

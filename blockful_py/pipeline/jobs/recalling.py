@@ -20,6 +20,7 @@ from blockful_py.types import Paradigm, Receipt
 def kept(unlearned: Unlearned) -> dict[str, Any]:
     """The figures of a request that neither the record nor a new measurement gives, as JSON."""
     return {
+        "replaced": sorted(unlearned.nodes),
         "counted": asdict(unlearned.counted),
         "formula": asdict(unlearned.formula),
         "executed": [
@@ -58,6 +59,9 @@ def recalled(context: FederationContext, asked: Request) -> tuple[Job, Unlearned
         return None
     job, request = newest
     catalogue = context.record.catalogue.read()
+    nodes = replaced_for(catalogue, request)
+    if sorted(nodes) != job.result.get("replaced"):
+        return None  # a chain went back
     starts = tuple(start.name for start in request.starts)
     reached = {*starts, *catalogue.graph.descendants(starts)}
     try:
@@ -65,7 +69,7 @@ def recalled(context: FederationContext, asked: Request) -> tuple[Job, Unlearned
             paradigm=Paradigm(request.paradigm),
             request=request,
             affected=tuple(name for name in catalogue.graph.topological_order() if name in reached),
-            nodes=replaced_for(catalogue, request),
+            nodes=nodes,
             before={},
             skipped=job.result["skipped"],
             counted=Operations(**job.result["counted"]),

@@ -7,7 +7,7 @@ The paradigms share the two chains and the models.  Each has its own contracts a
 
 from __future__ import annotations
 
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from blockful_py.pipeline.reports.measure import measured
 from blockful_py.pipeline.reports.reporting import Published, build_report, seconds_section
 from blockful_py.pipeline.review.claims import measure_all
 from blockful_py.pipeline.review.methods import forget_of
-from blockful_py.pipeline.run.creation import claim_folder, remove
+from blockful_py.pipeline.run.creation import claim_folder, remove, remove_empty
 from blockful_py.pipeline.run.nodes import Nodes, Place
 from blockful_py.pipeline.run.progress import Progress, Stopwatch
 from blockful_py.report.schema import Report
@@ -38,13 +38,12 @@ def run_demo(settings: Settings, directory: Path, progress: Progress) -> Report:
         RunError: the directory exists, or the report cannot be written.
         BlockfulError: a stage failed.
     """
-    claim_folder(directory)
+    made = claim_folder(directory)
     try:
         report = _run(settings, directory, progress)
     except BaseException:
         remove(directory, ("chains", *Paradigm))
-        with suppress(OSError):  # somebody else uses it meanwhile
-            directory.rmdir()
+        remove_empty(made)
         raise
     point_latest(directory.parent, directory)
     try:

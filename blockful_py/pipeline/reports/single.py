@@ -74,13 +74,14 @@ def unlearn_once(
         done = federation.completed(starts, forgotten, paradigm, method, request)
         if done is not None and (report := _whole_report(federation.run.path)) is not None:
             return FinishedRequest(done[0].number, True, report, None)
-        before = _Before.read(federation, forgotten, None if done is None else done[1].request)
         if done is None:
-            keep_figures(federation.run.path, forgotten, before.figures)
-            unlearned = federation.unlearn(starts, None, paradigm, method, progress, forgotten, request)
+            before, unlearned = _carried_out(
+                federation, starts, paradigm, method, progress, forgotten, request
+            )
             job = jobs_of(federation.run)[-1]
         else:
             job, unlearned = done
+            before = _Before.read(federation, forgotten, unlearned.request)
         report, problem = None, None
         try:
             report = _report(federation, before, unlearned, progress)
@@ -91,6 +92,31 @@ def unlearn_once(
     return FinishedRequest(job.number, done is not None, report, problem)
 
 
+def _carried_out(
+    federation: Federation,
+    starts: Sequence[str] | None,
+    paradigm: Paradigm,
+    method: str | None,
+    progress: Progress,
+    forget: Forget,
+    request: Request | None,
+) -> tuple[_Before, Unlearned]:
+    """Unlearns, with the figures before kept on the disk; a request that is refused leaves none."""
+    befores: list[_Before] = []
+
+    def prepare() -> None:
+        befores.append(_Before.read(federation, forget))
+        keep_figures(federation.run.path, forget, befores[0].figures)
+
+    try:
+        unlearned = federation.unlearn(starts, None, paradigm, method, progress, forget, request, prepare)
+    except BlockfulError:
+        if befores and request_under_way(federation.run.journal) is None:
+            drop_figures(federation.run.path)
+        raise
+    return befores[0], unlearned
+
+
 @dataclass(frozen=True, slots=True)
 class _Before:
     """The models as they were before a request, as far as it can still be told."""
@@ -99,7 +125,7 @@ class _Before:
     figures: dict[str, Figures]
 
     @classmethod
-    def read(cls, federation: Federation, forget: Forget, done: Request | None) -> _Before:
+    def read(cls, federation: Federation, forget: Forget, done: Request | None = None) -> _Before:
         """`done`: the request, if it is done; otherwise the open job's may have replaced some models."""
         catalogue, history = federation.catalogue(), federation.opened.context.history
         request = done or request_under_way(federation.run.journal)

@@ -21,7 +21,7 @@ def creating(path: Path) -> Iterator[None]:
     """Holds the lead of a new run in the folder `path` until the block has made it.
 
     Where the block fails, the parts of the run are removed, which the folder did not have before, and the
-    folder if it is empty and was made here.
+    folders that were made here, as far as they are empty.
 
     Raises RunError when the folder holds a run or a part of one, or another process makes one there.
     """
@@ -32,21 +32,29 @@ def creating(path: Path) -> Iterator[None]:
         except BaseException:
             remove(path, PARTS)
             lease.discard()
-            if made:
-                with suppress(OSError):  # somebody else uses it meanwhile
-                    path.rmdir()
+            remove_empty(made)
             raise
 
 
-def claim_folder(path: Path) -> None:
-    """Makes a folder.  Raises RunError when it exists, or another process makes it at the same time."""
+def claim_folder(path: Path) -> list[Path]:
+    """Makes a folder; returns it and the parents that were missing, innermost first.
+
+    Raises RunError when it exists, or another process makes it at the same time.
+    """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.mkdir()
-    except FileExistsError:
-        raise RunError(f"{path} exists: choose another folder, or remove it.") from None
+        made = _missing_made(path)
     except OSError as error:
         raise _unusable(path, error) from None
+    if path not in made:
+        raise RunError(f"{path} exists: choose another folder, or remove it.")
+    return made
+
+
+def remove_empty(folders: Iterable[Path]) -> None:
+    """Removes folders, innermost first; leaves those that somebody else uses meanwhile."""
+    with suppress(OSError):
+        for folder in folders:
+            folder.rmdir()
 
 
 def remove(path: Path, names: Iterable[str]) -> None:
@@ -59,11 +67,11 @@ def remove(path: Path, names: Iterable[str]) -> None:
             entry.unlink(missing_ok=True)
 
 
-def _claimed(path: Path) -> tuple[bool, Lease]:
-    """Whether the folder was made here, and the lead of the run that it is to hold."""
+def _claimed(path: Path) -> tuple[list[Path], Lease]:
+    """The folders that were made here, innermost first, and the lead of the run that the first is to hold."""
     while True:
         try:
-            made = _made(path)
+            made = _missing_made(path)
             lease = Lease(path)
         except FileNotFoundError:
             continue  # another process removed the folder that it had made
@@ -73,19 +81,25 @@ def _claimed(path: Path) -> tuple[bool, Lease]:
             _require_new(path)
         except BaseException:
             lease.discard()
+            remove_empty(made)
             raise
         return made, lease
 
 
-def _made(path: Path) -> bool:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        path.mkdir()
-    except FileExistsError:
-        if not path.is_dir():
-            raise
-        return False
-    return True
+def _missing_made(path: Path) -> list[Path]:
+    """Makes a folder and its missing parents; returns those that it made, innermost first."""
+    made: list[Path] = []
+    for folder in (*reversed(path.parents), path):
+        if folder.is_dir():
+            continue
+        try:
+            folder.mkdir()
+        except FileExistsError:
+            if not folder.is_dir():
+                raise
+        else:
+            made.insert(0, folder)
+    return made
 
 
 def _require_new(path: Path) -> None:

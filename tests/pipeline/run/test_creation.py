@@ -35,7 +35,7 @@ SECONDS = 600.0
 def before(step: str, what: Callable[[], None]) -> None:
     """In this process, `what` is called before each creation's step."""
     places: dict[str, tuple[Any, str]] = {
-        "make the folder": (creation, "_made"),
+        "make the folder": (creation, "_missing_made"),
         "lock it": (creation, "Lease"),
         "look into it": (creation, "_require_new"),
         "deploy": (base, "deploy"),
