@@ -44,6 +44,7 @@ class Limits:
         model, member: for each model, for each member.
         published: for each model that a block can hold.
         pair, square: for each pair of a model and a member, of two members.
+        most: of a question, however many there are.
         answer: of an answer, or of a refusal.
         growth: of an answer, for each byte of its question.
     """
@@ -54,6 +55,7 @@ class Limits:
     published: int = 0
     pair: int = 0
     square: int = 0
+    most: int = MAX_BODY
     answer: int = REFUSAL
     growth: int = 0
 
@@ -63,7 +65,7 @@ class Limits:
         of_models = (self.model + self.pair * members) * models
         of_block = self.published * min(models, MAX_BLOCK_MODELS)
         of_members = (self.member + self.square * members) * members
-        return min(self.fixed + of_models + of_block + of_members, MAX_BODY)
+        return min(self.fixed + of_models + of_block + of_members, self.most)
 
     def answer_bytes(self, question: int) -> int:
         """Bytes at most of the body of an answer to a question whose body has `question` bytes."""
@@ -99,9 +101,9 @@ LIMITS: Mapping[MessageKind, Limits] = {
     MessageKind.REDACTION: replace(_DRAFT, model=5 * KIB // 2),
     MessageKind.FINISH_PUBLICATION: Limits(32 * KIB, published=10 * KIB, member=KIB),
     MessageKind.FINISH_REDACTION: replace(_DRAFT, model=5 * KIB, pair=64, member=2 * KIB),
-    MessageKind.KEEP_KEYS: Limits(16 * KIB, model=32 * KIB),
+    MessageKind.KEEP_KEYS: Limits(16 * KIB, model=32 * KIB, most=4 * MIB),
     MessageKind.LEND_KEY: Limits(KIB),
-    MessageKind.DESTROY_KEYS: Limits(16 * KIB, model=8 * KIB, growth=1),
+    MessageKind.DESTROY_KEYS: Limits(16 * KIB, model=8 * KIB, most=2 * MIB, growth=1),
     MessageKind.READ_KEY: Limits(KIB),
     MessageKind.KEY_COMMIT: Limits(24 * KIB),
     MessageKind.KEY_REVEAL: _RELAY,

@@ -24,6 +24,7 @@ from blockful_py.committee.proposals import (
 from blockful_py.committee.service import limits
 from blockful_py.committee.service.client import post
 from blockful_py.committee.service.generation import Charter
+from blockful_py.committee.service.key_custody import MAX_KEYS
 from blockful_py.committee.service.limits import LIMITS, REFUSAL, Extent
 from blockful_py.committee.service.messages import (
     CastVotes,
@@ -43,6 +44,7 @@ from blockful_py.committee.service.messages import (
 from blockful_py.committee.service.request_handler import REASON_LENGTH
 from blockful_py.committee.service.server import Server
 from blockful_py.committee.succession import Succession
+from blockful_py.crypto.envelope import WRAPPED_BYTES
 from blockful_py.crypto.threshold.keys import CommitteeKey
 from blockful_py.crypto.threshold.messages import NonceCommitments, Reveal, SignatureShares
 from blockful_py.types import (
@@ -136,8 +138,8 @@ QUESTIONS: dict[MessageKind, Callable[[], Any]] = {
     MessageKind.COMMIT: lambda: CommitRequest(draft(), WORD),
     MessageKind.REDACTION: lambda: VoteRequest(draft(), redaction_chunks()),
     MessageKind.FINISH_REDACTION: certified_redaction,
-    MessageKind.KEEP_KEYS: lambda: KeyDelivery((DeliveredKey(URI, bytes(129)),) * MODELS),
-    MessageKind.DESTROY_KEYS: lambda: Versions((URI,) * MODELS),
+    MessageKind.KEEP_KEYS: lambda: KeyDelivery((DeliveredKey(URI, bytes(WRAPPED_BYTES)),) * MAX_KEYS),
+    MessageKind.DESTROY_KEYS: lambda: Versions((URI,) * MAX_KEYS),
     MessageKind.KEY_COMMIT: charter,
     MessageKind.KEY_DEAL: reveals,
     MessageKind.KEY_RECEIVE: boxes,
