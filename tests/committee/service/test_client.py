@@ -6,7 +6,7 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from typing import Any
 
 import pytest
@@ -27,7 +27,7 @@ def answering(answer: bytes) -> Iterator[str]:
 
         def serve() -> None:
             opened, _ = listening.accept()
-            with opened:
+            with opened, suppress(ConnectionError):
                 opened.recv(1 << 16)
                 opened.sendall(answer)
                 opened.recv(1 << 16)
