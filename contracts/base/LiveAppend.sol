@@ -137,8 +137,7 @@ abstract contract LiveAppend is LiveState {
         uint32 count = uint32(newBlock.publications.length);
         BlockFields memory fields =
             BlockFields(newBlock.parentHash, newBlock.ch, newBlock.opening.px, newBlock.opening.s, root, timestamp);
-        // payload = H(parentHash || merkleRoot || timestamp || txCount)
-        bytes32 payload = keccak256(abi.encode(fields.parentHash, root, timestamp, count));
+        bytes32 payload = _headerPayload(fields.parentHash, root, timestamp, count);
         _requireOpening(context.words, Position.ofHeader(newHeight), 0, payload, fields.ch, fields.px, fields.s);
         if (draft.create(fields) == address(0)) revert BlockNotStored();
         // blockHash = H(parentHash || ch || merkleRoot || timestamp)

@@ -4,6 +4,7 @@ pragma solidity 0.8.30;
 import {HeaderUpdate, ILiveChain, Update} from "../interfaces/ILiveChain.sol";
 import {Action} from "../interfaces/IQuorum.sol";
 import {BlockCode, BlockFields, ModelFields} from "../lib/BlockCode.sol";
+import {Transcript} from "../lib/ChameleonHash.sol";
 import {Entries, Entry} from "../lib/Entry.sol";
 import {Position} from "../lib/Position.sol";
 import {LiveState} from "./LiveState.sol";
@@ -85,15 +86,14 @@ abstract contract LiveRedact is LiveState {
 
     /// @dev Moves the model's entry to `version`, the next one.
     function _advance(Context memory context, uint256 position, uint256 version, uint256 codec) private {
+        uint256 number;
         unchecked {
-            uint256 number = uint256(uint32(position)) + 1;
-            uint256 key = Entries.key(position >> 32, number);
-            uint256 slot = _entries[key];
-            uint256 next = Entries.at(slot, number).version() + 1;
-            if (version != next) revert VersionNotNext(uint64(position), uint32(version), uint32(next));
-            if (version == Entries.LIMIT) revert CounterExhausted();
-            _entries[key] = Entries.put(slot, number, Entries.ofModel(version, context.epoch, codec, context.batch));
+            number = uint256(uint32(position)) + 1;
         }
+        uint256 key = Entries.key(position >> 32, number);
+        uint256 slot = _entries[key];
+        _requireNext(uint64(position), version, Entries.at(slot, number).version());
+        _entries[key] = Entries.put(slot, number, Entries.ofModel(version, context.epoch, codec, context.batch));
     }
 
     /// @dev emit ModelRedacted(position, version, uri, codec, opening): the words of the update, all checked.
@@ -121,25 +121,43 @@ abstract contract LiveRedact is LiveState {
         uint256 models = entry.models();
         // No block that high, or the genesis block.
         if (models == 0) revert UnknownPosition(uint64(position));
-        uint32 expected = uint32(position >> 32);
-        if (index >= headerUpdates.length) revert HeaderUpdateMismatch(index, 0, expected);
+        uint256 expected = position >> 32;
+        if (index >= headerUpdates.length) revert HeaderUpdateMismatch(index, 0, uint32(expected));
         HeaderUpdate calldata update = headerUpdates[index];
-        if (update.height != expected) revert HeaderUpdateMismatch(index, update.height, expected);
-        uint64 place = Position.ofHeader(expected);
-        uint256 version = entry.version() + 1;
-        if (update.version != version) revert VersionNotNext(place, update.version, uint32(version));
-        if (version == Entries.LIMIT) revert CounterExhausted();
+        uint256 given;
+        uint256 version;
+        assembly ("memory-safe") {
+            given := calldataload(update)
+            version := calldataload(add(update, 0x20))
+        }
+        if (given != expected) revert HeaderUpdateMismatch(index, uint32(given), uint32(expected));
+        _requireNext(Position.ofHeader(uint32(expected)), version, entry.version());
 
         (current.code, current.models) = (BlockCode.locate(expected), models);
-        BlockFields memory fields = BlockCode.header(current.code);
-        // payload = H(parentHash || merkleRoot || timestamp || txCount)
-        bytes32 payload = keccak256(abi.encode(fields.parentHash, fields.merkleRoot, fields.timestamp, models));
-        uint256 px = update.opening.px;
-        uint256 s = update.opening.s;
-        _requireOpening(context.words, place, version, payload, fields.ch, px, s);
-
+        _requireHeaderOpening(context.words, update, version, current);
         _entries[key] = Entries.put(slot, 0, Entries.ofHeader(version, context.epoch, models));
-        emit HeaderRedacted(expected, context.proposal, uint32(version), update.opening);
+        emit HeaderRedacted(uint32(expected), context.proposal, uint32(version), update.opening);
+    }
+
+    /// @dev payload = H(parentHash || merkleRoot || timestamp || txCount)
+    function _requireHeaderOpening(
+        Transcript words,
+        HeaderUpdate calldata update,
+        uint256 version,
+        Block memory current
+    ) private view {
+        BlockFields memory fields = BlockCode.header(current.code);
+        bytes32 payload = _headerPayload(fields.parentHash, fields.merkleRoot, fields.timestamp, current.models);
+        uint64 place = Position.ofHeader(update.height);
+        _requireOpening(words, place, version, payload, fields.ch, update.opening.px, update.opening.s);
+    }
+
+    /// @dev version = stored + 1. The word is compared whole.
+    function _requireNext(uint64 place, uint256 version, uint256 stored) private pure {
+        unchecked {
+            if (version != stored + 1) revert VersionNotNext(place, uint32(version), uint32(stored + 1));
+        }
+        if (version == Entries.LIMIT) revert CounterExhausted();
     }
 
     /// @dev Number of a proposal in several chunks, from 1; the next one for a proposal without.

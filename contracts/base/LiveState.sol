@@ -140,6 +140,22 @@ abstract contract LiveState is ILiveChain, Certified {
         }
     }
 
+    /// @dev payload = H(parentHash || merkleRoot || timestamp || txCount)
+    function _headerPayload(bytes32 parentHash, bytes32 root, uint256 time, uint256 count)
+        internal
+        pure
+        returns (bytes32 payload)
+    {
+        assembly ("memory-safe") {
+            let words := mload(0x40)
+            mstore(words, parentHash)
+            mstore(add(words, 0x20), root)
+            mstore(add(words, 0x40), time)
+            mstore(add(words, 0x60), count)
+            payload := keccak256(words, 0x80)
+        }
+    }
+
     function _entry(uint256 height_, uint256 number) private view returns (Entry) {
         return Entries.at(_entries[Entries.key(height_, number)], number);
     }

@@ -47,14 +47,18 @@ class Court:
     def accounts(self) -> set[str]:
         return {"0x" + keys_in(member.folder, WORDS).account.hex() for member in self.members}
 
-    def done(self, kind: str, before: dict[str, int]) -> dict[str, int]:
-        """How often each chain has told of something since `before`."""
-        return {name: count - before[name] for name, count in self.told(kind).items()}
+    def done(self, before: dict[str, int]) -> dict[str, int]:
+        """Proposals that each chain has executed since `before`."""
+        return {name: count - before[name] for name, count in self.executed().items()}
 
-    def told(self, kind: str) -> dict[str, int]:
+    def executed(self) -> dict[str, int]:
+        """Proposals that each chain has executed."""
         contracts = self.federation.contracts
         sides: dict[str, Contract] = {"archive": contracts.archive, "live": contracts.live}
-        return {name: len(side.events(kind)) for name, side in sides.items()}
+        logged = {
+            name: [each.arguments.get("proposal") for each in side.log()] for name, side in sides.items()
+        }
+        return {name: len({*proposals} - {None}) for name, proposals in logged.items()}
 
     def sender(self, contract: Contract, event: str) -> str:
         """Who sent the transaction of the latest event."""
@@ -106,10 +110,10 @@ def court(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[C
 def test_a_block_whose_leader_dies_is_published(court: Court, chains: Nodes) -> None:
     """Its leader dies after the archive's transaction and before the live chain's."""
     federation = court.federation
-    before = court.told("ChunkExecuted")
+    before = court.executed()
     lead_until(federation.run.path, chains, 1, ())
     until(lambda: federation.contracts.live.height() == 1)
-    assert court.done("ChunkExecuted", before) == {"archive": 1, "live": 1}
+    assert court.done(before) == {"archive": 1, "live": 1}
     assert court.sender(federation.contracts.live, "BlockAppended") in court.accounts
     court.reopened().train()
     assert versions(federation) == dict.fromkeys(GRAPH, 0)
@@ -124,38 +128,38 @@ def test_a_redaction_whose_leader_dies_is_finished_exactly_once(
 ) -> None:
     federation = court.publish()
     old = set(federation.stores.live)
-    before, chunks, redacted = versions(federation), court.told("ChunkExecuted"), federation.contracts.live
+    before, chunks, redacted = versions(federation), court.executed(), federation.contracts.live
     count = len(redacted.redactions())
     lead_until(federation.run.path, chains, transaction, (number,))
     until(lambda: len(redacted.redactions()) > count)
     assert len(redacted.redactions()) == count + len(AFFECTED)
-    assert court.done("ChunkExecuted", chunks) == {"archive": 1, "live": 1}
+    assert court.done(chunks) == {"archive": 1, "live": 1}
     assert court.sender(redacted, "ModelRedacted") in court.accounts
     assert versions(federation) == {name: before[name] + (name in AFFECTED) for name in GRAPH}
     assert old <= set(federation.stores.live)
     again = court.reopened().unlearn(classes=[number])
     assert not old <= set(federation.stores.live)
     assert (again.executed, again.nodes.keys()) == ((), set(AFFECTED))
-    assert court.done("ChunkExecuted", chunks) == {"archive": 1, "live": 1}
+    assert court.done(chunks) == {"archive": 1, "live": 1}
     assert request_under_way(federation.run.journal) is None
 
 
 @pytest.mark.slow
 def test_members_that_restart_finish_what_they_kept(court: Court, chains: Nodes) -> None:
-    federation, chunks = court.publish(), court.told("ChunkExecuted")
+    federation, chunks = court.publish(), court.executed()
     lead_until(federation.run.path, chains, 1, (2,), court.members)
     for member in court.members:
         member.kill()
-    assert court.done("ChunkExecuted", chunks) == {"archive": 1, "live": 0}
+    assert court.done(chunks) == {"archive": 1, "live": 0}
     for member in court.members:
         member.start()
-    until(lambda: court.done("ChunkExecuted", chunks)["live"] == 1)
+    until(lambda: court.done(chunks)["live"] == 1)
     court.reopened().unlearn(classes=[2])
 
 
 @pytest.mark.slow
 def test_a_member_that_cannot_pay_says_so(court: Court, chains: Nodes) -> None:
-    federation, poor, chunks = court.publish(), court.members[0], court.told("ChunkExecuted")
+    federation, poor, chunks = court.publish(), court.members[0], court.executed()
     account = keys_in(poor.folder, WORDS).account
     urls = Urls(chains.live.url, chains.archive.url)
     lead_until(federation.run.path, chains, 1, (4,), court.members)
@@ -173,11 +177,11 @@ def test_a_member_that_cannot_pay_says_so(court: Court, chains: Nodes) -> None:
         now = 5 * STALL_SECONDS
         with pytest.raises(ChainError, match=r"has 0 wei .* send it some"):
             duty.step()
-        assert court.done("ChunkExecuted", chunks) == {"archive": 1, "live": 0}
+        assert court.done(chunks) == {"archive": 1, "live": 0}
         pay(chains, account)
         now = 10 * STALL_SECONDS
         duty.step()
-        assert court.done("ChunkExecuted", chunks) == {"archive": 1, "live": 1}
+        assert court.done(chunks) == {"archive": 1, "live": 1}
         assert outbox.kept()
         duty.step()
         assert not outbox.kept()
