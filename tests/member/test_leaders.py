@@ -55,10 +55,10 @@ class Court:
         """Proposals that each chain has executed."""
         contracts = self.federation.contracts
         sides: dict[str, Contract] = {"archive": contracts.archive, "live": contracts.live}
-        logged = {
-            name: [each.arguments.get("proposal") for each in side.log()] for name, side in sides.items()
+        return {
+            name: len({each.arguments["proposal"] for each in side.log() if "proposal" in each.arguments})
+            for name, side in sides.items()
         }
-        return {name: len({*proposals} - {None}) for name, proposals in logged.items()}
 
     def sender(self, contract: Contract, event: str) -> str:
         """Who sent the transaction of the latest event."""
