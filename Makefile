@@ -24,7 +24,7 @@ PY := $(VENV)/bin/python
 BROWNIE_ENV := HOME="$(CURDIR)/.home" SOLCX_BINARY_PATH="$(CURDIR)/.home/solcx" \
 	PATH="$(CURDIR)/$(BROWNIE_VENV)/bin:$(CURDIR)/node_modules/.bin:$$PATH"
 
-FORMATTED := contracts tests/contracts/forge tests/contracts/solidity benchmarks/contracts
+FORMATTED := contracts tests/contracts/forge tests/contracts/solidity
 
 .DEFAULT_GOAL := help
 .PHONY: help setup contracts demo test test-all test-rest test-python test-slow test-beside test-web3-7 test-contracts \
