@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 
-from blockful_py.crypto import chameleon, curve, merkle, payload
+from blockful_py.crypto import chameleon, curve, merkle
 from blockful_py.crypto.keccak import keccak, words
 from blockful_py.crypto.randomness import SeededRng
-from blockful_py.types import Position
 from tests.contracts.slow_chameleon import verify as slow_verify
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "chameleon.json").read_text())
@@ -122,14 +121,3 @@ def test_the_merkle_root_is_openzeppelins(harness: Any, count: int) -> None:
     positions = [9 << 32 | index for index in range(count)]
     leaves = [merkle.standard_leaf(words(*pair)) for pair in zip(positions, values, strict=True)]
     assert bytes(harness.merkleRoot(positions, values)) == merkle.root(leaves)
-
-
-@pytest.mark.parametrize("count", [0, 1, 2, 3, 4, 5, 6, 11])
-def test_references_come_back_from_code(harness: Any, count: int) -> None:
-    listed = [Position(3 + index, 2 * index) for index in range(count)]
-    packed = [each.packed for each in listed]
-    model = (1, 2, 3, harness.address, 0, count)
-    code = harness.store((b"\1" * 32, 4, 5, 6, b"\2" * 32, 7), [model], [packed]).return_value
-    _, loaded, hashed = harness.modelOf(code, 1, 0)
-    assert list(loaded) == packed
-    assert bytes(hashed) == payload.references_hash(listed)
