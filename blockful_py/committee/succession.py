@@ -116,8 +116,8 @@ class SuccessionVoter(CertificateVoter, Protocol):
 class MirrorVoter:
     """A member of some epoch that votes on what concerns its own mirror, and on nothing else.
 
-    For the roster that follows its own it votes only where the home chain has that roster; that the mirror is at
-    its epoch it acknowledges only while its own node shows that.
+    For the roster that follows its own it votes only where the home chain has that roster; that the mirror is
+    at its epoch it acknowledges only while its own node shows that.
     """
 
     def __init__(self, voter: CertificateSigner, home: HomeLedger, mirror: MirrorLedger) -> None:

@@ -177,8 +177,7 @@ def _decision(
         epoch=certificate.epoch,
         proposal=of_octets(certificate.proposal),
         content_hash=of_octets(certificate.content_hash),
-        for_archive=Cosigned.of(archive[0].action.certificate),
-        for_live=Cosigned.of(certificate),
+        signed=Cosigned.of(certificate),
         archive=tuple(
             CertifiedArchiveChunk(
                 first=chunk.first,

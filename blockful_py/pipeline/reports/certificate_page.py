@@ -48,7 +48,7 @@ def page_of(certificate: ErasureCertificate, checked: CheckedStatement, file: st
         VoteRow(
             f"Replacement of {sum(len(chunk.updates) for chunk in each.live)}",
             each.epoch,
-            each.for_live.voters,
+            each.signed.voters,
             len(rosters[each.epoch].keys),
             rosters[each.epoch].quorum,
             each.content_hash,

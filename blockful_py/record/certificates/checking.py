@@ -227,20 +227,17 @@ def _check_votes(
 ) -> None:
     at_live = (statement.record.chain_id, octets(statement.record.contract))
     at_archive = (statement.archive.chain_id, octets(statement.archive.contract))
-    for cosigned, place in ((decision.for_archive, at_archive), (decision.for_live, at_live)):
-        voters = list(cosigned.voters)
-        require(voters == sorted(set(voters)), "decision", subject, "its voters are not in order, each once")
-        certificate = decision.certificate(cosigned)
-        try:
-            require_signed(certificate, Executor(*place), members.roster(), statement.committee.domain)
-        except BlockfulError as error:
-            raise VerificationError("decision", subject, str(error)) from None
-    content = octets(decision.content_hash)
+    voters, certificate = list(decision.signed.voters), decision.certificate()
+    require(voters == sorted(set(voters)), "decision", subject, "its voters are not in order, each once")
+    try:
+        require_signed(certificate, Executor(*at_archive), members.roster(), statement.committee.domain)
+    except BlockfulError as error:
+        raise VerificationError("decision", subject, str(error)) from None
     leaves = [(redact_leaf(*at_live, call), call.action) for call in live]
     leaves += [(archive_leaf(*at_archive, call), call.action) for call in archive]
     for leaf, action in leaves:
         require(
-            merkle.verify(content, leaf, action.path),
+            merkle.verify(certificate.content_hash, leaf, action.path),
             "decision",
             subject,
             f"chunk {action.chunk} is not part of what was voted for",

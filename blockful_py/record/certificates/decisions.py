@@ -96,7 +96,7 @@ class Votes(Part):
 
 
 class Cosigned(Part):
-    """The signature of a certificate's voters for one contract: address(R), and s."""
+    """The signature of a certificate's voters for the archive: address(R), and s."""
 
     voters: Annotated[tuple[Member, ...], Field(max_length=MAX_MEMBERS)]
     nonce: Address
@@ -168,26 +168,24 @@ class CertifiedDecision(Part):
     """What a quorum of an epoch voted for, and the transactions, chunk by chunk, that this allowed.
 
     Attributes:
-        for_archive, for_live: the certificates that it signed for the two contracts.
+        signed: the certificate for the archive, whose content covers the live chain's transactions as well.
     """
 
     epoch: Small
     proposal: Hash
     content_hash: Hash
-    for_archive: Cosigned
-    for_live: Cosigned
+    signed: Cosigned
     archive: Annotated[tuple[CertifiedArchiveChunk, ...], Field(min_length=1)]
     live: Annotated[tuple[CertifiedLiveChunk, ...], Field(min_length=1)]
 
-    def certificate(self, cosigned: Cosigned) -> Certificate:
-        """The certificate with one of its two signatures."""
+    def certificate(self) -> Certificate:
         return Certificate(
             self.epoch,
             octets(self.proposal),
             octets(self.content_hash),
-            bits(set(cosigned.voters)),
-            octets(cosigned.nonce),
-            number(cosigned.s),
+            bits(set(self.signed.voters)),
+            octets(self.signed.nonce),
+            number(self.signed.s),
         )
 
     def live_calls(self) -> tuple[RedactCall, ...]:
@@ -199,7 +197,7 @@ class CertifiedDecision(Part):
                     HeaderUpdate(each.height, each.version, Opening(number(each.px), number(each.s)))
                     for each in chunk.headers
                 ),
-                self._action(self.for_live, index, len(self.live), chunk.path),
+                self._action(index, len(self.live), chunk.path),
             )
             for index, chunk in enumerate(self.live)
         )
@@ -212,10 +210,10 @@ class CertifiedDecision(Part):
                 octets(chunk.expected_head),
                 chunk.timestamp,
                 tuple(each.stored(0).record for each in chunk.records),
-                self._action(self.for_archive, index, len(self.archive), chunk.path),
+                self._action(index, len(self.archive), chunk.path),
             )
             for index, chunk in enumerate(self.archive)
         )
 
-    def _action(self, cosigned: Cosigned, chunk: int, chunks: int, path: tuple[str, ...]) -> Action:
-        return Action(self.certificate(cosigned), chunk, chunks, tuple(map(octets, path)))
+    def _action(self, chunk: int, chunks: int, path: tuple[str, ...]) -> Action:
+        return Action(self.certificate(), chunk, chunks, tuple(map(octets, path)))

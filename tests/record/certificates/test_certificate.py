@@ -100,7 +100,7 @@ def test_it_says_what_was_asked_replaced_archived_and_decided(
     assert set(statement.erasure.keys_destroyed) == {each.old_weights for each in statement.replaced}
     assert set(statement.erasure.keys_destroyed) < set(statement.erasure.deleted)
     (decision,) = statement.decisions
-    assert len(decision.votes.voters) == len(certificate.endorsed.votes.voters) == 3
+    assert (len(decision.signed.voters), len(certificate.endorsed.votes.voters)) == (4, 3)
     assert len(certificate.to_bytes()) < 300_000
 
 
@@ -181,9 +181,8 @@ def _keys_destroyed(certificate: ErasureCertificate, *cids: str) -> bytes:
 
 def _votes_of_two(statement: CertificateStatement) -> tuple[object, ...]:
     (decision,) = statement.decisions
-    votes = decision.votes
-    fewer = votes.model_copy(update={"voters": votes.voters[:2], "signatures": votes.signatures[:2]})
-    return (decision.model_copy(update={"votes": fewer}),)
+    fewer = decision.signed.model_copy(update={"voters": decision.signed.voters[:2]})
+    return (decision.model_copy(update={"signed": fewer}),)
 
 
 REFUSED: dict[str, tuple[Callable[[ErasureCertificate], bytes], str]] = {
@@ -197,7 +196,7 @@ REFUSED: dict[str, tuple[Callable[[ErasureCertificate], bytes], str]] = {
     ),
     "a decision by too few": (
         lambda c: _statement(c, decisions=_votes_of_two(c.statement)),
-        "a certificate has 2 votes, 3 are needed",
+        "a certificate has 2 voters, 3 are needed",
     ),
     "a key destroyed of weights that stand": (
         lambda c: _keys_destroyed(c, c.statement.replaced[0].new_weights),
