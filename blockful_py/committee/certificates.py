@@ -117,9 +117,15 @@ def unsigned(epoch: int, proposal: bytes, content: bytes) -> Certificate:
 
 def digest_of(certificate: Certificate, executor: Executor, domain: eip712.Domain) -> bytes:
     """The digest that a certificate's voters sign (IQuorum.certifiedDigest)."""
-    place = (executor.chain_id, executor.address)
-    decision = (certificate.epoch, certificate.proposal, certificate.content_hash)
-    return eip712.digest(domain, eip712.Certified(*place, *decision, certificate.voters))
+    certified = eip712.Certified(
+        executor.chain_id,
+        executor.address,
+        certificate.epoch,
+        certificate.proposal,
+        certificate.content_hash,
+        certificate.voters,
+    )
+    return eip712.digest(domain, certified)
 
 
 def signed_vote(member: CertificateVoter, vote: bytes, digest: bytes) -> bytes:

@@ -209,7 +209,9 @@ contract CertificatesTest is World {
         NewBlock memory made = newBlock(1);
         bytes32 leaf = actionLeaf(address(live), ILiveChain.append.selector, 1, 1, keccak256(abi.encode(made)));
         bytes32 proposal = bytes32(fresh());
-        Action memory second = Action(members.certificate(domain, 1, proposal, leaf, 7), 1, 1, new bytes32[](0));
+        Certificate memory certificate =
+            members.certificate(domain, block.chainid, address(live), 1, proposal, leaf, 7);
+        Action memory second = Action(certificate, 1, 1, new bytes32[](0));
         _refused(made, second, _outOfOrder(second, 1, 0));
     }
 
