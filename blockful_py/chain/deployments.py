@@ -160,10 +160,11 @@ def load(path: Path, node: Node) -> Deployment:
         )
     deployed = {name: _deployed_at(node, each.transaction) for name, each in deployment.contracts.items()}
     for name, contract in deployment.contracts.items():
-        if deployed[name] not in (None, contract.address):
+        there = deployed[name]
+        if there is not None and there != contract.address:
             raise DeploymentError(
                 f"{path} was altered: contracts.{name}.address is 0x{contract.address.hex()}, and on the "
-                f"chain at {node.url} the transaction beside it deployed 0x{deployed[name].hex()}. Put that "
+                f"chain at {node.url} the transaction beside it deployed 0x{there.hex()}. Put that "
                 "address back, or the file from a copy of the run."
             )
         if not node.code(contract.address):

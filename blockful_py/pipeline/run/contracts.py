@@ -11,6 +11,7 @@ from blockful_py.chain import deployments
 from blockful_py.chain.alarm_registry import AlarmRegistryContract
 from blockful_py.chain.archive_registry import ArchiveRegistryContract
 from blockful_py.chain.committee import CommitteeContract
+from blockful_py.chain.contract import Contract
 from blockful_py.chain.live_chain import LiveChainContract
 from blockful_py.chain.quorum import AppointedCommitteeContract, QuorumMirrorContract
 from blockful_py.chain.reader_registry import ReaderRegistryContract
@@ -181,7 +182,9 @@ def _followers(nodes: Nodes, directory: Path, kept: Path) -> Followers:
 def _require_fitting(contracts: Contracts, directory: Path) -> None:
     """Raises DeploymentError where a contract of a deployments file belongs to another committee."""
     followers = contracts.followers
-    obeyed = [(contracts.live, contracts.live.quorum(), contracts.committee)]
+    obeyed: list[tuple[Contract, bytes, Contract]] = [
+        (contracts.live, contracts.live.quorum(), contracts.committee)
+    ]
     if followers is not None:
         obeyed.append((followers.archive, followers.archive.quorum(), followers.mirror))
     for contract, quorum, named in obeyed:
