@@ -21,8 +21,8 @@ from blockful_py.chain.committee import CommitteeContract
 from blockful_py.chain.deployments import deploy_elected
 from blockful_py.chain.devnet import Devnet, NodeOptions
 from blockful_py.chain.sortition import Parameters
-from blockful_py.crypto import curve, signature
-from blockful_py.crypto.eip712 import decision_digest
+from blockful_py.crypto import curve, multisignature
+from blockful_py.crypto.eip712 import Certified, digest
 from blockful_py.crypto.randomness import SeededRng
 from blockful_py.types import Certificate
 from tests.contracts.node import ganache
@@ -63,9 +63,11 @@ def epoch(candidates: int, seats: int) -> dict[str, Any]:
             quorum = -(-2 * len(members) // 3)
             spent["confirmKey"] = [books[i].confirm_key(key, quorum).gas_used for i in members[:quorum]]
         current = first.current_epoch()
-        digest = decision_digest(first.domain, current, b"\1" * 32, b"\2" * 32)
-        votes = b"".join(signature.sign(voting[i], digest) for i in members[:quorum])
-        report = first.report(Certificate(current, b"\1" * 32, b"\2" * 32, (1 << quorum) - 1, votes)).gas_used
+        decision = (current, b"\1" * 32, b"\2" * 32, (1 << quorum) - 1)
+        secret = sum(voting[i] for i in members[:quorum]) % curve.N
+        place = (first.chain_id, first.address)
+        signed = multisignature.sign(secret, digest(first.domain, Certified(*place, *decision)))
+        report = first.report(Certificate(*decision, signed.nonce, signed.s), *place).gas_used
     return {
         "join": median(joined),
         **{name: median(spent[name]) for name in ("openElection", "commit", "reveal", "prove")},

@@ -73,7 +73,9 @@ class ElectionState:
 
 @dataclass(frozen=True, slots=True)
 class CandidateState:
-    """State of a candidate (IStakes.Candidate); `stake` in wei, times in seconds."""
+    """State of a candidate (IStakes.Candidate); `stake` in wei, times in seconds, `key` its voting key (x,
+    y).
+    """
 
     voter: bytes
     unbonding_since: int
@@ -90,6 +92,7 @@ class CandidateState:
     vrf_key: bytes
     commitment: bytes
     output: int
+    key: tuple[int, int]
     confirmed: bytes
 
 

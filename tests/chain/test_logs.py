@@ -18,7 +18,7 @@ def redacted(scene: Scene) -> Position:
     """A model of a new block, in version 1."""
     live, council = scene.live, scene.council
     block = council.block(live, 1)
-    live.append(block, council.certify([live.append_leaf(block, 0, 1)])[0])
+    live.append(block, council.certify(live, [live.append_leaf(block, 0, 1)])[0])
     position = Position(live.height(), 0)
     redact(scene, position)
     return position
@@ -28,7 +28,7 @@ def redact(scene: Scene, position: Position) -> None:
     """Its next version."""
     live, council = scene.live, scene.council
     updates, headers = council.redaction(live, [position])
-    live.redact(updates, headers, council.certify([live.redact_leaf(updates, headers, 0, 1)])[0])
+    live.redact(updates, headers, council.certify(live, [live.redact_leaf(updates, headers, 0, 1)])[0])
 
 
 def kept_in(scene: Scene, folder: Path) -> LiveChainContract:

@@ -67,7 +67,7 @@ class Panel:
     def roster(self, *, unanimous: bool = False) -> tuple[Any, ...]:
         """The ABI's Roster, its threshold equal to the quorum."""
         threshold = len(self.secrets) if unanimous else -(-2 * len(self.secrets) // 3)
-        keys = [tuple(curve.multiply_base(secret)) for secret in self.secrets]
+        keys = [(key.x, key.y) for key in map(curve.multiply_base, self.secrets)]
         return (keys, threshold, unanimous, self.key.x, self.key.y)
 
     def vote(self, domain: Domain, epoch: int, proposal: bytes, content: bytes, index: int) -> bytes:

@@ -109,8 +109,8 @@ class Elections:
     def registration(self, candidate: Candidate) -> tuple[Any, ...]:
         """Arguments of `register`."""
         alpha = self.contract.possessionAlpha(candidate.account)
-        key = tuple(curve.multiply_base(candidate.voting))
-        return key, candidate.consent(self.domain), candidate.proof(alpha)
+        key = curve.multiply_base(candidate.voting)
+        return (key.x, key.y), candidate.consent(self.domain), candidate.proof(alpha)
 
     def join(self, account: Any, value: int = 2 * ETHER) -> Candidate:
         candidate = Candidate.seeded(account)
