@@ -19,6 +19,7 @@ Environment:
     BLOCKFUL_ACCOUNT      brownie account to deploy from (the node's first account)
 
 A roster file: {"members": ["0x..."], "threshold": 3, "unanimous": false, "keyX": "0x..", "keyY": "0x.."}.
+A member is the 64 bytes x || y of its voting key: ask it to prove that it has the secret first.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from typing import Any
 
 FORMAT = "blockful-deployments/1"
 PROJECT = Path(__file__).resolve().parents[1]
-Roster = tuple[list[str], int, bool, int, int]
+Roster = tuple[list[tuple[int, int]], int, bool, int, int]
 
 
 def main() -> Path:
@@ -126,7 +127,8 @@ def roster() -> Roster:
         return demo_roster()
     value = json.loads(Path(path).read_text())
     key = (int(value["keyX"], 0), int(value["keyY"], 0))
-    return (value["members"], int(value["threshold"]), bool(value.get("unanimous", False)), *key)
+    members = [coordinates(bytes.fromhex(each.removeprefix("0x"))) for each in value["members"]]
+    return (members, int(value["threshold"]), bool(value.get("unanimous", False)), *key)
 
 
 def demo_roster(size: int = 4) -> Roster:
@@ -138,10 +140,15 @@ def demo_roster(size: int = 4) -> Roster:
         return keys.PrivateKey(keccak(text=f"BlockFUL demonstration {label}")).public_key
 
     print("deploy: BLOCKFUL_ROSTER is not set, so this committee is for demonstrations only")
-    group = key("group").to_bytes()
-    members = [key(f"member {index}").to_checksum_address() for index in range(1, size + 1)]
-    coordinates = (int.from_bytes(group[:32], "big"), int.from_bytes(group[32:], "big"))
-    return (members, -(-2 * size // 3), False, *coordinates)
+    members = [coordinates(key(f"member {index}").to_bytes()) for index in range(1, size + 1)]
+    return (members, -(-2 * size // 3), False, *coordinates(key("group").to_bytes()))
+
+
+def coordinates(key: bytes) -> tuple[int, int]:
+    """x and y of a key of 64 bytes."""
+    if len(key) != 64:
+        raise ValueError(f"a voting key has 64 bytes, x and y, not {len(key)}")
+    return int.from_bytes(key[:32], "big"), int.from_bytes(key[32:], "big")
 
 
 def write(contracts: dict[str, Any]) -> Path:

@@ -12,7 +12,7 @@ from hypothesis.stateful import invariant
 from tests.contracts.committee_model import ELECTED, PROVEN, REVEALED, Book
 from tests.contracts.histories import Histories
 from tests.contracts.reading import batch, plain
-from tests.contracts.sortition import ETHER, Candidate, Elections, Phase
+from tests.contracts.sortition import ETHER, Candidate, Elections, Phase, voter_of
 from tests.contracts.stake_model import NONE, Entry
 
 STAKES = tuple((8 + number) * ETHER // 4 for number in range(5))
@@ -74,7 +74,7 @@ class Witness(Histories):
         for known, roster in self.rosters.items():
             assert state.rosters[known] == roster
             assert roster[1] == -(-2 * len(roster[0][0]) // 3)
-        members = [self.voters[voter] for voter in self.rosters[epoch][0][0]]
+        members = [self.voters[voter_of(*key)] for key in self.rosters[epoch][0][0]]
         assert members == self.model.rosters.get(epoch, [])
 
     def nobody_unfit_is_elected(self, state: State) -> None:

@@ -11,6 +11,7 @@ from blockful_py.crypto import curve, multisignature, vrf
 from blockful_py.crypto.eip712 import Domain
 from blockful_py.crypto.keccak import keccak, words
 from blockful_py.crypto.randomness import SeededRng
+from blockful_py.types import Point
 from tests.contracts.scene import Panel
 
 ETHER = 10**18
@@ -65,6 +66,13 @@ def typed_digest(domain: Domain, struct: bytes) -> bytes:
     return keccak(b"\x19\x01" + domain.separator() + struct)
 
 
+def voter_of(x: int, y: int) -> str:
+    """The voting address of a key."""
+    from eth_utils import to_checksum_address
+
+    return str(to_checksum_address(curve.address(Point(x, y))))
+
+
 @dataclass(frozen=True)
 class Candidate:
     """An account with its voting secret, VRF secret and the secret that it commits to."""
@@ -81,9 +89,8 @@ class Candidate:
 
     @property
     def voter(self) -> str:
-        from eth_utils import to_checksum_address
-
-        return str(to_checksum_address(curve.address(curve.multiply_base(self.voting))))
+        key = curve.multiply_base(self.voting)
+        return voter_of(key.x, key.y)
 
     def proof(self, alpha: int) -> tuple[Any, ...]:
         """The ABI's VRF.Proof."""

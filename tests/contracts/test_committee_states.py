@@ -252,8 +252,9 @@ class CommitteeHistories(Witness):
         panel = self.panel(epoch)
         voters = {each for each in voters if each < len(panel.secrets)}
         name = keccak(bytes([epoch, proposal]))
-        value = panel.certificate(self.elections.domain, epoch, name, bytes(32), voters)
-        self.act(who, "report", value, does=lambda book: book.report(epoch, proposal, voters))
+        executor = (1, "0x" + "00" * 20)
+        value = panel.certificate(self.elections.domain, executor, epoch, name, bytes(32), voters)
+        self.act(who, "report", value, *executor, does=lambda book: book.report(epoch, proposal, voters))
 
     def acknowledge(self, who: int, epoch: int) -> None:
         """All members of an epoch say that the mirrors are there."""
@@ -262,7 +263,8 @@ class CommitteeHistories(Witness):
         place = (self.elections.domain.chain_id, self.elections.domain.contract)
         selector = bytes.fromhex(self.contract.acknowledge.signature[2:])
         content = action_leaf(*place, selector, 0, 1, keccak(words(epoch)))
-        value = panel.certificate(self.elections.domain, epoch, bytes(32), content, voters)
+        executor = (self.elections.domain.chain_id, self.contract.address)
+        value = panel.certificate(self.elections.domain, executor, epoch, bytes(32), content, voters)
         self.act(who, "acknowledge", value, does=lambda book: book.acknowledge(epoch, voters))
 
     @action(

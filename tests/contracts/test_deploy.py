@@ -64,7 +64,8 @@ def test_two_steps_with_a_roster_of_ones_own(folder: Path, monkeypatch: pytest.M
 
     panel = Panel.seeded(7, "own")
     members, threshold, unanimous, x, y = panel.roster()
-    own = {"members": members, "threshold": threshold, "unanimous": unanimous, "keyX": hex(x), "keyY": hex(y)}
+    encoded = [f"0x{each_x:064x}{each_y:064x}" for each_x, each_y in members]
+    own = {"members": encoded, "threshold": threshold, "unanimous": unanimous, "keyX": hex(x), "keyY": hex(y)}
     (folder / "roster.json").write_text(json.dumps(own))
     monkeypatch.setenv("BLOCKFUL_ROSTER", str(folder / "roster.json"))
     path = deploy.main()

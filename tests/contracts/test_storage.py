@@ -49,11 +49,11 @@ def test_the_table_lists_every_slot_in_order(layout: Any, rows: list[list[str]])
     assert [slot for _, cell, _ in rows for slot in slots(cell)] == taken == list(range(len(taken)))
 
 
-@pytest.mark.parametrize("struct", ["Candidate", "Election", "Epoch"])
+@pytest.mark.parametrize("struct", ["Candidate", "Election", "Current"])
 def test_the_table_names_packed_fields_with_their_bits(
     layout: Any, rows: list[list[str]], struct: str
 ) -> None:
-    names = {"Candidate": "candidate by account", "Election": "election", "Epoch": "epoch by number"}
+    names = {"Candidate": "candidate by account", "Election": "election", "Current": "current epoch"}
     (content,) = (row[2] for row in rows if row[0] == names[struct])
     (members,) = (each["members"] for each in layout["types"].values() if each["label"] in _labels(struct))
     found = re.findall(r"([a-zA-Z]+) (\d+)", content)
