@@ -45,6 +45,7 @@ contract CommitteeHistories is Elections {
             _paid += 2 ether + i * 0.25 ether;
         }
         candidateOf[voter(person(PEOPLE - 1))] = person(PEOPLE - 1);
+        elect(type(uint256).max);
     }
 
     function deposit(uint256 number) external {
@@ -56,9 +57,11 @@ contract CommitteeHistories is Elections {
         if (number % 4 == 0) _act(number >> 8, "unbond", abi.encodeCall(IStakes.unbond, ()), 0);
     }
 
-    /// @notice One asks for its stake, others are elected in its place, and it leaves with the mirror behind or not.
+    /// @notice A member asks for its stake, others are elected in its place, and it leaves with the mirror behind or not.
     function retire(uint256 number) external {
-        _act(number, "unbond", abi.encodeCall(IStakes.unbond, ()), 0);
+        Members memory members = _members[_epoch];
+        address account = book.registrantOf(members.addressOf(number % members.secrets.length));
+        _actAs(account, "unbond", abi.encodeCall(IStakes.unbond, ()), 0);
         elect(number >> 8);
         leave(number >> 16);
     }
