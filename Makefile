@@ -28,7 +28,7 @@ FORMATTED := contracts tests/contracts/forge tests/contracts/solidity
 
 .DEFAULT_GOAL := help
 .PHONY: help setup contracts demo test test-all test-rest test-python test-slow test-beside test-web3-7 test-contracts \
-	test-forge test-ipfs fuzz check check-python check-contracts fmt bench clean distclean
+	test-forge test-histories test-ipfs fuzz check check-python check-contracts fmt bench clean distclean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
@@ -82,7 +82,7 @@ test-all: test ## Run all tests: those of `make test`, every crash step, takeove
 	@$(MAKE) --no-print-directory test-rest
 
 test-rest: setup
-	@$(MAKE) --no-print-directory -j2 test-slow test-beside BESIDE=test-web3-7
+	@$(MAKE) --no-print-directory -j2 test-slow test-beside BESIDE='test-web3-7 test-histories'
 	@$(MAKE) --no-print-directory test-ipfs
 
 # Files in their order, so that neighbours share what their folder sets up; sorted by size, those of few and long
@@ -111,6 +111,10 @@ test-contracts: test-forge
 test-forge: setup
 	@test -x node_modules/.bin/forge || { echo "Forge is needed, and npm has none for this platform"; exit 1; }
 	@node_modules/.bin/forge test
+
+# Random histories, as many as fit into two minutes or so; `make test` plays 64.
+test-histories: setup
+	@if [ -x node_modules/.bin/forge ]; then FOUNDRY_INVARIANT_RUNS=400 node_modules/.bin/forge test --match-test invariant_; fi
 
 test-ipfs: setup $(STAMPS)/ipfs ## Run the tests that need an IPFS node, a Kubo (`ipfs`) where one is on PATH
 	@$(PY) -m pytest -n $(WORKERS) --dist loadfile tests/ipfs
