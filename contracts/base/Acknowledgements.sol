@@ -36,6 +36,7 @@ abstract contract Acknowledgements is EpochRosters, IAcknowledgements {
         emit MirrorsAcknowledged(epoch);
     }
 
+    // slither-disable-start timestamp
     /// @dev When an epoch that began at `time` or later first acknowledged, seconds; 0 when none has.
     function _acknowledgedSince(uint256 time) internal view returns (uint256 given) {
         (uint256 low, uint256 high) = (0, _acknowledgements.length);
@@ -46,4 +47,5 @@ abstract contract Acknowledgements is EpochRosters, IAcknowledgements {
             else (high, given) = (middle, each.given);
         }
     }
+    // slither-disable-end timestamp
 }

@@ -39,8 +39,7 @@ abstract contract Stakes is Acknowledgements, IStakes {
     constructor(IVrfVerifier vrf_, Parameters memory rules) {
         if (address(vrf_).code.length == 0) revert InvalidParameters("no VRF verifier");
         if (rules.minStake == 0) revert InvalidParameters("minStake is zero");
-        if (rules.forfeit == 0) revert InvalidParameters("forfeit is zero");
-        if (rules.forfeit > rules.minStake) revert InvalidParameters("forfeit above minStake");
+        if (rules.forfeit == 0 || rules.forfeit > rules.minStake) revert InvalidParameters("forfeit out of range");
         if (rules.minTrust > Trust.ONE / 2) revert InvalidParameters("minTrust excludes newcomers");
         if (rules.minimum == 0 || rules.minimum > rules.seats) revert InvalidParameters("minimum out of range");
         if (rules.seats > 100) revert InvalidParameters("more than 100 seats");

@@ -150,9 +150,9 @@ contract StakesTest is FiveCandidates {
         _breaks(rules, "minStake is zero");
         rules = Rules.standard();
         rules.forfeit = 2 ether;
-        _breaks(rules, "forfeit above minStake");
+        _breaks(rules, "forfeit out of range");
         rules.forfeit = 0;
-        _breaks(rules, "forfeit is zero");
+        _breaks(rules, "forfeit out of range");
         rules = Rules.standard();
         rules.minTrust = 500_001;
         _breaks(rules, "minTrust excludes newcomers");
