@@ -20,6 +20,7 @@ from blockful_py.committee.service.remote import RemoteMember
 from blockful_py.committee.succession import Succession
 from blockful_py.crypto import curve
 from blockful_py.crypto.randomness import SeededRng
+from blockful_py.crypto.roster import Roster
 from blockful_py.errors import CheaterError, CommitteeError, MessageError, QuorumError, RefusedError
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.run.identities import Identities
@@ -27,7 +28,6 @@ from blockful_py.pipeline.run.operations import Counter
 from blockful_py.record.certificates.verifying import Chains, verify_certificate
 from blockful_py.record.model_node import Request, parse_node
 from blockful_py.record.proofs.anchors import Anchors
-from blockful_py.types import Roster
 from tests.colluders import attested_by, session_for
 from tests.federations import AFFECTED, transactions
 from tests.member.conftest import Crew, row_of_each_start
@@ -203,7 +203,7 @@ def test_another_draft_of_an_approved_proposal_is_refused(seized: Seized) -> Non
 
 
 def test_an_unheard_of_roster_is_not_certified(seized: Seized) -> None:
-    roster = Roster((bytes([1]) * 20,), 1, False, curve.G)
+    roster = Roster((curve.G,), 1, False, curve.G)
     succession = Succession(seized.draft.epoch, 1, bytes(20), roster)
     with pytest.raises(CommitteeError, match="epoch 3"):
         seized.members[0].vote_succession(succession)

@@ -45,14 +45,14 @@ PAUSE_SECONDS = 0.1
 Value = TypeVar("Value")
 
 
-class Entry(Protocol):
+class Asker(Protocol):
     """A question whose sender may ask it; `peer` is the key of a member or leader, None for strangers."""
 
     @property
     def peer(self) -> bytes | None: ...
 
 
-Admitted = TypeVar("Admitted", bound=Entry)
+Admitted = TypeVar("Admitted", bound=Asker)
 
 
 class Service(Protocol[Admitted]):

@@ -43,6 +43,7 @@ PARTS = (
     "curves.jsonl",
     "figures.json",
     "certificates",
+    "events",
     "auditors",
     "motions",
     "keys",

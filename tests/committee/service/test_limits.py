@@ -9,9 +9,17 @@ from typing import Any
 import pytest
 
 from blockful_py.committee import codec, wire
-from blockful_py.committee.certificates import CastVote
+from blockful_py.committee.certificates import CastVote, Cosigning, Executor
 from blockful_py.committee.certified import CertifiedPublication, CertifiedRedaction
 from blockful_py.committee.packaging import MAX_BLOCK_MODELS
+from blockful_py.committee.pledges import (
+    AttestedNonces,
+    CollisionSession,
+    Pledge,
+    PledgedNonces,
+    SignedAttestation,
+    SignedPledge,
+)
 from blockful_py.committee.proposals import (
     ArchiveChunk,
     DraftChunk,
@@ -27,6 +35,7 @@ from blockful_py.committee.service.generation import Charter
 from blockful_py.committee.service.key_custody import MAX_KEYS
 from blockful_py.committee.service.limits import LIMITS, REFUSAL, Extent
 from blockful_py.committee.service.messages import (
+    AttestRequest,
     CastVotes,
     CommitRequest,
     DeliveredKey,
@@ -43,8 +52,9 @@ from blockful_py.committee.service.messages import (
 )
 from blockful_py.committee.service.request_handler import REASON_LENGTH
 from blockful_py.committee.service.server import Server
-from blockful_py.committee.succession import Succession
+from blockful_py.committee.succession import Acknowledgement, Succession
 from blockful_py.crypto.envelope import WRAPPED_BYTES
+from blockful_py.crypto.roster import Roster
 from blockful_py.crypto.threshold.keys import CommitteeKey
 from blockful_py.crypto.threshold.messages import NonceCommitments, Reveal, SignatureShares
 from blockful_py.types import (
@@ -59,7 +69,6 @@ from blockful_py.types import (
     Point,
     Position,
     Publication,
-    Roster,
     Update,
     Uri,
 )
@@ -83,6 +92,19 @@ CHUNKS = MODELS // 10
 """Ten models, each in a block of its own, in a transaction."""
 
 
+ROSTER = Roster((POINT,) * MEMBERS, MEMBERS, True, POINT)
+SESSION = CollisionSession(LATE, WORD, WORD, ADDRESS, 2**MEMBERS - 1, WORD)
+SIGNED = SignedPledge(Pledge(WORD, MEMBERS, LATE, WORD), bytes([255]) * 64)
+ATTESTED = SignedAttestation(MEMBERS, bytes([255]) * 64)
+
+
+def cosigning() -> Cosigning:
+    votes = (CastVote(MEMBERS, WORD, bytes([255]) * 64),) * MEMBERS
+    nonces = ((POINT, POINT),) * MEMBERS
+    place = (LATE, WORD, Executor(WIDE, ADDRESS))
+    return Cosigning(*place, votes, nonces, (SIGNED,) * MEMBERS, (ATTESTED,) * MEMBERS)
+
+
 def draft() -> RedactionDraft:
     chunk = DraftChunk((TARGET,) * 10, (HEADER,) * 10)
     archive = ArchiveChunk(WORD, LATE, (RECORD,) * 10)
@@ -90,12 +112,12 @@ def draft() -> RedactionDraft:
 
 
 def redaction_chunks() -> tuple[RedactionChunk, ...]:
-    update = Update(PLACE, 2**31, URI, OPENING, WORD)
+    update = Update(PLACE, 2**31, URI, OPENING)
     return (RedactionChunk((update,) * 10, (HeaderUpdate(2**31, 2**31, OPENING),) * 10),) * CHUNKS
 
 
 def action() -> Action:
-    certificate = Certificate(LATE, WORD, WORD, 2**MEMBERS - 1, bytes([255]) * 64 * MEMBERS)
+    certificate = Certificate(LATE, WORD, WORD, 2**MEMBERS - 1, ADDRESS, WIDE)
     return Action(certificate, 2**31, 2**31, (WORD,) * 12)
 
 
@@ -131,11 +153,15 @@ def boxes() -> RelayedAnswers:
 QUESTIONS: dict[MessageKind, Callable[[], Any]] = {
     MessageKind.PUBLICATION: publication,
     MessageKind.FINISH_PUBLICATION: lambda: CertifiedPublication(publication(), (action(),) * 2, action()),
-    MessageKind.SUCCESSION: lambda: Succession(LATE, Roster((ADDRESS,) * MEMBERS, MEMBERS, True, POINT)),
+    MessageKind.SUCCESSION: lambda: Succession(LATE, WIDE, ADDRESS, ROSTER),
+    MessageKind.ACKNOWLEDGEMENT: lambda: Acknowledgement(LATE, WIDE, ADDRESS),
+    MessageKind.ATTEST_COSIGNING: cosigning,
+    MessageKind.COSIGN: cosigning,
+    MessageKind.ATTEST: lambda: AttestRequest(SESSION, (SIGNED,) * MEMBERS),
     MessageKind.ERASURE: lambda: ErasureRequest(bytes(MODELS * 1500)),
     MessageKind.WITNESS: lambda: CastVotes((CastVote(MEMBERS, WORD, bytes(64)),) * MEMBERS),
     MessageKind.APPROVE: draft,
-    MessageKind.COMMIT: lambda: CommitRequest(draft(), WORD),
+    MessageKind.COMMIT: lambda: CommitRequest(draft(), SESSION),
     MessageKind.REDACTION: lambda: VoteRequest(draft(), redaction_chunks()),
     MessageKind.FINISH_REDACTION: certified_redaction,
     MessageKind.KEEP_KEYS: lambda: KeyDelivery((DeliveredKey(URI, bytes(WRAPPED_BYTES)),) * MAX_KEYS),
@@ -151,7 +177,8 @@ def signing() -> SignRequest:
     half = draft()
     whole = RedactionDraft(half.proposal, half.epoch, half.chunks[: CHUNKS // 2], half.archive)
     commitments = NonceCommitments(MEMBERS, WORD, ((POINT, POINT),) * MODELS)
-    return SignRequest(whole, relayed(commitments))
+    pledged = PledgedNonces(commitments, LATE, bytes(64))
+    return SignRequest(whole, AttestedNonces(SESSION, (pledged,) * MEMBERS, (ATTESTED,) * MEMBERS))
 
 
 def test_every_kind_has_limits() -> None:
