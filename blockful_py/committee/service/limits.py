@@ -88,6 +88,7 @@ LIMITS: Mapping[MessageKind, Limits] = {
     MessageKind.TELL_KEY: replace(_EMPTY, answer=64 * KIB),
     MessageKind.PUBLICATION: Limits(16 * KIB, published=8 * KIB),
     MessageKind.SUCCESSION: Limits(4 * KIB, member=128),
+    MessageKind.ACKNOWLEDGEMENT: Limits(4 * KIB),
     MessageKind.ERASURE: Limits(512 * KIB, model=4 * KIB, member=KIB),
     MessageKind.MOTION: Limits(4 * KIB),
     MessageKind.WITNESS: Limits(4 * KIB, member=512),
