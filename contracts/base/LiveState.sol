@@ -82,6 +82,8 @@ abstract contract LiveState is ILiveChain, Certified {
         if (index >= count) revert UnknownPosition(position);
         Entry entry = _entry(height_, index + 1);
         address code = BlockCode.locate(height_);
+        // Memory begins as zeros; `read` fills it.
+        // slither-disable-next-line uninitialized-local
         ModelFields memory fields;
         BlockCode.read(code, index, fields);
         return ModelTransaction({

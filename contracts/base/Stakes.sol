@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.30;
 
+import {VotingKey} from "../interfaces/IQuorum.sol";
 import {Candidate, IStakes, Parameters, Reward} from "../interfaces/IStakes.sol";
 import {IVrfVerifier} from "../interfaces/IVrfVerifier.sol";
-import {VotingKey} from "../interfaces/IQuorum.sol";
 import {Schnorr, Signature} from "../lib/Schnorr.sol";
 import {Secp256k1} from "../lib/Secp256k1.sol";
 import {Trust} from "../lib/Trust.sol";

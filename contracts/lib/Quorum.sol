@@ -26,7 +26,8 @@ library Quorum {
             votes = voters - ((voters >> 1) & (type(uint256).max / 3));
             votes = (votes & (type(uint256).max / 5)) + ((votes >> 2) & (type(uint256).max / 5));
             votes = (votes + (votes >> 4)) & (type(uint256).max / 17);
-            votes = (votes * (type(uint256).max / 255)) >> 248;
+            // A byte of one in every place, so that the highest byte of the product is the sum of all.
+            votes = (votes * 0x0101010101010101010101010101010101010101010101010101010101010101) >> 248;
         }
     }
 

@@ -63,7 +63,9 @@ library Secp256k1 {
             uint256 s = mulmod(4, mulmod(x, yy, FIELD), FIELD);
             uint256 m = mulmod(3, mulmod(x, x, FIELD), FIELD);
             x3 = addmod(mulmod(m, m, FIELD), FIELD - addmod(s, s, FIELD), FIELD);
-            y3 = addmod(mulmod(m, addmod(s, FIELD - x3, FIELD), FIELD), FIELD - mulmod(8, mulmod(yy, yy, FIELD), FIELD), FIELD);
+            y3 = addmod(
+                mulmod(m, addmod(s, FIELD - x3, FIELD), FIELD), FIELD - mulmod(8, mulmod(yy, yy, FIELD), FIELD), FIELD
+            );
             z3 = addmod(y, y, FIELD);
         }
     }

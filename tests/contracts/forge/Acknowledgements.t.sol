@@ -31,7 +31,7 @@ contract AcknowledgementsTest is FiveCandidates {
         (Members memory second,) = serve(without(five, _leaving), "second");
         pause(1_000_000);
         _behind(0);
-        Certificate memory stale = 
+        Certificate memory stale =
             _first.certificate(bookDomain, block.chainid, address(this), 1, "proposal", "content", 7);
         mirror.requireQuorum(stale);
         _advance(mirror);

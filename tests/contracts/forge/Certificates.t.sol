@@ -209,8 +209,7 @@ contract CertificatesTest is World {
         NewBlock memory made = newBlock(1);
         bytes32 leaf = actionLeaf(address(live), ILiveChain.append.selector, 1, 1, keccak256(abi.encode(made)));
         bytes32 proposal = bytes32(fresh());
-        Certificate memory certificate =
-            members.certificate(domain, block.chainid, address(live), 1, proposal, leaf, 7);
+        Certificate memory certificate = members.certificate(domain, block.chainid, address(live), 1, proposal, leaf, 7);
         Action memory second = Action(certificate, 1, 1, new bytes32[](0));
         _refused(made, second, _outOfOrder(second, 1, 0));
     }
@@ -253,7 +252,9 @@ contract CertificatesTest is World {
         NewBlock memory made = newBlock(2);
         bytes32 leaf = actionLeaf(address(live), ILiveChain.append.selector, 0, 0, keccak256(abi.encode(made)));
         bytes32 proposal = bytes32(fresh());
-        Action memory none = Action(members.certificate(domain, block.chainid, address(live), 1, proposal, leaf, 7), 0, 0, new bytes32[](0));
+        Action memory none = Action(
+            members.certificate(domain, block.chainid, address(live), 1, proposal, leaf, 7), 0, 0, new bytes32[](0)
+        );
         _refused(made, none, abi.encodeWithSelector(ICertified.ChunkCountChanged.selector, proposal, 0, 1));
     }
 

@@ -117,7 +117,9 @@ contract SlashingTest is FiveCandidates {
         _slash(index, REPORTER);
         VM.assertEq(book.excluded(), 1 << place);
         VM.expectRevert(abi.encodeWithSelector(IQuorum.QuorumNotReached.selector, 2, 3));
-        book.requireQuorum(second.certificate(bookDomain, block.chainid, address(this), 2, "proposal", "content", _three(place)));
+        book.requireQuorum(
+            second.certificate(bookDomain, block.chainid, address(this), 2, "proposal", "content", _three(place))
+        );
     }
 
     function test_the_next_committee_begins_whole() external {
@@ -146,7 +148,9 @@ contract SlashingTest is FiveCandidates {
         VM.assertEq(book.excluded(), 1 << place);
         Members memory second = membersOf(next, "second");
         VM.expectRevert(abi.encodeWithSelector(IQuorum.QuorumNotReached.selector, 2, 3));
-        book.requireQuorum(second.certificate(bookDomain, block.chainid, address(this), 2, "proposal", "content", _three(place)));
+        book.requireQuorum(
+            second.certificate(bookDomain, block.chainid, address(this), 2, "proposal", "content", _three(place))
+        );
         book.requireQuorum(second.certificate(bookDomain, block.chainid, address(this), 2, "proposal", "content", 15));
     }
 

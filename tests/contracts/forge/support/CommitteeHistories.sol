@@ -149,11 +149,9 @@ contract CommitteeHistories is Elections {
         Members memory members = _members[epoch];
         uint256 voters = (number >> 16) % (1 << members.secrets.length);
         bytes32 proposal = bytes32((number >> 8) % 3);
-        bytes memory call =
-            abi.encodeCall(
-                book.report,
-                (members.certificate(bookDomain, epoch, proposal, "content", voters), block.chainid, EXECUTOR)
-            );
+        bytes memory call = abi.encodeCall(
+            book.report, (members.certificate(bookDomain, epoch, proposal, "content", voters), block.chainid, EXECUTOR)
+        );
         if (!_act(number, "report", call, 0)) return;
         VM.assertEq(epoch, _epoch);
         _enough(members, voters);
@@ -168,9 +166,8 @@ contract CommitteeHistories is Elections {
         bytes memory place = abi.encode(block.chainid, _mirror, IQuorumMirror.advance.selector, 0, 1, digest);
         bytes32 leaf = keccak256(bytes.concat(keccak256(place)));
         Members memory members = _members[at];
-        Certificate memory certificate = members.certificate(
-            bookDomain, block.chainid, address(_mirror), at, leaf, leaf, members.enough()
-        );
+        Certificate memory certificate =
+            members.certificate(bookDomain, block.chainid, address(_mirror), at, leaf, leaf, members.enough());
         _mirror.advance(at + 1, next, Action(certificate, 0, 1, new bytes32[](0)));
         ++seen["follow"];
     }

@@ -54,7 +54,7 @@ abstract contract Decider {
             leaves[chunk] = actionLeaf(target, selector, chunk, chunks, digests[chunk]);
         }
         bytes32[] memory tree = MerkleTree.build(leaves);
-        Certificate memory certificate = 
+        Certificate memory certificate =
             members.certificate(domain, actionChain, target, epoch, proposal, tree[0], voters);
         actions = new Action[](chunks);
         for (uint32 chunk = 0; chunk < chunks; ++chunk) {

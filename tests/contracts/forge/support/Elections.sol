@@ -252,9 +252,7 @@ abstract contract Elections {
         returns (Certificate memory)
     {
         bytes32 content = _acknowledgement(epoch);
-        return members.certificate(
-            bookDomain, block.chainid, address(book), epoch, "acknowledgement", content, voters
-        );
+        return members.certificate(bookDomain, block.chainid, address(book), epoch, "acknowledgement", content, voters);
     }
 
     function acknowledge(Members memory members, uint64 epoch) internal {
