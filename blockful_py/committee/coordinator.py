@@ -190,15 +190,16 @@ class Coordinator:
         again a few times.  Raises QuorumError with the members' reasons.
         """
         executor = Executor(self._live.chain_id, self._live.address)
-        for pause in (*PAUSES, None):
+        pauses = iter(PAUSES)
+        while True:
             try:
                 votes = recommitted(certificate, self._domain, self._members, self._poll, self._quorum)
                 return self._certify(certificate, executor, votes)
             except QuorumError:
+                pause = next(pauses, None)
                 if pause is None:
                     raise
                 time.sleep(pause)
-        raise AssertionError
 
     def hand_over(self, certified: CertifiedProposal) -> int:
         """Sends a decision to the members that finish it if the leader does not. Returns their number."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,6 +42,7 @@ READ_ONE = (
     "AND number = ?"
 )
 READ_TOPIC = "SELECT chain_id, committee, epoch, proposal, number, body FROM note WHERE topic = ?"
+STRIKE_BEFORE = "DELETE FROM note WHERE topic = ? AND NOT (chain_id = ? AND committee = ? AND epoch >= ?)"
 STRIKE = (
     "DELETE FROM note WHERE topic = ? AND chain_id = ? AND committee = ? AND epoch = ? AND proposal = ? "
     "AND number = ?"
@@ -89,6 +91,12 @@ class OutboxStore(Closable):
         """Removes a note, if there is one."""
         with self._turn:
             self._execute(STRIKE, topic, *_key(ballot), number)
+
+    def strike_before(self, topics: Sequence[str], chain_id: int, committee: bytes, epoch: int) -> None:
+        """Removes the notes of these topics on earlier epochs of a committee, and on other committees."""
+        with self._turn:
+            for topic in topics:
+                self._execute(STRIKE_BEFORE, topic, chain_id, committee, epoch)
 
     def close(self) -> None:
         with self._turn:

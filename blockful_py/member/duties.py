@@ -140,7 +140,6 @@ class PruneDuty:
     def __init__(self, office: MemberOffice, outbox: Outbox) -> None:
         self._office = office
         self._outbox = outbox
-        self._pruned: tuple[int, bytes, int] | None = None
 
     def step(self) -> None:
         """Raises MemoryLostError when the notes cannot be changed."""
@@ -148,7 +147,4 @@ class PruneDuty:
             committee = self._office.view().contracts.committee
         except RunError:
             return  # the run may come after the member
-        current = (committee.chain_id, committee.address, committee.current_epoch())
-        if current != self._pruned:
-            self._outbox.forget_before(*current)
-            self._pruned = current
+        self._outbox.forget_before(committee.chain_id, committee.address, committee.current_epoch())

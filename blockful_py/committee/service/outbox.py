@@ -139,8 +139,4 @@ class Outbox(Closable):
 
         Evidence stays, because it is valid in every epoch.
         """
-        for topic in (PUBLICATION, REDACTION, ALARM, VOTE):
-            for note in self._store.read(topic):
-                ballot = note.ballot
-                if (ballot.chain_id, ballot.committee) != (chain_id, committee) or ballot.epoch < epoch:
-                    self._store.strike(topic, ballot, note.number)
+        self._store.strike_before((PUBLICATION, REDACTION, ALARM, VOTE), chain_id, committee, epoch)
