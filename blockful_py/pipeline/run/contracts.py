@@ -23,7 +23,6 @@ from blockful_py.committee.memory import Ballot, VolatileMemory
 from blockful_py.committee.protocols import Clock, Reviewer
 from blockful_py.crypto import curve, eip712
 from blockful_py.crypto.keccak import keccak
-from blockful_py.crypto.randomness import system_rng
 from blockful_py.crypto.roster import Roster
 from blockful_py.crypto.threshold.keys import KeyShare
 from blockful_py.crypto.threshold.local import generate_key
@@ -241,7 +240,8 @@ def appointed_committee(
             memory.vote(
                 Ballot(domain.chain_id, domain.contract, each.epoch, each.proposal), each.content_hash
             )
-        voter = CertificateSigner(identities.voter(share.index), roster, domain, memory, system_rng)
+        certifying = identities.rng("certificates", share.index, contracts.live.address, len(decided))
+        voter = CertificateSigner(identities.voter(share.index), roster, domain, memory, certifying)
         members.append(Member(voter, share, contracts.live, contracts.archive, reviewer, rng, memory))
     return Coordinator(members, shares[0].public, roster, domain, contracts.live, contracts.archive)
 
