@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A short walk through what `make test-byzantine` does for longer, and faults that it finds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from blockful_py.committee.certificate_signer import CertificateSigner, PendingNonces
+from blockful_py.committee.member import Member
+from blockful_py.committee.memory import Ballot, VolatileMemory
+from blockful_py.crypto.multisignature import NoncePoints
+from tests.fuzzing.byzantine import run_case
+from tests.fuzzing.ledgers import ViolationError
+
+CASES = 25
+PATIENCE = 300
+"""Cases that a planted fault is found in."""
+
+
+@pytest.mark.parametrize("part", range(5))
+def test_honest_members_finish_or_refuse_whatever_the_others_do(part: int) -> None:
+    for seed in range(part * CASES // 5, (part + 1) * CASES // 5):
+        run_case(seed)
+
+
+def vote_again(self: VolatileMemory, ballot: Ballot, content: bytes) -> bytes:
+    self._votes[ballot] = content
+    return content
+
+
+def give_again(self: PendingNonces, ballot: Ballot, points: NoncePoints) -> tuple[int, int]:
+    return self._pairs[ballot, points]
+
+
+def attest_again(
+    self: VolatileMemory, ballot: Ballot, uses: Sequence[tuple[int, int]], digest: bytes
+) -> tuple[int, ...]:
+    return ()
+
+
+Plant = Callable[[pytest.MonkeyPatch], None]
+FAULTS: dict[str, tuple[Plant, str]] = {
+    "members sign for the live chain before the archive has it": (
+        lambda patch: patch.setattr(Member, "cosign", lambda self, asked: self._voter.cosign(asked)),
+        "before the archive has",
+    ),
+    "members vote for two contents": (
+        lambda patch: patch.setattr(VolatileMemory, "vote", vote_again),
+        "voted twice|two contents",
+    ),
+    "nonces are kept after an answer": (
+        lambda patch: patch.setattr(PendingNonces, "take", give_again),
+        "answered with twice",
+    ),
+    "members answer nonces that nobody attests": (
+        lambda patch: patch.setattr(CertificateSigner, "_is_by", lambda *_: True),
+        "no quorum attests",
+    ),
+    "members attest every use of a generation": (
+        lambda patch: patch.setattr(VolatileMemory, "attest", attest_again),
+        "attests two uses",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_planted_fault_is_found(monkeypatch: pytest.MonkeyPatch, fault: str) -> None:
+    plant, found = FAULTS[fault]
+    plant(monkeypatch)
+    with pytest.raises(ViolationError, match=found):
+        for seed in range(PATIENCE):
+            run_case(seed)
