@@ -14,6 +14,7 @@ WORKERS ?= 2
 # What `test-beside` runs.
 BESIDE := test-contracts
 FUZZ_SECONDS ?= 30
+BYZANTINE_SECONDS ?= 300
 FUZZ_TARGETS ?= cid cid-text block weights node method sealed wrapped-key signature proof certificate message charter \
 	request settings account
 export OMP_NUM_THREADS ?= 2
@@ -28,7 +29,7 @@ FORMATTED := contracts tests/contracts/forge tests/contracts/solidity
 
 .DEFAULT_GOAL := help
 .PHONY: help setup contracts demo test test-all test-rest test-python test-slow test-beside test-web3-7 test-contracts \
-	test-forge test-histories test-ipfs fuzz check check-python check-contracts fmt bench clean distclean
+	test-forge test-histories test-byzantine test-ipfs fuzz check check-python check-contracts fmt bench clean distclean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
@@ -82,7 +83,7 @@ test-all: test ## Run all tests: those of `make test`, every crash step, takeove
 	@$(MAKE) --no-print-directory test-rest
 
 test-rest: setup
-	@$(MAKE) --no-print-directory -j2 test-slow test-beside BESIDE='test-web3-7 test-histories'
+	@$(MAKE) --no-print-directory -j2 test-slow test-beside BESIDE='test-web3-7 test-histories test-byzantine'
 	@$(MAKE) --no-print-directory test-ipfs
 
 # Files in their order, so that neighbours share what their folder sets up; sorted by size, those of few and long
@@ -103,6 +104,9 @@ test-beside: setup
 test-web3-7: setup
 	@$(BROWNIE_VENV)/bin/python -m pytest -q -p no:pytest-brownie -p no:cacheprovider -c /dev/null --rootdir . \
 	 --ignore tests/chain/test_devnet.py tests/chain
+
+test-byzantine: setup ## Play faulty members and leaders against honest ones, for BYZANTINE_SECONDS
+	@$(PY) -m tests.fuzzing.byzantine --seconds $(BYZANTINE_SECONDS)
 
 test-contracts: test-forge
 	@$(BROWNIE_ENV) $(BROWNIE_VENV)/bin/brownie test tests/contracts

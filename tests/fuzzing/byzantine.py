@@ -3,8 +3,8 @@
 
     python -m tests.fuzzing.byzantine --seconds 300 --seed 1
 
-A case is drawn from its seed.  It ends in a ViolationError unless, with at most f faulty members, decisions of an
-honest leader are executed or cleanly refused, none is done twice, and liars alone are blamed.
+A case is drawn from its seed.  It ends in a ViolationError unless, with at most f faulty members, decisions
+of an honest leader are executed or cleanly refused, none is done twice, and liars alone are blamed.
 """
 
 from __future__ import annotations
@@ -702,10 +702,10 @@ class Schemer:
         self, digest: bytes, question: Callable[..., bytes], *about: object
     ) -> list[SignedAttestation]:
         found = [SignedAttestation(index, ally.sign(digest)) for index, ally in self._allies.items()]
-        for index in self._some(self._honest, 0.9):
-            signed = self._say(index, question, *about)
-            if signed:
-                found.append(SignedAttestation(index, signed))
+        for index in self._honest:
+            signed = self._say(index, question, *about) if self.rng.random() < 0.9 else None
+            if signed or self.rng.random() < 0.3:
+                found.append(SignedAttestation(index, signed or self.rng.randbytes(64)))
         return found
 
     def _fewer(self, attested: list[SignedAttestation]) -> tuple[SignedAttestation, ...]:
@@ -775,21 +775,23 @@ def run_case(seed: int) -> bool:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Plays faulty members and leaders against honest ones.")
     parser.add_argument("--seconds", type=float, default=300)
-    parser.add_argument("--seed", type=int, default=1, help="of the first case; each next one has the next")
+    parser.add_argument("--seed", type=int, help="of the first case; each next one has the next")
     parser.add_argument("--cases", type=int, default=sys.maxsize, help="at most")
     given = parser.parse_args()
-    begun, executed, seed = time.monotonic(), 0, given.seed
-    while time.monotonic() < begun + given.seconds and seed < given.seed + given.cases:
+    first = seed = Random().randrange(1 << 32) if given.seed is None else given.seed
+    begun, executed = time.monotonic(), 0
+    while time.monotonic() < begun + given.seconds and seed < first + given.cases:
         try:
             executed += run_case(seed)
         except Exception:
             sys.stderr.write(f"\nbyzantine: seed {seed} shows a fault; repeat with --seed {seed} --cases 1\n")
             raise
         seed += 1
-        if seed % 20 == 0:
-            sys.stdout.write(f"\rbyzantine: {seed - given.seed} cases, {executed} decisions executed")
+        if seed % 20 == 0 and sys.stdout.isatty():
+            sys.stdout.write(f"\rbyzantine: {seed - first} cases, {executed} decisions executed")
             sys.stdout.flush()
-    sys.stdout.write(f"\rbyzantine: {seed - given.seed} cases, {executed} decisions executed, no fault\n")
+    told = f"{seed - first} cases from seed {first}, {executed} decisions executed, no fault"
+    sys.stdout.write(f"\rbyzantine: {told}\n")
 
 
 if __name__ == "__main__":
