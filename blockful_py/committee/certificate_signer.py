@@ -10,7 +10,7 @@ from blockful_py.committee.certificates import (
     digest_of,
     pair_digest,
 )
-from blockful_py.committee.memory import MAX_NUMBER, Ballot, Memory, ballot_of
+from blockful_py.committee.memory import Ballot, Memory, ballot_of
 from blockful_py.committee.pledges import Pledge, SignedPledge
 from blockful_py.crypto import curve, eip712, multisignature, signature
 from blockful_py.crypto.keccak import keccak
@@ -174,10 +174,7 @@ class CertificateSigner:
                 digest,
                 each.index,
                 pair_digest(nonces),
-            ) or not (
-                0 < pledge.generation <= MAX_NUMBER
-                and self._is_by(each.index, eip712.digest(self.domain, pledge), signed.signature)
-            ):
+            ) or not signed.is_by(self.roster.members[each.index - 1], self.domain):
                 raise RefusedError(f"the nonces of member {each.index} are not those that it pledged")
         return indices
 

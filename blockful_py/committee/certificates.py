@@ -16,7 +16,7 @@ from itertools import chain
 from typing import Protocol
 
 from blockful_py.committee.pledges import SignedAttestation, SignedPledge, attestation_digest
-from blockful_py.committee.polling import Poll, Refusal
+from blockful_py.committee.polling import Poll, Refusal, refuted
 from blockful_py.crypto import curve, eip712, merkle, multisignature, signature
 from blockful_py.crypto.keccak import keccak
 from blockful_py.crypto.multisignature import NoncePoints, SchnorrSignature
@@ -195,7 +195,7 @@ def certify(
         )
         failed: dict[int, object] = {}
         try:
-            attestations = _attested(cosigning, roster, domain, members, poll)
+            attestations = _attested(cosigning, roster, domain, members, poll, blame)
             cosigning = replace(cosigning, attestations=attestations)
             asked = [by_index[index] for index in signers]
             replies = poll(asked, partial(_cosigned, cosigning=cosigning), len(asked))
@@ -209,7 +209,7 @@ def certify(
             blame([index], str(reason))
             reasons.append(f"member {index}: {reason}")
         left = [by_index[index] for index in signers if index not in failed]
-        voting = recommitted(certificate, domain, left, poll, len(left))
+        voting = recommitted(certificate, domain, left, poll, len(left), blame)
     raise QuorumError(
         f"{len(voting)} members sign the certificate, {roster.quorum} are needed; nothing was changed. "
         + "; ".join(reasons)
@@ -222,6 +222,7 @@ def recommitted(
     members: Sequence[CertificateVoter],
     poll: Poll,
     needed: int,
+    blame: Blame,
 ) -> dict[int, CommittedVote]:
     """Votes on a decision, with fresh nonces, of those members that voted for it, by 1-based index."""
     decision = (certificate.epoch, certificate.proposal)
@@ -231,6 +232,7 @@ def recommitted(
         return committed_vote(member, member.recommit(*decision), digest, domain)
 
     replies = poll(members, ask, needed)
+    _blame_refuted(replies, blame)
     return {index: each for index, each in replies.items() if not isinstance(each, Refusal)}
 
 
@@ -240,6 +242,7 @@ def _attested(
     domain: eip712.Domain,
     members: Sequence[CertificateVoter],
     poll: Poll,
+    blame: Blame,
 ) -> tuple[SignedAttestation, ...]:
     """A quorum's attestations of the pledges.
 
@@ -252,6 +255,7 @@ def _attested(
         lambda member: signed_vote(member, member.attest_cosigning(cosigning), digest),
         roster.quorum,
     )
+    _blame_refuted(replies, blame)
     attesting = {index: each for index, each in replies.items() if not isinstance(each, Refusal)}
     if len(attesting) >= roster.quorum:
         return tuple(SignedAttestation(i, attesting[i]) for i in sorted(attesting)[: roster.quorum])
@@ -282,6 +286,11 @@ def _signed(
         places = [cosigning.votes[place - 1].index for place in error.members]
         raise CheaterError(places, "the share of a certificate") from None
     return replace(certificate, nonce=made.nonce, s=made.s)
+
+
+def _blame_refuted(replies: Mapping[int, object], blame: Blame) -> None:
+    for index, reason in refuted(replies):
+        blame([index], reason)
 
 
 def _cosigned(member: CertificateVoter, cosigning: Cosigning) -> int:

@@ -193,7 +193,9 @@ class Coordinator:
         pauses = iter(PAUSES)
         while True:
             try:
-                votes = recommitted(certificate, self._domain, self._members, self._poll, self._quorum)
+                votes = recommitted(
+                    certificate, self._domain, self._members, self._poll, self._quorum, self.excluded.note
+                )
                 return self._certify(certificate, executor, votes)
             except QuorumError:
                 pause = next(pauses, None)
@@ -291,6 +293,7 @@ class Coordinator:
             lambda member: signed_vote(member, member.attest(session, pledges), digest),
             self._quorum,
         )
+        self.excluded.note_cheats(replies)
         attesting = {index: each for index, each in replies.items() if not isinstance(each, Refusal)}
         if len(attesting) >= self._quorum:
             return tuple(SignedAttestation(i, attesting[i]) for i in sorted(attesting)[: self._quorum])

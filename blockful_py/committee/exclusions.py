@@ -6,8 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from blockful_py.committee.polling import Refusal
-from blockful_py.errors import CheaterError
+from blockful_py.committee.polling import refuted
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +26,8 @@ class Exclusions:
 
     def note_cheats(self, replies: Mapping[int, object]) -> None:
         """Notes the members whose own replies were refuted."""
-        for member, reply in replies.items():
-            reason = reply.reason if isinstance(reply, Refusal) else None
-            if isinstance(reason, CheaterError) and reason.members == (member,):
-                self.note([member], f"{reason.what} does not check out")
+        for member, reason in refuted(replies):
+            self.note([member], reason)
 
     def told(self) -> tuple[str, ...]:
         """One description for each member, by index."""

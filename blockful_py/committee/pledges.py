@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from blockful_py.committee.memory import MAX_NUMBER
 from blockful_py.crypto import curve, eip712, signature
 from blockful_py.crypto.keccak import keccak
 from blockful_py.crypto.threshold.messages import NonceCommitments
@@ -67,8 +68,13 @@ class SignedPledge:
     signature: bytes
 
     def is_by(self, address: bytes, domain: eip712.Domain) -> bool:
-        """Whether the member with this voting address signed it; `domain` is that of votes."""
-        return signature.is_by(address, eip712.digest(domain, self.pledge), self.signature)
+        """Whether the member with this voting address signed it, with a generation that a memory can hold.
+
+        `domain` is that of votes.
+        """
+        return 0 < self.pledge.generation <= MAX_NUMBER and signature.is_by(
+            address, eip712.digest(domain, self.pledge), self.signature
+        )
 
 
 @dataclass(frozen=True, slots=True)

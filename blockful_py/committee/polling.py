@@ -6,11 +6,11 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from blockful_py.errors import CommitteeError, CryptoError, UnreachableError
+from blockful_py.errors import CheaterError, CommitteeError, CryptoError, UnreachableError
 
 
 class Asked(Protocol):
@@ -40,6 +40,14 @@ class Poll(Protocol):
     def __call__(
         self, members: Sequence[Member], question: Callable[[Member], Answer], needed: int
     ) -> dict[int, Answer | Refusal]: ...
+
+
+def refuted(replies: Mapping[int, object]) -> Iterator[tuple[int, str]]:
+    """Members whose own replies were refuted, and how."""
+    for index, reply in replies.items():
+        reason = reply.reason if isinstance(reply, Refusal) else None
+        if isinstance(reason, CheaterError) and reason.members == (index,):
+            yield index, f"{reason.what} does not check out"
 
 
 def in_turn(
