@@ -16,7 +16,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, lru_cache
 from random import Random
 from types import SimpleNamespace
 from typing import Any, TypeVar
@@ -400,7 +400,10 @@ class World:
 
 @contextmanager
 def watched(world: World) -> Iterator[None]:
-    """Messages go through `world`, which sees every answer with a nonce; nobody waits."""
+    """Messages go through `world`, which sees every answer with a nonce; nobody waits.
+
+    What all members compute alike is computed once.
+    """
 
     class Watched(response.Responder):
         def answer(self, pair: tuple[int, int], rho: int, negated: bool, inverse: int) -> int:
@@ -410,6 +413,8 @@ def watched(world: World) -> Iterator[None]:
     with (
         patch.object(member_client, "post", world.post),
         patch.object(coordinator, "time", SimpleNamespace(sleep=world.catch_up)),
+        patch.object(codec, "decode", lru_cache(1 << 12)(codec.decode)),
+        patch.object(signature, "recover", lru_cache(1 << 12)(signature.recover)),
         patch.object(signing, "Responder", Watched),
         patch.object(multisignature, "Responder", Watched),
     ):

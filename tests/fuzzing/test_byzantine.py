@@ -44,7 +44,7 @@ Plant = Callable[[pytest.MonkeyPatch], None]
 FAULTS: dict[str, tuple[Plant, str]] = {
     "members sign for the live chain before the archive has it": (
         lambda patch: patch.setattr(Member, "cosign", lambda self, asked: self._voter.cosign(asked)),
-        "before the archive has",
+        "before the archive has|what the archive does not",
     ),
     "members vote for two contents": (
         lambda patch: patch.setattr(VolatileMemory, "vote", vote_again),
