@@ -4,15 +4,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from random import Random
 
 import pytest
 
 from blockful_py.committee.certificate_signer import CertificateSigner, PendingNonces
 from blockful_py.committee.member import Member
 from blockful_py.committee.memory import Ballot, VolatileMemory
+from blockful_py.committee.pledges import Pledge, SignedPledge
+from blockful_py.committee.service.messages import MessageKind
+from blockful_py.crypto import curve, eip712, signature
 from blockful_py.crypto.multisignature import NoncePoints
-from tests.fuzzing.byzantine import run_case
+from tests.fuzzing.byzantine import VOTING, HonestLeader, World, run_case, watched
 from tests.fuzzing.ledgers import ViolationError
+from tests.fuzzing.liars import ANSWERS, GENERATIONS
 
 CASES = 25
 PATIENCE = 300
@@ -63,6 +68,32 @@ FAULTS: dict[str, tuple[Plant, str]] = {
         "attests two uses",
     ),
 }
+
+
+@pytest.mark.parametrize("kind", ANSWERS)
+@pytest.mark.parametrize("seed", range(3))
+def test_who_lies_in_any_answer_to_an_honest_leader_is_named(kind: MessageKind, seed: int) -> None:
+    world = World(4, [1], Random(seed))
+    liar = world.places[1].liar
+    assert liar is not None
+    liar.ways = dict.fromkeys(MessageKind, "honest") | {kind: "wrong"}
+    with watched(world):
+        leader = HonestLeader(world, 0)
+        assert leader.decide(redaction=kind is not MessageKind.PUBLICATION)
+    assert kind in liar.wrong
+    (named,) = leader.coordinator.excluded.told()
+    assert named.startswith("member 1 (0x")
+    world.check()
+
+
+@pytest.mark.parametrize("generation", GENERATIONS)
+def test_a_generation_that_no_memory_holds_is_no_pledge(generation: int) -> None:
+    """Whatever its signature: a leader that has it encoded for one would end there."""
+    pledge = Pledge(bytes(32), 1, generation, bytes(32))
+    signed = bytes(64)
+    if generation < 2**64:
+        signed = signature.sign(7, eip712.digest(VOTING, pledge))
+    assert not SignedPledge(pledge, signed).is_by(curve.address(curve.multiply_base(7)), VOTING)
 
 
 @pytest.mark.parametrize("fault", FAULTS)
