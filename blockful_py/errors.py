@@ -171,6 +171,14 @@ class QuorumError(CommitteeError):
     """Too few members agreed."""
 
 
+class DisputedError(QuorumError):
+    """Too few members attest nonces; without one of `suspects`, sets of 1-based indices, more may."""
+
+    def __init__(self, message: str, suspects: Sequence[frozenset[int]]) -> None:
+        self.suspects = tuple(suspects)
+        super().__init__(message)
+
+
 class RefusedError(CommitteeError):
     """A member's own check of a proposal failed."""
 

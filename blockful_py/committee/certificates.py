@@ -8,13 +8,13 @@ of one signature, only for the content that it voted for, and only once it has s
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from typing import Protocol
 
+from blockful_py.committee.disputes import Trials, settle
 from blockful_py.committee.pledges import SignedAttestation, SignedPledge, attestation_digest
 from blockful_py.committee.polling import Poll, Refusal, refuted
 from blockful_py.crypto import curve, eip712, merkle, multisignature, signature
@@ -178,23 +178,28 @@ def certify(
     """Has the members whose `votes` (by 1-based index) are for this unsigned certificate sign it for
     `executor`.
 
-    Who refuses or answers wrongly is left out, and the others begin again with fresh nonces.  Raises
-    QuorumError when too few are left, with their reasons.
+    Who refuses or answers wrongly is left out, and the others begin again with fresh nonces; so do the others
+    without some who are accused.  Raises QuorumError when too few are left, with their reasons.
     """
-    voting, reasons = dict(votes), []
+    voting, reasons, trials, doubted = dict(votes), [], Trials(), frozenset[int]()
     by_index = {member.index: member for member in members}
-    while len(voting) >= roster.quorum:
-        signers = sorted(voting)
-        cosigning = Cosigning(
-            certificate.epoch,
-            certificate.proposal,
-            executor,
-            tuple(CastVote(index, certificate.content_hash, voting[index].vote) for index in signers),
-            tuple(voting[index].nonces for index in signers),
-            tuple(voting[index].pledge for index in signers),
-        )
+    while True:
+        signers, standing = sorted(voting), {*voting, *doubted}
         failed: dict[int, object] = {}
         try:
+            if len(voting) < roster.quorum:
+                raise QuorumError(
+                    f"{len(voting)} members sign the certificate, {roster.quorum} are needed; nothing was "
+                    "changed. " + "; ".join(reasons)
+                )
+            cosigning = Cosigning(
+                certificate.epoch,
+                certificate.proposal,
+                executor,
+                tuple(CastVote(index, certificate.content_hash, voting[index].vote) for index in signers),
+                tuple(voting[index].nonces for index in signers),
+                tuple(voting[index].pledge for index in signers),
+            )
             attestations = _attested(cosigning, roster, domain, members, poll, blame)
             cosigning = replace(cosigning, attestations=attestations)
             asked = [by_index[index] for index in signers]
@@ -205,15 +210,13 @@ def certify(
                 return _signed(cosigning, roster, domain, shares)
         except CheaterError as error:
             failed = dict.fromkeys(error.members, f"{error.what} does not check out")
+        except QuorumError as error:
+            doubted = trials.after(error)
         for index, reason in failed.items():
             blame([index], str(reason))
             reasons.append(f"member {index}: {reason}")
-        left = [by_index[index] for index in signers if index not in failed]
+        left = [by_index[index] for index in sorted(standing - failed.keys() - doubted)]
         voting = recommitted(certificate, domain, left, poll, len(left), blame)
-    raise QuorumError(
-        f"{len(voting)} members sign the certificate, {roster.quorum} are needed; nothing was changed. "
-        + "; ".join(reasons)
-    )
 
 
 def recommitted(
@@ -259,18 +262,12 @@ def _attested(
     attesting = {index: each for index, each in replies.items() if not isinstance(each, Refusal)}
     if len(attesting) >= roster.quorum:
         return tuple(SignedAttestation(i, attesting[i]) for i in sorted(attesting)[: roster.quorum])
-    refused = {index: each.reason for index, each in replies.items() if isinstance(each, Refusal)}
-    accused = Counter(
-        i for each in refused.values() if isinstance(each, CheaterError) for i in {*each.members}
-    )
-    faulty = len(roster.keys) - roster.quorum
-    blamed = [each.index for each in cosigning.votes if accused[each.index] > faulty]
-    if blamed:
-        raise CheaterError(blamed, "the generation of nonces, which was pledged before,")
-    raise QuorumError(
+    raise settle(
+        replies,
+        [each.index for each in cosigning.votes],
+        len(roster.keys) - roster.quorum,
         f"{len(attesting)} members attest the nonces of a certificate, {roster.quorum} are needed; nothing "
-        f"was "
-        "changed. " + "; ".join(f"member {index}: {reason}" for index, reason in refused.items())
+        "was changed. ",
     )
 
 

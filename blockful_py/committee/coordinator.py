@@ -8,7 +8,6 @@ the contracts check every certificate.
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
@@ -30,6 +29,7 @@ from blockful_py.committee.certified import (
     DecisionKeeper,
     split_actions,
 )
+from blockful_py.committee.disputes import Trials, settle
 from blockful_py.committee.erasure import Endorsement, erasure_digest
 from blockful_py.committee.exclusions import Exclusions
 from blockful_py.committee.leaves import archive_leaves, redaction_leaves
@@ -223,6 +223,7 @@ class Coordinator:
         """
         tasks = opening_tasks(draft, self._live.chain_id, self._live.address)
         honest = list(willing)
+        trials, doubted = Trials(), frozenset[int]()
         attempt = 0
         while True:
             if len(honest) < self._key.threshold:
@@ -234,7 +235,7 @@ class Coordinator:
                     f"{len(honest)} members remain, {self._key.threshold} are needed for a collision; "
                     "nothing was changed. " + "; ".join(self.excluded.told())
                 )
-            signers = honest[: self._key.threshold]
+            signers = [member for member in honest if member.index not in doubted][: self._key.threshold]
             session = CollisionSession(
                 draft.epoch,
                 draft.proposal,
@@ -249,6 +250,9 @@ class Coordinator:
                 attempt += 1
                 self.excluded.note(error.members, f"{error.what} does not check out")
                 honest = [member for member in honest if member.index not in error.members]
+            except QuorumError as error:
+                attempt += 1
+                doubted = trials.after(error)
 
     def _rounds(
         self,
@@ -297,13 +301,13 @@ class Coordinator:
         attesting = {index: each for index, each in replies.items() if not isinstance(each, Refusal)}
         if len(attesting) >= self._quorum:
             return tuple(SignedAttestation(i, attesting[i]) for i in sorted(attesting)[: self._quorum])
-        reasons = [each.reason for each in replies.values() if isinstance(each, Refusal)]
-        accused = Counter(i for each in reasons if isinstance(each, CheaterError) for i in {*each.members})
-        faulty = self._key.size - self._quorum
-        signers = [index for index in session.indices if accused[index] > faulty]
-        if signers:
-            raise CheaterError(signers, "the generation of nonces, which was pledged before,")
-        raise self._refused(replies, self._quorum)
+        raise settle(
+            replies,
+            session.indices,
+            self._key.size - self._quorum,
+            f"{len(attesting)} of {len(self._members)} members agree, {self._quorum} are needed; nothing was "
+            "changed. ",
+        )
 
     def _round(
         self,

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finds out who may be at fault when members refuse to attest nonces because others cheat, as they say.
+
+A member can show a generation of its nonces to one other in advance: that one alone then accuses it, and no
+third can tell which of them lies.  A leader therefore tries what holds if either does.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Mapping, Sequence
+from itertools import combinations, islice
+
+from blockful_py.committee.polling import Refusal
+from blockful_py.errors import CheaterError, DisputedError, QuorumError
+
+MAX_TRIALS = 64
+"""Sets of members that are left out one after the other."""
+
+
+class Trials:
+    """Sets of signers to leave out, each once."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[frozenset[int]] = deque()
+        self._known: set[frozenset[int]] = set()
+
+    def after(self, error: QuorumError) -> frozenset[int]:
+        """The next set.  Raises `error` when all were tried."""
+        if isinstance(error, DisputedError):
+            fresh = [each for each in error.suspects if each not in self._known]
+            fresh = fresh[: MAX_TRIALS - len(self._known)]
+            self._known.update(fresh)
+            self._waiting.extend(fresh)
+        if not self._waiting:
+            raise error
+        return self._waiting.popleft()
+
+
+def settle(replies: Mapping[int, object], signers: Sequence[int], faulty: int, shortage: str) -> QuorumError:
+    """The error where too few members attest the nonces of `signers`.
+
+    Its suspects are the sets of signers that would explain every refusal with at most `faulty` liars.  Raises
+    CheaterError naming signers that more members accuse than may be faulty.
+    """
+    reasons = {index: each.reason for index, each in replies.items() if isinstance(each, Refusal)}
+    accused = {
+        index: {*reason.members} & {*signers} if isinstance(reason, CheaterError) else set()
+        for index, reason in reasons.items()
+    }
+    times = Counter(signer for each in accused.values() for signer in each)
+    blamed = [index for index in signers if times[index] > faulty]
+    if blamed:
+        raise CheaterError(blamed, "the generation of nonces, which was pledged before,")
+    silent = {index for index, each in accused.items() if not each}
+    suspects = (
+        frozenset(chosen)
+        for size in range(1, faulty + 1)
+        for chosen in combinations(sorted(times), size)
+        if len({*chosen} | silent) <= faulty
+        and all(index in chosen or each & {*chosen} for index, each in accused.items() if each)
+    )
+    message = shortage + "; ".join(f"member {index}: {reason}" for index, reason in reasons.items())
+    return DisputedError(message, tuple(islice(suspects, MAX_TRIALS)))
