@@ -13,7 +13,7 @@ import argparse
 import sys
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
@@ -561,17 +561,33 @@ class Schemer:
             self._witness(variant)
             self._replay()
 
+    def poison(self) -> None:
+        """Shows a few honest members the next generations of its allies' nonces."""
+        told = self.rng.sample(self._honest, self.rng.randint(1, self.world.most_faulty))
+        variant = self._publication(self.world.proposer().publication(self.world.models(), NOW))
+        proposal, content = variant.proposal.proposal, variant.content
+        for generation in range(1, 13):
+            votes = {i: ally.vote(proposal, content, generation) for i, ally in self._allies.items()}
+            for index in self._honest:
+                voted = self._say(index, self._asked, variant)
+                votes |= {index: voted} if voted else {}
+            if len(votes) < self.world.roster.quorum:
+                return
+            asked = self._cosigning(variant, self.world.archive.executor, votes)
+            for index in told:
+                self._say(index, RemoteMember.attest_cosigning, asked)
+
     def _publications(self) -> list[Variant]:
         proposer, models = self.world.proposer(), self.world.models
         first, second = (
             proposer.publication(models(self.rng.random() < 0.2), NOW + self.rng.randint(-HOUR, HOUR))
             for _ in range(2)
         )
-        found = []
-        for each in (first, replace(second, proposal=first.proposal)):
-            archive = archive_leaves(self.world.archive, each.archive)
-            found.append(Variant(each, (archive, (self.world.live.append_leaf(each.block, 0, 1),))))
-        return found
+        return [self._publication(first), self._publication(replace(second, proposal=first.proposal))]
+
+    def _publication(self, proposal: PublicationProposal) -> Variant:
+        archive = archive_leaves(self.world.archive, proposal.archive)
+        return Variant(proposal, (archive, (self.world.live.append_leaf(proposal.block, 0, 1),)))
 
     def _redactions(self) -> list[Variant]:
         """Those of which it got the collisions."""
@@ -659,14 +675,7 @@ class Schemer:
         if len(votes) < least:
             return
         voters = sorted(self.rng.sample([*votes], self.rng.randint(least, len(votes))))
-        cosigning = Cosigning(
-            EPOCH,
-            proposal,
-            executor,
-            tuple(CastVote(index, content, votes[index].vote) for index in voters),
-            tuple(votes[index].nonces for index in voters),
-            tuple(votes[index].pledge for index in voters),
-        )
+        cosigning = self._cosigning(variant, executor, {index: votes[index] for index in voters})
         digest = attestation_of(cosigning, VOTING)
         attested = self._attested(digest, RemoteMember.attest_cosigning, cosigning)
         cosigning = replace(cosigning, attestations=self._fewer(attested))
@@ -683,6 +692,19 @@ class Schemer:
         with suppress(BlockfulError, ValueError):
             made = multisignature.combine(keys, signed, cosigning.nonces, [shares.get(i, 1) for i in voters])
             self._use(variant, replace(cosigning.certificate, nonce=made.nonce, s=made.s), executor)
+
+    def _cosigning(
+        self, variant: Variant, executor: Executor, votes: Mapping[int, CommittedVote]
+    ) -> Cosigning:
+        ordered = [(index, votes[index]) for index in sorted(votes)]
+        return Cosigning(
+            EPOCH,
+            variant.proposal.proposal,
+            executor,
+            tuple(CastVote(index, variant.content, each.vote) for index, each in ordered),
+            tuple(each.nonces for _, each in ordered),
+            tuple(each.pledge for _, each in ordered),
+        )
 
     def _use(self, variant: Variant, certificate: Certificate, executor: Executor) -> None:
         if not self.world.certified(certificate, executor):
@@ -762,6 +784,8 @@ def run_case(seed: int) -> bool:
     with watched(world):
         if rng.random() < 0.4:
             Schemer(world).scheme()
+        if faulty and rng.random() < 0.15:
+            Schemer(world).poison()
         if rng.random() < 0.15:
             for index in rng.sample(range(1, size + 1), rng.randint(1, size // 2)):
                 world.places[index].reachable = False

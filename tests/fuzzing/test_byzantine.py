@@ -15,7 +15,7 @@ from blockful_py.committee.pledges import Pledge, SignedPledge
 from blockful_py.committee.service.messages import MessageKind
 from blockful_py.crypto import curve, eip712, signature
 from blockful_py.crypto.multisignature import NoncePoints
-from tests.fuzzing.byzantine import VOTING, HonestLeader, World, run_case, watched
+from tests.fuzzing.byzantine import VOTING, HonestLeader, Schemer, World, run_case, watched
 from tests.fuzzing.ledgers import ViolationError
 from tests.fuzzing.liars import ANSWERS, GENERATIONS
 
@@ -83,6 +83,21 @@ def test_who_lies_in_any_answer_to_an_honest_leader_is_named(kind: MessageKind, 
     assert kind in liar.wrong
     (named,) = leader.coordinator.excluded.told()
     assert named.startswith("member 1 (0x")
+    world.check()
+
+
+@pytest.mark.parametrize("redaction", [False, True])
+@pytest.mark.parametrize("seed", range(3))
+def test_who_showed_its_nonces_to_one_member_before_stops_no_decision(redaction: bool, seed: int) -> None:
+    """That member alone accuses it, and it attests nothing: without it the others agree."""
+    world = World(4, [1], Random(seed))
+    liar = world.places[1].liar
+    assert liar is not None
+    silent = (MessageKind.ATTEST, MessageKind.ATTEST_COSIGNING)
+    liar.ways = dict.fromkeys(MessageKind, "honest") | dict.fromkeys(silent, "refuse")
+    with watched(world):
+        Schemer(world).poison()
+        assert HonestLeader(world, 0).decide(redaction)
     world.check()
 
 
