@@ -181,7 +181,8 @@ def certify(
     Who refuses or answers wrongly is left out, and the others begin again with fresh nonces; so do the others
     without some who are accused.  Raises QuorumError when too few are left, with their reasons.
     """
-    voting, reasons, trials, doubted = dict(votes), [], Trials(), frozenset[int]()
+    voting, reasons = dict(votes), list[str]()
+    trials, doubted = Trials(), frozenset[int]()
     by_index = {member.index: member for member in members}
     while True:
         signers, standing = sorted(voting), {*voting, *doubted}
