@@ -72,6 +72,7 @@ from blockful_py.crypto.randomness import SeededRng
 from blockful_py.crypto.roster import Roster, bits
 from blockful_py.crypto.threshold import response, signing
 from blockful_py.crypto.threshold.keys import KeyShare
+from blockful_py.crypto.threshold.messages import SignatureShares
 from blockful_py.crypto.threshold.signing import ThresholdSigner, aggregate, combine
 from blockful_py.errors import (
     BlockfulError,
@@ -301,9 +302,8 @@ class World:
 
     def archived(self, certified: CertifiedProposal) -> None:
         """Writes the archive's part."""
-        published = isinstance(certified, CertifiedPublication)
-        chunks = certified.proposal.archive if published else certified.draft.archive
-        for chunk, action in zip(chunks, certified.archive, strict=True):
+        decided = certified.proposal if isinstance(certified, CertifiedPublication) else certified.draft
+        for chunk, action in zip(decided.archive, certified.archive, strict=True):
             self.archive.append(chunk.expected_head, chunk.timestamp, chunk.records, action)
 
     def check(self) -> None:
@@ -489,8 +489,9 @@ class HonestLeader:
         return self.coordinator.certify_redaction(proposer.redaction(chosen, now))
 
     def _decision(self, certified: CertifiedProposal) -> Certificate:
-        published = isinstance(certified, CertifiedPublication)
-        return certified.live.certificate if published else certified.live[0].certificate
+        if isinstance(certified, CertifiedPublication):
+            return certified.live.certificate
+        return certified.live[0].certificate
 
 
 @dataclass
@@ -636,7 +637,7 @@ class Schemer:
             attested = self._attested(digest, RemoteMember.attest, session, pledges)
             nonces = AttestedNonces(session, shown, self._fewer(attested))
             commitments = [each.commitments for each in shown]
-            shares = []
+            shares: list[SignatureShares | None] = []
             for index in signers:
                 if index in own:
                     shares.append(own[index].sign(tasks, aggregate(world.shares[0].public, commitments)))
