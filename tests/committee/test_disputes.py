@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 
 from blockful_py.committee.disputes import MAX_TRIALS, Trials, settle
@@ -16,7 +18,7 @@ def accuses(*members: int) -> Refusal:
     return Refusal(CheaterError(members, "a pledge"))
 
 
-def suspects(replies: dict[int, object], signers: tuple[int, ...], faulty: int) -> set[frozenset[int]]:
+def suspects(replies: Mapping[int, object], signers: tuple[int, ...], faulty: int) -> set[frozenset[int]]:
     error = settle(replies, signers, faulty, "too few. ")
     assert isinstance(error, DisputedError)
     return {*error.suspects}
