@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Mapping, Sequence
-from itertools import combinations, islice
+from itertools import chain, combinations, islice
 
 from blockful_py.committee.polling import Refusal
 from blockful_py.errors import CheaterError, DisputedError, QuorumError
 
+MAX_SETS = 1 << 14
+"""Sets of members that are looked at in one dispute; small committees have fewer."""
 MAX_TRIALS = 64
 """Sets of members that are left out one after the other."""
 
@@ -40,8 +42,8 @@ class Trials:
 def settle(replies: Mapping[int, object], signers: Sequence[int], faulty: int, shortage: str) -> QuorumError:
     """The error where too few members attest the nonces of `signers`.
 
-    Its suspects are the sets of signers that would explain every refusal with at most `faulty` liars.  Raises
-    CheaterError naming signers that more members accuse than may be faulty.
+    Its suspects are the signers among every set of at most `faulty` liars that would explain all refusals.
+    Raises CheaterError naming signers that more members accuse than may be faulty.
     """
     reasons = {index: each.reason for index, each in replies.items() if isinstance(each, Refusal)}
     accused = {
@@ -53,12 +55,14 @@ def settle(replies: Mapping[int, object], signers: Sequence[int], faulty: int, s
     if blamed:
         raise CheaterError(blamed, "the generation of nonces, which was pledged before,")
     silent = {index for index, each in accused.items() if not each}
-    suspects = (
-        frozenset(chosen)
-        for size in range(1, faulty + 1)
-        for chosen in combinations(sorted(times), size)
-        if len({*chosen} | silent) <= faulty
+    involved = sorted({*times, *accused})
+    sets = chain.from_iterable(combinations(involved, size) for size in range(1, faulty + 1))
+    suspects = dict.fromkeys(
+        frozenset(chosen) & {*signers}
+        for chosen in islice(sets, MAX_SETS)
+        if {*chosen} & {*signers}
+        and len({*chosen} | silent) <= faulty
         and all(index in chosen or each & {*chosen} for index, each in accused.items() if each)
     )
     message = shortage + "; ".join(f"member {index}: {reason}" for index, reason in reasons.items())
-    return DisputedError(message, tuple(islice(suspects, MAX_TRIALS)))
+    return DisputedError(message, (*suspects,))

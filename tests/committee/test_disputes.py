@@ -47,6 +47,11 @@ def test_two_liars_of_seven_are_among_the_suspects() -> None:
     assert frozenset({6, 7}) in suspects(replies, tuple(range(1, 8)), 2)
 
 
+def test_a_liar_may_accuse_without_being_a_signer() -> None:
+    replies = {1: SILENT, 2: accuses(1), 5: accuses(1), 6: accuses(3)}
+    assert frozenset({1}) in suspects(replies, (1, 2, 3, 4, 5, 7), 2)
+
+
 def test_who_is_no_signer_is_no_suspect() -> None:
     assert suspects({2: accuses(0, 4, 9), 1: SILENT}, (1, 2, 3), 1) == set()
 
