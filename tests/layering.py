@@ -47,7 +47,7 @@ FLOORS: Mapping[str, tuple[frozenset[str], ...]] = {
         frozenset({"certificates"}),
         frozenset({"proofs"}),
         frozenset({"verify"}),
-        frozenset({"chain_view", "checks", "decryption"}),
+        frozenset({"chain_view", "checks", "decryption", "history"}),
         frozenset({"model_node"}),
         frozenset({"statement_parts"}),
     ),

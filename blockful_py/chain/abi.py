@@ -133,6 +133,18 @@ def to_transaction(position: Position, value: Sequence[Any]) -> ModelTransaction
     )
 
 
+def to_publication(value: Sequence[Any], uri: Uri) -> Publication:
+    """A model as it was published with `uri`, from what `LiveChain.transaction` returns."""
+    ch, (px, s), _, _, _, _, owner, _, references = value
+    return Publication(ch, Opening(px, s), uri, owner, tuple(map(Position.unpack, references)))
+
+
+def to_new_block(value: Sequence[Any], publications: Sequence[Publication]) -> NewBlock:
+    """A block as it was appended with `publications`, from what `LiveChain.header` returns."""
+    parent_hash, ch, (px, s), _, _, _, timestamp, _ = value
+    return NewBlock(parent_hash, timestamp, ch, Opening(px, s), tuple(publications))
+
+
 def to_header(height: int, value: Sequence[Any]) -> Header:
     """A `Header` as `LiveChain.header` returns it, with the first opening."""
     parent_hash, ch, (px, s), version, epoch, merkle_root, timestamp, tx_count = value

@@ -87,15 +87,22 @@ class LiveChainContract(Contract):
 
     def transactions(self, positions: Sequence[Position]) -> tuple[ModelTransaction, ...]:
         """Transactions at `positions`, in few calls.  Raises ContractError UnknownPosition."""
-        groups = [positions[start : start + READ_SIZE] for start in range(0, len(positions), READ_SIZE)]
-        answers = self._read_many([("transactions", ([each.packed for each in group],)) for group in groups])
-        values = [value for answer in answers for value in answer]
-        transactions = tuple(abi.to_transaction(*pair) for pair in zip(positions, values, strict=True))
+        pairs = zip(positions, self._stored(positions), strict=True)
+        transactions = tuple(abi.to_transaction(*pair) for pair in pairs)
         found = self._in_force([(each.position, each.version) for each in transactions])
         return tuple(
             replace(each, opening=opening) if each.version else each
             for each, opening in zip(transactions, found, strict=True)
         )
+
+    def appended(self, height: int, uris: Sequence[Uri]) -> NewBlock:
+        """The block at `height` as it was appended, when its models had `uris`.
+
+        Raises ContractError UnknownPosition.
+        """
+        values = self._stored([Position(height, index) for index in range(len(uris))])
+        publications = [abi.to_publication(*pair) for pair in zip(values, uris, strict=True)]
+        return abi.to_new_block(self._read("header", height), publications)
 
     def progress(self, proposal: bytes) -> tuple[int, int]:
         """Executed and total chunks of a proposal; (0, 0) before its first.
@@ -212,6 +219,12 @@ class LiveChainContract(Contract):
             proposal: tuple(RedactedChunk(tuple(found[i][0]), tuple(found[i][1])) for i in sorted(found))
             for proposal, found in chunks.items()
         }
+
+    def _stored(self, positions: Sequence[Position]) -> list[Any]:
+        """Transactions as the contract returns them: with their first openings."""
+        groups = [positions[start : start + READ_SIZE] for start in range(0, len(positions), READ_SIZE)]
+        answers = self._read_many([("transactions", ([each.packed for each in group],)) for group in groups])
+        return [value for answer in answers for value in answer]
 
     def _naming(self, proposal: bytes) -> list[PastEvent]:
         """The events that name a proposal, oldest first."""

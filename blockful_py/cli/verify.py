@@ -34,6 +34,8 @@ def verify(
 ) -> None:
     """Check models: bytes, opening, Merkle root, header, links to genesis, and signatures.
 
+    The histories of both chains are compared: the archive must hold whatever the live chain holds.
+
     The check covers weights as sealed files. With --decrypt or --reader, it also decrypts them and requires
     that they are weights.
 
@@ -59,9 +61,15 @@ def verify(
             "checked": outcome.checked,
             "decrypted": outcome.decrypted,
             "failed": [
-                {"model": f.model, "position": str(f.position), "check": f.check, "detail": f.detail}
+                {
+                    "model": f.model,
+                    "position": None if f.position is None else str(f.position),
+                    "check": f.check,
+                    "detail": f.detail,
+                }
                 for f in outcome.failures
             ],
+            "pending": ["0x" + proposal.hex() for proposal in outcome.pending],
         }
     )
     for failure in outcome.failures:
@@ -70,6 +78,11 @@ def verify(
         f"weights: {outcome.decrypted} decrypted, "
         f"{outcome.checked - outcome.decrypted} checked as sealed bytes"
     )
+    if outcome.pending:
+        out.say(
+            f"{len(outcome.pending)} decisions are in the archive and not yet on the live chain: if no "
+            "leader is at work, finish them with `blockful resume`"
+        )
     out.say(f"{outcome.checked} models checked, {len(outcome.failures)} failed")
     if outcome.failures:
         raise typer.Exit(3)

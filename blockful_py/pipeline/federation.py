@@ -48,6 +48,7 @@ from blockful_py.record.audit import Audit, audit_archive
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.certificates.document import ErasureCertificate
 from blockful_py.record.decryption import Decryptor
+from blockful_py.record.history import check_promises
 from blockful_py.record.model_node import ModelNode, Request
 from blockful_py.record.request_file import RequestFile
 from blockful_py.record.verify import Verification, Verifier
@@ -304,6 +305,7 @@ class Federation(Closable):
     ) -> Verification:
         """Checks every model, or those named, against the chain and the store; the weights in sealed form.
 
+        Also compares the histories of both chains; the newest decisions may be unfinished (`pending`).
         `decryptor`: also decrypts the weights that it has keys of.
         """
         verifier = Verifier(self.contracts.live, self.contracts.committee, self.stores.live, decryptor)
@@ -312,7 +314,8 @@ class Federation(Closable):
             catalogue = self.catalogue()
             positions = [catalogue[name].position for name in names]
         with (progress or Silent()).stage("verify", len(positions)) as advance, self.stopwatch("verify"):
-            return verifier.verify_all(positions, lambda done: advance(1))
+            history = check_promises(self.contracts.live, self.contracts.archive, unfinished=True)
+            return verifier.verify_all(history, None if names is None else positions, lambda done: advance(1))
 
     def audit(
         self, remembered: tuple[StoredArchiveRecord, ...] = (), decryptor: Decryptor | None = None

@@ -13,11 +13,13 @@ A model verifies exactly when, in this order:
     signature  its owner signed its statement, over these references; a later version also carries
                the request, signed by the owners of the starts that it names
     settled    no redaction that touched it is unfinished
+
+Of both chains, it also checks that they keep what they promise one another (record/history.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from blockful_py.committee.protocols import LiveLedger, Store
@@ -36,18 +38,22 @@ from blockful_py.record.checks import (
     require,
 )
 from blockful_py.record.decryption import Decryptor
+from blockful_py.record.history import PROMISES, CheckedHistory
 from blockful_py.record.model_node import ModelNode, Request, parse_node
 from blockful_py.types import ModelTransaction, Position
 
-CHECKS = ("content", "opening", "merkle", "header", "link", "signature", "settled")
+CHECKS = ("content", "opening", "merkle", "header", "link", "signature", "settled", *PROMISES)
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A model that does not verify, and the first check that it fails."""
+    """A model that does not verify, and the first check that it fails.
+
+    A promise of the history may be about a block (`position` is its header's) or a decision (None).
+    """
 
     model: str
-    position: Position
+    position: Position | None
     check: str
     detail: str
 
@@ -58,11 +64,13 @@ class Verification:
 
     `decrypted`: how many models' weights were decrypted with their keys; of the others, the sealed bytes were
     checked.
+    `pending`: decisions that are in the archive, and not or not wholly on the live chain yet.
     """
 
     checked: int
     failures: tuple[Failure, ...]
     decrypted: int = 0
+    pending: tuple[bytes, ...] = ()
 
     @property
     def passed(self) -> bool:
@@ -110,18 +118,27 @@ class Verifier:
         return node
 
     def verify_all(
-        self, positions: Sequence[Position] | None = None, progress: Callable[[int], None] = lambda done: None
+        self,
+        history: CheckedHistory,
+        positions: Sequence[Position] | None = None,
+        progress: Callable[[int], None] = lambda done: None,
     ) -> Verification:
-        """Verifies every model (or those given); failures are collected, not raised."""
-        failures = []
+        """Verifies every model (or those given); failures are collected, not raised.
+
+        `history`: its violations are failures too, where no check of the same model, or block, fails.
+        """
+        failures: list[Failure] = []
+        names: dict[Position, str] = {}
         wanted = tuple(self.positions()) if positions is None else tuple(positions)
         for done, position in enumerate(wanted, start=1):
             try:
-                self.verify(position)
+                names[position] = self.verify(position).name
             except VerificationError as error:
                 failures.append(Failure(error.subject, position, error.check, error.detail))
             progress(done)
-        return Verification(len(wanted), tuple(failures), len(self._read & set(wanted)))
+        places = None if positions is None else frozenset(wanted)
+        failures += _broken(history, places, failures, names)
+        return Verification(len(wanted), tuple(failures), len(self._read & set(wanted)), history.pending)
 
     def _content(self, transaction: ModelTransaction, subject: str) -> ModelNode:
         try:
@@ -169,3 +186,27 @@ class Verifier:
             check_request(self._live, request, self._view.find, subject)
             self._requests[request] = Descendants(request, self._view.find)
         check_descent(transaction, self._requests[request], subject)
+
+
+def _broken(
+    history: CheckedHistory,
+    wanted: frozenset[Position] | None,
+    failures: Sequence[Failure],
+    names: Mapping[Position, str],
+) -> list[Failure]:
+    """The first violation about each model and block of `wanted` (None: all) without a failure, and those
+    about neither."""
+    failed = {each.position for each in failures if each.position is not None}
+    failed |= {Position.of_header(each.height) for each in failed}
+    if wanted is not None:
+        wanted |= {Position.of_header(each.height) for each in wanted}
+    found = []
+    for each in history.violations:
+        place = each.position
+        if place is not None:
+            if place in failed or (wanted is not None and place not in wanted):
+                continue
+            failed.add(place)
+        subject = f"model {names[place]} at {place}" if place in names else each.subject
+        found.append(Failure(subject, place, each.promise, each.detail))
+    return found

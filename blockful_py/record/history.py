@@ -1,0 +1,488 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compares the histories of both chains, event by event: what was promised against what is there.
+
+The promises, and the name under which a broken one is reported:
+
+    order      heights follow one another from 1, and a block's models take its places from 0
+    version    versions of a model and of a header go up by one
+    archived   the archive holds each published version as PUBLISHED, and each replaced one as SUPERSEDED,
+               with the CID that was live, and nothing else
+    chain      the archive holds nothing twice, and its records hash to its head
+    once       no decision was executed twice, and its chunks in order
+    certified  what a decision did on the live chain, it archived before, under one certificate for all of it
+    state      both contracts hold what their events say
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, Protocol
+
+from blockful_py.committee.leaves import archive_leaves, redaction_leaves
+from blockful_py.committee.protocols import ArchiveLedger, LiveLedger
+from blockful_py.crypto import merkle, payload
+from blockful_py.errors import ChainError, NodeError
+from blockful_py.storage.cid import cid_string
+from blockful_py.types import (
+    ArchivedChunk,
+    ArchiveReason,
+    ArchiveRecord,
+    Certificate,
+    NewBlock,
+    Position,
+    RedactedChunk,
+    StoredArchiveRecord,
+    Uri,
+)
+
+PROMISES = ("order", "version", "archived", "chain", "once", "certified", "state")
+
+
+READINGS = 3
+"""Of chains that grow while they are read: at most so many."""
+
+
+class LoggedEvent(Protocol):
+    """An event as a contract logged it."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def arguments(self) -> Mapping[str, Any]: ...
+
+    @property
+    def transaction_hash(self) -> bytes: ...
+
+
+class LoggedVersion(Protocol):
+    """A version of a model as the live chain logged it."""
+
+    @property
+    def position(self) -> Position: ...
+
+    @property
+    def version(self) -> int: ...
+
+    @property
+    def uri(self) -> Uri: ...
+
+
+class LiveEvents(LiveLedger, Protocol):
+    """The live chain and its events, oldest first."""
+
+    def newest_block(self) -> str: ...
+
+    def log(self) -> Sequence[LoggedEvent]: ...
+
+    def published(self) -> Sequence[LoggedVersion]: ...
+
+    def redactions(self) -> Sequence[LoggedVersion]: ...
+
+    def redacted(self) -> Mapping[bytes, Sequence[RedactedChunk]]: ...
+
+    def appended(self, height: int, uris: Sequence[Uri]) -> NewBlock: ...
+
+
+class ArchiveEvents(ArchiveLedger, Protocol):
+    """The archive chain and its events, oldest first."""
+
+    def newest_block(self) -> str: ...
+
+    def log(self) -> Sequence[LoggedEvent]: ...
+
+    def archived(self) -> Sequence[StoredArchiveRecord]: ...
+
+    def appended(self) -> Mapping[bytes, tuple[Certificate, Sequence[ArchivedChunk]]]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """A broken promise.
+
+    `position`: of the model or header that it is about; None where it is about no single one.
+    """
+
+    promise: str
+    subject: str
+    position: Position | None
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedHistory:
+    """What is wrong, and the decisions (`pending`) that the archive has and the live chain not yet."""
+
+    violations: tuple[Violation, ...]
+    pending: tuple[bytes, ...]
+
+    @property
+    def kept(self) -> bool:
+        """Whether all promises are."""
+        return not self.violations
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    height: int
+    proposal: bytes
+    count: int
+    block_hash: bytes
+
+
+def check_promises(live: LiveEvents, archive: ArchiveEvents, *, unfinished: bool) -> CheckedHistory:
+    """Compares all events of both chains with one another and with the contracts.
+
+    `unfinished`: whether the newest decisions may be in the archive and not, or not wholly, on the live
+    chain, as a leader leaves them that died in between.  Reads again where a chain grew meanwhile.  Raises
+    NodeError when a node fails.
+    """
+    for _ in range(READINGS):
+        newest = live.newest_block(), archive.newest_block()
+        checked = _checked(live, archive, unfinished)
+        if checked.kept or newest == (live.newest_block(), archive.newest_block()):
+            break
+    return checked
+
+
+def _checked(live: LiveEvents, archive: ArchiveEvents, unfinished: bool) -> CheckedHistory:
+    disorder = tuple(_unexecuted(archive.log()))
+    if disorder:
+        return CheckedHistory(disorder, ())
+    told = _Told(live, archive)
+    pending = tuple(told.pending())
+    found = chain(
+        told.order(),
+        told.versions(),
+        told.archived(pending),
+        told.chain(),
+        _twice(live.log(), "the live chain"),
+        _twice(archive.log(), "the archive"),
+        told.certified(pending),
+        told.late(pending, unfinished),
+        told.state(),
+    )
+    return CheckedHistory(tuple(found), pending)
+
+
+class _Told:
+    """What the events of both chains say."""
+
+    def __init__(self, live: LiveEvents, archive: ArchiveEvents) -> None:
+        self._live, self._archive = live, archive
+        self._live_log, self._archive_log = tuple(live.log()), tuple(archive.log())
+        self._blocks = tuple(_blocks(self._live_log))
+        self._published, self._redactions = live.published(), live.redactions()
+        self._by_height: dict[int, list[LoggedVersion]] = {}
+        for each in self._published:
+            self._by_height.setdefault(each.position.height, []).append(each)
+        self._redacted = live.redacted()
+        self._records = archive.archived()
+        self._decisions = archive.appended()
+        self._live_counts, self._archive_counts = _counts(self._live_log), _counts(self._archive_log)
+        self._uris = {
+            (each.position, each.version): each.uri for each in (*self._published, *self._redactions)
+        }
+
+    def order(self) -> Iterator[Violation]:
+        """Blocks and the places in them."""
+        for expected, block in enumerate(self._blocks, start=1):
+            if block.height != expected:
+                place = Position.of_header(expected)
+                yield Violation(
+                    "order",
+                    f"block {expected}",
+                    place,
+                    f"the live chain's events go on with block {block.height}: "
+                    "use a node that keeps past events",
+                )
+                return
+        places = Counter(Position(each.height, i) for each in self._blocks for i in range(each.count))
+        found = Counter(each.position for each in self._published)
+        for place in sorted(places.keys() | found.keys()):
+            if places[place] != found[place]:
+                yield _of_model(
+                    "order",
+                    place,
+                    f"the events name it {found[place]} times, the headers have room for {places[place]}",
+                )
+
+    def versions(self) -> Iterator[Violation]:
+        """Of models, then of headers."""
+        replaced: dict[Position, list[int]] = {}
+        for each in self._redactions:
+            replaced.setdefault(each.position, []).append(each.version)
+        for each in self._live_log:
+            if each.name == "HeaderRedacted":
+                place = Position.of_header(each.arguments["height"])
+                replaced.setdefault(place, []).append(each.arguments["version"])
+        known = {each.position for each in self._published}
+        known |= {Position.of_header(each.height) for each in self._blocks}
+        for place, versions in sorted(replaced.items()):
+            if place not in known:
+                yield _of_model("version", place, "it was replaced and never published")
+            elif versions != [*range(1, len(versions) + 1)]:
+                yield _of_model("version", place, f"its versions after the first are {versions}")
+
+    def archived(self, pending: Sequence[bytes]) -> Iterator[Violation]:
+        """The record of each version, and the records of none."""
+        expected = {*self._published_records(self._published), *self._superseded(self._redactions)}
+        records = {each.record for each in self._records}
+        uris = {_key(record): record.uri for record in records}
+        for record in sorted(expected - records, key=_key):
+            found = uris.get(_key(record))
+            instead = "no record of it" if found is None else cid_string(found)
+            yield _of_model(
+                "archived",
+                record.position,
+                f"version {record.version} is {record.reason.name} with {cid_string(record.uri)} on the live "
+                f"chain, the archive has {instead}: ask another node of the archive chain; where none has it, "
+                "the committee went past the archive, so do not rely on this model",
+            )
+        waiting = {each for proposal in pending for each in self._archived_by(proposal)}
+        known = {_key(record) for record in expected}
+        for record in sorted(records - expected - waiting, key=_key):
+            if _key(record) not in known:
+                yield _of_model(
+                    "archived",
+                    record.position,
+                    f"the archive has version {record.version} as {record.reason.name}, which it never was "
+                    "on the live chain: blocks were lost, or a decision was given up",
+                )
+
+    def chain(self) -> Iterator[Violation]:
+        """The archive by itself."""
+        for key, times in sorted(Counter(_key(each.record) for each in self._records).items()):
+            if times > 1:
+                yield _of_model(
+                    "chain", key[0], f"version {key[1]} is {times} times in the archive as {key[2].name}"
+                )
+        head = payload.archive_genesis_head(self._archive.chain_id, self._archive.address)
+        events = [each for each in self._archive_log if each.name == "Archived"]
+        for number, (event, stored) in enumerate(zip(events, self._records, strict=False)):
+            head = payload.archive_head_step(head, number, stored.record, stored.timestamp)
+            if stored.index != number or event.arguments["head"] != head:
+                yield Violation(
+                    "chain",
+                    "the archive",
+                    None,
+                    f"record {number} does not continue the one before: use a node that keeps past events",
+                )
+                return
+        if (len(events), head) != (self._archive.length(), self._archive.head()):
+            yield Violation(
+                "chain",
+                "the archive",
+                None,
+                f"its {len(events)} logged records do not hash to its head over {self._archive.length()}: "
+                "use a node that keeps past events",
+            )
+
+    def pending(self) -> Iterator[bytes]:
+        """Decisions with a part in the archive whose part on the live chain is not whole."""
+        for proposal in self._decisions:
+            done, chunks = self._live_counts.get(proposal, (0, 1))
+            if done < chunks:
+                yield proposal
+
+    def late(self, pending: Sequence[bytes], unfinished: bool) -> Iterator[Violation]:
+        """Pending decisions where there may be none, or which later ones have overtaken."""
+        newest = (*self._decisions,)[len(self._decisions) - len(pending) :] if unfinished else ()
+        for proposal in pending:
+            if proposal not in newest:
+                yield Violation(
+                    "archived",
+                    _decision(proposal),
+                    None,
+                    "it is in the archive and not wholly on the live chain: finish it with `blockful resume`",
+                )
+
+    def certified(self, pending: Sequence[bytes]) -> Iterator[Violation]:
+        """Every decision with a part on the live chain, and records under none."""
+        certified = Counter(each for proposal in self._decisions for each in self._archived_by(proposal))
+        for each in self._records:
+            if not certified[each.record]:
+                yield _of_model("certified", each.record.position, f"record {each.index} has no certificate")
+        for block in self._blocks:
+            done = [*self._published_records(self._block_models(block.height))]
+            yield from self._decided(block.proposal, done, Position.of_header(block.height))
+        versions = {(each.position, each.version): each for each in self._redactions}
+        for proposal, chunks in self._redacted.items():
+            updates = [(each.position, each.version) for chunk in chunks for each in chunk.updates]
+            done = [*self._superseded([versions[each] for each in updates])]
+            yield from self._decided(proposal, done, None, proposal in pending)
+
+    def state(self) -> Iterator[Violation]:
+        """The live contract's storage; that of the archive: `chain`."""
+        if self._live.height() != len(self._blocks):
+            yield Violation(
+                "state",
+                "the live chain",
+                None,
+                f"its height is {self._live.height()}, its events have {len(self._blocks)} blocks: "
+                "use a node that keeps past events",
+            )
+        reopened = Counter(
+            each.arguments["height"] for each in self._live_log if each.name == "HeaderRedacted"
+        )
+        for block in self._blocks:
+            try:
+                yield from self._stored(block, reopened[block.height])
+            except NodeError:
+                raise
+            except ChainError as error:
+                place = Position.of_header(block.height)
+                yield Violation("state", f"block {block.height}", place, f"it cannot be read: {error}")
+
+    def _stored(self, block: _Block, version: int) -> Iterator[Violation]:
+        header = self._live.header(block.height)
+        expected = (version, block.count, block.block_hash)
+        if (header.version, header.tx_count, self._live.block_hash(block.height)) != expected:
+            place = Position.of_header(block.height)
+            yield Violation(
+                "state",
+                f"block {block.height}",
+                place,
+                "its header is not what the events say: it was altered",
+            )
+        if header.tx_count != block.count:
+            return
+        current = Counter(each.position for each in self._redactions)
+        places = [Position(block.height, i) for i in range(block.count)]
+        for each in self._live.transactions(places):
+            version = current[each.position]
+            if (each.version, each.uri) != (version, self._uris.get((each.position, version))):
+                yield _of_model(
+                    "state",
+                    each.position,
+                    f"version {each.version} with {cid_string(each.uri)} is not what the events say: "
+                    "it was altered",
+                )
+
+    def _decided(
+        self, proposal: bytes, done: Sequence[ArchiveRecord], place: Position | None, partly: bool = False
+    ) -> Iterator[Violation]:
+        """A decision with a part on the live chain, to which the records `done` belong."""
+        wrong = self._wrong_with(proposal, done, place, partly)
+        if wrong:
+            subject = _decision(proposal) if place is None else f"block {place.height}"
+            yield Violation("certified", subject, place, wrong)
+
+    def _wrong_with(
+        self, proposal: bytes, done: Sequence[ArchiveRecord], place: Position | None, partly: bool
+    ) -> str:
+        if proposal not in self._decisions:
+            return f"the archive has no certificate of decision 0x{proposal.hex()}"
+        certificate, chunks = self._decisions[proposal]
+        counted, total = self._archive_counts[proposal]
+        if counted != total:
+            return f"it has {counted} of {total} chunks in the archive"
+        if certificate.proposal != proposal:
+            return "the certificate in the archive is of another decision"
+        records = self._archived_by(proposal)
+        if partly:
+            return "" if {*done} <= {*records} else "it did not archive what it replaced"
+        if Counter(done) != Counter(records):
+            return "it did not archive what it did on the live chain, and nothing else"
+        try:
+            leaves = archive_leaves(self._archive, chunks) + self._live_leaves(proposal, place)
+        except NodeError:
+            raise
+        except ChainError as error:
+            return f"what it did cannot be read: {error}"
+        if merkle.root(leaves) != certificate.content_hash:
+            return "its certificate does not cover what it did on both chains"
+        return ""
+
+    def _live_leaves(self, proposal: bytes, place: Position | None) -> tuple[bytes, ...]:
+        if place is None:
+            return redaction_leaves(self._live, self._redacted[proposal])
+        uris = [each.uri for each in self._block_models(place.height)]
+        return (self._live.append_leaf(self._live.appended(place.height, uris), 0, 1),)
+
+    def _block_models(self, height: int) -> Sequence[LoggedVersion]:
+        return self._by_height.get(height, [])
+
+    def _archived_by(self, proposal: bytes) -> tuple[ArchiveRecord, ...]:
+        return tuple(record for part in self._decisions[proposal][1] for record in part.records)
+
+    def _published_records(self, published: Sequence[LoggedVersion]) -> Iterator[ArchiveRecord]:
+        for each in published:
+            yield ArchiveRecord(each.position, 0, ArchiveReason.PUBLISHED, each.uri)
+
+    def _superseded(self, redactions: Sequence[LoggedVersion]) -> Iterator[ArchiveRecord]:
+        """Of those whose version before is known; `versions` names the others."""
+        for each in redactions:
+            before = self._uris.get((each.position, each.version - 1))
+            if before is not None:
+                yield ArchiveRecord(each.position, each.version - 1, ArchiveReason.SUPERSEDED, before)
+
+
+def _blocks(log: Sequence[LoggedEvent]) -> Iterator[_Block]:
+    for event in log:
+        if event.name == "BlockAppended":
+            values = event.arguments
+            yield _Block(values["height"], values["proposal"], values["txCount"], values["blockHash"])
+
+
+def _counts(log: Sequence[LoggedEvent]) -> dict[bytes, tuple[int, int]]:
+    """Executed and total chunks by proposal; the live chain does not count those of one chunk."""
+    counts: dict[bytes, tuple[int, int]] = {}
+    for event in log:
+        values = event.arguments
+        if event.name == "ChunkExecuted":
+            counts[values["proposal"]] = values["done"], values["chunks"]
+        elif "proposal" in values:
+            counts.setdefault(values["proposal"], (1, 1))
+    return counts
+
+
+def _unexecuted(log: Sequence[LoggedEvent]) -> Iterator[Violation]:
+    """Records before any decision: nothing else can be told from such events."""
+    for event in log:
+        if event.name == "ChunkExecuted":
+            return
+        if event.name in ("Archived", "RecordsCertified"):
+            yield Violation(
+                "once",
+                "the archive",
+                None,
+                "its events begin with records of no decision: use a node that keeps past events",
+            )
+            return
+
+
+def _twice(log: Sequence[LoggedEvent], side: str) -> Iterator[Violation]:
+    """Decisions that a contract executed twice, or out of order."""
+    counted: dict[bytes, list[tuple[int, int]]] = {}
+    named: dict[bytes, list[tuple[bytes, str, int]]] = {}
+    for event in log:
+        values = event.arguments
+        if event.name == "ChunkExecuted":
+            counted.setdefault(values["proposal"], []).append((values["done"], values["chunks"]))
+        elif event.name in ("BlockAppended", "HeaderRedacted"):
+            seen = (event.transaction_hash, event.name, values["height"])
+            named.setdefault(values["proposal"], []).append(seen)
+    for proposal, chunks in counted.items():
+        total = chunks[0][1]
+        if chunks != [(number + 1, total) for number in range(min(len(chunks), total))]:
+            detail = f"{side} executed its chunks as {chunks}, not each once and in order"
+            yield Violation("once", _decision(proposal), None, detail)
+    for proposal, found in named.items():
+        if proposal not in counted and (len({each[0] for each in found}) > 1 or len({*found}) < len(found)):
+            yield Violation("once", _decision(proposal), None, f"{side} executed it twice")
+
+
+def _key(record: ArchiveRecord) -> tuple[Position, int, ArchiveReason]:
+    return record.position, record.version, record.reason
+
+
+def _of_model(promise: str, place: Position, detail: str) -> Violation:
+    return Violation(promise, f"model at {place}", place, detail)
+
+
+def _decision(proposal: bytes) -> str:
+    return f"decision 0x{proposal.hex()[:8]}"
