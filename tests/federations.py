@@ -24,7 +24,9 @@ from blockful_py.chain.node import Node
 from blockful_py.errors import KeyDestroyedError
 from blockful_py.learning.weights import Weights
 from blockful_py.pipeline.federation import Federation
+from blockful_py.pipeline.run.contracts import Contracts
 from blockful_py.pipeline.run.nodes import Nodes
+from blockful_py.record.history import check_promises
 from blockful_py.settings import Settings
 from blockful_py.types import ModelTransaction, Uri
 
@@ -152,6 +154,11 @@ def put_back(*nodes: Node) -> Iterator[None]:
             assert node.rpc.call("evm_revert", mark)
 
 
+def promised(contracts: Contracts, *, unfinished: bool = False) -> None:
+    """Both chains' events keep every promise; the newest decisions may be `unfinished` where that is said."""
+    assert check_promises(contracts.live, contracts.archive, unfinished=unfinished).violations == ()
+
+
 def forgets(federation: Federation, number: int) -> None:
     """A request goes through, exactly once, and everything verifies."""
     before, archived = versions(federation), federation.contracts.archive.length()
@@ -162,3 +169,4 @@ def forgets(federation: Federation, number: int) -> None:
     assert federation.contracts.archive.length() == archived + len(AFFECTED)
     assert federation.verify().passed
     assert federation.audit().passed
+    promised(federation.contracts)

@@ -239,7 +239,7 @@ class _Told:
                 "archived",
                 record.position,
                 f"version {record.version} is {record.reason.name} with {cid_string(record.uri)} on the live "
-                f"chain, the archive has {instead}: ask another node of the archive chain; where none has it, "
+                f"chain, the archive has {instead}: ask another of its nodes; where none has it, "
                 "the committee went past the archive, so do not rely on this model",
             )
         waiting = {each for proposal in pending for each in self._archived_by(proposal)}

@@ -10,11 +10,21 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from blockful_py.pipeline.federation import Federation
+from blockful_py.pipeline.run.contracts import open_contracts
+from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.settings import Settings
 from blockful_py.types import Paradigm
 from tests.faults.states import State
-from tests.federations import put_back, trained
+from tests.federations import promised, put_back, trained
+
+
+@contextmanager
+def promised_and_put_back(directory: Path, chains: Nodes) -> Iterator[None]:
+    """As `put_back`; in the end a decision of the run may be unfinished, and no promise is broken."""
+    with put_back(chains.live, chains.archive):
+        yield
+        promised(open_contracts(chains, RunDirectory.open(directory).deployments), unfinished=True)
 
 
 @dataclass(frozen=True)
@@ -40,11 +50,12 @@ class Ground:
                 undisturbed[paradigm] = State.of(federation)
             assert undisturbed[paradigm].verified
             assert undisturbed[paradigm].audited
+            assert undisturbed[paradigm].promises_kept
         return cls(folder / "run", chains, undisturbed)
 
     @contextmanager
     def copied(self, directory: Path) -> Iterator[Path]:
         """A copy of the trained run; what happens on the chains is undone."""
         shutil.copytree(self.directory, directory)
-        with put_back(self.nodes.live, self.nodes.archive):
+        with promised_and_put_back(directory, self.nodes):
             yield directory

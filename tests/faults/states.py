@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from blockful_py.pipeline.federation import Federation
+from blockful_py.record.history import check_promises
 from blockful_py.types import ArchiveReason
 from tests.federations import weights
 
@@ -23,6 +24,7 @@ class State:
     keys: dict[bytes, frozenset[bytes]]
     verified: bool
     audited: bool
+    promises_kept: bool
 
     @classmethod
     def of(cls, federation: Federation) -> State:
@@ -46,6 +48,7 @@ class State:
             },
             federation.verify().passed,
             federation.audit().passed,
+            check_promises(live, archive, unfinished=False).kept,
         )
 
 

@@ -13,6 +13,7 @@ from blockful_py.errors import RunError
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.resume import jobs_of
 from blockful_py.pipeline.run.nodes import Nodes
+from blockful_py.record.history import check_promises
 from blockful_py.types import Paradigm
 from tests.faults.fuse import PowerCut, fused
 from tests.faults.ground import Ground
@@ -69,9 +70,23 @@ def test_between_two_live_chunks_the_record_says_that_it_is_not_settled(ground: 
         "s": "settled",
         "t": "settled",
     }
+    assert len(halfway.verify().pending) == 1
     assert halfway.settle() == "unlearn s, t, x, y"
     assert halfway.verify().passed
     assert halfway.settle() is None
+    assert halfway.verify().pending == ()
+
+
+def test_what_only_the_archive_has_is_pending(ground: Ground, run: Path) -> None:
+    """Nothing is wrong with the models: none has changed yet."""
+    with pytest.raises(PowerCut):
+        fused(run, ground.nodes, sending=1).unlearn()
+    contracts = fused(run, ground.nodes).contracts
+    allowed = check_promises(contracts.live, contracts.archive, unfinished=True)
+    assert (len(allowed.pending), allowed.violations) == (1, ())
+    found = check_promises(contracts.live, contracts.archive, unfinished=False).violations
+    assert [(each.promise, each.position) for each in found] == [("archived", None)]
+    assert "blockful resume" in found[0].detail
 
 
 def test_the_bytes_to_forget_stay_until_the_live_chain_has_changed(ground: Ground, run: Path) -> None:

@@ -16,7 +16,7 @@ from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.types import Receipt
 from tests.cli.commands import nodes_of
 from tests.faults.fuse import FusedLive, fused
-from tests.federations import AFFECTED, GRAPH, small, versions
+from tests.federations import AFFECTED, GRAPH, promised, small, versions
 
 pytestmark = pytest.mark.slow
 
@@ -53,4 +53,5 @@ def test_a_node_killed_between_archive_and_live(tmp_path: Path) -> None:
         assert versions(resumed) == dict.fromkeys(GRAPH, 0) | dict.fromkeys(AFFECTED, 1)
         assert resumed.verify().passed
         assert resumed.audit().passed
+        promised(resumed.contracts)
     assert nodes_of(directory) == []

@@ -21,6 +21,7 @@ from blockful_py.pipeline.resume import jobs_of, resume
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.types import Paradigm
 from tests.faults.gauntlet import CLOSED, Moment, When, Work, killed_at, moments
+from tests.faults.ground import promised_and_put_back
 from tests.faults.states import State, assert_archived_before_replaced
 from tests.federations import put_back, small, versions
 
@@ -81,8 +82,8 @@ def case(request: pytest.FixtureRequest) -> Case:
 @pytest.fixture
 def run(deployed: Path, chains: Nodes, tmp_path: Path, case: Case) -> Iterator[Path]:
     """What the case begins with; what happens on the chains is undone."""
-    with put_back(chains.live, chains.archive):
-        shutil.copytree(deployed, tmp_path / "run")
+    shutil.copytree(deployed, tmp_path / "run")
+    with promised_and_put_back(tmp_path / "run", chains):
         if case.trained:
             with Federation.open(tmp_path / "run", nodes=chains) as federation:
                 federation.train()
@@ -92,8 +93,8 @@ def run(deployed: Path, chains: Nodes, tmp_path: Path, case: Case) -> Iterator[P
 @pytest.fixture
 def trained_run(deployed: Path, chains: Nodes, tmp_path: Path) -> Iterator[Path]:
     """A trained run; what happens on the chains is undone."""
-    with put_back(chains.live, chains.archive):
-        shutil.copytree(deployed, tmp_path / "run")
+    shutil.copytree(deployed, tmp_path / "run")
+    with promised_and_put_back(tmp_path / "run", chains):
         with Federation.open(tmp_path / "run", nodes=chains) as federation:
             federation.train()
         yield tmp_path / "run"
@@ -133,7 +134,7 @@ def test_a_training_is_given_up_between_its_blocks(deployed: Path, chains: Nodes
     """What it has published stays, and another training goes on from there."""
     run = tmp_path / "run"
     shutil.copytree(deployed, run)
-    with put_back(chains.live, chains.archive):
+    with promised_and_put_back(run, chains):
         killed_at(Moment(When.AFTER, Act.SEND, "s, archive 1 of 1"), run, chains, publish)
         with (
             Federation.open(run, nodes=chains, settle=False) as federation,
@@ -157,6 +158,7 @@ def test_a_job_killed_at_every_step(case: Case, run: Path, chains: Nodes) -> Non
     assert (job.kind, job.state) == (case.kind, JobState.DONE)
     assert state.verified
     assert state.audited
+    assert state.promises_kept
     for moment in moments(job):
         killed_at(moment, run, chains, case.work)
         with Federation.open(run, nodes=chains, settle=False) as federation:

@@ -26,6 +26,7 @@ from blockful_py.pipeline.run.nodes import Nodes, Place
 from blockful_py.pipeline.run.progress import Silent
 from blockful_py.report.schema import Report
 from blockful_py.types import Paradigm
+from tests.faults.ground import promised_and_put_back
 from tests.faults.states import State
 from tests.federations import put_back, small, trained
 from tests.forks import FORKS
@@ -90,7 +91,7 @@ def origin(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def run(origin: Path, chains: Nodes, tmp_path: Path) -> Iterator[Path]:
     shutil.copytree(origin, tmp_path / "run")
-    with put_back(chains.live, chains.archive):
+    with promised_and_put_back(tmp_path / "run", chains):
         yield tmp_path / "run"
 
 

@@ -11,7 +11,8 @@ import pytest
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.run.nodes import Nodes
 from tests.faults.fuse import PowerCut, fused
-from tests.federations import GRAPH, put_back, small
+from tests.faults.ground import promised_and_put_back
+from tests.federations import GRAPH, promised, put_back, small
 
 WAVES = 4
 
@@ -45,7 +46,7 @@ def test_training_goes_on_to_the_same_models(
     deployed: Path, undisturbed: dict[str, object], chains: Nodes, tmp_path: Path, moment: dict[str, int]
 ) -> None:
     copy = shutil.copytree(deployed, tmp_path / "run")
-    with put_back(chains.live, chains.archive):
+    with promised_and_put_back(copy, chains):
         with pytest.raises(PowerCut):
             fused(copy, chains, **moment).train()
         federation = Federation.open(copy, nodes=chains)
@@ -56,3 +57,4 @@ def test_training_goes_on_to_the_same_models(
         assert len(list(federation.stores.live)) == 2 * len(GRAPH)
         assert federation.verify().passed
         assert federation.audit().passed
+        promised(federation.contracts)

@@ -12,7 +12,7 @@ import pytest
 from blockful_py.forget import Forget
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.run.nodes import Nodes
-from tests.federations import GRAPH, STARTS, small, trained
+from tests.federations import GRAPH, STARTS, promised, small, trained
 from tests.member.processes import MemberProcess, members
 
 
@@ -44,3 +44,11 @@ def crew(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cr
         }
         with trained(small(committee=committee), folder / "run", chains) as federation:
             yield Crew(federation, processes)
+
+
+@pytest.fixture(autouse=True)
+def promises(request: pytest.FixtureRequest) -> Iterator[None]:
+    """After every test of members, both chains keep every promise; their newest decision may be unfinished."""
+    yield
+    for name in {"crew", "court"} & {*request.fixturenames}:
+        promised(request.getfixturevalue(name).federation.contracts, unfinished=True)

@@ -22,7 +22,7 @@ from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.run.lease import request_under_way
 from blockful_py.pipeline.run.nodes import Nodes
 from tests.devnets import set_balance
-from tests.federations import AFFECTED, GRAPH, small, versions
+from tests.federations import AFFECTED, GRAPH, promised, small, versions
 from tests.member.leaders import lead_until, unsettled, until
 from tests.member.processes import WORDS, MemberProcess, members
 
@@ -76,6 +76,7 @@ class Court:
         assert [node.block_number() for node in self.nodes] == blocks
         assert federation.verify().passed
         assert federation.audit().passed
+        promised(federation.contracts)
         return federation
 
     @property

@@ -91,11 +91,6 @@ def cut(name: str, number: int) -> Callable[[Log], Log]:
     return alter
 
 
-def first(name: str, federation: Federation) -> PastEvent:
-    contracts = federation.contracts
-    return next(each for each in (*contracts.live.log(), *contracts.archive.log()) if each.name == name)
-
-
 def test_what_was_promised_is_there(scene: Scene) -> None:
     assert check(scene.federation) == CheckedHistory((), ())
     assert scene.federation.verify().passed
@@ -188,3 +183,62 @@ def named(checked: CheckedHistory, expected: tuple[str, str]) -> bool:
     promise, subject = expected
     assert {each.promise for each in checked.violations} <= {*PROMISES}
     return any(each.promise == promise and each.subject.startswith(subject) for each in checked.violations)
+
+
+def test_a_decision_that_the_live_chain_lacks_may_be_the_newest_only(scene: Scene) -> None:
+    """Of a middle block: later decisions went by."""
+    proposal = scene.federation.contracts.live.events("BlockAppended")[1].arguments["proposal"]
+    checked = check(scene.federation, live=without("BlockAppended", 1), unfinished=True)
+    assert checked.pending == (proposal,)
+    assert named(checked, ("archived", f"decision 0x{proposal.hex()[:8]}"))
+
+
+def test_a_chunk_of_the_live_chain_that_is_missing_is_pending(scene: Scene) -> None:
+    """Two chunks were announced, and one was executed."""
+    (proposal,) = scene.federation.contracts.live.redacted()
+
+    def halfway(log: Log) -> Log:
+        place = places(log, "HeaderRedacted")[0]
+        arguments = {"proposal": proposal, "done": 1, "chunks": 2}
+        log.insert(place, replace(log[place], name="ChunkExecuted", arguments=arguments))
+        return log
+
+    assert check(scene.federation, live=halfway, unfinished=True) == CheckedHistory((), (proposal,))
+    assert found(check(scene.federation, live=halfway)) == {("archived", f"decision 0x{proposal.hex()[:8]}")}
+
+
+def test_chains_that_grow_are_read_again(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first reading of the archive lacks what the live chain already has."""
+    contracts, readings = scene.federation.contracts, []
+    lagging, blocks = told(contracts.archive, without("Archived", -1)), iter("ab")
+    whole, lacking = contracts.archive.log, lagging.log
+
+    def newest() -> str:
+        readings.append(1)
+        return next(blocks, "b")
+
+    monkeypatch.setattr(lagging, "log", lambda: whole() if len(readings) > 1 else lacking())
+    monkeypatch.setattr(lagging, "newest_block", newest)
+    assert check_promises(contracts.live, lagging, unfinished=False).kept
+
+
+def test_verify_names_a_model_without_its_archive_record(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every single model verifies by itself: only the other chain tells."""
+    federation = scene.federation
+    archive = federation.contracts.archive
+    whole = archive.log()
+    place = federation.catalogue()["y"].position
+    altered = without("Archived", -1)([*whole])
+    monkeypatch.setattr(archive, "log", lambda: altered)
+    outcome = federation.verify()
+    failures = {each.model: each for each in outcome.failures}
+    assert not outcome.passed
+    lacking = failures[f"model y at {place}"]
+    assert (lacking.position, lacking.check) == (place, "archived")
+    assert "version 0 is SUPERSEDED" in lacking.detail
+    assert "do not rely on this model" in lacking.detail
+    assert federation.verify(["a"]).failures == tuple(
+        each for each in outcome.failures if each.position is None
+    )
