@@ -48,7 +48,7 @@ def crew(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cr
 
 @pytest.fixture(autouse=True)
 def promises(request: pytest.FixtureRequest) -> Iterator[None]:
-    """After every test of members, both chains keep every promise; their newest decision may be unfinished."""
+    """After every test of members, both chains keep every promise; a newest decision may be unfinished."""
     yield
     for name in {"crew", "court"} & {*request.fixturenames}:
         promised(request.getfixturevalue(name).federation.contracts, unfinished=True)

@@ -82,6 +82,17 @@ def again(name: str, number: int, transaction: bytes | None = None) -> Callable[
     return alter
 
 
+def certificate(**fields: Any) -> Callable[[Log], Log]:
+    """Other fields of the first certificate."""
+
+    def alter(log: Log) -> Log:
+        place = places(log, "RecordsCertified")[0]
+        given = {**log[place].arguments["certificate"], **fields}
+        return changed("RecordsCertified", 0, certificate=given)(log)
+
+    return alter
+
+
 def cut(name: str, number: int) -> Callable[[Log], Log]:
     """The events before this one."""
 
@@ -163,6 +174,8 @@ ARCHIVE = {
     "a chunk that was left out": (changed("ChunkExecuted", 0, done=2, chunks=2), ("once", "decision ")),
     "records before any decision": (without("ChunkExecuted", 0), ("once", "the archive")),
     "records without a certificate": (without("RecordsCertified", 0), ("certified", "model at 1:0")),
+    "a certificate of another decision": (certificate(proposal=OTHER), ("certified", "block 1")),
+    "a certificate of other content": (certificate(contentHash=OTHER), ("certified", "block 1")),
     "an archive part that is not whole": (changed("ChunkExecuted", 0, chunks=2), ("certified", "block 1")),
 }
 
