@@ -198,6 +198,13 @@ def named(checked: CheckedHistory, expected: tuple[str, str]) -> bool:
     return any(each.promise == promise and each.subject.startswith(subject) for each in checked.violations)
 
 
+def test_a_decision_archives_what_it_does_on_the_live_chain(scene: Scene) -> None:
+    """Whatever its certificate covers."""
+    checked = check(scene.federation, archive=without("Archived", -1))
+    (broken,) = (each for each in checked.violations if each.promise == "certified")
+    assert broken.detail == "it did not archive what it did on the live chain, and nothing else"
+
+
 def test_a_decision_that_the_live_chain_lacks_may_be_the_newest_only(scene: Scene) -> None:
     """Of a middle block: later decisions went by."""
     proposal = scene.federation.contracts.live.events("BlockAppended")[1].arguments["proposal"]
@@ -217,6 +224,8 @@ def test_a_chunk_of_the_live_chain_that_is_missing_is_pending(scene: Scene) -> N
         return log
 
     assert check(scene.federation, live=halfway, unfinished=True) == CheckedHistory((), (proposal,))
+    lacking = check(scene.federation, live=halfway, archive=without("Archived", -1), unfinished=True)
+    assert "it did not archive what it replaced" in {each.detail for each in lacking.violations}
     assert found(check(scene.federation, live=halfway)) == {("archived", f"decision 0x{proposal.hex()[:8]}")}
 
 
