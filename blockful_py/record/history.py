@@ -215,10 +215,10 @@ class _Told:
         replaced: dict[Position, list[int]] = {}
         for each in self._redactions:
             replaced.setdefault(each.position, []).append(each.version)
-        for each in self._live_log:
-            if each.name == "HeaderRedacted":
-                place = Position.of_header(each.arguments["height"])
-                replaced.setdefault(place, []).append(each.arguments["version"])
+        for event in self._live_log:
+            if event.name == "HeaderRedacted":
+                place = Position.of_header(event.arguments["height"])
+                replaced.setdefault(place, []).append(event.arguments["version"])
         known = {each.position for each in self._published}
         known |= {Position.of_header(each.height) for each in self._blocks}
         for place, versions in sorted(replaced.items()):

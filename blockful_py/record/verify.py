@@ -207,6 +207,8 @@ def _broken(
             if place in failed or (wanted is not None and place not in wanted):
                 continue
             failed.add(place)
-        subject = f"model {names[place]} at {place}" if place in names else each.subject
+        subject = each.subject
+        if place is not None and place in names:
+            subject = f"model {names[place]} at {place}"
         found.append(Failure(subject, place, each.promise, each.detail))
     return found
