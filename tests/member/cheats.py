@@ -3,18 +3,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 
 import blockful_py.cli.main
 import blockful_py.member.office  # noqa: F401
+from blockful_py.committee.durable import DurableMemory
 from blockful_py.committee.member import Member
+from blockful_py.committee.memory import Ballot
 from blockful_py.committee.pledges import AttestedNonces
 from blockful_py.committee.proposals import RedactionDraft
 from blockful_py.committee.service.generation import Generation
 from blockful_py.committee.service.messages import SealedShares
 from blockful_py.committee.wire import Message
-from blockful_py.crypto import eip712, merkle, signature
 from blockful_py.crypto.threshold.messages import SignatureShares
 
 
@@ -52,13 +53,15 @@ def _approve_blindly(self: Member, draft: RedactionDraft) -> None:
 
 
 def two_votes() -> None:
-    """Votes for every content of a proposal."""
+    """Votes for every content of a proposal: its memory keeps the latest."""
+    latest: dict[Ballot, bytes] = {}
 
-    def vote(self: Member, epoch: int, proposal: bytes, leaves: Sequence[bytes]) -> bytes:
-        digest = eip712.decision_digest(self.domain, epoch, proposal, merkle.root(leaves))
-        return signature.sign(self._voting_secret, digest)
+    def vote(self: DurableMemory, ballot: Ballot, content: bytes) -> bytes:
+        latest[ballot] = content
+        return content
 
-    Member._vote = vote  # type: ignore[method-assign]
+    DurableMemory.vote = vote  # type: ignore[method-assign]
+    DurableMemory.voted = lambda self, ballot: latest.get(ballot)  # type: ignore[method-assign]
 
 
 CHEATS: dict[str, Callable[[], None]] = {
