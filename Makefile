@@ -14,7 +14,7 @@ WORKERS ?= 2
 # What `test-beside` runs.
 BESIDE := test-contracts
 FUZZ_SECONDS ?= 30
-BYZANTINE_SECONDS ?= 300
+BYZANTINE_SECONDS ?= 120
 FUZZ_TARGETS ?= cid cid-text block weights node method sealed wrapped-key signature proof certificate message charter \
 	request settings account
 export OMP_NUM_THREADS ?= 2
@@ -116,9 +116,9 @@ test-forge: setup
 	@test -x node_modules/.bin/forge || { echo "Forge is needed, and npm has none for this platform"; exit 1; }
 	@node_modules/.bin/forge test
 
-# Random histories, as many as fit into two minutes or so; `make test` plays 64.
+# Random histories beyond the 64 that `make test` plays; more by FOUNDRY_INVARIANT_RUNS and `make test-forge`.
 test-histories: setup
-	@if [ -x node_modules/.bin/forge ]; then FOUNDRY_INVARIANT_RUNS=400 node_modules/.bin/forge test --match-test invariant_; fi
+	@if [ -x node_modules/.bin/forge ]; then FOUNDRY_INVARIANT_RUNS=200 node_modules/.bin/forge test --match-test invariant_; fi
 
 test-ipfs: setup $(STAMPS)/ipfs ## Run the tests that need an IPFS node, a Kubo (`ipfs`) where one is on PATH
 	@$(PY) -m pytest -n $(WORKERS) --dist loadfile tests/ipfs
