@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from signal import SIGCONT
 from typing import Any
 
 import pytest
@@ -168,6 +169,8 @@ def test_a_member_that_cannot_pay_says_so(court: Court, chains: Nodes) -> None:
     poor.kill()
     for each in accounts:  # the others sign for the live chain, and send nothing
         pay(chains, each, 0)
+    for member in court.members[1:]:
+        member.signal(SIGCONT)
     now = 0.0
     with (
         closing(MemberFolder.open(poor.folder, WORDS)) as folder,
