@@ -21,6 +21,7 @@ from blockful_py.errors import ContractError, RunError
 from blockful_py.member.office import signer_of
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.resume import take_up
+from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.lease import LOCK, Lease, request_under_way
 from blockful_py.pipeline.run.nodes import Nodes, Place
 from blockful_py.settings import ChainSettings
@@ -59,11 +60,16 @@ def crew(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cr
             yield Crew(federation, processes)
 
 
+def is_done(run: RunDirectory) -> bool:
+    """Whether no request is under way, and who led the last one has given up the lead."""
+    return request_under_way(run.journal) is None and Lease.is_free(run.path)
+
+
 def test_a_member_leads_the_request_of_a_leader_that_died(crew: Crew, chains: Nodes) -> None:
     federation = crew.federation
     live, run = federation.contracts.live, federation.run
     request_and_die(run.path, chains, (1,))
-    until(lambda: request_under_way(run.journal) is None)
+    until(lambda: is_done(run))
     assert versions(federation) == {name: int(name in AFFECTED) for name in GRAPH}
     assert len(live.redactions()) == len(AFFECTED)
     name = "0x" + live.redactions()[-1].transaction_hash.hex()
@@ -114,7 +120,7 @@ def test_a_member_that_leads_ends_when_it_is_told_and_another_goes_on(
     until(lambda: len(live.redactions()) == redacted + len(AFFECTED))
     assert archive.length() == archived + len(AFFECTED)
     member.start()
-    until(lambda: request_under_way(run.journal) is None)
+    until(lambda: is_done(run))
     assert unsettled(run) == 0
     assert versions(federation) == {name: before[name] + (name in AFFECTED) for name in GRAPH}
 
