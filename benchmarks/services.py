@@ -60,8 +60,8 @@ class Desk:
     def domain(self) -> eip712.Domain:
         return DOMAIN
 
-    def leaders(self) -> frozenset[bytes]:
-        return frozenset({LEADER.address, ATTACKER.address})
+    def may_lead(self, address: bytes) -> bool:
+        return address in (LEADER.address, ATTACKER.address)
 
     def identity(self) -> Identity:
         return Identity((), encryption_key(MEMBER))

@@ -35,18 +35,20 @@ from blockful_py.keys.access import Access
 from blockful_py.keys.appointed_keyring import NO_KEYS, VaultKeyring
 from blockful_py.keys.erasure import ReplacedVersions
 from blockful_py.keys.sealing import Keyring, require_key
-from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.pipeline.coordination.motions import AgreedMotions
 from blockful_py.pipeline.coordination.remote_committee import RemoteCommittee
 from blockful_py.pipeline.coordination.remote_keyring import PeerKeyring, RemoteKeyring
 from blockful_py.pipeline.review.content import ReviewSources
 from blockful_py.pipeline.review.fresh import FreshReviewer
+from blockful_py.pipeline.run.accounts import identities_of
 from blockful_py.pipeline.run.contracts import EVENTS, open_contracts
 from blockful_py.pipeline.run.directory import RunDirectory
-from blockful_py.pipeline.run.identities import Identities, address_of
+from blockful_py.pipeline.run.entering import NOT_FOUNDED
+from blockful_py.pipeline.run.identities import address_of
 from blockful_py.pipeline.run.nodes import Nodes, Place
 from blockful_py.pipeline.run.operations import Counter
 from blockful_py.pipeline.run.stores import archive_store, live_store
+from blockful_py.pipeline.run.training_data import setup_of
 from blockful_py.record.catalogue import ArchiveReader, CatalogueReader, RecordReaders
 from blockful_py.settings import quorum_of
 from blockful_py.storage.interface import FileStore
@@ -88,12 +90,14 @@ class MemberView(Closable):
 
     @cached_property
     def reviewer(self) -> FreshReviewer:
-        setup = TrainingSetup.of(self.run.settings)
+        setup = setup_of(self.run, self.live_store)
         agreements = Agreements((self._folder.path if self._folder else self.run.path) / AGREED)
         motions = AgreedMotions(self.contracts, agreements)
         attested = self.run.settings.committee.attested
         record = RecordReaders.of(self.contracts.live, self.contracts.archive, self.live_store)
-        sources = ReviewSources(self.contracts, record, self.live_store, self.keyring, setup, attested)
+        sources = ReviewSources(
+            self.contracts, record, self.live_store, self.keyring, setup, attested, self.run.party is not None
+        )
         return FreshReviewer(sources, motions)
 
     @cached_property
@@ -145,10 +149,23 @@ class MemberView(Closable):
     def replaced(self, uris: Collection[Uri]) -> frozenset[Uri]:
         return frozenset(uris) & {uri for version in self.versions.all() for uri in version.sealed}
 
-    def leader(self) -> bytes:
-        """Address of the run's leader key."""
-        chain_ids = (self._nodes.live.chain_id, self._nodes.archive.chain_id)
-        return address_of(Identities(self.run.settings.seed, chain_ids).leader())
+    def may_lead(self, address: bytes) -> bool:
+        """Whether an account leads: a laboratory's own leader, or a participant among machines, whose founder
+        leads until the federation is founded."""
+        identities = identities_of(self.run, self._nodes)
+        if identities is not None:
+            return address == address_of(identities.leader())
+        participants = self.contracts.participants
+        if participants.participant(address).is_joined:
+            return True
+        return participants.file_digest() == NOT_FOUNDED and address == participants.deployer()
+
+    def require_borrower(self, address: bytes) -> None:
+        """Raises RefusedError for a participant: it gets keys of current versions as a reader."""
+        committee = self.contracts.committee
+        members = committee.roster(committee.current_epoch())[0].members
+        if self.run.party is not None and address not in members:
+            raise RefusedError("members lend keys to members alone: ask as a registered reader")
 
     def close(self) -> None:
         self._nodes.close()
@@ -175,8 +192,8 @@ class MemberOffice:
     def domain(self) -> eip712.Domain:
         return self.view().messages
 
-    def leaders(self) -> frozenset[bytes]:
-        return self._leaders | {self.view().leader()}
+    def may_lead(self, address: bytes) -> bool:
+        return address in self._leaders or self.view().may_lead(address)
 
     def identity(self) -> Identity:
         folder, domain = self._folder, self.view().votes
@@ -221,6 +238,8 @@ class MemberOffice:
         if kind is MessageKind.READ_KEY:
             wanted = codec.decode(ReadRequest, message.body)
             return WrappedKey(view.access.wrapped(message.sender, wanted, VaultKeyring(self._folder.vault)))
+        if kind is MessageKind.LEND_KEY:
+            view.require_borrower(message.sender)
         return self._key_custody.answer(kind, message, view.messages, view)
 
     def admit(self, charter: Charter) -> None:

@@ -24,6 +24,7 @@ from blockful_py.errors import SettingsError, UnlearningError
 from blockful_py.forget import Forget
 from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.keys.erasure import Erasure, ReplacedVersion, ReplacedVersions, erase, expire
+from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.keys.sealing import SealedWeights
 from blockful_py.learning.federation import TrainedModel
 from blockful_py.learning.training_setup import TrainingSetup
@@ -95,14 +96,17 @@ class Federation(Closable):
         *,
         nodes: Nodes | None = None,
         secret: int | None = None,
+        participant: ReaderKeys | None = None,
         settle: bool = True,
     ) -> Federation:
         """Opens a federation that `create` made; sends the transactions that a crash left unsent.
 
-        `secret`: a member's voting secret, to lead as that member.  `settle`: False sends nothing.  Raises
-        as `OpenRun.open`.
+        `secret`: a member's voting secret, to lead as that member.  `participant`: keys of the participant
+        whose run it is.  `settle`: False sends nothing.  Raises as `OpenRun.open`.
         """
-        return cls(OpenRun.open(directory, nodes=nodes, secret=secret, settle=settle))
+        return cls(
+            OpenRun.open(directory, nodes=nodes, secret=secret, participant=participant, settle=settle)
+        )
 
     def close(self) -> None:
         self.opened.close()

@@ -80,8 +80,8 @@ class Office(Protocol):
     def domain(self) -> eip712.Domain:
         """EIP-712 domain of messages."""
 
-    def leaders(self) -> frozenset[bytes]:
-        """Addresses that may lead, in addition to the members."""
+    def may_lead(self, address: bytes) -> bool:
+        """Whether an address may lead that is no member's."""
 
     def identity(self) -> Identity: ...
 
@@ -195,16 +195,16 @@ class RequestHandler:
     def _is_peer(self, kind: MessageKind, header: wire.MessageHeader) -> bool:
         """Whether the sender is a leader, or a member of the epoch or, to make a key, of the one before."""
         try:
-            peers = {*self._office.leaders(), *self._office.roster(header.epoch)}
+            peers = {*self._office.roster(header.epoch)}
             if kind is MessageKind.IDENTIFY:
                 peers |= {*self._office.current_roster()}
             if kind.label.startswith("keygen-"):
                 peers |= {*self._office.roster(header.epoch - 1)}
+            return header.sender in peers or self._office.may_lead(header.sender)
         except BlockfulError as error:
             if kind is MessageKind.IDENTIFY:
                 return False
             raise MessageError(f"this member cannot tell who may ask it: {error}") from None
-        return header.sender in peers
 
     def _require_fitting(self, kind: MessageKind, size: int) -> None:
         limits = LIMITS[kind]

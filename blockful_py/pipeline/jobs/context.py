@@ -7,16 +7,20 @@ from dataclasses import dataclass
 
 from blockful_py.committee.protocols import Clock
 from blockful_py.engine.journal import Journal
+from blockful_py.errors import SettingsError
+from blockful_py.keys.access import Access
 from blockful_py.keys.auditor_keys import AuditorKeys
+from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.keys.sealing import SealedWeights, random_keys
 from blockful_py.keys.weight_keys import WeightKeys
 from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.pipeline.coordination.motions import OwnMotions
+from blockful_py.pipeline.coordination.reader_keyring import ReaderKeyring
 from blockful_py.pipeline.jobs.history import RequestHistory
 from blockful_py.pipeline.jobs.journaled_sends import JournaledExecutor
 from blockful_py.pipeline.jobs.leader import CommitteeSession, Leader
 from blockful_py.pipeline.review.content import ContentReviewer, ReviewSources
-from blockful_py.pipeline.run.accounts import Accounts, accounts_of
+from blockful_py.pipeline.run.accounts import Accounts, OwnAccount, accounts_of, identities_of
 from blockful_py.pipeline.run.contracts import Contracts, clock_for
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.identities import Identities
@@ -24,6 +28,7 @@ from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.pipeline.run.operations import Counter
 from blockful_py.pipeline.run.progress import Stopwatch
 from blockful_py.pipeline.run.stores import Stores
+from blockful_py.pipeline.run.training_data import setup_of
 from blockful_py.record.catalogue import RecordReaders
 
 
@@ -50,25 +55,38 @@ class FederationContext:
 
     @classmethod
     def of(
-        cls, run: RunDirectory, nodes: Nodes, contracts: Contracts, secret: int | None = None
+        cls,
+        run: RunDirectory,
+        nodes: Nodes,
+        contracts: Contracts,
+        secret: int | None = None,
+        participant: ReaderKeys | None = None,
     ) -> FederationContext:
         """`secret`: a member's voting secret, to lead as that member; the run's own if None.
+        `participant`: keys of the participant whose run it is, which leads with its account's.
 
         Raises SettingsError or LearningError when the settings do not fit the data or the chains.
         """
-        identities = Identities(run.settings.seed, (nodes.live.chain_id, nodes.archive.chain_id))
+        if participant is not None:
+            secret = participant.account_secret
+        identities = identities_of(run, nodes)
         leader = Leader(run, contracts, identities, secret)
         stores = Stores.of(run)
-        new_key = identities.data_key if nodes.place.own else random_keys
+        record = RecordReaders.of(contracts.live, contracts.archive, stores.live)
+        keyring = leader.keyring()
+        if participant is not None:
+            access = Access(contracts.live, contracts.readers, stores.live, run.settings.access)
+            keyring = ReaderKeyring(contracts, leader.remote(), access, participant, record.catalogue)
+        new_key = identities.data_key if identities and nodes.place.own else random_keys
         auditors = AuditorKeys(run.auditors, contracts.archive)
         return cls(
             run=run,
             contracts=contracts,
-            setup=TrainingSetup.of(run.settings),
+            setup=setup_of(run, stores.live),
             stores=stores,
-            record=RecordReaders.of(contracts.live, contracts.archive, stores.live),
-            keys=WeightKeys(new_key, leader.keyring(), auditors),
-            accounts=accounts_of(run.settings, identities),
+            record=record,
+            keys=WeightKeys(new_key, keyring, auditors),
+            accounts=_accounts(run, identities, secret),
             leader=leader,
             clock=clock_for(nodes, contracts),
             journal=run.opened_journal(),
@@ -99,3 +117,11 @@ class FederationContext:
             self.run.settings.committee.attested,
         )
         return self.leader.session(ContentReviewer(sources, OwnMotions(self.contracts), counter), counter)
+
+
+def _accounts(run: RunDirectory, identities: Identities | None, secret: int | None) -> Accounts:
+    if identities is not None:
+        return accounts_of(run.settings, identities)
+    if secret is None or run.party is None:
+        raise SettingsError(f"{run.path} is one party's run: open it with that party's keys.")
+    return OwnAccount(run.party.user, secret)

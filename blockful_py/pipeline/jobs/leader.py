@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
 
@@ -16,6 +17,7 @@ from blockful_py.crypto import eip712
 from blockful_py.crypto.randomness import system_rng
 from blockful_py.crypto.threshold.keys import KeyShare
 from blockful_py.engine.journal import Journal
+from blockful_py.errors import SettingsError
 from blockful_py.keys.appointed_keyring import AppointedKeyring
 from blockful_py.keys.sealing import CommitteeKeyring
 from blockful_py.pipeline.coordination.remote_committee import RemoteCommittee, remote_committee_of
@@ -26,6 +28,7 @@ from blockful_py.pipeline.run.contracts import Contracts, appointed_committee, k
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.identities import Identities
 from blockful_py.pipeline.run.operations import Counter
+from blockful_py.types import Rng
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,13 +43,29 @@ class Leader:
     """Leads the committee of a run, whose members live in this process or in others."""
 
     def __init__(
-        self, run: RunDirectory, contracts: Contracts, identities: Identities, secret: int | None = None
+        self,
+        run: RunDirectory,
+        contracts: Contracts,
+        identities: Identities | None,
+        secret: int | None = None,
     ) -> None:
-        """`secret`: a member's voting secret, to lead as that member; the run's own if None."""
-        self.secret = secret or identities.leader()
+        """`identities`: of a laboratory.  `secret`: of the member or participant that leads; the
+        laboratory's own if None."""
         self._run = run
         self._contracts = contracts
-        self._identities = identities
+        self._secret = secret
+        self._derived = identities
+
+    @property
+    def secret(self) -> int:
+        """Raises SettingsError when nobody's secret is here."""
+        return self._secret or self._identities.leader()
+
+    @property
+    def _identities(self) -> Identities:
+        if self._derived is None:
+            raise SettingsError("this is one party's run: only its own secrets are here.")
+        return self._derived
 
     @cached_property
     def _shares(self) -> tuple[KeyShare, ...]:
@@ -79,9 +98,15 @@ class Leader:
             coordinator.group_key,
             self._contracts.committee.current_epoch(),
             settings.chain.chunk_models,
-            partial(self._identities.rng, "openings", live.address),
+            self._openings(),
         )
         return CommitteeSession(coordinator, proposer)
+
+    def _openings(self) -> Callable[..., Rng]:
+        """Randomness of the openings: of the system, unless a laboratory repeats its own."""
+        if self._derived is None:
+            return lambda *labels: system_rng
+        return partial(self._derived.rng, "openings", self._contracts.live.address)
 
     def keyring(self) -> CommitteeKeyring:
         """The members' keyring."""

@@ -136,7 +136,7 @@ class Redactor:
         )
         statement, node = placed.node.statement, placed.node
         if resigned:
-            user = self._context.setup.users[statement.user - 1]
+            user = self._context.setup.user(statement.user)
             own = accuracy(self._context.setup.architecture, weights, user.test)
             changed = {
                 "weights": address,

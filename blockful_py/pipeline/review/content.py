@@ -62,6 +62,7 @@ class ReviewSources:
     Attributes:
         store: the store of the live chain.
         attested: whether the member also signs results that only owners attest.
+        registered: whether owners are participants of the registry, who publish under their own number.
     """
 
     contracts: Contracts
@@ -70,6 +71,7 @@ class ReviewSources:
     keyring: Keyring
     setup: TrainingSetup
     attested: bool = False
+    registered: bool = False
 
 
 class ContentReviewer:
@@ -91,8 +93,20 @@ class ContentReviewer:
                     self._weights.read(uri)
             _require(signer == publication.owner, f"model {node.name} is not signed by its owner")
             _require(node.redaction is None, f"model {node.name} is published as a redaction")
+            if self._sources.registered:
+                self._check_registered(node, publication.owner)
             listed = sorted(reference.place() for reference in node.statement.references)
             _require(listed == list(publication.references), f"model {node.name} lists other references")
+
+    def _check_registered(self, node: ModelNode, owner: bytes) -> None:
+        """The owner is a joined participant, and the model is one that it was to publish."""
+        entry = self._sources.contracts.participants.participant(owner)
+        user, names = node.statement.user, self._sources.setup.federation.scenario.names
+        _require(entry.is_joined, f"the owner of model {node.name} is no participant")
+        _require(entry.number == user, f"model {node.name} is published for user {user} by {entry.number}")
+        _require(node.name in names, f"there is no model {node.name} in this federation")
+        planned = names.index(node.name) % self._sources.setup.federation.scenario.users + 1
+        _require(planned == user, f"model {node.name} is that of user {planned}, not of {user}")
 
     def review_redaction(self, draft: RedactionDraft) -> None:
         proposed = [self._proposed(target) for chunk in draft.chunks for target in chunk.targets]

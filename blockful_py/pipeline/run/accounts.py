@@ -10,8 +10,10 @@ from typing import Protocol
 
 from blockful_py.chain.account_file import address_in, secret_in
 from blockful_py.errors import SettingsError
+from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.environment import PASSPHRASE
 from blockful_py.pipeline.run.identities import Identities
+from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.settings import Settings
 
 
@@ -63,6 +65,27 @@ class AccountFolder:
                 )
             self._opened[user] = secret_in(self.path(user), words)
         return self._opened[user]
+
+
+class OwnAccount:
+    """The account of the one user whose process this is."""
+
+    def __init__(self, user: int | None, secret: int) -> None:
+        self._user = user
+        self._secret = secret
+
+    def secret(self, user: int) -> int:
+        """Raises SettingsError for every other user."""
+        if user != self._user:
+            raise SettingsError(f"the account of user {user} is not here: only its owner has it.")
+        return self._secret
+
+
+def identities_of(run: RunDirectory, nodes: Nodes) -> Identities | None:
+    """The keys that a laboratory derives from its seed; None for a party's run, which derives none."""
+    if run.party is not None:
+        return None
+    return Identities(run.settings.seed, (nodes.live.chain_id, nodes.archive.chain_id))
 
 
 def accounts_of(settings: Settings, identities: Identities) -> Accounts:

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The data and training settings of a run: all users' in a laboratory, a party's own among machines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+
+from blockful_py.errors import LearningError, SettingsError
+from blockful_py.learning.data import Dataset, UserData
+from blockful_py.learning.datasets import load_dataset
+from blockful_py.learning.sample_files import samples_from_bytes
+from blockful_py.learning.training_setup import TrainingSetup
+from blockful_py.learning.weights import from_bytes
+from blockful_py.pipeline.run.directory import Party, RunDirectory
+from blockful_py.storage.cid import parse_cid
+from blockful_py.storage.interface import FileStore
+
+SUFFIX = ".safetensors"
+
+
+def setup_of(run: RunDirectory, store: FileStore) -> TrainingSetup:
+    """Raises as `TrainingSetup.of` and `of_party`; StorageError when the store lacks the public files."""
+    party = run.party
+    if party is None:
+        return TrainingSetup.of(run.settings)
+    public = samples_from_bytes(store.read(parse_cid(party.measuring)))
+    initial = from_bytes(store.read(parse_cid(party.initial)))
+    own = () if party.user is None else (_own(run, party, party.user),)
+    return TrainingSetup.of_party(run.settings, public, initial, own)
+
+
+def _own(run: RunDirectory, party: Party, user: int) -> UserData:
+    data = own_data(party.data, run.settings.seed, run)
+    return UserData(user, data.train, data.test)
+
+
+def own_data(name: str | None, seed: int, run: RunDirectory) -> Dataset:
+    """A participant's data: a file of samples, or a data set by name.
+
+    Raises SettingsError, LearningError or FormatError when it cannot be loaded, or has no samples.
+    """
+    if name is None:
+        raise SettingsError(f"{run.path} does not say where its data is: give --data when you join.")
+    if name.endswith(SUFFIX):
+        try:
+            data = samples_from_bytes(Path(name).read_bytes())
+        except OSError as error:
+            raise SettingsError(f"the data in {name} cannot be read: {error.strerror}.") from None
+    else:
+        data = load_dataset(name, seed, torch.device("cpu"), run.settings.learning)
+    for part in ("train", "test"):
+        if not len(getattr(data, part)):
+            raise LearningError(f"the data in {name} has no {part} samples: both are needed.")
+    return data
