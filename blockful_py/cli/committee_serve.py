@@ -41,6 +41,7 @@ def serve(
 
     Example: blockful committee serve members/1 --run runs/mine --port 7001
     """
+    from blockful_py.child_process import ChildProcesses
     from blockful_py.committee.outbox_store import NOTES, OutboxStore
     from blockful_py.committee.service.dkg_participant import DkgParticipant
     from blockful_py.committee.service.duties import Duties
@@ -53,7 +54,6 @@ def serve(
     from blockful_py.member.duties import AlarmDuty, CustodyDuty, PruneDuty, SlashingDuty
     from blockful_py.member.finishing import FinishingDuty
     from blockful_py.member.following import FollowingDuty
-    from blockful_py.member.leader_process import LeaderProcesses
     from blockful_py.member.office import MemberOffice
     from blockful_py.member.takeover import TakeoverDuty
 
@@ -67,7 +67,7 @@ def serve(
             member.voting_secret, office, DkgParticipant(member.voting_secret, member), outbox
         )
         try:
-            out, processes = Output(as_json), LeaderProcesses()
+            out, processes = Output(as_json), ChildProcesses("blockful_py.member.leader_process")
             duties = Duties(
                 [
                     ElectionDuty(office, member),

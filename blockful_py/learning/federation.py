@@ -185,8 +185,7 @@ def choose_references(
     if spec.is_root:
         return ()
     names = spec.pool if spec.references is None else spec.references
-    needed = {*names, *(name for chance in spec.last_chances for name in (chance.start, *chance.others))}
-    missing = sorted(needed - published.keys())
+    missing = sorted(spec.needs - published.keys())
     if missing or not names:
         raise LearningError(
             f"{spec.name} cannot be trained before {', '.join(missing) or 'another user has a model'}: "

@@ -74,6 +74,13 @@ class ModelSpec:
     def is_root(self) -> bool:
         return self.references == ()
 
+    @property
+    def needs(self) -> frozenset[str]:
+        """Models that have to be published before this one can be trained."""
+        names = self.pool if self.references is None else self.references
+        chances = (name for chance in self.last_chances for name in (chance.start, *chance.others))
+        return frozenset({*names, *chances})
+
 
 Plan = tuple[tuple[ModelSpec, ...], ...]
 """Waves of models, each to be published before the next is trained."""
@@ -109,6 +116,25 @@ def without_users(waves: Plan, users: Collection[int], published: Collection[str
         )
 
     return tuple(tuple(going_on(spec) for spec in wave if spec.name not in gone) for wave in waves)
+
+
+def next_of(user: int, waves: Plan, published: Collection[str]) -> ModelSpec | None:
+    """The user's first model that is not published; None when there is none."""
+    specs = (spec for wave in waves for spec in wave if spec.user == user)
+    return next((spec for spec in specs if spec.name not in published), None)
+
+
+def from_those_there(spec: ModelSpec, published: Collection[str]) -> ModelSpec:
+    """The spec without the models of its pool, and the forced starts, that nobody has published."""
+    return replace(
+        spec,
+        pool=tuple(name for name in spec.pool if name in published),
+        last_chances=tuple(
+            LastChance(chance.start, tuple(name for name in chance.others if name in published))
+            for chance in spec.last_chances
+            if chance.start in published
+        ),
+    )
 
 
 def scripted(references: Mapping[str, tuple[str, ...]]) -> Plan:

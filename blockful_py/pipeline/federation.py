@@ -37,7 +37,7 @@ from blockful_py.pipeline.jobs.lifecycle import JobLifecycle
 from blockful_py.pipeline.jobs.publishing import Publisher
 from blockful_py.pipeline.jobs.recalling import kept, newest_request, recalled
 from blockful_py.pipeline.jobs.requesting import draft_request, method_of, sign_request
-from blockful_py.pipeline.jobs.training import load_models, train_and_publish
+from blockful_py.pipeline.jobs.training import load_models, train_and_publish, train_and_publish_next
 from blockful_py.pipeline.jobs.unlearning import Unlearned, Unlearner
 from blockful_py.pipeline.run.contracts import Contracts
 from blockful_py.pipeline.run.directory import RunDirectory
@@ -180,6 +180,22 @@ class Federation(Closable):
                     self.stopwatch,
                     progress or Silent(),
                 )
+
+    def train_next(self) -> tuple[Executed, ...]:
+        """Trains and publishes the next model of the participant whose run this is.
+
+        Raises RunError when there is none, otherwise as `train`.
+        """
+        with self.opened.leading(), self._job(Kind.TRAIN, training_text(None)):
+            return train_and_publish_next(
+                self.setup,
+                self.opted_out(),
+                Publisher(self.opened.context),
+                self.catalogue(),
+                self.weights,
+                self.run.curves,
+                self.stopwatch,
+            )
 
     def opted_out(self) -> dict[int, tuple[Forget, ...]]:
         """By user, the data that each user asked to be forgotten at a model of its own.
