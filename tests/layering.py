@@ -31,7 +31,7 @@ FLOORS: Mapping[str, tuple[frozenset[str], ...]] = {
     ),
     f"{PACKAGE}.pipeline": (
         frozenset({"reports"}),
-        frozenset({"founding", "proving", "resume"}),
+        frozenset({"founding", "party", "proving", "resume"}),
         frozenset({"federation"}),
         frozenset({"administration", "alarms", "decryptors", "epochs"}),
         frozenset({"base", "reader"}),
@@ -41,7 +41,7 @@ FLOORS: Mapping[str, tuple[frozenset[str], ...]] = {
         frozenset({"run"}),
     ),
     f"{PACKAGE}.record": (
-        frozenset({"audit", "request_file"}),
+        frozenset({"audit", "parts", "request_file"}),
         frozenset({"archive_memory"}),
         frozenset({"catalogue"}),
         frozenset({"certificates"}),

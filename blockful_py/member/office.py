@@ -43,7 +43,6 @@ from blockful_py.pipeline.review.fresh import FreshReviewer
 from blockful_py.pipeline.run.accounts import identities_of
 from blockful_py.pipeline.run.contracts import EVENTS, open_contracts
 from blockful_py.pipeline.run.directory import RunDirectory
-from blockful_py.pipeline.run.entering import NOT_FOUNDED
 from blockful_py.pipeline.run.identities import address_of
 from blockful_py.pipeline.run.nodes import Nodes, Place
 from blockful_py.pipeline.run.operations import Counter
@@ -156,9 +155,9 @@ class MemberView(Closable):
         if identities is not None:
             return address == address_of(identities.leader())
         participants = self.contracts.participants
-        if participants.participant(address).is_joined:
+        if participants.participant(address).since:
             return True
-        return participants.file_digest() == NOT_FOUNDED and address == participants.deployer()
+        return participants.file_digest() is None and address == participants.deployer()
 
     def require_borrower(self, address: bytes) -> None:
         """Raises RefusedError for a participant: it gets keys of current versions as a reader."""

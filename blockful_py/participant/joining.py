@@ -49,7 +49,7 @@ def join(
         )
     if contracts.readers.reader(account).key != keys.encryption_key:
         contracts.readers.register(keys.encryption_key)
-    if not contracts.participants.participant(account).is_joined:
+    if not contracts.participants.participant(account).since:
         contracts.participants.join()
     number = contracts.participants.participant(account).number
     return enter(folder.run, file, nodes, seed, number, own_data, own)

@@ -17,7 +17,7 @@ from pathlib import Path
 from blockful_py.chain.signer import Signer
 from blockful_py.child_process import serve_task
 from blockful_py.keys.reader_keys import ReaderKeys
-from blockful_py.pipeline.federation import Federation
+from blockful_py.pipeline.party import PartyRun
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.nodes import Nodes
 
@@ -46,9 +46,7 @@ class Work:
     @classmethod
     def from_json(cls, text: str) -> Work:
         document = json.loads(text)
-        return cls(
-            Path(document["run"]), document["account"], document["encryption"], document["request"]
-        )
+        return cls(Path(document["run"]), document["account"], document["encryption"], document["request"])
 
 
 def do(task: str) -> None:
@@ -58,12 +56,12 @@ def do(task: str) -> None:
     place = RunDirectory.open(work.run).place
     with (
         Nodes(place, Signer(keys.account_secret.to_bytes(32, "big"))) as nodes,
-        Federation.open(work.run, nodes=nodes, participant=keys) as federation,
+        PartyRun.of_participant(work.run, nodes, keys) as party,
     ):
         if work.request is None:
-            federation.train_next()
+            party.train_next()
         else:
-            federation.take_part(work.request)
+            party.take_part(work.request)
 
 
 if __name__ == "__main__":

@@ -39,7 +39,7 @@ def create(name: str, settings: Settings, directory: Path, nodes: Nodes) -> byte
     """
     if settings.committee.roster != "elected":
         raise SettingsError(
-            "the members of a federation of machines are elected: set committee.roster = \"elected\", and the "
+            'the members of a federation of machines are elected: set committee.roster = "elected", and the '
             "founders in committee.election.founders."
         )
     setup = TrainingSetup.of(settings)

@@ -102,7 +102,7 @@ class ContentReviewer:
         """The owner is a joined participant, and the model is one that it was to publish."""
         entry = self._sources.contracts.participants.participant(owner)
         user, names = node.statement.user, self._sources.setup.federation.scenario.names
-        _require(entry.is_joined, f"the owner of model {node.name} is no participant")
+        _require(entry.since > 0, f"the owner of model {node.name} is no participant")
         _require(entry.number == user, f"model {node.name} is published for user {user} by {entry.number}")
         _require(node.name in names, f"there is no model {node.name} in this federation")
         planned = names.index(node.name) % self._sources.setup.federation.scenario.users + 1

@@ -18,9 +18,6 @@ from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.record.federation_file import ContractEntry, FederationFile, PublicFiles, uri_of
 from blockful_py.settings import Settings
 
-NOT_FOUNDED = bytes(32)
-"""Digest on the chain before the federation is founded."""
-
 
 def read_file(path: Path) -> bytes:
     """The bytes of a federation file.  Raises SettingsError."""
@@ -80,7 +77,7 @@ def require_contracts(file: FederationFile, nodes: Nodes) -> None:
 def require_standing(contracts: Contracts, party: Party) -> None:
     """Raises SettingsError unless the chain names the party's federation file, or none yet."""
     digest = contracts.participants.file_digest()
-    if digest not in (NOT_FOUNDED, bytes.fromhex(party.federation)):
+    if digest not in (None, bytes.fromhex(party.federation)):
         raise SettingsError(
             f"the federation's file is 0x{digest.hex()} on the chain, this party has 0x{party.federation}: "
             "get the file that stands, and repeat with it."
@@ -112,8 +109,8 @@ def _require_code(file: FederationFile, node: Node, name: str, entry: ContractEn
     if "0x" + keccak(code).hex() != entry.code:
         there = "other code" if code else "no contract"
         raise DeploymentError(
-            f"the federation {file.name!r} has {name} at {entry.address} on chain {node.chain_id}; {node.url} "
-            f"has {there} there: use a node of its chain, and a file that was not altered."
+            f"the federation {file.name!r} has {name} at {entry.address} on chain {node.chain_id}; "
+            f"{node.url} has {there} there: use a node of its chain, and a file that was not altered."
         )
 
 
