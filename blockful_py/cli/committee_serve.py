@@ -55,6 +55,7 @@ def serve(
     from blockful_py.member.finishing import FinishingDuty
     from blockful_py.member.following import FollowingDuty
     from blockful_py.member.office import MemberOffice
+    from blockful_py.member.requests import RequestDuty
     from blockful_py.member.takeover import TakeoverDuty
 
     place = urls(live_url, archive_url)
@@ -74,6 +75,7 @@ def serve(
                     FinishingDuty(office, outbox),
                     FollowingDuty(office, member),
                     TakeoverDuty(office, member, processes),
+                    RequestDuty(office, member, processes),
                     CustodyDuty(office, member),
                     AlarmDuty(office, member, outbox),
                     SlashingDuty(office, member, outbox),

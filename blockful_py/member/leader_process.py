@@ -17,44 +17,58 @@ from pathlib import Path
 from blockful_py.chain.signer import Signer
 from blockful_py.child_process import serve_task
 from blockful_py.pipeline.federation import Federation
+from blockful_py.pipeline.party import PartyRun
 from blockful_py.pipeline.resume import take_up
 from blockful_py.pipeline.run.nodes import Nodes, Place
 
 
 @dataclass(frozen=True, slots=True)
 class LeaderProcess:
-    """What a leader process is started with; it leads the pending request of `run`.
+    """What a leader process is started with; it leads a request of `run`.
 
     Attributes:
         place: URLs of the chains.
         account: private key of the account that pays for transactions.
         leader: secret of a voting key or of a leader's key that the members accept.
+        request: number of the filed request to lead, among machines.
     """
 
     run: Path
     place: Place
     account: int = field(repr=False)
     leader: int = field(repr=False)
+    request: int | None = None
 
     def to_json(self) -> str:
         place, run = self.place.to_json(self.run), str(self.run)
-        return json.dumps({"run": run, "place": place, "account": self.account, "leader": self.leader})
+        return json.dumps(
+            {
+                "run": run,
+                "place": place,
+                "account": self.account,
+                "leader": self.leader,
+                "request": self.request,
+            }
+        )
 
     @classmethod
     def from_json(cls, text: str) -> LeaderProcess:
         document = json.loads(text)
         run = Path(document["run"])
-        return cls(run, Place.from_json(document["place"], run), document["account"], document["leader"])
+        place = Place.from_json(document["place"], run)
+        return cls(run, place, document["account"], document["leader"], document["request"])
 
 
 def lead(task: str) -> None:
     """Raises BlockfulError when the request is not carried out."""
     spec = LeaderProcess.from_json(task)
-    with (
-        Nodes(spec.place, Signer(spec.account.to_bytes(32, "big"))) as nodes,
-        Federation.open(spec.run, nodes=nodes, secret=spec.leader) as federation,
-    ):
-        take_up(federation)
+    with Nodes(spec.place, Signer(spec.account.to_bytes(32, "big"))) as nodes:
+        if spec.request is None:
+            with Federation.open(spec.run, nodes=nodes, secret=spec.leader) as federation:
+                take_up(federation)
+        else:
+            with PartyRun.of_member(spec.run, nodes, spec.leader) as party:
+                party.finish(spec.request)
 
 
 if __name__ == "__main__":

@@ -127,10 +127,14 @@ class MemberView(Closable):
         return live_store(self.run)
 
     @cached_property
+    def catalogue(self) -> CatalogueReader:
+        return CatalogueReader(self.contracts.live, self.live_store)
+
+    @cached_property
     def versions(self) -> ReplacedVersions:
         """Replaced versions, as this member reads them from chains and stores."""
         return ReplacedVersions(
-            CatalogueReader(self.contracts.live, self.live_store),
+            self.catalogue,
             ArchiveReader(self.contracts.archive),
             archive_store(self.run),
         )

@@ -60,7 +60,7 @@ class TakeoverDuty:
         if self._now() - self._orphan[1] >= turn * view.run.settings.committee.takeover_seconds:
             self._orphan = None
             keys = self._folder.keys
-            _require_funds(view, keys.account)
+            require_funds(view, keys.account)
             self._processes.run(
                 LeaderProcess(
                     view.run.path, view.place, keys.account_secret, self._folder.voting_secret
@@ -76,7 +76,7 @@ def _orphan(view: MemberView) -> bytes | None:
     return keccak(request.model_dump_json().encode())
 
 
-def _require_funds(view: MemberView, account: bytes) -> None:
+def require_funds(view: MemberView, account: bytes) -> None:
     contracts = view.contracts
     empty = {side.chain_id for side in (contracts.live, contracts.archive) if not side.node.balance(account)}
     if empty:
