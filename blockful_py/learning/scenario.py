@@ -16,7 +16,7 @@ from types import MappingProxyType
 
 from blockful_py.errors import SettingsError
 from blockful_py.graph.inheritance import InheritanceGraph
-from blockful_py.settings import FederationSettings
+from blockful_py.settings import FederationSettings, Settings
 from blockful_py.settings.rules import broken_scenario
 from blockful_py.settings.text import listed
 
@@ -135,6 +135,24 @@ def from_those_there(spec: ModelSpec, published: Collection[str]) -> ModelSpec:
             if chance.start in published
         ),
     )
+
+
+def holders_of(settings: Settings) -> tuple[int, ...]:
+    """Users that publish the starts of the settings' request, ascending.
+
+    Raises SettingsError for a start that is not planned.
+    """
+    return tuple(sorted({starting_user(settings, name) for name in settings.unlearning.starts}))
+
+
+def starting_user(settings: Settings, name: str) -> int:
+    """User that publishes the model `name`. Raises SettingsError for a name that is not planned."""
+    names = settings.federation.names
+    if name not in names:
+        raise SettingsError(
+            f"there is no model {name!r} to start from: this federation publishes {names[0]} to {names[-1]}."
+        )
+    return names.index(name) % settings.federation.users + 1
 
 
 def scripted(references: Mapping[str, tuple[str, ...]]) -> Plan:

@@ -17,7 +17,7 @@ from blockful_py.learning.federation import FederationSpec
 from blockful_py.learning.forget_sets import retained_after
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.partitions import Division, partition
-from blockful_py.learning.scenario import plan
+from blockful_py.learning.scenario import holders_of, plan
 from blockful_py.learning.stacked import FORMS
 from blockful_py.learning.weights import Weights
 from blockful_py.settings import LearningSettings, Settings
@@ -60,7 +60,7 @@ class TrainingSetup:
         """
         federation, learning = settings.federation, settings.learning
         dataset = load_dataset(learning.dataset, settings.seed, _prepared(learning), learning)
-        holders = tuple(sorted({starting_user(settings, name) for name in settings.unlearning.starts}))
+        holders = holders_of(settings)
         plan(federation, holders)
         if set(settings.unlearning.classes) >= set(range(dataset.class_count)):
             raise SettingsError(
@@ -95,7 +95,7 @@ class TrainingSetup:
         """
         learning = settings.learning
         device = _prepared(learning)
-        holders = tuple(sorted({starting_user(settings, name) for name in settings.unlearning.starts}))
+        holders = holders_of(settings)
         plan(settings.federation, holders)
         architecture = Architecture.of(learning.model, public, learning.options)
         architecture.module(initial, torch.device("cpu"))  # refuses another architecture's weights
@@ -156,13 +156,3 @@ def _increments(settings: Settings, dataset: Dataset) -> tuple[int, ...]:
             f"0 to {dataset.class_count - 1}."
         )
     return tuple(sorted(set(asked)))
-
-
-def starting_user(settings: Settings, name: str) -> int:
-    """User that publishes the model `name`. Raises SettingsError for a name that is not planned."""
-    names = settings.federation.names
-    if name not in names:
-        raise SettingsError(
-            f"there is no model {name!r} to start from: this federation publishes {names[0]} to {names[-1]}."
-        )
-    return names.index(name) % settings.federation.users + 1

@@ -15,7 +15,6 @@ from blockful_py.member.finishing import rank
 from blockful_py.member.leader_process import LeaderProcess
 from blockful_py.member.office import MemberOffice, MemberView
 from blockful_py.member.takeover import require_funds
-from blockful_py.pipeline.jobs.parts import with_parts
 from blockful_py.record.model_node import Request
 from blockful_py.record.parts import is_complete, missing, request_from_bytes
 
@@ -65,7 +64,7 @@ class RequestDuty:
             if not missing(catalogue, request):
                 return False
             handed_in = view.contracts.participants.hand_ins(filed.number)
-            if not is_complete(catalogue, request, with_parts(catalogue, request), handed_in):
+            if not is_complete(catalogue, request, handed_in):
                 return False
         except BlockfulError as error:
             self._passed_over[filed.number] = str(error)  # another request may be carried out

@@ -9,44 +9,16 @@ journal do not show as done.
 
 from __future__ import annotations
 
-import json
 import sys
-from dataclasses import dataclass, field
-from pathlib import Path
 
 from blockful_py.chain.signer import Signer
 from blockful_py.child_process import serve_task
 from blockful_py.keys.reader_keys import ReaderKeys
+from blockful_py.participant.task import Work
 from blockful_py.pipeline.party import PartyRun
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.nodes import Nodes
 
-MODULE = "blockful_py.participant.work"
-
-
-@dataclass(frozen=True, slots=True)
-class Work:
-    """What is to be done in `run`: the next model, or the part of a request, by its number."""
-
-    run: Path
-    account: int = field(repr=False)
-    encryption: int = field(repr=False)
-    request: int | None = None
-
-    def to_json(self) -> str:
-        return json.dumps(
-            {
-                "run": str(self.run),
-                "account": self.account,
-                "encryption": self.encryption,
-                "request": self.request,
-            }
-        )
-
-    @classmethod
-    def from_json(cls, text: str) -> Work:
-        document = json.loads(text)
-        return cls(Path(document["run"]), document["account"], document["encryption"], document["request"])
 
 
 def do(task: str) -> None:

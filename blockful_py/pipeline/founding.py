@@ -26,6 +26,8 @@ from blockful_py.storage.store import ContentStore
 from blockful_py.whole_file import write_whole
 
 FILE = "federation.toml"
+RUN = "run"
+"""Folder of the founder's run in its own."""
 
 
 def create(name: str, settings: Settings, directory: Path, nodes: Nodes) -> bytes:
@@ -50,7 +52,7 @@ def create(name: str, settings: Settings, directory: Path, nodes: Nodes) -> byte
         public = PublicFiles(cid_string(measuring), cid_string(initial))
         founders = [bytes.fromhex(each[2:]) for each in settings.committee.election.founders]
         rules = rules_of(settings.committee)
-        made = deployments.deploy_elected(nodes.live_sender, rules, founders, settings.federation.users)
+        made = deployments.deploy_elected(nodes.live_sender, rules, founders, seats=settings.federation.users)
         made.write(directory / "deployments")
         data = file_of(name, settings, public, nodes, directory / "deployments")
         common = FederationFile.parse(data).settings(settings.seed)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from typing import Protocol
 
 from pydantic import ValidationError
@@ -14,6 +14,8 @@ from blockful_py.record.model_node import PlacedNode, Request
 from blockful_py.types import Paradigm, Position
 
 MAX_REQUEST_BYTES = 1 << 20
+STARTS_ONLY = frozenset({"gradient_ascent"})
+"""Methods that need the data of the starts' owners alone; the others need that of all affected owners."""
 
 
 class PartHandedIn(Protocol):
@@ -56,6 +58,13 @@ def affected(catalogue: Catalogue, request: Request) -> tuple[str, ...]:
     return tuple(name for name in catalogue.graph.topological_order() if name in wanted)
 
 
+def with_parts(catalogue: Catalogue, request: Request) -> frozenset[str]:
+    """The models whose owners do a part of the request."""
+    if request.method.partition(" ")[0] in STARTS_ONLY:
+        return frozenset(start.name for start in request.starts)
+    return frozenset(affected(catalogue, request))
+
+
 def is_replaced(placed: PlacedNode, request: Request) -> bool:
     """Whether a model's current version came of the request."""
     return placed.node.redaction is not None and placed.node.redaction.request == request
@@ -67,28 +76,20 @@ def missing(catalogue: Catalogue, request: Request) -> tuple[str, ...]:
 
 
 def due(
-    catalogue: Catalogue,
-    request: Request,
-    wanted: Collection[str],
-    account: bytes,
-    handed_in: Iterable[PartHandedIn],
+    catalogue: Catalogue, request: Request, account: bytes, handed_in: Iterable[PartHandedIn]
 ) -> tuple[str, ...]:
-    """The models of an account whose parts of a request can be done now.
-
-    `wanted`: models whose parts are handed in, in the parallel paradigm.
-    """
+    """The models of an account whose parts of a request can be done now."""
     owner = "0x" + account.hex()
     left = [name for name in missing(catalogue, request) if catalogue[name].node.statement.owner == owner]
     if request.paradigm == Paradigm.PARALLEL:
         done = {each.position for each in handed_in if each.by == account}
+        wanted = with_parts(catalogue, request)
         return tuple(name for name in left if name in wanted and catalogue[name].position not in done)
     waiting = set(missing(catalogue, request))
     return tuple(name for name in left if not waiting.intersection(catalogue.graph.references(name)))
 
 
-def is_complete(
-    catalogue: Catalogue, request: Request, wanted: Collection[str], handed_in: Iterable[PartHandedIn]
-) -> bool:
+def is_complete(catalogue: Catalogue, request: Request, handed_in: Iterable[PartHandedIn]) -> bool:
     """Whether every part is there: handed in by its owner, or replaced."""
     if request.paradigm != Paradigm.PARALLEL:
         return not missing(catalogue, request)
@@ -96,5 +97,5 @@ def is_complete(
     left = set(missing(catalogue, request))
     return all(
         name not in left or (catalogue[name].position, catalogue[name].node.statement.owner) in given
-        for name in wanted
+        for name in with_parts(catalogue, request)
     )

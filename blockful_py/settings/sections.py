@@ -27,6 +27,8 @@ class FederationSettings(Section):
         candidates, references, candidate_window: K and N of eq. 1, and how many of the newest models K is
             drawn from (`organic`).
         wave: models that train side by side and are published together (`organic`).
+        patience: seconds that a participant among machines waits for a model that it may draw from, once no
+            other is published any more; then it draws from those that are there (`organic`).
         graph: references by model, model i by user i (`scripted`).
         accounts: folder of the users' Ethereum keystores (`blockful account create`); without one, keys that
             derive from the seed.
@@ -43,6 +45,7 @@ class FederationSettings(Section):
     references: Count = 2
     candidate_window: Count = 7
     wave: Count = 2
+    patience: Positive = 3600.0
     graph: dict[str, tuple[str, ...]] | None = None
     accounts: str | None = None
 

@@ -21,11 +21,12 @@ from blockful_py.pipeline.jobs.training import load_models
 from blockful_py.pipeline.jobs.unlearning import PROXY_SAMPLES
 from blockful_py.pipeline.jobs.unstore import missing_files
 from blockful_py.pipeline.review.methods import parse_method
+from blockful_py.pipeline.run.identities import address_of
 from blockful_py.pipeline.run.operations import Counter
 from blockful_py.pipeline.run.progress import Stopwatch
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.model_node import ModelNode, Request, parse_node
-from blockful_py.record.parts import affected, due, is_complete, missing, request_from_bytes
+from blockful_py.record.parts import due, is_complete, missing, request_from_bytes, with_parts
 from blockful_py.storage.interface import FileStore
 from blockful_py.storage.unixfs import file_uri
 from blockful_py.types import Paradigm
@@ -48,15 +49,6 @@ def require_parts(method: Method, paradigm: Paradigm) -> None:
             f"({', '.join(together) or 'the models of others'}): among machines take gradient_ascent "
             "(parallel) or retrain (sequential)."
         )
-
-
-def with_parts(catalogue: Catalogue, request: Request) -> frozenset[str]:
-    """The models whose owners do a part of the request.  Raises as `parse_method` and `require_parts`."""
-    method = parse_method(request.method)
-    require_parts(method, Paradigm(request.paradigm))
-    if Need.DESCENDANT_DATA in method.needs:
-        return frozenset(affected(catalogue, request))
-    return frozenset(start.name for start in request.starts)
 
 
 class FiledRequests:
@@ -96,8 +88,7 @@ class OwnParts:
         """Own models whose parts can be done now."""
         catalogue = self._context.record.catalogue.read()
         account = self._account()
-        wanted = with_parts(catalogue, request)
-        return due(catalogue, request, wanted, account, self._context.contracts.participants.hand_ins(number))
+        return due(catalogue, request, account, self._context.contracts.participants.hand_ins(number))
 
     def take(self, number: int, request: Request, name: str) -> ModelNode:
         """Unlearns an own model, and hands it in or has it replaced.  A job must be open."""
@@ -146,8 +137,6 @@ class OwnParts:
         return method.unlearn(task).weights[name]
 
     def _account(self) -> bytes:
-        from blockful_py.pipeline.run.identities import address_of
-
         return address_of(self._context.accounts.secret(self._user.index))
 
 
@@ -169,7 +158,7 @@ class Gathering:
             return
         handed_in = self._context.contracts.participants.hand_ins(number)
         wanted = with_parts(catalogue, request)
-        if request.paradigm != Paradigm.PARALLEL or not is_complete(catalogue, request, wanted, handed_in):
+        if request.paradigm != Paradigm.PARALLEL or not is_complete(catalogue, request, handed_in):
             raise RunError(f"request {number} still waits for its participants: {', '.join(left)}.")
         nodes = self._nodes(catalogue, wanted, handed_in)
         method = parse_method(request.method)
