@@ -92,21 +92,26 @@ def deployments_path(directory: Path, chain_id: int) -> Path:
     return directory / f"{chain_id}.json"
 
 
-def deploy_live(sender: Sender, roster: Roster) -> Deployment:
+def deploy_live(sender: Sender, roster: Roster, *, seats: int) -> Deployment:
     """Deploys AppointedCommittee, appoints `roster` for epoch 1, deploys the contracts that obey it.
+
+    `seats`: participants that may join.
 
     Raises: as `Sender.send`.
     """
     committee, committee_receipt = sender.deploy(interface_of("AppointedCommittee"), sender.address)
     AppointedCommitteeContract(sender.node, committee, sender).appoint(roster)
-    made = {"AppointedCommittee": (committee, committee_receipt), **_models(sender, committee)}
+    made = {"AppointedCommittee": (committee, committee_receipt), **_models(sender, committee, seats)}
     return _deployment(sender.node, made)
 
 
-def deploy_elected(sender: Sender, parameters: Parameters, founders: Sequence[bytes] = ()) -> Deployment:
+def deploy_elected(
+    sender: Sender, parameters: Parameters, founders: Sequence[bytes] = (), *, seats: int
+) -> Deployment:
     """Deploys VrfVerifier, the elected Committee, and the contracts that obey it.
 
     `founders`: accounts (20 bytes) that alone may stand for the first committee; everybody may without any.
+    `seats`: participants that may join.
 
     Raises: as `Sender.send`; ContractError InvalidParameters names the rule that is broken.
     """
@@ -115,15 +120,21 @@ def deploy_elected(sender: Sender, parameters: Parameters, founders: Sequence[by
         interface_of("Committee"), verifier, parameters.values(), list(founders)
     )
     made = {"VrfVerifier": (verifier, verifier_receipt), "Committee": (committee, committee_receipt)}
-    return _deployment(sender.node, {**made, **_models(sender, committee)})
+    return _deployment(sender.node, {**made, **_models(sender, committee, seats)})
 
 
-def _models(sender: Sender, committee: bytes) -> dict[str, tuple[bytes, Receipt]]:
-    """Deploys LiveChain, ReaderRegistry and AlarmRegistry."""
+def _models(sender: Sender, committee: bytes, seats: int) -> dict[str, tuple[bytes, Receipt]]:
+    """Deploys LiveChain, ParticipantRegistry (open to all), ReaderRegistry and AlarmRegistry."""
     live = sender.deploy(interface_of("LiveChain"), committee)
+    participants = sender.deploy(interface_of("ParticipantRegistry"), committee, seats, True)
     readers = sender.deploy(interface_of("ReaderRegistry"), committee, live[0])
     alarms = sender.deploy(interface_of("AlarmRegistry"), committee)
-    return {"LiveChain": live, "ReaderRegistry": readers, "AlarmRegistry": alarms}
+    return {
+        "LiveChain": live,
+        "ParticipantRegistry": participants,
+        "ReaderRegistry": readers,
+        "AlarmRegistry": alarms,
+    }
 
 
 def deploy_archive(
