@@ -25,7 +25,7 @@ FLOORS: Mapping[str, tuple[frozenset[str], ...]] = {
         frozenset({"chain", "committee", "learning", "report"}),
         frozenset({"costs", "engine", "graph", "storage", "verdicts"}),
         frozenset({"crypto"}),
-        frozenset({"child_process", "file_lock", "settings"}),
+        frozenset({"child_process", "detached", "file_lock", "settings"}),
         frozenset({"bounded_json", "closable", "extras", "forget", "types", "whole_file"}),
         frozenset({"errors"}),
     ),

@@ -12,15 +12,27 @@ from typing import Annotated
 import typer
 
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import ArchiveUrl, AsJson, LiveUrl, PassphraseFile, address, urls
+from blockful_py.cli.options import (
+    ArchiveUrl,
+    AsJson,
+    FederationOption,
+    LiveUrl,
+    PassphraseFile,
+    address,
+    urls,
+)
 from blockful_py.cli.passphrase import passphrase_from
 
 
 def serve(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The member's folder.")],
     run: Annotated[
-        Path, typer.Option("--run", "-r", metavar="DIR", help="The run directory. It may be made later.")
-    ],
+        Path | None,
+        typer.Option(
+            "--run", "-r", metavar="DIR", help="A laboratory's run directory. It may be made later."
+        ),
+    ] = None,
+    federation: FederationOption = None,
     port: Annotated[int, typer.Option(help="Port to listen on. 0 takes a free port.", min=0, max=65535)] = 0,
     host: Annotated[
         str, typer.Option(help="Address to listen on; beyond the loopback interface, by TLS.")
@@ -42,6 +54,7 @@ def serve(
     Example: blockful committee serve members/1 --run runs/mine --port 7001
     """
     from blockful_py.child_process import ChildProcesses
+    from blockful_py.cli.parties import member_run
     from blockful_py.committee.outbox_store import NOTES, OutboxStore
     from blockful_py.committee.service.dkg_participant import DkgParticipant
     from blockful_py.committee.service.duties import Duties
@@ -60,6 +73,7 @@ def serve(
 
     place = urls(live_url, archive_url)
     member = MemberFolder.open(folder, passphrase_from(passphrase_file))
+    run = member_run(folder, run, federation, live_url, archive_url, member.keys)
     stopping = {signal.SIGTERM, signal.SIGINT}
     with _held_back(stopping):
         office = MemberOffice(run, member, place, frozenset(map(address, leaders or ())))

@@ -57,6 +57,17 @@ RUNS = Path("runs")
 LATEST = RUNS / "latest"
 
 
+FederationOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--federation",
+        metavar="FILE",
+        help="The federation file, for a federation of machines.",
+        show_default=False,
+    ),
+]
+
+
 def new_run() -> Path:
     """`runs/<UTC time>`."""
     return RUNS / datetime.now(UTC).strftime("%Y%m%d-%H%M%S")

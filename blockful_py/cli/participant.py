@@ -74,9 +74,7 @@ def join(
     out.say(f"next: blockful participant serve {folder}")
 
 
-def serve(
-    folder: Folder, passphrase_file: PassphraseFile = None, as_json: AsJson = False
-) -> None:
+def serve(folder: Folder, passphrase_file: PassphraseFile = None, as_json: AsJson = False) -> None:
     """Train, publish and do one's part of requests, until stopped (SIGTERM or Ctrl-C).
 
     What is due follows from the chains, so a participant that was away goes on where it was.
@@ -187,7 +185,9 @@ def leave(folder: Folder, passphrase_file: PassphraseFile = None, as_json: AsJso
 
 def request(
     folder: Folder,
-    starts: Annotated[list[str], typer.Option("--start", metavar="MODEL", help="A model of one's own. Repeatable.")],
+    starts: Annotated[
+        list[str], typer.Option("--start", metavar="MODEL", help="A model of one's own. Repeatable.")
+    ],
     classes: Annotated[
         list[int] | None, typer.Option("--class", metavar="LABEL", help="A class to forget. Repeatable.")
     ] = None,
@@ -214,7 +214,9 @@ def request(
     out, (party, keys) = Output(as_json), _opened(folder, passphrase_file)
     run, joined = party.opened()
     if bool(classes) == whole:
-        raise UnlearningError("a request forgets classes or this participant's data: give --class or --client.")
+        raise UnlearningError(
+            "a request forgets classes or this participant's data: give --class or --client."
+        )
     forget = Forget.of_clients([joined.user or 0]) if whole else Forget.of_classes(classes or ())
     with (
         Nodes(run.place, Signer(keys.account_secret.to_bytes(32, "big"))) as nodes,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from blockful_py.errors import SettingsError
 
 if TYPE_CHECKING:
+    from blockful_py.committee.keystore import MemberKeys
     from blockful_py.keys.reader_keys import ReaderKeys
     from blockful_py.pipeline.run.nodes import Nodes
     from blockful_py.settings import ChainSettings
@@ -30,8 +31,35 @@ def nodes_of(chain: ChainSettings, live: str | None, archive: str | None, secret
 
     chosen = replace(chain, live_url=live or chain.live_url, archive_url=archive or chain.archive_url)
     if chosen.live_url is None or chosen.archive_url is None:
-        raise SettingsError("a federation of machines needs the chains' nodes: give --live-url and --archive-url.")
+        raise SettingsError(
+            "a federation of machines needs the chains' nodes: give --live-url and --archive-url."
+        )
     return Nodes(Place.of(chosen, Path()), Signer(secret.to_bytes(32, "big")))
+
+
+def member_run(
+    folder: Path,
+    run: Path | None,
+    federation: Path | None,
+    live: str | None,
+    archive: str | None,
+    keys: MemberKeys,
+) -> Path:
+    """The run directory that a member works on: a laboratory's, or its own, made from the federation file.
+
+    Raises SettingsError without either, otherwise as `enter`.
+    """
+    from blockful_py.pipeline.founding import RUN
+    from blockful_py.pipeline.run.entering import enter, read_file
+    from blockful_py.record.federation_file import FederationFile
+
+    if federation is None:
+        if run is None:
+            raise SettingsError("a member works for a federation: give --federation FILE, or --run DIR.")
+        return run
+    data = read_file(federation)
+    with nodes_of(FederationFile.parse(data).chain, live, archive, keys.account_secret) as nodes:
+        return enter(folder / RUN, data, nodes).path
 
 
 def require_funds(nodes: Nodes, account: bytes) -> None:

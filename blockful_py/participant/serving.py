@@ -20,7 +20,8 @@ from blockful_py.pipeline.run.entering import require_standing
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.pipeline.run.stores import live_store
 from blockful_py.record.catalogue import Catalogue, CatalogueReader
-from blockful_py.record.parts import due, request_from_bytes
+from blockful_py.record.model_node import Request
+from blockful_py.record.parts import due, missing, request_from_bytes
 
 Tell = Callable[[str], None]
 """Is called with what the participant does."""
@@ -67,6 +68,10 @@ class Participant(Closable):
         """The participant's number."""
         return self.party.user or 0
 
+    def catalogue(self) -> Catalogue:
+        """The models as they stand."""
+        return self._catalogue.read()
+
     def step(self) -> None:
         """Does what is due, one piece of work; raises its error."""
         if self._folder.is_paused:
@@ -86,14 +91,19 @@ class Participant(Closable):
 
     def due(self, filed: FiledRequest, catalogue: Catalogue) -> tuple[str, ...]:
         """Own models whose part of a request can be done now; none for a request that is unusable."""
-        live = self.contracts.live
         try:
-            data = self._store.read(filed.uri)
-            request = request_from_bytes(data, live.chain_id, live.address, catalogue)
             hand_ins = self.contracts.participants.hand_ins(filed.number)
-            return due(catalogue, request, self._keys.account, hand_ins)
+            return due(catalogue, self._request(filed, catalogue), self._keys.account, hand_ins)
         except BlockfulError:
             return ()
+
+    def missing(self, filed: FiledRequest, catalogue: Catalogue) -> tuple[str, ...]:
+        """Models that a request has not replaced yet.  Raises as `request_from_bytes`."""
+        return missing(catalogue, self._request(filed, catalogue))
+
+    def _request(self, filed: FiledRequest, catalogue: Catalogue) -> Request:
+        live = self.contracts.live
+        return request_from_bytes(self._store.read(filed.uri), live.chain_id, live.address, catalogue)
 
     def next_model(self, catalogue: Catalogue) -> ModelSpec | None:
         """The next model to train, if its references are there or have been waited for."""

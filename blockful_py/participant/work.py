@@ -20,7 +20,6 @@ from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.nodes import Nodes
 
 
-
 def do(task: str) -> None:
     """Raises BlockfulError when the work is not done."""
     work = Work.from_json(task)

@@ -121,6 +121,11 @@ class PartyRun(Closable):
                 lifecycle.erase(lambda: self.federation.erase_replaced(nodes))
             return issue(context, request)
 
+    def certificate(self, number: int) -> ErasureCertificate:
+        """Has the committee certify a finished request.  Raises as `issue`."""
+        context = self._opened.context
+        return issue(context, FiledRequests(context)[number][1])
+
     @contextmanager
     def _job(self, request: Request) -> Iterator[JobLifecycle]:
         """A job of a request.  The caller holds the lease."""

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -10,12 +11,14 @@ import torch
 from blockful_py.errors import LearningError, SettingsError
 from blockful_py.learning.data import Dataset, UserData
 from blockful_py.learning.datasets import load_dataset
-from blockful_py.learning.sample_files import samples_from_bytes
+from blockful_py.learning.sample_files import samples_from_bytes, samples_to_bytes
 from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.learning.weights import from_bytes
 from blockful_py.pipeline.run.directory import Party, RunDirectory
+from blockful_py.settings import Settings
 from blockful_py.storage.cid import parse_cid
 from blockful_py.storage.interface import FileStore
+from blockful_py.whole_file import OWN, write_whole
 
 SUFFIX = ".safetensors"
 
@@ -54,3 +57,18 @@ def own_data(name: str | None, seed: int, run: RunDirectory) -> Dataset:
         if not len(getattr(data, part)):
             raise LearningError(f"the data in {name} has no {part} samples: both are needed.")
     return data
+
+
+def save_users(settings: Settings, folder: Path) -> list[Path]:
+    """Writes the samples of each user of a laboratory, `user-1.safetensors` and so on; returns the paths.
+
+    Raises SettingsError when they cannot be written, otherwise as `TrainingSetup.of`.
+    """
+    setup = TrainingSetup.of(settings)
+    paths = []
+    for user in setup.users:
+        path = folder / f"user-{user.index}{SUFFIX}"
+        own = replace(setup.dataset, train=user.train, test=user.test)
+        write_whole(path, samples_to_bytes(own), SettingsError, mode=OWN, parents=True)
+        paths.append(path)
+    return paths
