@@ -3,8 +3,8 @@
 
     arrivals/<sender>/   a `BlockStore` of what this sender pushed
 
-A sender is a key of the federation, or FETCHED for what this machine asked for itself.  What a sender has here
-is bounded in bytes, and goes when it is old; no sender's blocks depend on another's.
+A sender is a key of the federation, or FETCHED for what this machine asked for itself.  What a sender has
+here is bounded in bytes, and goes when it is old; no sender's blocks depend on another's.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Clock = Callable[[], float]
 
 
 class Arrivals:
-    """A folder of arrived blocks, by sender; safe for several threads, and processes that take blocks away."""
+    """A folder of arrived blocks, by sender; safe for several threads and processes."""
 
     def __init__(self, directory: Path, most: int = SENDER_BYTES, now: Clock = time.time) -> None:
         """`most`: bytes of one sender's blocks; `now`: the clock of the file system."""
@@ -43,7 +43,10 @@ class Arrivals:
             directory.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def put(self, sender: str, uri: Uri, block: bytes) -> None:
-        """Keeps a block, which hashes to its CID, for `sender`.  Raises StorageError when it has no room left."""
+        """Keeps a block, which hashes to its CID, for `sender`.
+
+        Raises StorageError when the sender has no room left.
+        """
         store = self._of(sender)
         if store.renew(uri):
             return

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A file whose blocks come one by one from anybody; does no input or output itself."""
+"""A file whose blocks come one by one from anybody."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from blockful_py.errors import FormatError
@@ -32,11 +33,14 @@ class Assembly:
     more than 8 levels is refused as soon as a node shows it; so is one whose sizes do not add up.
     """
 
-    def __init__(self, root: Uri, limit: int) -> None:
+    def __init__(self, root: Uri, limit: int, here: Callable[[Uri], bytes | None]) -> None:
+        """`here` gives a block that this machine has, verified, or None.  Raises FormatError as `take`."""
         self._root = root
         self._limit = limit
+        self._here = here
         self._places: dict[Uri, _Place] = {root: _Place(None, 0)}
         self._missing: dict[Uri, None] = {root: None}
+        self._find([root])
 
     @property
     def missing(self) -> tuple[Uri, ...]:
@@ -55,19 +59,31 @@ class Assembly:
     def is_missing(self, uri: Uri) -> bool:
         return uri in self._missing
 
-    def take(self, uri: Uri, block: bytes) -> tuple[Uri, ...]:
-        """Takes a missing block, which hashes to its CID; returns the blocks that it shows to be missing.
+    def take(self, uri: Uri, block: bytes) -> None:
+        """Takes a missing block, which hashes to its CID.
 
         Raises:
             FormatError: the file is not one that is read here, whoever sends its blocks.
         """
+        self._find(self._take(uri, block))
+
+    def _find(self, missing: list[Uri]) -> None:
+        """Takes those blocks that are here, and those that they show to be missing."""
+        while missing:
+            uri = missing.pop()
+            block = self._here(uri)
+            if block is not None:
+                missing += self._take(uri, block)
+
+    def _take(self, uri: Uri, block: bytes) -> list[Uri]:
+        """Takes a block; returns the blocks that it shows to be missing."""
         if len(block) > MAX_BLOCK_SIZE:
             raise FormatError(f"{cid_string(uri)} is a block of {len(block)} bytes, over {MAX_BLOCK_SIZE}.")
         place = self._places[uri]
         if uri.codec is Codec.RAW:
             self._require_size(uri, place, len(block))
             del self._missing[uri]
-            return ()
+            return []
         if place.depth == MAX_DEPTH:
             raise FormatError(f"{cid_string(self._root)} has more than {MAX_DEPTH} levels of nodes.")
         node = decode(block)
@@ -88,7 +104,7 @@ class Assembly:
             raise FormatError(f"{cid_string(self._root)} has more than {most} blocks.")
         del self._missing[uri]
         self._missing.update(dict.fromkeys(shown))
-        return tuple(shown)
+        return shown
 
     def _require_size(self, uri: Uri, place: _Place, size: int) -> None:
         if place.size is None:

@@ -129,7 +129,7 @@ class BlockStore:
         return True
 
     def clear_temporary(self, before: float = math.inf) -> None:
-        """Removes what writes left that were interrupted `before` a time; none from then may be in progress."""
+        """Removes what interrupted writes left `before` a time; none that old may be in progress."""
         for path in self._tmp.iterdir():
             with suppress(FileNotFoundError):
                 if path.stat().st_mtime < before:

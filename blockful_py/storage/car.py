@@ -52,8 +52,8 @@ def read(data: bytes) -> Iterator[Block]:
 class CarReader:
     """Reads a CAR while it arrives: what is held in memory is at most one block and one piece.
 
-    Raises FormatError when it is malformed or a block over 2 MiB, IntegrityError when a block does not hash to
-    its CID.
+    Raises FormatError when it is malformed or a block over 2 MiB, IntegrityError when a block does not hash
+    to its CID.
     """
 
     def __init__(self) -> None:

@@ -5,8 +5,8 @@
     GET or HEAD /ipfs/<cid>?format=car    all blocks below it, as CAR v1, depth first, each once
 
 What is served is sealed or public, and verified by whoever asked.
-Source: https://specs.ipfs.tech/http-gateways/trustless-gateway/ of 2026-03-05, without paths below a CID, ranges
-(`entity-bytes`) and duplicates in CARs.
+Source: https://specs.ipfs.tech/http-gateways/trustless-gateway/ of 2026-03-05, without paths below a CID,
+ranges (`entity-bytes`) and duplicates in CARs.
 """
 
 from __future__ import annotations
@@ -182,15 +182,13 @@ def _found(store: ContentStore, asked: Asked, head: bool) -> Response:
         return Response(root, headers=headers, media_type=kind)
     pieces: Iterator[bytes] = iter(())
     if not head:
-        pieces = iter([PROBE_CAR]) if asked.uri is None else car.write(asked.uri, _blocks(store, asked))
+        pieces = iter([PROBE_CAR]) if asked.uri is None else _car(store, asked.uri, asked.root_only)
     return StreamingResponse(pieces, headers=headers | {"accept-ranges": "none"}, media_type=kind)
 
 
-def _blocks(store: ContentStore, asked: Asked) -> Iterator[car.Block]:
-    assert asked.uri is not None
-    uris = iter([asked.uri]) if asked.root_only else blocks_of(asked.uri, store.kept_block)
-    for uri in uris:
-        yield uri, store.kept_block(uri)
+def _car(store: ContentStore, root: Uri, root_only: bool) -> Iterator[bytes]:
+    uris = iter([root]) if root_only else blocks_of(root, store.kept_block)
+    return car.write(root, ((uri, store.kept_block(uri)) for uri in uris))
 
 
 PROBE_CAR = bytes.fromhex("19a265726f6f747381d82a4500015500006776657273696f6e01")

@@ -99,17 +99,20 @@ class ContentStore:
         return uri in self._files
 
     def adopt(self, uri: Uri, blocks: Iterable[Uri], arrivals: Arrivals) -> None:
-        """Keeps the file `uri`, all of whose `blocks` are here or have arrived.
+        """Keeps the file `uri`, all of whose `blocks` are here or have arrived; errors as `take`."""
+        with self._locked(fcntl.LOCK_SH):
+            self._take(blocks, arrivals)
+            self._keep(uri)
+
+    def take(self, blocks: Iterable[Uri], arrivals: Arrivals) -> None:
+        """Mends a kept file by `blocks` that have arrived, in place of lost or damaged ones.
 
         Raises:
-            BlockNotFoundError: one of them is gone.
+            BlockNotFoundError: one of them neither is here nor has arrived.
         """
         with self._locked(fcntl.LOCK_SH):
-            for block in blocks:
-                arrivals.give(block, self._blocks)
-                if not self._blocks.has(block):
-                    raise BlockNotFoundError(f"block {cid_string(block)} went while its file was gathered.")
-            self._keep(uri)
+            self._take(blocks, arrivals)
+            self._blocks.sync()
 
     def delete(self, uri: Uri) -> None:
         """Stops keeping the file `uri` and removes the blocks that no other kept file has.
@@ -152,6 +155,12 @@ class ContentStore:
                     self._remove_unpinned(written)
             raise
         return root
+
+    def _take(self, blocks: Iterable[Uri], arrivals: Arrivals) -> None:
+        for block in blocks:
+            arrivals.give(block, self._blocks)
+            if not self._blocks.has(block):
+                raise BlockNotFoundError(f"block {cid_string(block)} went while its file was gathered.")
 
     def _keep(self, uri: Uri) -> None:
         """Pins a file whose blocks are durable but for their folder's folder."""

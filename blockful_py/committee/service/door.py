@@ -3,8 +3,8 @@
 
 A connection waits at the door until its sender is known.  Too many waiting ones push out the oldest of the
 address that has most, so that strangers delay only each other: a member's question is known within one round
-trip.  Then it takes a seat in its sender's row.  Rows of strangers go by address; so do those of whoever fetches
-blocks, which takes no seats of questions.
+trip.  Then it takes a seat in its sender's row.  Rows of strangers go by address; so do those of whoever
+fetches blocks, which takes no seats of questions.
 """
 
 from __future__ import annotations

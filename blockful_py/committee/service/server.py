@@ -16,6 +16,7 @@ import socket
 import ssl
 import threading
 from collections.abc import AsyncIterator, Callable
+from functools import partial
 from typing import Any, Protocol, Self, TypeVar
 
 from starlette.applications import Starlette
@@ -38,6 +39,8 @@ from blockful_py.errors import BusyError, MessageError, SettingsError, TooLongEr
 MAX_HTTP_HEADERS = 8 * 1024
 BODIES = 4 * 1024 * 1024
 """Bytes of the bodies that are read or handled at one time; the parsed ones take up to 25 times as much."""
+BULK_BODIES = 8 * 1024 * 1024
+"""Bytes of the bodies of pushed blocks that are read or handled at one time."""
 SMALL_BODY = 16 * 1024
 """Bytes of a body that needs no share of the budget: a member's seats bound how many there are."""
 BACKLOG = 128
@@ -48,10 +51,16 @@ Value = TypeVar("Value")
 
 
 class Asker(Protocol):
-    """A question whose sender may ask it; `peer` is the key of a member or leader, None for strangers."""
+    """A question whose sender may ask it; `peer` is the key of a member or leader, None for strangers.
+
+    The bodies of `bulk` questions have a budget of their own.
+    """
 
     @property
     def peer(self) -> bytes | None: ...
+
+    @property
+    def bulk(self) -> bool: ...
 
 
 Admitted = TypeVar("Admitted", bound=Asker)
@@ -165,18 +174,17 @@ class _Reception:
     def __init__(
         self, service: Service[Any] | None, gateway: ASGIApp | None, tls: ssl.SSLContext | None
     ) -> None:
-        self._service = service
-        self._gateway = gateway
         self._tls = tls
         self._door = Door()
         self._bodies = ByteBudget(BODIES)
+        self._bulk = ByteBudget(BULK_BODIES)
         self._state = ServerState()
         self._starting: set[asyncio.Task[None]] = set()
         routes: list[BaseRoute] = []
         if service is not None:
-            routes.append(Route(PATH, self._message, methods=["POST"]))
+            routes.append(Route(PATH, partial(self._message, service), methods=["POST"]))
         if gateway is not None:
-            routes.append(Mount("", app=self._fetch))
+            routes.append(Mount("", app=partial(self._fetch, gateway)))
         self._config = Config(
             Starlette(routes=routes),
             log_config=None,
@@ -218,9 +226,9 @@ class _Reception:
                 each.transport.abort()
             await asyncio.sleep(0)
 
-    async def _message(self, request: Request) -> Response:
+    async def _message(self, service: Service[Any], request: Request) -> Response:
         try:
-            answer = await self._answer(request)
+            answer = await self._answer(service, request)
         except BusyError as error:
             return _busy(error)
         except TooLongError as error:
@@ -231,9 +239,8 @@ class _Reception:
             return Response(status_code=400)
         return Response(answer, media_type="application/json", headers=_CLOSE)
 
-    async def _fetch(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _fetch(self, gateway: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
         """Passes a request to the gateway; each piece of its answer has a time in which it is taken."""
-        assert self._gateway is not None
         guest: Guest = scope["state"]["guest"]
 
         async def send_in_time(message: Message) -> None:
@@ -242,26 +249,26 @@ class _Reception:
 
         try:
             with self._door.fetching(guest):
-                await self._gateway(scope, receive, send_in_time)
+                await gateway(scope, receive, send_in_time)
         except BusyError as error:
             await _busy(error)(scope, receive, send)
 
-    async def _answer(self, request: Request) -> bytes:
-        assert self._service is not None
+    async def _answer(self, service: Service[Any], request: Request) -> bytes:
         length = _length(request)
         stream = _Stream(request.stream())
         line = await stream.line()
         size = length - len(line)
         if size < 0:
             raise MessageError("a message is longer than it was said to be.")
-        admitted = await _in_thread(self._service.admit, line, size)
+        admitted = await _in_thread(service.admit, line, size)
         guest: Guest = request.state.guest
         with self._door.seat(guest, admitted.peer):
             free = size <= SMALL_BODY
-            async with contextlib.nullcontext() if free else self._bodies.hold(size, admitted.peer):
+            budget = self._bulk if admitted.bulk else self._bodies
+            async with contextlib.nullcontext() if free else budget.hold(size, admitted.peer):
                 body = await stream.rest(size)
                 guest.within(None)
-                return await _in_thread(self._service.answer, admitted, body)
+                return await _in_thread(service.answer, admitted, body)
 
 
 class _Stream:
