@@ -24,6 +24,7 @@ FLOORS: Mapping[str, tuple[frozenset[str], ...]] = {
         frozenset({"record", "unlearning"}),
         frozenset({"chain", "committee", "learning", "report"}),
         frozenset({"costs", "engine", "graph", "storage", "verdicts"}),
+        frozenset({"pinned_http"}),
         frozenset({"crypto"}),
         frozenset({"child_process", "detached", "file_lock", "settings"}),
         frozenset({"bounded_json", "closable", "extras", "forget", "types", "whole_file"}),

@@ -62,7 +62,7 @@ def serve(
     from blockful_py.committee.service.outbox import Outbox
     from blockful_py.committee.service.request_handler import RequestHandler
     from blockful_py.committee.service.server import Server, is_loopback
-    from blockful_py.committee.service.tls import server_context
+    from blockful_py.crypto.tls import server_context
     from blockful_py.member.candidacy import ElectionDuty
     from blockful_py.member.duties import AlarmDuty, CustodyDuty, PruneDuty, SlashingDuty
     from blockful_py.member.finishing import FinishingDuty

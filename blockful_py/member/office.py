@@ -20,6 +20,7 @@ from blockful_py.committee.certificate_signer import CertificateSigner, PendingN
 from blockful_py.committee.keystore import MemberKeys
 from blockful_py.committee.member import Member
 from blockful_py.committee.service.agreements import AGREED, Agreements
+from blockful_py.committee.service.block_custody import BlockCustody
 from blockful_py.committee.service.folder import MemberFolder
 from blockful_py.committee.service.generation import Charter
 from blockful_py.committee.service.key_custody import KeyCustody, encryption_key, encryption_secret
@@ -178,12 +179,19 @@ class MemberOffice:
     """Answers for one member; opens the run when it is first needed, since a member may start before it."""
 
     def __init__(
-        self, directory: Path, folder: MemberFolder, urls: Urls | None, leaders: frozenset[bytes]
+        self,
+        directory: Path,
+        folder: MemberFolder,
+        urls: Urls | None,
+        leaders: frozenset[bytes],
+        block_custody: BlockCustody | None = None,
     ) -> None:
+        """`block_custody`: of a member with a store of its own; None where it shares the run's."""
         self._directory = directory
         self._folder = folder
         self._urls = urls
         self._leaders = leaders
+        self._block_custody = block_custody
         self._key_custody = KeyCustody(folder.vault, encryption_secret(folder.voting_secret))
         self._opening = threading.Lock()
         self._seating = threading.Lock()
@@ -244,6 +252,11 @@ class MemberOffice:
         if kind is MessageKind.LEND_KEY:
             view.require_borrower(message.sender)
         return self._key_custody.answer(kind, message, view.messages, view)
+
+    def blocks(self, kind: MessageKind, message: wire.Message) -> Any:
+        if self._block_custody is None:
+            raise RefusedError("this member reads the run's own store, and takes no blocks")
+        return self._block_custody.answer(kind, message)
 
     def admit(self, charter: Charter) -> None:
         committee = self.view().contracts.committee

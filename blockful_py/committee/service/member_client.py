@@ -43,7 +43,7 @@ class MemberClient:
     deadlines: Deadlines
 
     def ask(self, kind: MessageKind, epoch: int, subject: bytes, body: Any) -> wire.Received:
-        """The member's answer.
+        """The member's answer; `body` is a value that `codec` encodes, or the bytes of a CAR.
 
         Raises:
             UnreachableError: no answer, or none in time.
@@ -55,9 +55,8 @@ class MemberClient:
             if kind in (MessageKind.APPROVE, MessageKind.PUBLICATION, MessageKind.ERASURE)
             else self.deadlines.round
         )
-        return _answer(
-            self.url, self.signer, (kind, epoch, subject, codec.encode(body)), seconds, self.address
-        )
+        encoded = body if isinstance(body, bytes) else codec.encode(body)
+        return _answer(self.url, self.signer, (kind, epoch, subject, encoded), seconds, self.address)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from blockful_py.committee.member import Member
 from blockful_py.committee.motions import Motion
 from blockful_py.committee.pledges import CollisionSession, PledgedNonces
 from blockful_py.committee.proposals import PublicationProposal, RedactionDraft
+from blockful_py.committee.service.block_custody import BlockCustody
 from blockful_py.committee.service.dkg_participant import DkgParticipant
 from blockful_py.committee.service.generation import Charter
 from blockful_py.committee.service.key_custody import KeyCustody
@@ -103,6 +104,9 @@ class Office(Protocol):
     def custody(self, kind: MessageKind, message: wire.Message) -> Any:
         """Answers messages about data keys (`KeyCustody`) from peers, leaders and readers."""
 
+    def blocks(self, kind: MessageKind, message: wire.Message) -> Any:
+        """Answers messages about blocks (`BlockCustody`) from peers and leaders."""
+
     def admit(self, charter: Charter) -> None:
         """Raises RefusedError for a key that this member must not take part in generating."""
 
@@ -122,9 +126,14 @@ class Admitted:
     signer: wire.MessageSigner
     peer: bytes | None
 
+    @property
+    def bulk(self) -> bool:
+        """Whether the body is of blocks, which must not hold up decisions."""
+        return self.kind is MessageKind.KEEP_BLOCKS
+
 
 class RequestHandler:
-    """Answers one question at a time, except for the member's identity and its keys."""
+    """Answers one question at a time, except for the member's identity, its keys and blocks."""
 
     def __init__(self, secret: int, office: Office, dkg: DkgParticipant, outbox: Outbox) -> None:
         self._secret = secret
@@ -178,6 +187,8 @@ class RequestHandler:
             return self._dkg.key(message.subject)
         if kind in KeyCustody.KINDS or kind is MessageKind.READ_KEY:
             return self._office.custody(kind, message)
+        if kind in BlockCustody.KINDS:
+            return self._office.blocks(kind, message)
         with self._turn:
             if kind.label.startswith("keygen-"):
                 return self._dkg.answer(kind, message, self._office)

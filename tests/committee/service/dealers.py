@@ -74,6 +74,9 @@ class Hall:
     def custody(self, kind: MessageKind, message: wire.Message) -> Empty:
         raise RefusedError("nothing is kept here")
 
+    def blocks(self, kind: MessageKind, message: wire.Message) -> Empty:
+        raise RefusedError("nothing is kept here")
+
     def admit(self, charter: Charter) -> None:
         if charter.epoch != 2:
             raise RefusedError("another epoch")

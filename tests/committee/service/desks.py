@@ -20,6 +20,7 @@ class Ticket:
 
     peer: bytes | None
     size: int
+    bulk: bool = False
 
 
 @dataclass
