@@ -54,7 +54,7 @@ def serve(
     Example: blockful committee serve members/1 --run runs/mine --port 7001
     """
     from blockful_py.child_process import ChildProcesses
-    from blockful_py.cli.parties import member_run
+    from blockful_py.cli.parties import blocks_of, member_run
     from blockful_py.committee.outbox_store import NOTES, OutboxStore
     from blockful_py.committee.service.dkg_participant import DkgParticipant
     from blockful_py.committee.service.duties import Duties
@@ -76,7 +76,8 @@ def serve(
     run = member_run(folder, run, federation, live_url, archive_url, member.keys)
     stopping = {signal.SIGTERM, signal.SIGINT}
     with _held_back(stopping):
-        office = MemberOffice(run, member, place, frozenset(map(address, leaders or ())))
+        custody, gate = (None, None) if federation is None else blocks_of(run)
+        office = MemberOffice(run, member, place, frozenset(map(address, leaders or ())), custody)
         outbox = Outbox(OutboxStore(member.path / NOTES))
         handler = RequestHandler(
             member.voting_secret, office, DkgParticipant(member.voting_secret, member), outbox
@@ -98,7 +99,7 @@ def serve(
                 out.problem,
             )
             tls = None if is_loopback(host) else server_context(member.voting_secret)
-            with Server(handler, host, port, tls) as server, duties, processes:
+            with Server(handler, host, port, tls, gate) as server, duties, processes:
                 out.line({"url": server.url, "address": "0x" + member.address.hex()})
                 out.say(f"member 0x{member.address.hex()} listens on {server.url}")
                 signal.sigwait(stopping)

@@ -56,7 +56,8 @@ def join(
     The account pays for gas; on development chains an empty one is given some. Repeat the command with a new
     file when the federation's has changed.
 
-    Example: blockful participant join hospital --federation federation.toml --data samples.safetensors --live-url URL --archive-url URL
+    Example: blockful participant join hospital --federation federation.toml --data samples.safetensors
+    --live-url URL --archive-url URL
     """
     from blockful_py.cli.parties import nodes_of, require_funds
     from blockful_py.participant.joining import join
@@ -117,12 +118,7 @@ def status(folder: Folder, passphrase_file: PassphraseFile = None, as_json: AsJs
             if placed.node.statement.user == participant.user
         }
         requests = [
-            {
-                "number": filed.number,
-                "deadline": filed.deadline,
-                "waits_for": list(participant.missing(filed, catalogue)),
-                "due": list(participant.due(filed, catalogue)),
-            }
+            (filed, participant.missing(filed, catalogue), participant.due(filed, catalogue))
             for filed in participant.contracts.participants.filed_requests()
         ]
         document = {
@@ -131,15 +127,17 @@ def status(folder: Folder, passphrase_file: PassphraseFile = None, as_json: AsJs
             "paused": party.is_paused,
             "models": own,
             "federation": len(catalogue.models),
-            "requests": requests,
+            "requests": [
+                {"number": filed.number, "deadline": filed.deadline, "waits_for": waits, "due": own_part}
+                for filed, waits, own_part in requests
+            ],
         }
     out.result(document)
     out.say(f"participant {document['participant']}{', paused' if party.is_paused else ''}")
     for name, version in own.items():
         out.say(f"{name}  version {version}")
-    for request in requests:
-        waits = ", ".join(request["waits_for"]) or "nothing: it is done"
-        out.say(f"request {request['number']}: waits for {waits}")
+    for filed, waits, _ in requests:
+        out.say(f"request {filed.number}: waits for {', '.join(waits) or 'nothing: it is done'}")
 
 
 def pause(folder: Folder, as_json: AsJson = False) -> None:

@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING
 from blockful_py.errors import SettingsError
 
 if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
     from blockful_py.committee.keystore import MemberKeys
+    from blockful_py.committee.service.block_custody import BlockCustody
     from blockful_py.keys.reader_keys import ReaderKeys
     from blockful_py.pipeline.run.nodes import Nodes
     from blockful_py.settings import ChainSettings
@@ -60,6 +63,20 @@ def member_run(
     data = read_file(federation)
     with nodes_of(FederationFile.parse(data).chain, live, archive, keys.account_secret) as nodes:
         return enter(folder / RUN, data, nodes).path
+
+
+def blocks_of(run: Path) -> tuple[BlockCustody, ASGIApp]:
+    """What keeps the blocks that others push to a party, and what serves those that it keeps."""
+    from blockful_py.committee.service.block_custody import BlockCustody
+    from blockful_py.pipeline.run.directory import RunDirectory
+    from blockful_py.pipeline.run.stores import KeptBlocks
+    from blockful_py.storage.arrivals import Arrivals
+    from blockful_py.storage.gateway import gateway
+    from blockful_py.storage.store import ContentStore
+
+    opened = RunDirectory.open(run)
+    custody = BlockCustody(ContentStore(opened.live_store), Arrivals(opened.arrivals))
+    return custody, gateway(KeptBlocks(opened))
 
 
 def require_funds(nodes: Nodes, account: bytes) -> None:

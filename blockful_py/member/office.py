@@ -47,7 +47,7 @@ from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.identities import address_of
 from blockful_py.pipeline.run.nodes import Nodes, Place
 from blockful_py.pipeline.run.operations import Counter
-from blockful_py.pipeline.run.stores import archive_store, live_store
+from blockful_py.pipeline.run.stores import Stores
 from blockful_py.pipeline.run.training_data import setup_of
 from blockful_py.record.catalogue import ArchiveReader, CatalogueReader, RecordReaders
 from blockful_py.settings import quorum_of
@@ -124,8 +124,12 @@ class MemberView(Closable):
         return RemoteCommittee(*place, self.run.group_keys)
 
     @cached_property
+    def stores(self) -> Stores:
+        return Stores.of(self.run, self.contracts)
+
+    @property
     def live_store(self) -> FileStore:
-        return live_store(self.run)
+        return self.stores.live
 
     @cached_property
     def catalogue(self) -> CatalogueReader:
@@ -137,7 +141,7 @@ class MemberView(Closable):
         return ReplacedVersions(
             self.catalogue,
             ArchiveReader(self.contracts.archive),
-            archive_store(self.run),
+            self.stores.archive,
         )
 
     @cached_property

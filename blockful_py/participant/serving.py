@@ -18,7 +18,7 @@ from blockful_py.participant.task import Work
 from blockful_py.pipeline.run.contracts import open_contracts
 from blockful_py.pipeline.run.entering import require_standing
 from blockful_py.pipeline.run.nodes import Nodes
-from blockful_py.pipeline.run.stores import live_store
+from blockful_py.pipeline.run.stores import Stores
 from blockful_py.record.catalogue import Catalogue, CatalogueReader
 from blockful_py.record.model_node import Request
 from blockful_py.record.parts import due, missing, request_from_bytes
@@ -58,7 +58,7 @@ class Participant(Closable):
         except BaseException:
             self._nodes.close()
             raise
-        self._store = live_store(self.run)
+        self._store = Stores.of(self.run, self.contracts).live
         self._catalogue = CatalogueReader(self.contracts.live, self._store)
         self._plan = plan(self.run.settings.federation, holders_of(self.run.settings))
         self._seen = (-1, self._now())

@@ -90,6 +90,7 @@ class PartyRun(Closable):
         context = self._opened.context
         require_parts(method_of(context, request), Paradigm(request.paradigm))
         uri = context.stores.live.add(request_to_bytes(request))
+        context.hand_out([uri])
         registry = context.contracts.participants
         registry.file(uri, blocks)
         return max(each.number for each in registry.filed_requests() if each.uri == uri)

@@ -26,7 +26,7 @@ from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.identities import Identities
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.pipeline.run.pocket_money import provide
-from blockful_py.pipeline.run.stores import archive_store, live_store
+from blockful_py.pipeline.run.stores import Stores
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.model_node import parse_node
 from blockful_py.types import Position, Uri
@@ -46,7 +46,8 @@ class ReaderSession(Closable):
             self._nodes = nodes or stack.enter_context(Nodes(self.run.place))
             self._contracts = open_contracts(self._nodes, self.run.deployments)
             self._closing = stack.pop_all()
-        self._store = live_store(self.run)
+        self._stores = Stores.of(self.run, self._contracts)
+        self._store = self._stores.live
         live, readers = self._contracts.live, self._contracts.readers
         self._access = Access(live, readers, self._store, self.run.settings.access)
         sender = Sender(live.node, Signer(keys.account_secret.to_bytes(32, "big")))
@@ -93,7 +94,7 @@ class ReaderSession(Closable):
 
     def open_archived(self, weights: Uri) -> Weights:
         """The weights in a sealed file of the archive; raises as `read_archived`."""
-        return decrypted(self._auditors_key(weights), archive_store(self.run).read(weights), weights)
+        return decrypted(self._auditors_key(weights), self._stores.archive.read(weights), weights)
 
     def data_key(self, name: str, version: int | None = None) -> bytes:
         """The data key of a model's current version, or of an archived one; raises as reading it does."""
@@ -118,7 +119,7 @@ class ReaderSession(Closable):
         for stored in archive.records(0, archive.length()):
             record = stored.record
             if (record.position, record.version) == (placed.position, version):
-                return parse_node(archive_store(self.run).read(record.uri)).weights
+                return parse_node(self._stores.archive.read(record.uri)).weights
         raise RunError(f"version {version} of {name} is not in the archive.")
 
     def _auditors_key(self, weights: Uri) -> bytes:

@@ -15,6 +15,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from typing import Protocol
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -25,7 +26,6 @@ from starlette.routing import Route
 from blockful_py.errors import BlockNotFoundError, FormatError, StorageError
 from blockful_py.storage import car
 from blockful_py.storage.cid import cid_string, parse_cid
-from blockful_py.storage.store import ContentStore
 from blockful_py.storage.unixfs import blocks_of
 from blockful_py.types import Uri
 
@@ -36,6 +36,13 @@ MAX_QUERY = 1024
 """Characters of a query, and of an Accept header."""
 
 GetBlock = Callable[[Uri], bytes]
+
+
+class KeptBlocks(Protocol):
+    """Blocks of files that are kept."""
+
+    def kept_block(self, uri: Uri) -> bytes:
+        """A block, verified.  Raises BlockNotFoundError or IntegrityError."""
 
 
 class Form(Enum):
@@ -75,7 +82,7 @@ class RefusedRequestError(Exception):
         super().__init__(reason)
 
 
-def gateway(store: ContentStore) -> Starlette:
+def gateway(store: KeptBlocks) -> Starlette:
     """The application; it bounds neither connections nor time."""
 
     async def answer(request: Request) -> Response:
@@ -175,7 +182,7 @@ def _headers(asked: Asked) -> dict[str, str]:
     }
 
 
-def _found(store: ContentStore, asked: Asked, head: bool) -> Response:
+def _found(store: KeptBlocks, asked: Asked, head: bool) -> Response:
     headers, kind = _headers(asked), asked.form.content_type
     root = b"" if asked.uri is None else store.kept_block(asked.uri)
     if asked.form is Form.RAW:
@@ -186,7 +193,7 @@ def _found(store: ContentStore, asked: Asked, head: bool) -> Response:
     return StreamingResponse(pieces, headers=headers | {"accept-ranges": "none"}, media_type=kind)
 
 
-def _car(store: ContentStore, root: Uri, root_only: bool) -> Iterator[bytes]:
+def _car(store: KeptBlocks, root: Uri, root_only: bool) -> Iterator[bytes]:
     uris = iter([root]) if root_only else blocks_of(root, store.kept_block)
     return car.write(root, ((uri, store.kept_block(uri)) for uri in uris))
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from blockful_py.committee.protocols import Clock
@@ -16,6 +17,7 @@ from blockful_py.keys.weight_keys import WeightKeys
 from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.pipeline.coordination.motions import OwnMotions
 from blockful_py.pipeline.coordination.reader_keyring import ReaderKeyring
+from blockful_py.pipeline.coordination.remote_blocks import RemoteBlocks
 from blockful_py.pipeline.jobs.history import RequestHistory
 from blockful_py.pipeline.jobs.journaled_sends import JournaledExecutor
 from blockful_py.pipeline.jobs.leader import CommitteeSession, Leader
@@ -30,6 +32,11 @@ from blockful_py.pipeline.run.progress import Stopwatch
 from blockful_py.pipeline.run.stores import Stores
 from blockful_py.pipeline.run.training_data import setup_of
 from blockful_py.record.catalogue import RecordReaders
+from blockful_py.storage.federated import FederatedStore
+from blockful_py.types import Uri
+
+HandOut = Callable[[Sequence[Uri]], None]
+"""Raises QuorumError unless a quorum of members has the files."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +47,7 @@ class FederationContext:
         setup: data, users and training settings.
         keys: data keys of weights.
         accounts: accounts of the users.
+        hand_out: has files reach the members, where these do not read the same store.
     """
 
     run: RunDirectory
@@ -52,6 +60,7 @@ class FederationContext:
     leader: Leader
     clock: Clock
     journal: Journal
+    hand_out: HandOut
 
     @classmethod
     def of(
@@ -71,7 +80,7 @@ class FederationContext:
             secret = participant.account_secret
         identities = identities_of(run, nodes)
         leader = Leader(run, contracts, identities, secret)
-        stores = Stores.of(run)
+        stores = Stores.of(run, contracts)
         record = RecordReaders.of(contracts.live, contracts.archive, stores.live)
         keyring = leader.keyring()
         if participant is not None:
@@ -90,6 +99,7 @@ class FederationContext:
             leader=leader,
             clock=clock_for(nodes, contracts),
             journal=run.opened_journal(),
+            hand_out=_hand_out(contracts, leader, stores),
         )
 
     @property
@@ -117,6 +127,12 @@ class FederationContext:
             self.run.settings.committee.attested,
         )
         return self.leader.session(ContentReviewer(sources, OwnMotions(self.contracts), counter), counter)
+
+
+def _hand_out(contracts: Contracts, leader: Leader, stores: Stores) -> HandOut:
+    if isinstance(stores.live, FederatedStore):
+        return RemoteBlocks(contracts, leader.remote(), stores.live.own).push
+    return lambda files: None
 
 
 def _accounts(run: RunDirectory, identities: Identities | None, secret: int | None) -> Accounts:

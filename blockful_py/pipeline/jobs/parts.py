@@ -105,7 +105,7 @@ class OwnParts:
         )
         with journal.taking(store):
             live.add(sealed.data)
-            live.add(data)
+            self._context.hand_out([sealed.uri, live.add(data)])
         with journal.taking(keys):
             self._context.keys.give([sealed])
             self._context.contracts.participants.hand_in(number, placed.position, file_uri(data))

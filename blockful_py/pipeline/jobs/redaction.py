@@ -97,6 +97,7 @@ class Redactor:
             with self._stopwatch("store"):
                 with self._context.journal.taking(store):
                     self._store(catalogue, sealed, nodes)
+                    self._context.hand_out(uris)
                 with self._context.journal.taking(keys):
                     self._context.keys.give(sealed.values())
             with self._stopwatch("certify"):

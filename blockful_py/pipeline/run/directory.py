@@ -5,6 +5,7 @@ run.json            settings, and places of the chains
 run.lock            locked by who makes the run, then by who leads a job; tells who that is
 deployments/        addresses of the contracts, one file per chain
 live/ archive/      the two stores
+arrivals/           blocks that other machines sent, of files that are not kept yet
 vaults/             data keys of the appointed members, one folder per member
 curves.jsonl        learning curves, one line per model
 figures.json        figures before a request, until its report is written
@@ -39,6 +40,7 @@ PARTS = (
     "deployments",
     "live",
     "archive",
+    "arrivals",
     "vaults",
     "curves.jsonl",
     "figures.json",
@@ -97,6 +99,10 @@ class RunDirectory:
     @property
     def archive_store(self) -> Path:
         return self.path / "archive"
+
+    @property
+    def arrivals(self) -> Path:
+        return self.path / "arrivals"
 
     @property
     def curves(self) -> Path:
