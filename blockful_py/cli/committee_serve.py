@@ -67,6 +67,7 @@ def serve(
     from blockful_py.member.duties import AlarmDuty, CustodyDuty, PruneDuty, SlashingDuty
     from blockful_py.member.finishing import FinishingDuty
     from blockful_py.member.following import FollowingDuty
+    from blockful_py.member.keeping import KeepingDuty
     from blockful_py.member.office import MemberOffice
     from blockful_py.member.requests import RequestDuty
     from blockful_py.member.takeover import TakeoverDuty
@@ -92,6 +93,7 @@ def serve(
                     TakeoverDuty(office, member, processes),
                     RequestDuty(office, member, processes),
                     CustodyDuty(office, member),
+                    KeepingDuty(office),
                     AlarmDuty(office, member, outbox),
                     SlashingDuty(office, member, outbox),
                     PruneDuty(office, outbox),

@@ -131,8 +131,9 @@ class LocalFederation:
         sets = [part for each in overrides for part in ("--set", each)]
         members = ("--set", f"committee.members={urls}", "--set", f"committee.size={len(names)}")
         for name in names:
-            self._run(name, "committee", "init", self.party(name))
-        self._run(None, "data", settings_file, "--save", self.folder / "data", *sets)
+            if not self.party(name).exists():
+                self._run(name, "committee", "init", self.party(name))
+        self._run(None, "data", settings_file, "--save", self.folder / "data", *sets, *members)
         self._run(
             "founder",
             "federation",

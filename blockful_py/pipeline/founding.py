@@ -7,11 +7,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from blockful_py.chain import deployments
-from blockful_py.errors import SettingsError
+from blockful_py.errors import RunError, SettingsError
 from blockful_py.learning.federation import initial_weights
 from blockful_py.learning.sample_files import public_part, samples_to_bytes
 from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.learning.weights import to_bytes
+from blockful_py.pipeline.coordination.remote_blocks import RemoteBlocks
+from blockful_py.pipeline.coordination.remote_committee import remote_committee_of
 from blockful_py.pipeline.coordination.rotation import Pause, Rotated, Tell
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.run.contracts import open_contracts, rules_of
@@ -21,7 +23,7 @@ from blockful_py.pipeline.run.entering import file_of
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.record.federation_file import FederationFile, PublicFiles, uri_of
 from blockful_py.settings import Settings
-from blockful_py.storage.cid import cid_string
+from blockful_py.storage.cid import cid_string, parse_cid
 from blockful_py.storage.store import ContentStore
 from blockful_py.whole_file import write_whole
 
@@ -70,10 +72,22 @@ def found(directory: Path, nodes: Nodes, secret: int, pause: Pause | None, tell:
     with Federation.open(directory, nodes=nodes, secret=secret, settle=False) as federation:
         rotated = federation.epochs.rotate(pause, tell)
         data = _complete(directory, nodes)
+        _hand_out(federation, secret, data)
         participants = federation.contracts.participants
         if participants.file_digest() != uri_of(data).digest:
             participants.found(uri_of(data).digest)
     return rotated
+
+
+def _hand_out(federation: Federation, secret: int, data: bytes) -> None:
+    """Pushes the public files and the federation file to the members, who serve them from then on."""
+    party = federation.run.party
+    if party is None:
+        raise RunError(f"{federation.run.path} is a laboratory's run.")
+    store, contracts = ContentStore(federation.run.live_store), federation.contracts
+    remote = remote_committee_of(federation.run, contracts, secret)
+    public = [parse_cid(party.measuring), parse_cid(party.initial)]
+    RemoteBlocks(contracts, remote, store).push([*public, store.add(data)])
 
 
 def _complete(directory: Path, nodes: Nodes) -> bytes:
