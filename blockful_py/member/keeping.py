@@ -28,8 +28,8 @@ class _Unnamed:
 class KeepingDuty:
     """Fetches the named files that this member lacks, and removes what nothing names.
 
-    A file is removed once this process has found it unnamed for UNNAMED_SECONDS without a break, so that a node
-    that lags for a while costs nothing; earlier where such files have more than UNNAMED_BYTES.
+    A file is removed once this process has found it unnamed for UNNAMED_SECONDS without a break, so that a
+    node that lags for a while costs nothing; earlier where such files have more than UNNAMED_BYTES.
     """
 
     name = "files"
