@@ -78,9 +78,8 @@ def gateway(store: ContentStore) -> Starlette:
 
     async def answer(request: Request) -> Response:
         try:
-            asked = parse(
-                request.path_params["rest"], request.query_params, request.headers.get("accept", "")
-            )
+            rest = request.scope["path"].removeprefix(PREFIX)  # a route drops a line feed at its end
+            asked = parse(rest, request.query_params, request.headers.get("accept", ""))
             if matches(request.headers.get("if-none-match", ""), asked.etag):
                 return Response(status_code=304, headers=_headers(asked))
             return await run_in_threadpool(_found, store, asked, request.method == "HEAD")

@@ -136,7 +136,7 @@ KNOWN = cid_string(file_uri(b"model"))
         (raw_path(KNOWN + "/file"), 400),
         (raw_path(KNOWN + "/"), 400),
         (raw_path(KNOWN + "%00"), 400),
-        (raw_path(KNOWN + "%0a"), 404),
+        (raw_path(KNOWN + "%0a"), 400),
         (raw_path(""), 400),
         (raw_path("%2e%2e/lock"), 400),
         (raw_path("../../pins/" + KNOWN), 404),
