@@ -67,7 +67,7 @@ def serve(
     from blockful_py.member.duties import AlarmDuty, CustodyDuty, PruneDuty, SlashingDuty
     from blockful_py.member.finishing import FinishingDuty
     from blockful_py.member.following import FollowingDuty
-    from blockful_py.member.keeping import KeepingDuty
+    from blockful_py.member.keeping import FilesDuty
     from blockful_py.member.office import MemberOffice
     from blockful_py.member.requests import RequestDuty
     from blockful_py.member.takeover import TakeoverDuty
@@ -93,7 +93,7 @@ def serve(
                     TakeoverDuty(office, member, processes),
                     RequestDuty(office, member, processes),
                     CustodyDuty(office, member),
-                    KeepingDuty(office),
+                    FilesDuty(office),
                     AlarmDuty(office, member, outbox),
                     SlashingDuty(office, member, outbox),
                     PruneDuty(office, outbox),

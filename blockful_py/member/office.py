@@ -136,11 +136,15 @@ class MemberView(Closable):
         return CatalogueReader(self.contracts.live, self.live_store)
 
     @cached_property
+    def archived(self) -> ArchiveReader:
+        return ArchiveReader(self.contracts.archive)
+
+    @cached_property
     def versions(self) -> ReplacedVersions:
         """Replaced versions, as this member reads them from chains and stores."""
         return ReplacedVersions(
             self.catalogue,
-            ArchiveReader(self.contracts.archive),
+            self.archived,
             self.stores.archive,
         )
 

@@ -20,11 +20,12 @@ from blockful_py.errors import BlockNotFoundError, FormatError, IntegrityError
 from blockful_py.storage.arrivals import Arrivals
 from blockful_py.storage.blockstore import BlockStore, readable_errors
 from blockful_py.storage.cid import cid_string, parse_cid
+from blockful_py.storage.dag_pb import decode
 from blockful_py.storage.interface import READ_LIMIT
 from blockful_py.storage.pieces import chunks_of_pieces
 from blockful_py.storage.unixfs import Parts, blocks_of, chunks_of, read_file, read_whole, write_nodes
 from blockful_py.storage.writers import Writers
-from blockful_py.types import Readable, Uri
+from blockful_py.types import Codec, Readable, Uri
 from blockful_py.whole_file import replace, sync
 
 
@@ -78,6 +79,11 @@ class ContentStore:
         """Whether the file `uri` is kept here."""
         with readable_errors(self.directory):
             return (self._pins / cid_string(uri)).is_file()
+
+    def size(self, uri: Uri) -> int:
+        """Bytes of the file `uri`, as its root says; errors as `read`."""
+        root = self._blocks.get(uri)
+        return len(root) if uri.codec is Codec.RAW else decode(root).size
 
     def block(self, uri: Uri) -> bytes:
         """A block here, verified, of a kept file or not.  Raises BlockNotFoundError or IntegrityError."""

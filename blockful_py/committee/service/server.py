@@ -22,7 +22,7 @@ from typing import Any, Protocol, Self, TypeVar
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
-from starlette.routing import BaseRoute, Mount, Route
+from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.config import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -35,6 +35,7 @@ from blockful_py.committee.service.door import WAITING_SECONDS, Door, Guest, add
 from blockful_py.committee.service.limits import RETRY_SECONDS
 from blockful_py.committee.wire import MAX_LINE, PATH
 from blockful_py.errors import BusyError, MessageError, SettingsError, TooLongError, UnreachableError
+from blockful_py.storage.gateway import PREFIX
 
 MAX_HTTP_HEADERS = 8 * 1024
 BODIES = 4 * 1024 * 1024
@@ -169,7 +170,7 @@ class Server(Closable):
 
 
 class _Reception:
-    """Passes accepted connections to HTTP, their questions to a service and others to the gateway."""
+    """Passes accepted connections to HTTP, their questions to a service, requests for blocks to a gateway."""
 
     def __init__(
         self, service: Service[Any] | None, gateway: ASGIApp | None, tls: ssl.SSLContext | None
@@ -184,7 +185,7 @@ class _Reception:
         if service is not None:
             routes.append(Route(PATH, partial(self._message, service), methods=["POST"]))
         if gateway is not None:
-            routes.append(Mount("", app=partial(self._fetch, gateway)))
+            routes.append(Route(PREFIX + "{rest:path}", _Fetching(gateway, self._door)))
         self._config = Config(
             Starlette(routes=routes),
             log_config=None,
@@ -239,20 +240,6 @@ class _Reception:
             return Response(status_code=400)
         return Response(answer, media_type="application/json", headers=_CLOSE)
 
-    async def _fetch(self, gateway: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
-        """Passes a request to the gateway; each piece of its answer has a time in which it is taken."""
-        guest: Guest = scope["state"]["guest"]
-
-        async def send_in_time(message: Message) -> None:
-            guest.within(door.ANSWER_SECONDS)
-            await send(message)
-
-        try:
-            with self._door.fetching(guest):
-                await gateway(scope, receive, send_in_time)
-        except BusyError as error:
-            await _busy(error)(scope, receive, send)
-
     async def _answer(self, service: Service[Any], request: Request) -> bytes:
         length = _length(request)
         stream = _Stream(request.stream())
@@ -269,6 +256,27 @@ class _Reception:
                 body = await stream.rest(size)
                 guest.within(None)
                 return await _in_thread(service.answer, admitted, body)
+
+
+class _Fetching:
+    """Passes requests for blocks to the gateway; each piece of an answer has a time in which it is taken."""
+
+    def __init__(self, gateway: ASGIApp, entrance: Door) -> None:
+        self._gateway = gateway
+        self._entrance = entrance
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        guest: Guest = scope["state"]["guest"]
+
+        async def send_in_time(message: Message) -> None:
+            guest.within(door.ANSWER_SECONDS)
+            await send(message)
+
+        try:
+            with self._entrance.fetching(guest):
+                await self._gateway(scope, receive, send_in_time)
+        except BusyError as error:
+            await _busy(error)(scope, receive, send)
 
 
 class _Stream:
