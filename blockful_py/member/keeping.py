@@ -128,12 +128,12 @@ def _duties(view: MemberView) -> tuple[KeepingDuty, ...]:
 def _public(view: MemberView) -> list[Uri]:
     """What everybody needs: the files that the federation file names, itself, and the requests."""
     party, participants = view.run.party, view.contracts.participants
-    if party is None:
-        return []
-    files = [parse_cid(party.measuring), parse_cid(party.initial)]
-    if participants.file_digest() == bytes.fromhex(party.federation):
-        files.append(Uri(bytes.fromhex(party.federation), Codec.RAW))
-    return files + [filed.uri for filed in participants.filed_requests()]
+    if party is None or participants.file_digest() is None:
+        return []  # nobody has them before the federation is founded
+    digest = bytes.fromhex(party.federation)
+    own = [Uri(digest, Codec.RAW)] if participants.file_digest() == digest else []
+    requests = [filed.uri for filed in participants.filed_requests()]
+    return [parse_cid(party.measuring), parse_cid(party.initial), *own, *requests]
 
 
 def _current(view: MemberView) -> list[Uri]:
