@@ -48,6 +48,7 @@ def join(
     from blockful_py.member.candidacy import Candidate, fund
     from blockful_py.member.office import MemberView, signer_of
     from blockful_py.pipeline.run.nodes import Nodes
+    from blockful_py.pipeline.run.pocket_money import provide
 
     out = Output(as_json)
     wei, place = parse_ether(stake), urls(live_url, archive_url)
@@ -59,6 +60,7 @@ def join(
         if funded:
             with Nodes(view.place) as payer:
                 sent = fund(committee, payer.live_sender, keys.account, wei)
+                provide(payer.archive_sender, view.contracts.live.interface, keys.account)
         joined = Candidate(committee, keys).join(wei)
     account, address = "0x" + joined.account.hex(), "0x" + joined.voter.hex()
     out.result(

@@ -123,9 +123,14 @@ class PartyRun(Closable):
             return issue(context, request)
 
     def certificate(self, number: int) -> ErasureCertificate:
-        """Has the committee certify a finished request.  Raises as `issue`."""
+        """Has the committee certify a finished request, once its members destroyed the replaced keys.
+
+        Raises as `issue`.
+        """
         context = self._opened.context
-        return issue(context, FiledRequests(context)[number][1])
+        request = FiledRequests(context)[number][1]
+        self.federation.erase_replaced(replaced_for(self.federation.catalogue(), request))
+        return issue(context, request)
 
     @contextmanager
     def _job(self, request: Request) -> Iterator[JobLifecycle]:
