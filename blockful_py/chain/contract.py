@@ -51,6 +51,10 @@ class Contract:
         """
         self._logs.require_unchanged()
 
+    def await_settled(self) -> None:
+        """Waits until what is on the chain now is settled, so that it is read.  Raises NodeError."""
+        self.node.await_settled()
+
     @property
     def address(self) -> bytes:
         """20 bytes."""

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
@@ -10,6 +11,9 @@ from typing import Any
 from blockful_py.chain.chain_id import require_chain
 from blockful_py.chain.failover import Failover
 from blockful_py.chain.rpc import JsonRpc, Rpc
+from blockful_py.errors import NodeError
+
+_POLL = 0.5  # seconds
 
 
 class Node:
@@ -44,6 +48,24 @@ class Node:
     def settled(self) -> str:
         """The newest settled block, as JSON-RPC names blocks."""
         return hex(max(self.block_number() - self.confirmations, 0)) if self.confirmations else "latest"
+
+    def await_settled(self, deadline: float = 120.0) -> None:
+        """Waits until the block that is the newest at present is settled.
+
+        Raises NodeError when no block comes for `deadline` seconds.
+        """
+        head = newest = self.block_number() if self.confirmations else 0
+        end = time.monotonic() + deadline
+        while newest < head + self.confirmations:
+            time.sleep(_POLL)
+            self.wake()
+            if (number := self.block_number()) > newest:
+                newest, end = number, time.monotonic() + deadline
+            if time.monotonic() > end:
+                raise NodeError(
+                    f"the node at {self.url} has had no new block for {deadline:g} s, and "
+                    f"{self.confirmations} are to follow each one (chain.confirmations): see that it goes on."
+                )
 
     def block_number(self) -> int:
         return int(self.rpc.call("eth_blockNumber"), 16)

@@ -50,7 +50,7 @@ def serve(
     from blockful_py.committee.service.server import Server, is_loopback
     from blockful_py.committee.service.tls import server_context
     from blockful_py.member.candidacy import ElectionDuty
-    from blockful_py.member.duties import AlarmDuty, CustodyDuty, PruneDuty, SlashingDuty
+    from blockful_py.member.duties import AlarmDuty, ChainsDuty, CustodyDuty, PruneDuty, SlashingDuty
     from blockful_py.member.finishing import FinishingDuty
     from blockful_py.member.following import FollowingDuty
     from blockful_py.member.leader_process import LeaderProcesses
@@ -74,6 +74,7 @@ def serve(
                     FinishingDuty(office, outbox),
                     FollowingDuty(office, member),
                     TakeoverDuty(office, member, processes),
+                    ChainsDuty(office),
                     CustodyDuty(office, member),
                     AlarmDuty(office, member, outbox),
                     SlashingDuty(office, member, outbox),

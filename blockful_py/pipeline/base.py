@@ -102,12 +102,14 @@ class OpenRun(Closable):
         `secret`: a member's voting secret, to lead as that member.  `settle`: False sends nothing, so that
         the job can be aborted.
 
-        Raises RunError, NodeError or DeploymentError when it cannot be opened.
+        Raises RunError, NodeError or DeploymentError when it cannot be opened; ReorganisedError, once, where
+        a chain has changed since the run last read it.
         """
         run = RunDirectory.open(Path(directory))
         with ExitStack() as stack:
             nodes = nodes or stack.enter_context(Nodes(run.place))
             opened = cls(run, nodes, open_contracts(nodes, run.deployments), ExitStack(), secret=secret)
+            opened.contracts.require_unchanged()
             if settle:
                 opened.settle()
             opened._closing = stack.pop_all()

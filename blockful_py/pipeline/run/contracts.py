@@ -26,7 +26,7 @@ from blockful_py.crypto.keccak import keccak
 from blockful_py.crypto.roster import Roster
 from blockful_py.crypto.threshold.keys import KeyShare
 from blockful_py.crypto.threshold.local import generate_key
-from blockful_py.errors import DeploymentError, RunError, SettingsError
+from blockful_py.errors import DeploymentError, ReorganisedError, RunError, SettingsError
 from blockful_py.pipeline.run.clock import LogicalClock, WallClock
 from blockful_py.pipeline.run.identities import Identities
 from blockful_py.pipeline.run.nodes import Nodes
@@ -67,6 +67,20 @@ class Contracts:
     @property
     def archive(self) -> ArchiveRegistryContract:
         return self._followers().archive
+
+    def require_unchanged(self) -> None:
+        """Compares what was read of both chains before with the chains.
+
+        Raises ReorganisedError, once, where settled blocks have changed.
+        """
+        changed = []
+        for contract in (self.live, *(() if self.followers is None else (self.followers.archive,))):
+            try:
+                contract.require_unchanged()
+            except ReorganisedError as error:
+                changed.append(str(error))
+        if changed:
+            raise ReorganisedError(" ".join(changed))
 
     @property
     def elected(self) -> CommitteeContract:
