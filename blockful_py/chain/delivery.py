@@ -45,7 +45,7 @@ Outcome = Receipt | RpcError | Overtaken
 
 
 @dataclass(slots=True)
-class Transaction:
+class Outgoing:
     """A call under one nonce.
 
     Attributes:
@@ -73,7 +73,7 @@ class Delivery:
         signer: Signer,
         most: int | None,
         deadline: float,
-        transactions: Sequence[Transaction],
+        transactions: Sequence[Outgoing],
     ) -> None:
         """`most`: wei for a unit of gas at most.  `deadline`: seconds to wait for one to be mined."""
         self._node = node
@@ -82,7 +82,7 @@ class Delivery:
         self._most = most
         self._deadline = deadline
         self._transactions = {each.nonce: each for each in transactions}
-        self._fillers: dict[int, Transaction] = {}
+        self._fillers: dict[int, Outgoing] = {}
         self._outcomes: dict[int, Outcome] = {}
         self._begun = self._head = min(each.since for each in transactions)
         self._end = 0.0
@@ -99,10 +99,10 @@ class Delivery:
         return [self._outcomes[nonce] for nonce in self._transactions]
 
     @property
-    def _open(self) -> list[Transaction]:
+    def _open(self) -> list[Outgoing]:
         return [each for nonce, each in self._transactions.items() if nonce not in self._outcomes]
 
-    def _sign(self, transaction: Transaction) -> None:
+    def _sign(self, transaction: Outgoing) -> None:
         call = transaction.call
         declared = access_list(call) if "type" in transaction.fees else []
         transaction.raw, digest = self._signer.sign(
@@ -120,7 +120,7 @@ class Delivery:
         transaction.hashes.append(hexadecimal(digest))
         transaction.since = self._head
 
-    def _send(self, transactions: Sequence[Transaction]) -> list[Any]:
+    def _send(self, transactions: Sequence[Outgoing]) -> list[Any]:
         return self._node.rpc.batch(
             [("eth_sendRawTransaction", (hexadecimal(each.raw),)) for each in transactions]
         )
@@ -189,7 +189,7 @@ class Delivery:
             if free or head - self._begun >= 2 * STUCK_BLOCKS:
                 self._fill(used)
 
-    def _replace(self, transaction: Transaction) -> bool:
+    def _replace(self, transaction: Outgoing) -> bool:
         """Sends a version with higher fees; returns False where there are none, or they may not be higher."""
         offer = raised(transaction.fees, self._fees() or {}, self._most)
         if offer is None:
@@ -206,7 +206,7 @@ class Delivery:
             self._replace(filler)
         elif offer is not None:
             call = Call(self._open[0].call.interface, self._signer.address, b"")
-            self._fillers[nonce] = filler = Transaction(call, TRANSFER_GAS, nonce, offer)
+            self._fillers[nonce] = filler = Outgoing(call, TRANSFER_GAS, nonce, offer)
             self._sign(filler)
             self._send([filler])
 
@@ -221,15 +221,15 @@ class Delivery:
     def _count(self, block: str) -> int:
         return int(self._node.rpc.call("eth_getTransactionCount", self._account, block), 16)
 
-    def _known(self, transactions: Sequence[Transaction]) -> set[int]:
+    def _known(self, transactions: Sequence[Outgoing]) -> set[int]:
         """Nonces of those of which the node knows a version."""
         return set(self._asked("eth_getTransactionByHash", transactions))
 
-    def _receipts(self, transactions: Sequence[Transaction]) -> dict[int, Receipt]:
+    def _receipts(self, transactions: Sequence[Outgoing]) -> dict[int, Receipt]:
         answers = self._asked("eth_getTransactionReceipt", transactions)
         return {nonce: answer for nonce, answer in answers.items() if answer.get("blockNumber")}
 
-    def _asked(self, method: str, transactions: Sequence[Transaction]) -> dict[int, Mapping[str, Any]]:
+    def _asked(self, method: str, transactions: Sequence[Outgoing]) -> dict[int, Mapping[str, Any]]:
         """What the node has of any version, by nonce."""
         asked = [(each.nonce, name) for each in transactions for name in each.hashes]
         answers = self._node.rpc.batch([(method, (name,)) for _, name in asked])
@@ -239,7 +239,7 @@ class Delivery:
             if isinstance(answer, Mapping)
         }
 
-    def _late(self, transaction: Transaction) -> NodeError:
+    def _late(self, transaction: Outgoing) -> NodeError:
         name, waited = transaction.hashes[-1], f"after {self._deadline:g} s"
         if self._known([transaction]):
             return NodeError(

@@ -39,8 +39,8 @@ class PastEvent:
 
 
 @dataclass(frozen=True, slots=True)
-class _Mark:
-    """A block that events were read up to, and their number."""
+class _Reading:
+    """A block that events were read up to, and the number of events."""
 
     block: int
     hash: str
@@ -70,7 +70,7 @@ class ContractLogs:
         self._file = None if kept is None else kept / f"{node.chain_id}-{address.hex()}.jsonl"
         self._loaded = False
         self._lock = threading.Lock()
-        self._marks: list[_Mark] = []
+        self._marks: list[_Reading] = []
         self._events: list[PastEvent] = []
         self._fork: _Fork | None = None
 
@@ -132,7 +132,7 @@ class ContractLogs:
         )
         first = self._marks[standing]
         now = self._at(first)
-        unchanged = self._marks[standing - 1] if standing else _Mark(-1, "", 0)
+        unchanged = self._marks[standing - 1] if standing else _Reading(-1, "", 0)
         if self._fork is None or first.block < self._fork.block:
             found = str(now["hash"]) if isinstance(now, Mapping) else None
             self._fork = _Fork(first.block, first.hash, found, unchanged.block)
@@ -141,7 +141,7 @@ class ContractLogs:
             lines = self._file.read_text().splitlines()
             self._write("".join(f"{line}\n" for line in lines if _block_of(line) <= unchanged.block))
 
-    def _at(self, mark: _Mark) -> Any:
+    def _at(self, mark: _Reading) -> Any:
         return self._node.rpc.batch([("eth_getBlockByNumber", (hex(mark.block), False))])[0]
 
     def _reorganised(self, fork: _Fork) -> ReorganisedError:
@@ -156,7 +156,7 @@ class ContractLogs:
 
     def _take(self, block: int, block_hash: str, logs: Sequence[Log]) -> None:
         self._events += [self._decode(log) for log in logs]
-        self._marks.append(_Mark(block, block_hash, len(self._events)))
+        self._marks.append(_Reading(block, block_hash, len(self._events)))
 
     def _between(self, first: int, last: int) -> list[Log]:
         ranges = [(start, min(start + LOG_RANGE - 1, last)) for start in range(first, last + 1, LOG_RANGE)]
@@ -204,7 +204,7 @@ class ContractLogs:
             raise RunError(f"{self._file} cannot be written: {error.strerror}; make room for it.") from None
 
 
-def _is(block: Any, mark: _Mark) -> bool:
+def _is(block: Any, mark: _Reading) -> bool:
     return isinstance(block, Mapping) and block["hash"] == mark.hash
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from blockful_py.chain.calls import Call, to_receipt
-from blockful_py.chain.delivery import Delivery, Overtaken, Transaction
+from blockful_py.chain.delivery import Delivery, Outgoing, Overtaken
 from blockful_py.chain.gas import ESTIMATE_MARGIN, fees, intrinsic_gas
 from blockful_py.chain.interface import Interface
 from blockful_py.chain.node import Node, hexadecimal
@@ -53,6 +53,11 @@ class Sender:
     @property
     def address(self) -> bytes:
         return self._account.address
+
+    @property
+    def pays(self) -> bool:
+        """Whether it has an account to send from."""
+        return self._signer is not None
 
     @property
     def _account(self) -> Signer:
@@ -119,7 +124,7 @@ class Sender:
             f"{self._deadline:g} s ({overtaken.reason}): let fewer processes use it; run the command again."
         )
 
-    def _numbered(self, calls: Sequence[Call]) -> list[Transaction]:
+    def _numbered(self, calls: Sequence[Call]) -> list[Outgoing]:
         """Transactions of calls, under the nonces that follow the account's pending ones.
 
         Transactions that a node would refuse are refused here, since a refusal in the middle of a batch would
@@ -144,7 +149,7 @@ class Sender:
         )
         first = int(count, 16)
         return [
-            Transaction(call, limit, first + i, offer, since=int(block["number"], 16))
+            Outgoing(call, limit, first + i, offer, since=int(block["number"], 16))
             for i, (call, limit) in enumerate(zip(calls, limits, strict=True))
         ]
 

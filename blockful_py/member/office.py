@@ -43,7 +43,7 @@ from blockful_py.pipeline.review.content import ReviewSources
 from blockful_py.pipeline.review.fresh import FreshReviewer
 from blockful_py.pipeline.run.contracts import EVENTS, open_contracts
 from blockful_py.pipeline.run.directory import RunDirectory
-from blockful_py.pipeline.run.identities import Identities, address_of
+from blockful_py.pipeline.run.identities import address_of, identities_of
 from blockful_py.pipeline.run.nodes import Nodes, Place
 from blockful_py.pipeline.run.operations import Counter
 from blockful_py.pipeline.run.stores import archive_store, live_store
@@ -55,10 +55,10 @@ from blockful_py.types import Certificate, Uri
 
 @dataclass(frozen=True, slots=True)
 class Urls:
-    """URLs of the two chains, where they differ from those of the run."""
+    """URLs of the two chains' nodes, where they differ from those of the run."""
 
-    live: str
-    archive: str
+    live: str | tuple[str, ...]
+    archive: str | tuple[str, ...]
 
 
 class MemberView(Closable):
@@ -102,7 +102,7 @@ class MemberView(Closable):
         folder = self._folder
         if folder is None:
             return NO_KEYS
-        peers = RemoteKeyring(self.contracts, self.led_by(folder))
+        peers = RemoteKeyring(self.contracts, lambda: self.led_by(folder))
         return PeerKeyring(folder.vault, peers, self.live_store)
 
     def release(self, decision: Certificate) -> Certificate:
@@ -145,10 +145,11 @@ class MemberView(Closable):
     def replaced(self, uris: Collection[Uri]) -> frozenset[Uri]:
         return frozenset(uris) & {uri for version in self.versions.all() for uri in version.sealed}
 
-    def leader(self) -> bytes:
-        """Address of the run's leader key."""
+    def leaders(self) -> frozenset[bytes]:
+        """Address of the leader's key that derives from the seed; none outside development chains."""
         chain_ids = (self._nodes.live.chain_id, self._nodes.archive.chain_id)
-        return address_of(Identities(self.run.settings.seed, chain_ids).leader())
+        identities = identities_of(self.run.settings, chain_ids)
+        return frozenset() if identities is None else frozenset({address_of(identities.leader())})
 
     def close(self) -> None:
         self._nodes.close()
@@ -176,7 +177,7 @@ class MemberOffice:
         return self.view().messages
 
     def leaders(self) -> frozenset[bytes]:
-        return self._leaders | {self.view().leader()}
+        return self._leaders | self.view().leaders()
 
     def identity(self) -> Identity:
         folder, domain = self._folder, self.view().votes

@@ -18,7 +18,7 @@ from blockful_py.pipeline.jobs.lifecycle import JobLifecycle
 from blockful_py.pipeline.run.contracts import Contracts, clock_for, deploy, open_contracts
 from blockful_py.pipeline.run.creation import creating
 from blockful_py.pipeline.run.directory import RunDirectory
-from blockful_py.pipeline.run.identities import Identities
+from blockful_py.pipeline.run.identities import identities_of
 from blockful_py.pipeline.run.lease import Lease
 from blockful_py.pipeline.run.nodes import Nodes, Place
 from blockful_py.pipeline.run.progress import Stopwatch
@@ -109,6 +109,7 @@ class OpenRun(Closable):
         with ExitStack() as stack:
             nodes = nodes or stack.enter_context(Nodes(run.place))
             opened = cls(run, nodes, open_contracts(nodes, run.deployments), ExitStack(), secret=secret)
+            identities_of(run.settings, (nodes.live.chain_id, nodes.archive.chain_id))
             opened.contracts.require_unchanged()
             if settle:
                 opened.settle()
@@ -124,7 +125,7 @@ class OpenRun(Closable):
     def leader(self) -> Leader:
         """The leader of the run's committee in this process."""
         chain_ids = (self.nodes.live.chain_id, self.nodes.archive.chain_id)
-        return Leader(self.run, self.contracts, Identities(self.settings.seed, chain_ids), self._secret)
+        return Leader(self.run, self.contracts, identities_of(self.settings, chain_ids), self._secret)
 
     def renew(self, contracts: Contracts) -> None:
         """Continues with other contracts, for example after a committee's first epoch."""

@@ -19,7 +19,7 @@ from blockful_py.pipeline.review.content import ContentReviewer, ReviewSources
 from blockful_py.pipeline.run.accounts import Accounts, accounts_of
 from blockful_py.pipeline.run.contracts import Contracts, clock_for
 from blockful_py.pipeline.run.directory import RunDirectory
-from blockful_py.pipeline.run.identities import Identities
+from blockful_py.pipeline.run.identities import identities_of
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.pipeline.run.operations import Counter
 from blockful_py.pipeline.run.progress import Stopwatch
@@ -56,10 +56,10 @@ class FederationContext:
 
         Raises SettingsError or LearningError when the settings do not fit the data or the chains.
         """
-        identities = Identities(run.settings.seed, (nodes.live.chain_id, nodes.archive.chain_id))
+        identities = identities_of(run.settings, (nodes.live.chain_id, nodes.archive.chain_id))
         leader = Leader(run, contracts, identities, secret)
         stores = Stores.of(run)
-        new_key = identities.data_key if nodes.place.own else random_keys
+        new_key = identities.data_key if identities and nodes.place.own else random_keys
         auditors = AuditorKeys(run.auditors, contracts.archive)
         return cls(
             run=run,

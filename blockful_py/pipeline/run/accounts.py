@@ -65,7 +65,14 @@ class AccountFolder:
         return self._opened[user]
 
 
-def accounts_of(settings: Settings, identities: Identities) -> Accounts:
-    """The accounts in the folder that the settings name, or else those that derive from the seed."""
+def accounts_of(settings: Settings, identities: Identities | None) -> Accounts:
+    """The accounts in the folder that the settings name, or else those that derive from the seed.
+
+    Raises SettingsError where there are neither.
+    """
     folder = settings.federation.accounts
-    return DerivedAccounts(identities) if folder is None else AccountFolder(Path(folder))
+    if folder is not None:
+        return AccountFolder(Path(folder))
+    if identities is None:
+        raise SettingsError("federation.accounts names no folder, and no account derives from the seed here.")
+    return DerivedAccounts(identities)

@@ -15,6 +15,7 @@ from blockful_py.chain.contract import Contract
 from blockful_py.chain.live_chain import LiveChainContract
 from blockful_py.chain.quorum import AppointedCommitteeContract, QuorumMirrorContract
 from blockful_py.chain.reader_registry import ReaderRegistryContract
+from blockful_py.chain.sender import SENDER_KEY
 from blockful_py.chain.sortition import Parameters
 from blockful_py.committee.certificate_signer import CertificateSigner
 from blockful_py.committee.coordinator import Coordinator
@@ -28,7 +29,7 @@ from blockful_py.crypto.threshold.keys import KeyShare
 from blockful_py.crypto.threshold.local import generate_key
 from blockful_py.errors import DeploymentError, ReorganisedError, RunError, SettingsError
 from blockful_py.pipeline.run.clock import LogicalClock, WallClock
-from blockful_py.pipeline.run.identities import Identities
+from blockful_py.pipeline.run.identities import Identities, identities_of
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.settings import CommitteeSettings, Settings
 from blockful_py.types import Certificate
@@ -127,8 +128,10 @@ def deploy(nodes: Nodes, settings: Settings, directory: Path) -> Contracts:
 
     An elected committee begins without an epoch and without followers (`found_followers` deploys them).
     """
-    identities = Identities(settings.seed, (nodes.live.chain_id, nodes.archive.chain_id))
-    if settings.committee.roster == "elected":
+    paid = nodes.live_sender.pays and nodes.archive_sender.pays
+    wanted = () if paid else (f"${SENDER_KEY}, the private key that pays for transactions",)
+    identities = identities_of(settings, (nodes.live.chain_id, nodes.archive.chain_id), wanted)
+    if settings.committee.roster == "elected" or identities is None:
         founders = [bytes.fromhex(each[2:]) for each in settings.committee.election.founders]
         rules = rules_of(settings.committee)
         deployments.deploy_elected(nodes.live_sender, rules, founders).write(directory)
