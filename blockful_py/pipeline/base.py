@@ -136,7 +136,7 @@ class OpenRun(Closable):
     def settle(self) -> str | None:
         """Sends the missing transactions of certified decisions; returns a description of the decisions.
 
-        Does nothing while another process leads.
+        Does nothing while another process leads, or where this one has no key to lead under.
 
         Transactions that others sent are not sent again.  A decision that can no longer run is dropped; the
         committee decides again when the job is resumed.
@@ -144,6 +144,8 @@ class OpenRun(Closable):
         if self.contracts.followers is None:
             return None
         leader = self.context.leader
+        if not leader.has_secret:
+            return None
         if not leader.is_local:
             leader.follow()
         if self.context.journal.open_job() is None or not Lease.is_free(self.run.path):

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -25,7 +26,7 @@ from blockful_py.pipeline.jobs.journaled_sends import journaled_executions
 from blockful_py.pipeline.review.content import ContentReviewer
 from blockful_py.pipeline.run.contracts import Contracts, appointed_committee, key_shares, roster_of
 from blockful_py.pipeline.run.directory import RunDirectory
-from blockful_py.pipeline.run.identities import Identities, leader_key
+from blockful_py.pipeline.run.identities import LEADER_KEY, Identities, leader_key
 from blockful_py.pipeline.run.operations import Counter
 from blockful_py.types import Rng
 
@@ -61,6 +62,11 @@ class Leader:
         if self._secret is not None:
             return self._secret
         return leader_key() if self._identities is None else self._identities.leader()
+
+    @property
+    def has_secret(self) -> bool:
+        """Whether there is a secret to lead under."""
+        return self._secret is not None or self._identities is not None or LEADER_KEY in os.environ
 
     @property
     def _derived(self) -> Identities:

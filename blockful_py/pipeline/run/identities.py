@@ -79,7 +79,7 @@ def identities_of(
     if missing:
         known = ", ".join(map(str, sorted(DEVELOPMENT_CHAINS)))
         raise SettingsError(
-            f"chain {real[0]} is not a development chain (those are {known}), and no key derives from the seed "
+            f"chain {real[0]} is not a development chain ({known} are), and no key derives from the seed "
             f"there. Configure {'; '.join(missing)}."
         )
     return None
