@@ -64,7 +64,7 @@ def serve(
     from blockful_py.committee.service.server import Server, is_loopback
     from blockful_py.crypto.tls import server_context
     from blockful_py.member.candidacy import ElectionDuty
-    from blockful_py.member.duties import AlarmDuty, CustodyDuty, PruneDuty, SlashingDuty
+    from blockful_py.member.duties import AlarmDuty, ChainsDuty, CustodyDuty, PruneDuty, SlashingDuty
     from blockful_py.member.finishing import FinishingDuty
     from blockful_py.member.following import FollowingDuty
     from blockful_py.member.keeping import FilesDuty
@@ -92,6 +92,7 @@ def serve(
                     FollowingDuty(office, member),
                     TakeoverDuty(office, member, processes),
                     RequestDuty(office, member, processes),
+                    ChainsDuty(office),
                     CustodyDuty(office, member),
                     FilesDuty(office),
                     AlarmDuty(office, member, outbox),

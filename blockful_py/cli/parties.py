@@ -27,12 +27,16 @@ def founder(folder: Path, words: str) -> ReaderKeys:
     return party.keys(words) if (folder / KEYS).exists() else party.init(words)
 
 
-def nodes_of(chain: ChainSettings, live: str | None, archive: str | None, secret: int) -> Nodes:
+def nodes_of(chain: ChainSettings, live: list[str] | None, archive: list[str] | None, secret: int) -> Nodes:
     """The chains at two URLs, where an account pays.  Raises SettingsError without URLs, NodeError."""
     from blockful_py.chain.signer import Signer
     from blockful_py.pipeline.run.nodes import Nodes, Place
 
-    chosen = replace(chain, live_url=live or chain.live_url, archive_url=archive or chain.archive_url)
+    chosen = replace(
+        chain,
+        live_url=tuple(live) if live else chain.live_url,
+        archive_url=tuple(archive) if archive else chain.archive_url,
+    )
     if chosen.live_url is None or chosen.archive_url is None:
         raise SettingsError(
             "a federation of machines needs the chains' nodes: give --live-url and --archive-url."
@@ -44,8 +48,8 @@ def member_run(
     folder: Path,
     run: Path | None,
     federation: Path | None,
-    live: str | None,
-    archive: str | None,
+    live: list[str] | None,
+    archive: list[str] | None,
     keys: MemberKeys,
 ) -> Path:
     """The run directory that a member works on: a laboratory's, or its own, made from the federation file.

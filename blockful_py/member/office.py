@@ -41,7 +41,7 @@ from blockful_py.pipeline.coordination.remote_committee import RemoteCommittee
 from blockful_py.pipeline.coordination.remote_keyring import PeerKeyring, RemoteKeyring
 from blockful_py.pipeline.review.content import ReviewSources
 from blockful_py.pipeline.review.fresh import FreshReviewer
-from blockful_py.pipeline.run.accounts import identities_of
+from blockful_py.pipeline.run.accounts import identities_in
 from blockful_py.pipeline.run.contracts import EVENTS, open_contracts
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.identities import address_of
@@ -57,10 +57,10 @@ from blockful_py.types import Certificate, Uri
 
 @dataclass(frozen=True, slots=True)
 class Urls:
-    """URLs of the two chains, where they differ from those of the run."""
+    """URLs of the two chains' nodes, where they differ from those of the run."""
 
-    live: str
-    archive: str
+    live: str | tuple[str, ...]
+    archive: str | tuple[str, ...]
 
 
 class MemberView(Closable):
@@ -106,7 +106,7 @@ class MemberView(Closable):
         folder = self._folder
         if folder is None:
             return NO_KEYS
-        peers = RemoteKeyring(self.contracts, self.led_by(folder))
+        peers = RemoteKeyring(self.contracts, lambda: self.led_by(folder))
         return PeerKeyring(folder.vault, peers, self.live_store)
 
     def release(self, decision: Certificate) -> Certificate:
@@ -164,7 +164,7 @@ class MemberView(Closable):
     def may_lead(self, address: bytes) -> bool:
         """Whether an account leads: a laboratory's own leader, or a participant among machines, whose founder
         leads until the federation is founded."""
-        identities = identities_of(self.run, self._nodes)
+        identities = identities_in(self.run, self._nodes)
         if identities is not None:
             return address == address_of(identities.leader())
         participants = self.contracts.participants

@@ -16,7 +16,7 @@ from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.pipeline.jobs.context import FederationContext
 from blockful_py.pipeline.jobs.leader import Leader
 from blockful_py.pipeline.jobs.lifecycle import JobLifecycle
-from blockful_py.pipeline.run.accounts import identities_of
+from blockful_py.pipeline.run.accounts import identities_in
 from blockful_py.pipeline.run.contracts import Contracts, clock_for, deploy, open_contracts
 from blockful_py.pipeline.run.creation import creating
 from blockful_py.pipeline.run.directory import RunDirectory
@@ -109,7 +109,8 @@ class OpenRun(Closable):
         whose run it is.  `settle`: False sends nothing, so that
         the job can be aborted.
 
-        Raises RunError, NodeError or DeploymentError when it cannot be opened.
+        Raises RunError, NodeError or DeploymentError when it cannot be opened; ReorganisedError, once, where
+        a chain has changed since the run last read it.
         """
         run = RunDirectory.open(Path(directory))
         with ExitStack() as stack:
@@ -117,6 +118,8 @@ class OpenRun(Closable):
             opened = cls(
                 run, nodes, open_contracts(nodes, run.deployments), ExitStack(), None, secret, participant
             )
+            identities_in(run, nodes)
+            opened.contracts.require_unchanged()
             if settle:
                 opened.settle()
             opened._closing = stack.pop_all()
@@ -130,7 +133,7 @@ class OpenRun(Closable):
     @property
     def leader(self) -> Leader:
         """The leader of the run's committee in this process."""
-        return Leader(self.run, self.contracts, identities_of(self.run, self.nodes), self._secret)
+        return Leader(self.run, self.contracts, identities_in(self.run, self.nodes), self._secret)
 
     def renew(self, contracts: Contracts) -> None:
         """Continues with other contracts, for example after a committee's first epoch."""
@@ -141,7 +144,7 @@ class OpenRun(Closable):
     def settle(self) -> str | None:
         """Sends the missing transactions of certified decisions; returns a description of the decisions.
 
-        Does nothing while another process leads.
+        Does nothing while another process leads, or where this one has no key to lead under.
 
         Transactions that others sent are not sent again.  A decision that can no longer run is dropped; the
         committee decides again when the job is resumed.
@@ -149,6 +152,8 @@ class OpenRun(Closable):
         if self.contracts.followers is None:
             return None
         leader = self.context.leader
+        if not leader.has_secret:
+            return None
         if not leader.is_local:
             leader.follow()
         if self.context.journal.open_job() is None or not Lease.is_free(self.run.path):

@@ -313,7 +313,10 @@ class Federation(Closable):
 
         Also compares the histories of both chains; the newest decisions may be unfinished (`pending`).
         `decryptor`: also decrypts the weights that it has keys of.
+
+        Raises ReorganisedError, once, where a chain has changed since the run last read it.
         """
+        self.contracts.require_unchanged()
         verifier = Verifier(self.contracts.live, self.contracts.committee, self.stores.live, decryptor)
         positions = list(verifier.positions())
         if names is not None:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from blockful_py.committee import codec
 from blockful_py.committee.polling import Refusal, at_once
 from blockful_py.committee.service.member_client import IndexedClient
@@ -55,18 +57,23 @@ class ReaderKeyring(RemoteKeyring):
     def __init__(
         self,
         contracts: Contracts,
-        remote: RemoteCommittee,
+        remote: Callable[[], RemoteCommittee],
         access: Access,
         keys: ReaderKeys,
         catalogue: CatalogueReader,
     ) -> None:
         super().__init__(contracts, remote)
-        self._place = (contracts, remote, access, keys)
+        self._contracts = contracts
+        self._access = access
+        self._keys = keys
         self._catalogue = catalogue
 
     def find(self, uri: Uri) -> bytes:
         """Raises KeyDestroyedError for a file that is no current version's weights, RefusedError."""
         for placed in self._catalogue.read().models.values():
             if placed.node.weights == uri:
-                return ask_members(*self._place, ReadRequest(placed.position, placed.version))
+                return self._read(ReadRequest(placed.position, placed.version))
         raise KeyDestroyedError(no_key(uri))
+
+    def _read(self, wanted: ReadRequest) -> bytes:
+        return ask_members(self._contracts, self._remote(), self._access, self._keys, wanted)

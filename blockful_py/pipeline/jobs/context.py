@@ -22,7 +22,7 @@ from blockful_py.pipeline.jobs.history import RequestHistory
 from blockful_py.pipeline.jobs.journaled_sends import JournaledExecutor
 from blockful_py.pipeline.jobs.leader import CommitteeSession, Leader
 from blockful_py.pipeline.review.content import ContentReviewer, ReviewSources
-from blockful_py.pipeline.run.accounts import Accounts, OwnAccount, accounts_of, identities_of
+from blockful_py.pipeline.run.accounts import Accounts, OwnAccount, accounts_of, identities_in
 from blockful_py.pipeline.run.contracts import Contracts, clock_for
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.identities import Identities
@@ -78,14 +78,14 @@ class FederationContext:
         """
         if participant is not None:
             secret = participant.account_secret
-        identities = identities_of(run, nodes)
+        identities = identities_in(run, nodes)
         leader = Leader(run, contracts, identities, secret)
         stores = Stores.of(run, contracts)
         record = RecordReaders.of(contracts.live, contracts.archive, stores.live)
         keyring = leader.keyring()
         if participant is not None:
             access = Access(contracts.live, contracts.readers, stores.live, run.settings.access)
-            keyring = ReaderKeyring(contracts, leader.remote(), access, participant, record.catalogue)
+            keyring = ReaderKeyring(contracts, leader.remote, access, participant, record.catalogue)
         new_key = identities.data_key if identities and nodes.place.own else random_keys
         auditors = AuditorKeys(run.auditors, contracts.archive)
         return cls(
@@ -136,8 +136,8 @@ def _hand_out(contracts: Contracts, leader: Leader, stores: Stores) -> HandOut:
 
 
 def _accounts(run: RunDirectory, identities: Identities | None, secret: int | None) -> Accounts:
-    if identities is not None:
+    if run.party is None:
         return accounts_of(run.settings, identities)
-    if secret is None or run.party is None:
+    if secret is None:
         raise SettingsError(f"{run.path} is one party's run: open it with that party's keys.")
     return OwnAccount(run.party.user, secret)

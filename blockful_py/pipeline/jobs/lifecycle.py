@@ -18,6 +18,7 @@ from blockful_py.errors import (
     ContractError,
     GraphError,
     LearningError,
+    ReorganisedError,
     RunError,
     StorageError,
     StoreUnreachableError,
@@ -93,8 +94,15 @@ class JobLifecycle:
         self._journal.drop([step for step in job.valid if step.decision and step.state is not StepState.DONE])
 
     def confirm(self) -> None:
-        """Asks both chains for every transaction sent.  Raises NodeError when one no longer holds it."""
+        """Asks both chains for every transaction sent.  Raises NodeError when one no longer holds it.
+
+        The events that come with them are read and kept, so that later changes are noticed.
+        """
         with self._journal.taking(self._own(Act.CONFIRM, "both chains")):
+            try:
+                self._context.contracts.require_unchanged()
+            except ReorganisedError as error:
+                raise ReorganisedError(f"{error} Nothing was deleted or destroyed.") from None
             self._context.executor(Stopwatch()).confirm(self._open())
 
     def forget(self) -> None:

@@ -12,7 +12,7 @@ from blockful_py.chain.account_file import address_in, secret_in
 from blockful_py.errors import SettingsError
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.environment import PASSPHRASE
-from blockful_py.pipeline.run.identities import Identities
+from blockful_py.pipeline.run.identities import Identities, identities_of
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.settings import Settings
 
@@ -81,14 +81,25 @@ class OwnAccount:
         return self._secret
 
 
-def identities_of(run: RunDirectory, nodes: Nodes) -> Identities | None:
-    """The keys that a laboratory derives from its seed; None for a party's run, which derives none."""
+def identities_in(run: RunDirectory, nodes: Nodes) -> Identities | None:
+    """The keys that a laboratory derives from its seed; None for a party's run, which derives none, and
+    outside development chains.
+
+    Raises SettingsError as `identities_of`.
+    """
     if run.party is not None:
         return None
-    return Identities(run.settings.seed, (nodes.live.chain_id, nodes.archive.chain_id))
+    return identities_of(run.settings, (nodes.live.chain_id, nodes.archive.chain_id))
 
 
-def accounts_of(settings: Settings, identities: Identities) -> Accounts:
-    """The accounts in the folder that the settings name, or else those that derive from the seed."""
+def accounts_of(settings: Settings, identities: Identities | None) -> Accounts:
+    """The accounts in the folder that the settings name, or else those that derive from the seed.
+
+    Raises SettingsError where there are neither.
+    """
     folder = settings.federation.accounts
-    return DerivedAccounts(identities) if folder is None else AccountFolder(Path(folder))
+    if folder is not None:
+        return AccountFolder(Path(folder))
+    if identities is None:
+        raise SettingsError("federation.accounts names no folder, and no account derives from the seed here.")
+    return DerivedAccounts(identities)

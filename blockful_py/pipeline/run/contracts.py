@@ -16,6 +16,7 @@ from blockful_py.chain.live_chain import LiveChainContract
 from blockful_py.chain.participant_registry import ParticipantRegistryContract
 from blockful_py.chain.quorum import AppointedCommitteeContract, QuorumMirrorContract
 from blockful_py.chain.reader_registry import ReaderRegistryContract
+from blockful_py.chain.sender import SENDER_KEY
 from blockful_py.chain.sortition import Parameters
 from blockful_py.committee.certificate_signer import CertificateSigner
 from blockful_py.committee.coordinator import Coordinator
@@ -27,9 +28,9 @@ from blockful_py.crypto.keccak import keccak
 from blockful_py.crypto.roster import Roster
 from blockful_py.crypto.threshold.keys import KeyShare
 from blockful_py.crypto.threshold.local import generate_key
-from blockful_py.errors import DeploymentError, RunError, SettingsError
+from blockful_py.errors import DeploymentError, ReorganisedError, RunError, SettingsError
 from blockful_py.pipeline.run.clock import LogicalClock, WallClock
-from blockful_py.pipeline.run.identities import Identities
+from blockful_py.pipeline.run.identities import Identities, identities_of
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.settings import CommitteeSettings, Settings
 from blockful_py.types import Certificate
@@ -69,6 +70,20 @@ class Contracts:
     @property
     def archive(self) -> ArchiveRegistryContract:
         return self._followers().archive
+
+    def require_unchanged(self) -> None:
+        """Compares what was read of both chains before with the chains.
+
+        Raises ReorganisedError, once, where settled blocks have changed.
+        """
+        changed = []
+        for contract in (self.live, *(() if self.followers is None else (self.followers.archive,))):
+            try:
+                contract.require_unchanged()
+            except ReorganisedError as error:
+                changed.append(str(error))
+        if changed:
+            raise ReorganisedError(" ".join(changed))
 
     @property
     def elected(self) -> CommitteeContract:
@@ -115,9 +130,11 @@ def deploy(nodes: Nodes, settings: Settings, directory: Path) -> Contracts:
 
     An elected committee begins without an epoch and without followers (`found_followers` deploys them).
     """
-    identities = Identities(settings.seed, (nodes.live.chain_id, nodes.archive.chain_id))
     seats = settings.federation.users
-    if settings.committee.roster == "elected":
+    paid = nodes.live_sender.pays and nodes.archive_sender.pays
+    wanted = () if paid else (f"${SENDER_KEY}, the private key that pays for transactions",)
+    identities = identities_of(settings, (nodes.live.chain_id, nodes.archive.chain_id), wanted)
+    if settings.committee.roster == "elected" or identities is None:
         founders = [bytes.fromhex(each[2:]) for each in settings.committee.election.founders]
         rules = rules_of(settings.committee)
         made = deployments.deploy_elected(nodes.live_sender, rules, founders, seats=seats)
