@@ -184,6 +184,10 @@ class RefusedError(CommitteeError):
     """A member's own check of a proposal failed."""
 
 
+class EarlyError(RefusedError):
+    """A proposal comes before another is finished: it may be made again, and is no reason for an alarm."""
+
+
 class RefutedError(RefusedError):
     """A proposal's content is not what the member finds itself: worth an alarm."""
 

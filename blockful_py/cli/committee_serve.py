@@ -39,6 +39,14 @@ def serve(
     ] = "127.0.0.1",
     live_url: LiveUrl = None,
     archive_url: ArchiveUrl = None,
+    url: Annotated[
+        str | None,
+        typer.Option(
+            "--url",
+            help="Where others reach this member, if that is not where it listens.",
+            show_default=False,
+        ),
+    ] = None,
     leaders: Annotated[
         list[str] | None,
         typer.Option("--leader", metavar="ADDRESS", help="Another account that may lead. Repeatable."),
@@ -63,6 +71,7 @@ def serve(
     from blockful_py.committee.service.request_handler import RequestHandler
     from blockful_py.committee.service.server import Server, is_loopback
     from blockful_py.crypto.tls import server_context
+    from blockful_py.member.announcing import AnnounceDuty
     from blockful_py.member.candidacy import ElectionDuty
     from blockful_py.member.duties import AlarmDuty, ChainsDuty, CustodyDuty, PruneDuty, SlashingDuty
     from blockful_py.member.finishing import FinishingDuty
@@ -85,8 +94,11 @@ def serve(
         )
         try:
             out, processes = Output(as_json), ChildProcesses("blockful_py.member.leader_process")
+            tls = None if is_loopback(host) else server_context(member.voting_secret)
+            server = Server(handler, host, port, tls, gate)
             duties = Duties(
                 [
+                    AnnounceDuty(office, member, url or server.url),
                     ElectionDuty(office, member),
                     FinishingDuty(office, outbox),
                     FollowingDuty(office, member),
@@ -101,8 +113,7 @@ def serve(
                 ],
                 out.problem,
             )
-            tls = None if is_loopback(host) else server_context(member.voting_secret)
-            with Server(handler, host, port, tls, gate) as server, duties, processes:
+            with server, duties, processes:
                 out.line({"url": server.url, "address": "0x" + member.address.hex()})
                 out.say(f"member 0x{member.address.hex()} listens on {server.url}")
                 signal.sigwait(stopping)

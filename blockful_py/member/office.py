@@ -37,7 +37,7 @@ from blockful_py.keys.appointed_keyring import NO_KEYS, VaultKeyring
 from blockful_py.keys.erasure import ReplacedVersions
 from blockful_py.keys.sealing import Keyring, require_key
 from blockful_py.pipeline.coordination.motions import AgreedMotions
-from blockful_py.pipeline.coordination.remote_committee import RemoteCommittee
+from blockful_py.pipeline.coordination.remote_committee import RemoteCommittee, remote_committee_of
 from blockful_py.pipeline.coordination.remote_keyring import PeerKeyring, RemoteKeyring
 from blockful_py.pipeline.review.content import ReviewSources
 from blockful_py.pipeline.review.fresh import FreshReviewer
@@ -120,8 +120,7 @@ class MemberView(Closable):
 
     def led_by(self, folder: MemberFolder) -> RemoteCommittee:
         """The committee, led under a member's own key."""
-        place = (self.run.settings.committee, self.contracts, folder.voting_secret)
-        return RemoteCommittee(*place, self.run.group_keys)
+        return remote_committee_of(self.run, self.contracts, folder.voting_secret)
 
     @cached_property
     def stores(self) -> Stores:

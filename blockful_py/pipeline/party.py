@@ -3,22 +3,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import random
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 from blockful_py.chain.settlement import Executed
 from blockful_py.closable import Closable
 from blockful_py.engine.jobs import Kind
+from blockful_py.errors import ContractError, QuorumError
 from blockful_py.forget import Forget
 from blockful_py.keys.reader_keys import ReaderKeys
+from blockful_py.learning.curve_file import keep_curves
+from blockful_py.learning.federation import Wave
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.jobs.certificate import issue
+from blockful_py.pipeline.jobs.increments import Stored
 from blockful_py.pipeline.jobs.lifecycle import JobLifecycle
 from blockful_py.pipeline.jobs.parts import FiledRequests, Gathering, OwnParts, require_parts
 from blockful_py.pipeline.jobs.publishing import Publisher
 from blockful_py.pipeline.jobs.requesting import draft_request, method_of, sign_request
-from blockful_py.pipeline.jobs.training import train_and_publish_next
+from blockful_py.pipeline.jobs.training import train_next
 from blockful_py.pipeline.jobs.unlearning import replaced_for
 from blockful_py.pipeline.run.lease import KINDS, training_text
 from blockful_py.pipeline.run.nodes import Nodes
@@ -26,6 +33,28 @@ from blockful_py.record.certificates.document import ErasureCertificate
 from blockful_py.record.model_node import ModelNode, Request
 from blockful_py.record.parts import request_to_bytes
 from blockful_py.types import Paradigm
+
+ATTEMPTS = 40
+"""Proposals of one model, where others' come first."""
+MOST_SECONDS = 3.0
+"""Longest wait before the next, so that leaders get out of step."""
+OVERTAKEN = frozenset({"HeadMismatch", "ParentMismatch"})
+"""Refusals of a proposal that was drafted before another leader's decision."""
+
+Answer = TypeVar("Answer")
+
+
+def in_turn(attempt: Callable[[], Answer]) -> Answer:
+    """Calls `attempt` until no other leader's decision comes first.  Raises its last refusal."""
+    for left in reversed(range(ATTEMPTS)):
+        try:
+            return attempt()
+        except (ContractError, QuorumError) as error:
+            overtaken = isinstance(error, QuorumError) or error.name in OVERTAKEN
+            if not overtaken or not left:
+                raise
+        time.sleep(random.uniform(0, MOST_SECONDS))
+    raise AssertionError("the last attempt returns or raises")
 
 
 class PartyRun(Closable):
@@ -55,19 +84,31 @@ class PartyRun(Closable):
     def train_next(self) -> tuple[Executed, ...]:
         """Trains and publishes the participant's next model; returns the transactions.
 
+        Another leader's block may come first: then the model is proposed again, and not trained again.
+
         Raises RunError when there is none, otherwise as `Federation.train`.
         """
+        trained: list[tuple[Wave, Stored]] = []
+
+        def publish() -> tuple[Executed, ...]:
+            with self.federation.publishing(Kind.TRAIN, training_text(None)):
+                if not trained:
+                    trained.append(self._trained())
+                wave, stored = trained[0]
+                models = self.federation.catalogue().models
+                placed = {name: node.position for name, node in models.items()}
+                return Publisher(self._opened.context).publish(wave, placed, stored)[1]
+
+        with self._opened.leading():
+            return in_turn(publish)
+
+    def _trained(self) -> tuple[Wave, Stored]:
         federation = self.federation
-        with self._opened.leading(), federation.publishing(Kind.TRAIN, training_text(None)):
-            return train_and_publish_next(
-                federation.setup,
-                federation.opted_out(),
-                Publisher(self._opened.context),
-                federation.catalogue(),
-                federation.weights,
-                federation.run.curves,
-                federation.stopwatch,
-            )
+        wave, stored = train_next(
+            federation.setup, federation.opted_out(), federation.catalogue(), federation.weights
+        )
+        keep_curves(federation.run.curves, wave)
+        return wave, stored
 
     def request(
         self, starts: tuple[str, ...], forget: Forget, paradigm: Paradigm, method: str | None, blocks: int

@@ -12,10 +12,10 @@ from blockful_py.forget import Forget
 from blockful_py.keys.sealing import SealedWeights
 from blockful_py.learning.candidates import ScoredModel
 from blockful_py.learning.curve_file import keep_curves
-from blockful_py.learning.federation import TrainedModel, train_federation, train_wave
+from blockful_py.learning.federation import TrainedModel, Wave, train_federation, train_wave
 from blockful_py.learning.scenario import from_those_there, next_of, without_users
 from blockful_py.learning.training_setup import TrainingSetup
-from blockful_py.pipeline.jobs.increments import IncrementMaker
+from blockful_py.pipeline.jobs.increments import IncrementMaker, Stored
 from blockful_py.pipeline.jobs.publishing import Publisher
 from blockful_py.pipeline.jobs.statements import spent_of, training_of
 from blockful_py.pipeline.run.progress import Progress, Stopwatch
@@ -90,17 +90,14 @@ def train_and_publish(
             advance(len(wave))
 
 
-def train_and_publish_next(
+def train_next(
     setup: TrainingSetup,
     opted_out: Mapping[int, tuple[Forget, ...]],
-    publisher: Publisher,
     catalogue: Catalogue,
     store: SealedWeights,
-    curves: Path,
-    stopwatch: Stopwatch,
-) -> tuple[Executed, ...]:
-    """Trains and publishes the next model of the one user whose data is here, with the bits that
-    `train_and_publish` gives it.
+) -> tuple[Wave, Stored]:
+    """The next model of the one user whose data is here, with the bits that `train_and_publish` gives it, and
+    the increments to store with it.
 
     It draws from the models that are published: who waits for the others asks for nothing before.
 
@@ -112,15 +109,9 @@ def train_and_publish_next(
     if spec is None or user.index in _left(setup, opted_out):
         raise RunError(f"user {user.index} has no model to publish.")
     published = CurrentModels(catalogue, store)
-    with stopwatch("train"):
-        spec = from_those_there(spec, catalogue.models)
-        wave = train_wave(setup.federation, [spec], setup.users, published)
-    keep_curves(curves, wave)
-    with stopwatch("train"):
-        stored = IncrementMaker(setup, catalogue, store).with_wave(wave, published)
-    with stopwatch("publish"):
-        placed = {name: node.position for name, node in catalogue.models.items()}
-        return publisher.publish(wave, placed, stored)[1]
+    spec = from_those_there(spec, catalogue.models)
+    wave = train_wave(setup.federation, [spec], setup.users, published)
+    return wave, IncrementMaker(setup, catalogue, store).with_wave(wave, published)
 
 
 class CurrentModels(Mapping[str, TrainedModel]):

@@ -21,7 +21,13 @@ from blockful_py.chain.quorum import AppointedCommitteeContract
 from blockful_py.committee.motions import Motion
 from blockful_py.committee.proposals import PublicationProposal, RedactionDraft, Target
 from blockful_py.committee.protocols import Store
-from blockful_py.errors import BlockfulError, InvalidSignatureError, RefusedError, StoreUnreachableError
+from blockful_py.errors import (
+    BlockfulError,
+    EarlyError,
+    InvalidSignatureError,
+    RefusedError,
+    StoreUnreachableError,
+)
 from blockful_py.keys.sealing import Keyring, SealedWeights, is_sealed
 from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.learning.weights import Weights
@@ -34,9 +40,12 @@ from blockful_py.record.catalogue import Catalogue, RecordReaders
 from blockful_py.record.certificates.verifying import Chains
 from blockful_py.record.model_node import ModelNode, Redaction, Request, parse_node
 from blockful_py.storage.cid import cid_string, parse_cid
-from blockful_py.types import Paradigm, Uri
+from blockful_py.types import ArchiveReason, Paradigm, Uri
 from blockful_py.unlearning.method import Method
 from blockful_py.unlearning.recompute import is_recomputable, recompute
+
+GIVEN_UP_SECONDS = 3600
+"""After which a decision that is on the archive alone is no longer waited for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +94,7 @@ class ContentReviewer:
         self._fetched = FetchedWeights(self._weights, counter)
 
     def review_publication(self, proposal: PublicationProposal) -> None:
+        self._require_finished()
         for publication in proposal.block.publications:
             node = self._node(publication.uri)
             with _refusing(f"model {node.name}"):
@@ -97,6 +107,23 @@ class ContentReviewer:
                 self._check_registered(node, publication.owner)
             listed = sorted(reference.place() for reference in node.statement.references)
             _require(listed == list(publication.references), f"model {node.name} lists other references")
+
+    def _require_finished(self) -> None:
+        """Where several lead, no decision comes between another's archive records and its live ones.
+
+        One that nobody has finished for GIVEN_UP_SECONDS does not hold the others up.
+        """
+        records = self._sources.record.archive.read() if self._sources.registered else ()
+        if not records:
+            return
+        newest = records[-1]
+        models = self._sources.record.catalogue.read().models.values()
+        versions = {placed.position: placed.version for placed in models}
+        least = newest.record.version + (newest.record.reason is ArchiveReason.SUPERSEDED)
+        finished = versions.get(newest.record.position, -1) >= least
+        over = self._live.node.timestamp() > newest.timestamp + GIVEN_UP_SECONDS
+        if not (finished or over):
+            raise EarlyError("the decision before is on the archive, and not yet on the live chain")
 
     def _check_registered(self, node: ModelNode, owner: bytes) -> None:
         """The owner is a joined participant, and the model is one that it was to publish."""
@@ -115,6 +142,7 @@ class ContentReviewer:
             all(each.redaction.request == request for each in proposed),
             "the models of one proposal come from different requests",
         )
+        self._require_finished()
         catalogue = self._sources.record.catalogue.read()
         self._check_request(request, catalogue)
         self._check_archived([each.target for each in proposed])
