@@ -14,13 +14,15 @@ from blockful_py.storage.cid import cid_string
 from blockful_py.storage.fetch import AbsentError, Endpoint, Fetch
 from blockful_py.storage.interface import READ_LIMIT
 from blockful_py.storage.store import ContentStore
-from blockful_py.storage.unixfs import read_file, read_whole
+from blockful_py.storage.unixfs import Parts, read_file, read_whole
 from blockful_py.storage.writers import Writers
 from blockful_py.types import Readable, Uri
 
 SECONDS = 120.0
 """For the fetch of one file."""
 
+PATIENCE = 10.0
+"""In which a machine must send another block whole."""
 BUSY_SECONDS = 1.0
 """Wait before busy machines are asked again."""
 
@@ -43,13 +45,18 @@ class FederatedStore:
         machines: Callable[[], Sequence[Endpoint]],
         report: Report = lambda url, reason: None,
         seconds: float = SECONDS,
+        patience: float = PATIENCE,
     ) -> None:
-        """`machines`: those to ask, in the order to ask them; `seconds`: for the fetch of one file."""
+        """`machines`: those to ask, in the order to ask them.
+
+        `seconds`: for the fetch of one file; `patience`: in which a machine must send another block whole.
+        """
         self.own = own
         self.arrivals = arrivals
         self._machines = machines
         self._report = report
         self._seconds = seconds
+        self._patience = patience
         self._failed: dict[Endpoint, float] = {}
 
     def add(self, data: bytes) -> Uri:
@@ -109,9 +116,13 @@ class FederatedStore:
         assembly = Assembly(uri, limit, self._here)
         if assembly.missing:
             self.arrivals.make_room(FETCHED, limit)
-            with Writers(lambda block, parts: self.arrivals.put(FETCHED, block, b"".join(parts))) as writers:
-                self._fetch(uri, assembly, Fetch(assembly, lambda block, data: writers.put(block, (data,))))
+            with Writers(self._arrived) as writers:
+                fetch = Fetch(assembly, lambda block, data: writers.put(block, (data,)), self._patience)
+                self._fetch(uri, assembly, fetch)
         return assembly.blocks
+
+    def _arrived(self, uri: Uri, parts: Parts) -> None:
+        self.arrivals.put(FETCHED, uri, b"".join(parts))
 
     def _fetch(self, uri: Uri, assembly: Assembly, fetch: Fetch) -> None:
         """Asks machine after machine, and all of them again while they send something or are busy."""

@@ -25,8 +25,6 @@ from blockful_py.storage.cid import cid_string
 from blockful_py.storage.unixfs import MAX_BLOCK_SIZE
 from blockful_py.types import Codec, Uri
 
-PATIENCE = 10.0
-"""Seconds in which a machine must send another block whole."""
 CONNECTIONS = 4
 """Connections to one machine, as many as its door gives one address."""
 Keep = Callable[[Uri, bytes], None]
@@ -48,7 +46,8 @@ class AbsentError(StorageError):
 class Fetch:
     """The fetch of one file, whose blocks so far an assembly knows."""
 
-    def __init__(self, assembly: Assembly, keep: Keep, patience: float = PATIENCE) -> None:
+    def __init__(self, assembly: Assembly, keep: Keep, patience: float) -> None:
+        """`patience`: seconds in which a machine must send another block whole."""
         self._assembly = assembly
         self._keep = keep
         self._patience = patience
