@@ -139,8 +139,10 @@ class CrookedSmith(DkgParticipant):
 
 
 @contextmanager
-def party(size: int, hands: dict[int, Hand] | None = None) -> Iterator[Party]:
-    """`size` members; those in `hands`, by index, are crooked."""
+def party(
+    size: int, hands: dict[int, Hand] | None = None, hall: Callable[[int], Hall] = lambda index: Hall()
+) -> Iterator[Party]:
+    """`size` members; those in `hands`, by index, are crooked; `hall` is a member's world."""
     with ExitStack() as stack:
         found = Party([], [], [])
         folder = Path(stack.enter_context(TemporaryDirectory()))
@@ -150,7 +152,7 @@ def party(size: int, hands: dict[int, Hand] | None = None) -> Iterator[Party]:
             hand = (hands or {}).get(index)
             smith = CrookedSmith(secret, shelf, hand) if hand else DkgParticipant(secret, shelf)
             outbox = stack.enter_context(Outbox(OutboxStore(folder / str(index))))
-            server = stack.enter_context(Server(RequestHandler(secret, Hall(), smith, outbox)))
+            server = stack.enter_context(Server(RequestHandler(secret, hall(index), smith, outbox)))
             address = curve.address(curve.multiply_base(secret))
             found.clients.append(MemberClient(server.url, address, LEADER, Deadlines(20, 20)))
             found.shelves.append(shelf)
