@@ -32,7 +32,9 @@ def store_at(
     reports: list[tuple[str, str]] = []
     own, arrivals = ContentStore(folder), Arrivals(folder / "arrivals")
     report: Callable[[str, str], None] = lambda url, reason: reports.append((url, reason))  # noqa: E731
-    return FederatedStore(own, arrivals, lambda: machines, report, seconds, patience), reports
+    return FederatedStore(
+        own, arrivals, lambda: machines, report, seconds=seconds, patience=patience
+    ), reports
 
 
 @contextmanager

@@ -397,14 +397,20 @@ def test_a_busy_machine_is_asked_again(
     assert set(reports) == {(machine.url, "it is busy")}
 
 
-def test_a_busy_machine_is_left_at_the_deadline(
+def test_a_busy_machine_and_one_that_hangs_are_left_at_the_deadline(
     tmp_path: Path, source: ContentStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "BUSY_SECONDS", 0.01)
+    uri = source.add(LONG)
     with lying(Liar(honest(source), status=503)) as machine:
         store, _ = store_at(tmp_path / "store", [machine], seconds=0.2)
-        with pytest.raises(StoreUnreachableError, match=r"busy.*0\.2 s"):
-            store.read(source.add(LONG))
+        with pytest.raises(StoreUnreachableError, match=r"could not be fetched.*(busy|in time)"):
+            store.read(uri)
+    hanging = Liar(lambda form, asked: iter(lambda: bytes(hanging.over.wait()), None))
+    with lying(hanging) as machine:
+        store, _ = store_at(tmp_path / "store", [machine], seconds=0.2)
+        with pytest.raises(StoreUnreachableError, match="it sent no block in time"):
+            store.read(uri)
 
 
 def test_many_readers_at_once_get_the_file(tmp_path: Path, source: ContentStore) -> None:

@@ -46,6 +46,11 @@ class Desk:
             assert self.let_go.wait(SECONDS)
         return b"answer\n" + body * 2
 
+    def fetcher(self, line: bytes) -> bytes:
+        if line == b"nobody\n":
+            raise MessageError("it is bad")
+        return line
+
 
 def place(server: Server) -> tuple[str, int]:
     host, port = server.url.rpartition("/")[2].split(":")
