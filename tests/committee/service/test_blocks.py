@@ -12,23 +12,33 @@ from typing import Any
 import pytest
 
 from blockful_py.committee import codec, wire
+from blockful_py.committee.service import door
 from blockful_py.committee.service import server as module
 from blockful_py.committee.service.block_custody import BlockCustody
 from blockful_py.committee.service.block_push import NO_SUBJECT, push
 from blockful_py.committee.service.limits import LIMITS, MAX_NAMES, Extent
-from blockful_py.committee.service.member_client import IndexedClient, MemberClient
+from blockful_py.committee.service.member_client import IndexedClient, MemberClient, identify, signed_fetch
 from blockful_py.committee.service.messages import BlockNames, MessageKind
 from blockful_py.committee.service.server import Server
 from blockful_py.crypto import curve
 from blockful_py.crypto.randomness import SeededRng
-from blockful_py.errors import BlockNotFoundError, MessageError, QuorumError, RefusedError, TooLongError
-from blockful_py.storage import ContentStore, car, uri_of
+from blockful_py.errors import (
+    BlockNotFoundError,
+    MessageError,
+    QuorumError,
+    RefusedError,
+    StoreUnreachableError,
+    TooLongError,
+)
+from blockful_py.storage import ContentStore, car, cid_string, uri_of
 from blockful_py.storage.arrivals import Arrivals
 from blockful_py.storage.federated import FederatedStore
+from blockful_py.storage.fetch import Endpoint
+from blockful_py.storage.gateway import gateway
 from blockful_py.storage.unixfs import MAX_BLOCK_SIZE, blocks_of
 from blockful_py.types import Codec, Uri
 from tests.committee.service.dealers import DOMAIN, LEADER, Hall, Party, party
-from tests.committee.service.desks import Desk, connected, raw, request
+from tests.committee.service.desks import SECONDS, Desk, connected, raw, request
 from tests.storage.conftest import PATTERN
 
 LONG = PATTERN + PATTERN[::-1] + b"end"
@@ -43,6 +53,7 @@ class Cellar(Hall):
         self.store = ContentStore(folder)
         self.arrivals = Arrivals(folder / "arrivals", most)
         self.custody_of_blocks = BlockCustody(self.store, self.arrivals)
+        self.gateway = gateway(self.store)
         self.taken: list[tuple[MessageKind, int]] = []
 
     def leaders(self) -> frozenset[bytes]:
@@ -85,6 +96,24 @@ def members(tmp_path: Path) -> Iterator[Members]:
 
     with party(4, hall=cellar) as gathered:
         yield Members(gathered, cellars)
+
+
+@pytest.fixture
+def crowded(members: Members, monkeypatch: pytest.MonkeyPatch) -> Iterator[Members]:
+    """Strangers that read nothing hold all seats that they can have of the first member."""
+    monkeypatch.setattr(door, "ANSWER_SECONDS", SECONDS)
+    name = cid_string(members.cellars[0].store.add_pieces([bytes([i]) * 2**20 for i in range(32)]))
+    with ExitStack() as stack:
+        for _ in range(door.FETCHER_SEATS):
+            whole = get(f"/ipfs/{name}?format=car")
+            opened = stack.enter_context(connected(members.party.servers[0], whole))
+            assert opened.recv(12) == b"HTTP/1.1 200"
+        yield members
+
+
+def get(path: str, line: str = "") -> bytes:
+    signed = f"Authorization: {line}\r\n" if line else ""
+    return f"GET {path} HTTP/1.1\r\nHost: x\r\n{signed}\r\n".encode()
 
 
 @pytest.fixture
@@ -232,3 +261,46 @@ def test_messages_are_refused_and_not_mistaken_for_cars(members: Members) -> Non
     assert b"there is no message" in raw(members.party.servers[0], request(question.envelope))
     with pytest.raises((MessageError, TooLongError, RefusedError)):
         members.one().ask(MessageKind.HAS_BLOCKS, EPOCH, NO_SUBJECT, b"\0" * 100)
+
+
+def reader_of(
+    members: Members, folder: Path, signer: wire.MessageSigner | None, seconds: float
+) -> FederatedStore:
+    """A machine that asks the first member, as a stranger or by its key."""
+    url, address = members.one().url, members.one().address
+    store, sign = ContentStore(folder), signed_fetch(signer, lambda: EPOCH) if signer else lambda machine: {}
+    arrivals = Arrivals(folder / "arrivals")
+    return FederatedStore(store, arrivals, lambda: [Endpoint(url, address)], sign=sign, seconds=seconds)
+
+
+def test_strangers_that_fetch_starve_no_peer(crowded: Members, tmp_path: Path) -> None:
+    uri = crowded.cellars[0].store.add(LONG)
+    assert raw(crowded.party.servers[0], get(f"/ipfs/{cid_string(uri)}?format=raw"))[9:12] == b"503"
+    with pytest.raises(StoreUnreachableError, match="busy"):
+        reader_of(crowded, tmp_path / "stranger", None, 0.1).read(uri)
+    assert reader_of(crowded, tmp_path / "peer", LEADER, SECONDS).read(uri) == LONG
+    assert identify(crowded.one().url, LEADER, SECONDS)[0] == crowded.one().address
+
+
+def test_a_request_that_no_peer_signed_is_a_strangers(crowded: Members) -> None:
+    uri = crowded.cellars[0].store.add(b"small")
+    path, member = f"/ipfs/{cid_string(uri)}?format=raw", Endpoint(crowded.one().url, crowded.one().address)
+    stranger = wire.MessageSigner(curve.random_scalar(SeededRng(b"stranger")), DOMAIN)
+    good = signed_fetch(LEADER, lambda: EPOCH)(member)["authorization"]
+    other = LEADER.question("has-blocks", EPOCH, NO_SUBJECT, 1, member.address, b"").line.decode().strip()
+    for line in (
+        signed_fetch(stranger, lambda: EPOCH)(member)["authorization"],
+        signed_fetch(LEADER, lambda: EPOCH)(Endpoint(member.url, bytes(20)))["authorization"],
+        wire.SCHEME + other,
+        good.replace("fetch", "fetsh"),
+        "Basic YTpi",
+        wire.SCHEME + "[" * 900,
+    ):
+        assert raw(crowded.party.servers[0], get(path, line))[9:12] == b"503"
+    assert raw(crowded.party.servers[0], get(path, good)).endswith(b"small")
+    assert raw(crowded.party.servers[0], get(path, good))[9:12] == b"503"
+
+
+def test_the_signature_of_a_fetch_is_no_question(members: Members) -> None:
+    with pytest.raises(RefusedError, match="is no question"):
+        members.one().ask(MessageKind.FETCH_BLOCKS, EPOCH, NO_SUBJECT, b"")
