@@ -11,19 +11,23 @@ from blockful_py.errors import BlockNotFoundError, BusyError, IntegrityError, St
 from blockful_py.storage.arrivals import FETCHED, Arrivals
 from blockful_py.storage.assembly import Assembly
 from blockful_py.storage.cid import cid_string
-from blockful_py.storage.fetch import AbsentError, Endpoint, Fetch
+from blockful_py.storage.fetch import AbsentError, Endpoint, Fetch, Keep, Sign
 from blockful_py.storage.interface import READ_LIMIT
 from blockful_py.storage.store import ContentStore
-from blockful_py.storage.unixfs import read_file, read_whole
+from blockful_py.storage.unixfs import Parts, read_file, read_whole
 from blockful_py.storage.writers import Writers
 from blockful_py.types import Readable, Uri
 
 SECONDS = 120.0
 """For the fetch of one file."""
 
+PATIENCE = 20.0
+"""In which a machine must send another block whole."""
 BUSY_SECONDS = 1.0
 """Wait before busy machines are asked again."""
 
+PassedOver = AbsentError | BusyError | StoreUnreachableError
+"""Why a machine was passed over."""
 Report = Callable[[str, str], None]
 """Called with a machine's URL and why it was passed over."""
 
@@ -42,14 +46,21 @@ class FederatedStore:
         arrivals: Arrivals,
         machines: Callable[[], Sequence[Endpoint]],
         report: Report = lambda url, reason: None,
+        sign: Sign = lambda machine: {},
         seconds: float = SECONDS,
+        patience: float = PATIENCE,
     ) -> None:
-        """`machines`: those to ask, in the order to ask them; `seconds`: for the fetch of one file."""
+        """`machines`: those to ask, in the order to ask them; `sign`: shows them who asks.
+
+        `seconds`: for the fetch of one file; `patience`: in which a machine must send another block whole.
+        """
         self.own = own
         self.arrivals = arrivals
         self._machines = machines
         self._report = report
+        self._sign = sign
         self._seconds = seconds
+        self._patience = patience
         self._failed: dict[Endpoint, float] = {}
 
     def add(self, data: bytes) -> Uri:
@@ -109,13 +120,17 @@ class FederatedStore:
         assembly = Assembly(uri, limit, self._here)
         if assembly.missing:
             self.arrivals.make_room(FETCHED, limit)
-            with Writers(lambda block, parts: self.arrivals.put(FETCHED, block, b"".join(parts))) as writers:
-                self._fetch(uri, assembly, Fetch(assembly, lambda block, data: writers.put(block, (data,))))
+            with Writers(self._arrived) as writers:
+                self._fetch(uri, assembly, lambda block, data: writers.put(block, (data,)))
         return assembly.blocks
 
-    def _fetch(self, uri: Uri, assembly: Assembly, fetch: Fetch) -> None:
+    def _arrived(self, uri: Uri, parts: Parts) -> None:
+        self.arrivals.put(FETCHED, uri, b"".join(parts))
+
+    def _fetch(self, uri: Uri, assembly: Assembly, keep: Keep) -> None:
         """Asks machine after machine, and all of them again while they send something or are busy."""
-        deadline, reasons = time.monotonic() + self._seconds, dict[str, Exception]()
+        fetch = Fetch(assembly, keep, self._sign, self._patience)
+        deadline, reasons = time.monotonic() + self._seconds, dict[str, PassedOver]()
         before, busy = -1, False
         while busy or before != _progress(assembly):
             time.sleep(BUSY_SECONDS if busy else 0)
@@ -123,17 +138,24 @@ class FederatedStore:
             for machine in sorted(self._machines(), key=lambda each: self._failed.get(each, 0.0)):
                 left = deadline - time.monotonic()
                 if left <= 0:
-                    raise _failure(uri, reasons | {"in time": StoreUnreachableError(f"{self._seconds:g} s")})
-                try:
-                    fetch.ask(machine, left)
+                    raise _unreachable(uri, reasons, f" within {self._seconds:g} s")
+                error = self._asked(fetch, machine, left)
+                if error is None:
                     return
-                except (AbsentError, BusyError, StoreUnreachableError) as error:
-                    reasons[machine.url] = error
-                    busy = busy or isinstance(error, BusyError)
-                    self._report(machine.url, str(error))
-                    if isinstance(error, StoreUnreachableError):
-                        self._failed[machine] = time.monotonic()
+                reasons[machine.url] = error
+                busy = busy or isinstance(error, BusyError)
         raise _failure(uri, reasons)
+
+    def _asked(self, fetch: Fetch, machine: Endpoint, seconds: float) -> PassedOver | None:
+        """Asks a machine for all that is missing; the reason why it was passed over, or None."""
+        try:
+            fetch.ask(machine, seconds)
+        except (AbsentError, BusyError, StoreUnreachableError) as error:
+            self._report(machine.url, str(error))
+            if isinstance(error, StoreUnreachableError):
+                self._failed[machine] = time.monotonic()
+            return error
+        return None
 
 
 def _progress(assembly: Assembly) -> int:
@@ -141,13 +163,21 @@ def _progress(assembly: Assembly) -> int:
     return len(assembly.blocks) - len(assembly.missing)
 
 
-def _failure(uri: Uri, reasons: dict[str, Exception]) -> BlockNotFoundError | StoreUnreachableError:
-    listed = "; ".join(f"{url}: {reason}" for url, reason in reasons.items())
+def _failure(uri: Uri, reasons: dict[str, PassedOver]) -> BlockNotFoundError | StoreUnreachableError:
     if all(isinstance(reason, AbsentError) for reason in reasons.values()):
         return BlockNotFoundError(
             f"{cid_string(uri)} is not in this store, and no machine that it may ask has all of it "
-            f"({listed or 'there is none'}): it was deleted, or its owner has to be reachable."
+            f"({_listed(reasons)}): it was deleted, or its owner has to be reachable."
         )
+    return _unreachable(uri, reasons)
+
+
+def _unreachable(uri: Uri, reasons: dict[str, PassedOver], when: str = "") -> StoreUnreachableError:
     return StoreUnreachableError(
-        f"{cid_string(uri)} could not be fetched ({listed}): run the command again; what came is kept."
+        f"{cid_string(uri)} could not be fetched{when} ({_listed(reasons)}): run the command again; what "
+        "came is kept."
     )
+
+
+def _listed(reasons: dict[str, PassedOver]) -> str:
+    return "; ".join(f"{url}: {reason}" for url, reason in reasons.items()) or "there is none"

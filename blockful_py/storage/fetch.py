@@ -25,10 +25,8 @@ from blockful_py.storage.cid import cid_string
 from blockful_py.storage.unixfs import MAX_BLOCK_SIZE
 from blockful_py.types import Codec, Uri
 
-PATIENCE = 10.0
-"""Seconds in which a machine must send another block whole."""
-CONNECTIONS = 4
-"""Connections to one machine, as many as its door gives one address."""
+CONNECTIONS = 2
+"""Connections to one machine, fewer than its door gives one address; more would share a slow line."""
 Keep = Callable[[Uri, bytes], None]
 """Takes a block of the file, verified."""
 
@@ -41,6 +39,10 @@ class Endpoint:
     address: bytes
 
 
+Sign = Callable[[Endpoint], dict[str, str]]
+"""Headers of a request to a machine that show who asks; a stranger has none."""
+
+
 class AbsentError(StorageError):
     """A machine does not have a block."""
 
@@ -48,8 +50,10 @@ class AbsentError(StorageError):
 class Fetch:
     """The fetch of one file, whose blocks so far an assembly knows."""
 
-    def __init__(self, assembly: Assembly, keep: Keep, patience: float = PATIENCE) -> None:
+    def __init__(self, assembly: Assembly, keep: Keep, sign: Sign, patience: float) -> None:
+        """`patience`: seconds in which a machine must send another block whole."""
         self._assembly = assembly
+        self._sign = sign
         self._keep = keep
         self._patience = patience
 
@@ -64,18 +68,20 @@ class Fetch:
         """
         try:
             asyncio.run(self._within(endpoint, seconds))
-        except TimeoutError:
-            raise StoreUnreachableError(f"it sent no block for {self._patience:g} s, or too few") from None
         except BusyError:
             raise
         except (CommitteeError, SettingsError) as error:
             raise StoreUnreachableError(str(error)) from None
 
     async def _within(self, endpoint: Endpoint, seconds: float) -> None:
-        async with asyncio.timeout(seconds):
-            while nodes := [uri for uri in self._assembly.missing if uri.codec is Codec.DAG_PB]:
-                await self._car(endpoint, nodes[0])
-            await self._leaves(endpoint)
+        try:
+            async with asyncio.timeout(seconds) as limit:
+                while nodes := [uri for uri in self._assembly.missing if uri.codec is Codec.DAG_PB]:
+                    await self._car(endpoint, nodes[0])
+                await self._leaves(endpoint)
+        except TimeoutError:
+            waited = "in time" if limit.expired() else f"for {self._patience:g} s"
+            raise StoreUnreachableError(f"it sent no block {waited}") from None
 
     async def _leaves(self, endpoint: Endpoint) -> None:
         """Fetches the missing leaves on a few connections; after an error no further ones are asked for."""
@@ -84,7 +90,8 @@ class Fetch:
         async def fetch() -> None:
             while left and not errors:
                 try:
-                    await self._leaf(endpoint, left.pop())
+                    async with asyncio.timeout(self._patience):
+                        await self._leaf(endpoint, left.pop())
                 except Exception as error:
                     errors.append(error)
 
@@ -94,7 +101,7 @@ class Fetch:
 
     async def _leaf(self, endpoint: Endpoint, uri: Uri) -> None:
         block = bytearray()
-        async with asyncio.timeout(self._patience), _answer(endpoint, uri, "raw") as pieces:
+        async with self._answer(endpoint, uri, "raw") as pieces:
             async for piece in pieces:
                 block += piece
                 if len(block) > MAX_BLOCK_SIZE:
@@ -107,7 +114,7 @@ class Fetch:
         """Fetches the blocks below a node in one stream."""
         reader, sent = CarReader(), set[Uri]()
         loop = asyncio.get_running_loop()
-        async with asyncio.timeout(self._patience) as limit, _answer(endpoint, root, "car") as pieces:
+        async with asyncio.timeout(self._patience) as limit, self._answer(endpoint, root, "car") as pieces:
             async for piece in pieces:
                 with _blaming():
                     found = list(reader.feed(piece))
@@ -127,21 +134,21 @@ class Fetch:
         self._assembly.take(uri, block)
         self._keep(uri, block)
 
-
-@asynccontextmanager
-async def _answer(endpoint: Endpoint, uri: Uri, form: str) -> AsyncIterator[AsyncIterator[bytes]]:
-    """The body of a machine's answer, in pieces."""
-    media_type = MEDIA_TYPE + "; version=1; dups=n" if form == "car" else "application/vnd.ipld.raw"
-    path = f"/ipfs/{cid_string(uri)}?format={form}"
-    opened = pinned_http.stream("GET", endpoint.url, path, endpoint.address, {"accept": media_type})
-    async with opened as answer:
-        if answer.status_code == 404:
-            raise AbsentError(f"it does not have {cid_string(uri)}")
-        if answer.status_code == 503:
-            raise BusyError("it is busy")
-        if answer.status_code != 200:
-            raise StoreUnreachableError(f"it answers {answer.status_code}")
-        yield answer.aiter_raw()
+    @asynccontextmanager
+    async def _answer(self, endpoint: Endpoint, uri: Uri, form: str) -> AsyncIterator[AsyncIterator[bytes]]:
+        """The body of a machine's answer, in pieces."""
+        media_type = MEDIA_TYPE + "; version=1; dups=n" if form == "car" else "application/vnd.ipld.raw"
+        path = f"/ipfs/{cid_string(uri)}?format={form}"
+        headers = {"accept": media_type} | self._sign(endpoint)
+        opened = pinned_http.stream("GET", endpoint.url, path, endpoint.address, headers)
+        async with opened as answer:
+            if answer.status_code == 404:
+                raise AbsentError(f"it does not have {cid_string(uri)}")
+            if answer.status_code == 503:
+                raise BusyError("it is busy")
+            if answer.status_code != 200:
+                raise StoreUnreachableError(f"it answers {answer.status_code}")
+            yield answer.aiter_raw()
 
 
 @contextmanager

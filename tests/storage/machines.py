@@ -26,13 +26,15 @@ SECONDS = 600.0
 
 
 def store_at(
-    folder: Path, machines: Sequence[Endpoint] = (), seconds: float = SECONDS
+    folder: Path, machines: Sequence[Endpoint] = (), seconds: float = SECONDS, patience: float = SECONDS
 ) -> tuple[FederatedStore, list[tuple[str, str]]]:
     """A machine's store in a folder, and its reports of other machines."""
     reports: list[tuple[str, str]] = []
     own, arrivals = ContentStore(folder), Arrivals(folder / "arrivals")
     report: Callable[[str, str], None] = lambda url, reason: reports.append((url, reason))  # noqa: E731
-    return FederatedStore(own, arrivals, lambda: machines, report, seconds), reports
+    return FederatedStore(
+        own, arrivals, lambda: machines, report, seconds=seconds, patience=patience
+    ), reports
 
 
 @contextmanager

@@ -18,8 +18,9 @@ from blockful_py.storage.unixfs import CHUNK_SIZE, blocks_of
 from blockful_py.types import Uri
 
 NO_SUBJECT = bytes(32)
-MESSAGE_BYTES = CHUNK_SIZE
-"""Bytes of blocks in one message, unless one block has more: a slow line sends it in time."""
+MESSAGE_BYTES = CHUNK_SIZE + 2**16
+"""Bytes of blocks in one message, unless one block has more: a leaf and small ones, which a slow line sends
+in time."""
 
 
 @dataclass(frozen=True, slots=True)

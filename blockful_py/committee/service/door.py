@@ -3,8 +3,8 @@
 
 A connection waits at the door until its sender is known.  Too many waiting ones push out the oldest of the
 address that has most, so that strangers delay only each other: a member's question is known within one round
-trip.  Then it takes a seat in its sender's row.  Rows of strangers go by address; so do those of whoever
-fetches blocks, which takes no seats of questions.
+trip.  Then it takes a seat in its sender's row.  Rows of strangers go by address.  Connections that fetch
+blocks have rows of their own.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ STRANGER_SEATS = 4
 STRANGERS = 16
 """Connections of all strangers together."""
 FETCHER_SEATS = 4
-"""Connections on which one address fetches blocks."""
-FETCHERS = 32
-"""Connections on which blocks are fetched, together."""
+"""Connections on which one member, leader or address of strangers fetches blocks."""
+FETCHERS = 16
+"""Connections on which strangers fetch blocks, together."""
 
 WAITING_SECONDS = 5.0
 """From the connection's start until its sender is known; includes the TLS handshake."""
@@ -107,7 +107,8 @@ class Door:
         self._waiting: dict[Guest, None] = {}
         self._peers = Rows(PEER_SEATS)
         self._strangers = Rows(STRANGER_SEATS, STRANGERS)
-        self._fetchers = Rows(FETCHER_SEATS, FETCHERS)
+        self._fetching_peers = Rows(FETCHER_SEATS)
+        self._fetching_strangers = Rows(FETCHER_SEATS, FETCHERS)
 
     def enter(self, guest: Guest) -> None:
         """Begins a connection's wait, which may end another's."""
@@ -124,12 +125,13 @@ class Door:
 
         Its seat is free once the block has ended and the connection is closed.  Raises BusyError.
         """
-        seat = self._strangers.take(guest.address) if peer is None else self._peers.take(peer)
-        return self._seated(guest, seat, BODY_SECONDS)
+        rows = (self._peers, self._strangers)
+        return self._seated(guest, _taken(rows, guest, peer), BODY_SECONDS)
 
-    def fetching(self, guest: Guest) -> AbstractContextManager[None]:
+    def fetching(self, guest: Guest, peer: bytes | None) -> AbstractContextManager[None]:
         """Seats a connection on which blocks are fetched; otherwise as `seat`."""
-        return self._seated(guest, self._fetchers.take(guest.address), ANSWER_SECONDS)
+        rows = (self._fetching_peers, self._fetching_strangers)
+        return self._seated(guest, _taken(rows, guest, peer), ANSWER_SECONDS)
 
     @contextmanager
     def _seated(self, guest: Guest, seat: Seat, seconds: float) -> Iterator[None]:
@@ -157,6 +159,12 @@ class Door:
         """Ends the connections that wait."""
         for guest in [*self._waiting]:
             guest.hang_up()
+
+
+def _taken(rows: tuple[Rows, Rows], guest: Guest, peer: bytes | None) -> Seat:
+    """A seat in the rows of peers or of strangers."""
+    peers, strangers = rows
+    return strangers.take(guest.address) if peer is None else peers.take(peer)
 
 
 def address_of(host: str) -> str:

@@ -9,7 +9,7 @@ keygen-held, -settle                                                     (rounds
 identify, tell-key, vote-succession, vote-acknowledgement, vote-erasure, vote-motion, witness  (round 1)
 recommit, attest-certificate, cosign                                     (round 1, of any decision)
 keep-keys, lend-key, destroy-keys                                        (round 1)
-has-blocks, keep-blocks                                                  (round 1)
+has-blocks, keep-blocks, fetch-blocks                                    (round 1)
 read-key                                                                 (round 1, asked by readers)
 """
 
@@ -53,6 +53,7 @@ class MessageKind(Enum):
     READ_KEY = ("read-key", 1)
     HAS_BLOCKS = ("has-blocks", 1)
     KEEP_BLOCKS = ("keep-blocks", 1)
+    FETCH_BLOCKS = ("fetch-blocks", 1)
     KEY_COMMIT = ("keygen-commit", 1)
     KEY_REVEAL = ("keygen-reveal", 2)
     KEY_DEAL = ("keygen-deal", 3)

@@ -169,6 +169,16 @@ class RequestHandler:
         self._require_fresh(question.digest)
         return Admitted(kind, question, signer, header.sender if peer else None)
 
+    def fetcher(self, line: bytes) -> bytes:
+        """The key of the member or leader that signed a request for blocks.
+
+        Raises MessageError for any other line.
+        """
+        admitted = self.admit(line, 0)
+        if admitted.kind is not MessageKind.FETCH_BLOCKS or admitted.peer is None:
+            raise MessageError("a request for blocks is not signed as one.")
+        return admitted.peer
+
     def answer(self, admitted: Admitted, body: bytes) -> bytes:
         """The signed answer to a question. Raises MessageError for another body than the signed one."""
         kind, question, signer = admitted.kind, admitted.question, admitted.signer
@@ -189,6 +199,8 @@ class RequestHandler:
             return self._office.custody(kind, message)
         if kind in BlockCustody.KINDS:
             return self._office.blocks(kind, message)
+        if kind is MessageKind.FETCH_BLOCKS:
+            raise MessageError(f"{kind.label} signs a request for blocks, and is no question.")
         with self._turn:
             if kind.label.startswith("keygen-"):
                 return self._dkg.answer(kind, message, self._office)

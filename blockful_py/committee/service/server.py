@@ -20,6 +20,7 @@ from functools import partial
 from typing import Any, Protocol, Self, TypeVar
 
 from starlette.applications import Starlette
+from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
@@ -33,7 +34,7 @@ from blockful_py.committee.service import door
 from blockful_py.committee.service.budget import ByteBudget
 from blockful_py.committee.service.door import WAITING_SECONDS, Door, Guest, address_of
 from blockful_py.committee.service.limits import RETRY_SECONDS
-from blockful_py.committee.wire import MAX_LINE, PATH
+from blockful_py.committee.wire import MAX_LINE, PATH, SCHEME
 from blockful_py.errors import BusyError, MessageError, SettingsError, TooLongError, UnreachableError
 from blockful_py.storage.gateway import PREFIX
 
@@ -78,6 +79,9 @@ class Service(Protocol[Admitted]):
 
     def answer(self, admitted: Admitted, body: bytes) -> bytes:
         """The answer. Raises MessageError."""
+
+    def fetcher(self, line: bytes) -> bytes:
+        """The key of the member or leader that signed a request for blocks. Raises MessageError."""
 
 
 class Server(Closable):
@@ -185,7 +189,7 @@ class _Reception:
         if service is not None:
             routes.append(Route(PATH, partial(self._message, service), methods=["POST"]))
         if gateway is not None:
-            routes.append(Route(PREFIX + "{rest:path}", _Fetching(gateway, self._door)))
+            routes.append(Route(PREFIX + "{rest:path}", _Fetching(gateway, service, self._door)))
         self._config = Config(
             Starlette(routes=routes),
             log_config=None,
@@ -259,10 +263,14 @@ class _Reception:
 
 
 class _Fetching:
-    """Passes requests for blocks to the gateway; each piece of an answer has a time in which it is taken."""
+    """Passes requests for blocks to the gateway; each piece of an answer has a time in which it is taken.
 
-    def __init__(self, gateway: ASGIApp, entrance: Door) -> None:
+    A request that a member or leader signed (`wire.SCHEME`) takes no seat of strangers.
+    """
+
+    def __init__(self, gateway: ASGIApp, service: Service[Any] | None, entrance: Door) -> None:
         self._gateway = gateway
+        self._service = service
         self._entrance = entrance
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -273,10 +281,21 @@ class _Fetching:
             await send(message)
 
         try:
-            with self._entrance.fetching(guest):
+            peer = await self._peer(Headers(scope=scope).get("authorization"))
+            with self._entrance.fetching(guest, peer):
                 await self._gateway(scope, receive, send_in_time)
         except BusyError as error:
             await _busy(error)(scope, receive, send)
+
+    async def _peer(self, authorization: str | None) -> bytes | None:
+        """The member or leader that signed a request; None for strangers."""
+        if authorization is None or self._service is None:
+            return None
+        line = authorization.removeprefix(SCHEME).encode("latin-1") + b"\n"
+        try:
+            return await _in_thread(self._service.fetcher, line)
+        except MessageError:
+            return None
 
 
 class _Stream:
