@@ -13,7 +13,7 @@ from blockful_py.types import Action, Codec, Position, Receipt, Uri
 
 
 @dataclass(frozen=True, slots=True)
-class Participant:
+class RegisteredParticipant:
     """An account's entry in the registry.
 
     Attributes:
@@ -109,9 +109,9 @@ class ParticipantRegistryContract(Contract):
         digest: bytes = self._read("fileDigest")
         return digest if any(digest) else None
 
-    def participant(self, account: bytes) -> Participant:
+    def participant(self, account: bytes) -> RegisteredParticipant:
         """The entry of an account (20 bytes)."""
-        return Participant(*self._read("participant", account))
+        return RegisteredParticipant(*self._read("participant", account))
 
     def accounts(self) -> tuple[bytes, ...]:
         """Accounts by their numbers, that of number 1 first; some may have left or be barred."""

@@ -14,8 +14,8 @@ from blockful_py.chain.participant_registry import (
     Endpoint,
     FiledRequest,
     HandIn,
-    Participant,
     ParticipantRegistryContract,
+    RegisteredParticipant,
 )
 from blockful_py.chain.sender import Sender
 from blockful_py.chain.signer import DEV_MNEMONIC, Signer
@@ -67,16 +67,16 @@ def test_the_file_is_founded_by_the_deployer_and_changed_by_the_committee(scene:
 
 def test_participants_join_leave_and_return(scene: Scene, ann: Sender, ben: Sender) -> None:
     book = scene.participants
-    assert book.participant(ann.address) == Participant(0, 0, False, False)
+    assert book.participant(ann.address) == RegisteredParticipant(0, 0, False, False)
     assert refused(scene.participants_for(ann).leave) == "NotJoined"
     first = scene.participants_for(ann).join()
     scene.participants_for(ben).join()
-    assert book.participant(ann.address) == Participant(1, first.block_number, False, False)
+    assert book.participant(ann.address) == RegisteredParticipant(1, first.block_number, False, False)
     assert refused(scene.participants_for(ann).join) == "AlreadyJoined"
     scene.participants_for(ann).leave()
-    assert book.participant(ann.address) == Participant(1, 0, False, False)
+    assert book.participant(ann.address) == RegisteredParticipant(1, 0, False, False)
     again = scene.participants_for(ann).join()
-    assert book.participant(ann.address) == Participant(1, again.block_number, False, False)
+    assert book.participant(ann.address) == RegisteredParticipant(1, again.block_number, False, False)
     assert book.accounts() == (ann.address, ben.address)
 
 
@@ -106,7 +106,7 @@ def test_who_is_barred_takes_no_part(scene: Scene, ben: Sender) -> None:
     book, own = scene.participants, scene.participants_for(ben)
     (action,) = scene.council.certify(book, [book.set_barred_leaf(ben.address, True)])
     book.set_barred(ben.address, True, action)
-    assert book.participant(ben.address) == Participant(2, 0, True, False)
+    assert book.participant(ben.address) == RegisteredParticipant(2, 0, True, False)
     assert refused(own.join) == "ParticipantIsBarred"
     assert refused(lambda: own.file(REQUEST, 2)) == "ParticipantIsBarred"
     assert refused(lambda: own.hand_in(1, Position(3, 4), PART)) == "ParticipantIsBarred"
@@ -136,7 +136,7 @@ def test_a_registry_that_is_not_open_asks_for_admission(scene: Scene, ann: Sende
     (action,) = scene.council.certify(book, [book.admit_leaf(ann.address)])
     book.admit(ann.address, action)
     joined = book.join()
-    assert book.participant(ann.address) == Participant(1, joined.block_number, False, True)
+    assert book.participant(ann.address) == RegisteredParticipant(1, joined.block_number, False, True)
 
 
 def test_past_requests_are_kept(scene: Scene, tmp_path: Path) -> None:
