@@ -40,7 +40,7 @@ Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Service:
+class LocalService:
     """A process of the federation; `mark` is on its command line."""
 
     name: str
@@ -74,10 +74,10 @@ class LocalFederation:
             write_whole(path, secrets.token_urlsafe(24) + "\n", mode=OWN, parents=True)
         return path
 
-    def services(self) -> tuple[Service, ...]:
+    def services(self) -> tuple[LocalService, ...]:
         try:
             listed = json.loads((self.folder / "processes.json").read_text(encoding="utf-8"))
-            return tuple(Service(**each) for each in listed)
+            return tuple(LocalService(**each) for each in listed)
         except FileNotFoundError:
             return ()
         except (OSError, ValueError, TypeError) as error:
@@ -116,7 +116,7 @@ class LocalFederation:
         for number in range(1, self._users() + 1):
             self._participant(number)
 
-    def down(self) -> tuple[Service, ...]:
+    def down(self) -> tuple[LocalService, ...]:
         """Ends all processes and chains, whose data stay; returns the processes that ran."""
         ended = tuple(each for each in reversed(self.services()) if end(each.pid, each.mark))
         persistent.down(self.folder / "chains")
@@ -216,7 +216,7 @@ class LocalFederation:
         log.unlink(missing_ok=True)
         command = self._command(name, [*arguments, "--json"])
         pid = start_detached(command, log)
-        running.append(Service(name, pid, str(self.party(name))))
+        running.append(LocalService(name, pid, str(self.party(name))))
         listed = json.dumps([asdict(each) for each in running], indent=2) + "\n"
         write_whole(self.folder / "processes.json", listed)
         limit = time.monotonic() + READY_SECONDS

@@ -73,14 +73,14 @@ def blocks_of(run: Path) -> tuple[BlockCustody, ASGIApp]:
     """What keeps the blocks that others push to a party, and what serves those that it keeps."""
     from blockful_py.committee.service.block_custody import BlockCustody
     from blockful_py.pipeline.run.directory import RunDirectory
-    from blockful_py.pipeline.run.stores import KeptBlocks
+    from blockful_py.pipeline.run.stores import PartyBlocks
     from blockful_py.storage.arrivals import Arrivals
     from blockful_py.storage.gateway import gateway
     from blockful_py.storage.store import ContentStore
 
     opened = RunDirectory.open(run)
     custody = BlockCustody(ContentStore(opened.live_store), Arrivals(opened.arrivals))
-    return custody, gateway(KeptBlocks(opened))
+    return custody, gateway(PartyBlocks(opened))
 
 
 def require_funds(nodes: Nodes, account: bytes) -> None:

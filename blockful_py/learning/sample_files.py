@@ -9,15 +9,19 @@ there are.
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import torch
 from safetensors import SafetensorError
 from safetensors import torch as safetensors_torch
 
-from blockful_py.errors import FormatError
+from blockful_py.errors import FormatError, LearningError, SettingsError
 from blockful_py.learning.data import Dataset, Samples
+from blockful_py.learning.datasets import load_dataset
+from blockful_py.settings import DataOptions
 
 FORMAT = "blockful-samples/1"
+SUFFIX = ".safetensors"
 PARTS = ("train", "test", "proxy")
 MAX_HEADER = 1 << 16
 
@@ -60,6 +64,25 @@ def samples_from_bytes(data: bytes) -> Dataset:
         raise FormatError(
             f"{len(data)} bytes are no samples ({error}): take a file that `blockful data --save` wrote."
         ) from None
+
+
+def own_data(name: str, seed: int, options: DataOptions) -> Dataset:
+    """A participant's data, on the CPU: a file of samples, or a data set by name.
+
+    Raises:
+        SettingsError, LearningError, FormatError: it cannot be loaded, or has no samples.
+    """
+    if name.endswith(SUFFIX):
+        try:
+            data = samples_from_bytes(Path(name).read_bytes())
+        except OSError as error:
+            raise SettingsError(f"the data in {name} cannot be read: {error.strerror}.") from None
+    else:
+        data = load_dataset(name, seed, torch.device("cpu"), options)
+    for part in ("train", "test"):
+        if not len(getattr(data, part)):
+            raise LearningError(f"the data in {name} has no {part} samples: both are needed.")
+    return data
 
 
 def public_part(dataset: Dataset) -> Dataset:

@@ -14,7 +14,7 @@ from blockful_py.errors import BlockfulError
 from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.learning.scenario import ModelSpec, holders_of, next_of, plan
 from blockful_py.participant.folder import ParticipantFolder
-from blockful_py.participant.task import Work
+from blockful_py.participant.task import ParticipantTask
 from blockful_py.pipeline.run.contracts import open_contracts
 from blockful_py.pipeline.run.entering import require_standing
 from blockful_py.pipeline.run.nodes import Nodes
@@ -121,7 +121,7 @@ class Participant(Closable):
     def _work(self, request: int | None) -> None:
         keys = self._keys
         self._processes.run(
-            Work(self.run.path, keys.account_secret, keys.encryption_secret, request).to_json()
+            ParticipantTask(self.run.path, keys.account_secret, keys.encryption_secret, request).to_json()
         )
 
     def close(self) -> None:

@@ -12,7 +12,7 @@ MODULE = "blockful_py.participant.work"
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class ParticipantTask:
     """What is to be done in `run`: the next model, or the part of a request, by its number."""
 
     run: Path
@@ -31,6 +31,6 @@ class Work:
         )
 
     @classmethod
-    def from_json(cls, text: str) -> Work:
+    def from_json(cls, text: str) -> ParticipantTask:
         document = json.loads(text)
         return cls(Path(document["run"]), document["account"], document["encryption"], document["request"])

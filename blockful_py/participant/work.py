@@ -3,7 +3,7 @@
 
     python -m blockful_py.participant.work
 
-Its task is a `Work` as JSON.  It may end at any point: the participant does again what the chain and the
+Its task is a `ParticipantTask` as JSON.  It may end at any point: the participant does again what the chain and the
 journal do not show as done.
 """
 
@@ -14,7 +14,7 @@ import sys
 from blockful_py.chain.signer import Signer
 from blockful_py.child_process import serve_task
 from blockful_py.keys.reader_keys import ReaderKeys
-from blockful_py.participant.task import Work
+from blockful_py.participant.task import ParticipantTask
 from blockful_py.pipeline.party import PartyRun
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.nodes import Nodes
@@ -22,7 +22,7 @@ from blockful_py.pipeline.run.nodes import Nodes
 
 def do(task: str) -> None:
     """Raises BlockfulError when the work is not done."""
-    work = Work.from_json(task)
+    work = ParticipantTask.from_json(task)
     keys = ReaderKeys(work.account, work.encryption)
     place = RunDirectory.open(work.run).place
     with (

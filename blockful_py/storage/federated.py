@@ -11,7 +11,7 @@ from blockful_py.errors import BlockNotFoundError, BusyError, IntegrityError, St
 from blockful_py.storage.arrivals import FETCHED, Arrivals
 from blockful_py.storage.assembly import Assembly
 from blockful_py.storage.cid import cid_string
-from blockful_py.storage.fetch import AbsentError, Endpoint, Fetch, Keep, Sign
+from blockful_py.storage.fetch import AbsentError, Fetch, Keep, Machine, Sign
 from blockful_py.storage.interface import READ_LIMIT
 from blockful_py.storage.store import ContentStore
 from blockful_py.storage.unixfs import Parts, read_file, read_whole
@@ -44,7 +44,7 @@ class FederatedStore:
         self,
         own: ContentStore,
         arrivals: Arrivals,
-        machines: Callable[[], Sequence[Endpoint]],
+        machines: Callable[[], Sequence[Machine]],
         report: Report = lambda url, reason: None,
         sign: Sign = lambda machine: {},
         seconds: float = SECONDS,
@@ -61,7 +61,7 @@ class FederatedStore:
         self._sign = sign
         self._seconds = seconds
         self._patience = patience
-        self._failed: dict[Endpoint, float] = {}
+        self._failed: dict[Machine, float] = {}
 
     def add(self, data: bytes) -> Uri:
         return self.own.add(data)
@@ -146,7 +146,7 @@ class FederatedStore:
                 busy = busy or isinstance(error, BusyError)
         raise _failure(uri, reasons)
 
-    def _asked(self, fetch: Fetch, machine: Endpoint, seconds: float) -> PassedOver | None:
+    def _asked(self, fetch: Fetch, machine: Machine, seconds: float) -> PassedOver | None:
         """Asks a machine for all that is missing; the reason why it was passed over, or None."""
         try:
             fetch.ask(machine, seconds)

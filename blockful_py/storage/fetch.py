@@ -32,14 +32,14 @@ Keep = Callable[[Uri, bytes], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
+class Machine:
     """A machine that serves blocks: its URL, and the address of the key that its certificate is bound to."""
 
     url: str
     address: bytes
 
 
-Sign = Callable[[Endpoint], dict[str, str]]
+Sign = Callable[[Machine], dict[str, str]]
 """Headers of a request to a machine that show who asks; a stranger has none."""
 
 
@@ -57,7 +57,7 @@ class Fetch:
         self._keep = keep
         self._patience = patience
 
-    def ask(self, endpoint: Endpoint, seconds: float) -> None:
+    def ask(self, endpoint: Machine, seconds: float) -> None:
         """Asks one machine for all that is missing, for at most `seconds`.
 
         Raises:
@@ -73,7 +73,7 @@ class Fetch:
         except (CommitteeError, SettingsError) as error:
             raise StoreUnreachableError(str(error)) from None
 
-    async def _within(self, endpoint: Endpoint, seconds: float) -> None:
+    async def _within(self, endpoint: Machine, seconds: float) -> None:
         try:
             async with asyncio.timeout(seconds) as limit:
                 while nodes := [uri for uri in self._assembly.missing if uri.codec is Codec.DAG_PB]:
@@ -83,7 +83,7 @@ class Fetch:
             waited = "in time" if limit.expired() else f"for {self._patience:g} s"
             raise StoreUnreachableError(f"it sent no block {waited}") from None
 
-    async def _leaves(self, endpoint: Endpoint) -> None:
+    async def _leaves(self, endpoint: Machine) -> None:
         """Fetches the missing leaves on a few connections; after an error no further ones are asked for."""
         left, errors = list(reversed(self._assembly.missing)), list[Exception]()
 
@@ -99,7 +99,7 @@ class Fetch:
         if errors:
             raise errors[0]
 
-    async def _leaf(self, endpoint: Endpoint, uri: Uri) -> None:
+    async def _leaf(self, endpoint: Machine, uri: Uri) -> None:
         block = bytearray()
         async with self._answer(endpoint, uri, "raw") as pieces:
             async for piece in pieces:
@@ -110,7 +110,7 @@ class Fetch:
             raise StoreUnreachableError(f"the bytes that it sends for {cid_string(uri)} do not hash to it")
         self._take(uri, bytes(block))
 
-    async def _car(self, endpoint: Endpoint, root: Uri) -> None:
+    async def _car(self, endpoint: Machine, root: Uri) -> None:
         """Fetches the blocks below a node in one stream."""
         reader, sent = CarReader(), set[Uri]()
         loop = asyncio.get_running_loop()
@@ -135,7 +135,7 @@ class Fetch:
         self._keep(uri, block)
 
     @asynccontextmanager
-    async def _answer(self, endpoint: Endpoint, uri: Uri, form: str) -> AsyncIterator[AsyncIterator[bytes]]:
+    async def _answer(self, endpoint: Machine, uri: Uri, form: str) -> AsyncIterator[AsyncIterator[bytes]]:
         """The body of a machine's answer, in pieces."""
         media_type = MEDIA_TYPE + "; version=1; dups=n" if form == "car" else "application/vnd.ipld.raw"
         path = f"/ipfs/{cid_string(uri)}?format={form}"

@@ -16,7 +16,7 @@ from blockful_py.crypto import curve
 from blockful_py.storage import ContentStore, car, parse_cid
 from blockful_py.storage.arrivals import Arrivals
 from blockful_py.storage.federated import FederatedStore
-from blockful_py.storage.fetch import Endpoint
+from blockful_py.storage.fetch import Machine
 from blockful_py.storage.gateway import gateway
 from blockful_py.types import Uri
 
@@ -26,7 +26,7 @@ SECONDS = 600.0
 
 
 def store_at(
-    folder: Path, machines: Sequence[Endpoint] = (), seconds: float = SECONDS, patience: float = SECONDS
+    folder: Path, machines: Sequence[Machine] = (), seconds: float = SECONDS, patience: float = SECONDS
 ) -> tuple[FederatedStore, list[tuple[str, str]]]:
     """A machine's store in a folder, and its reports of other machines."""
     reports: list[tuple[str, str]] = []
@@ -38,10 +38,10 @@ def store_at(
 
 
 @contextmanager
-def serving(store: ContentStore) -> Iterator[Endpoint]:
+def serving(store: ContentStore) -> Iterator[Machine]:
     """A machine that serves a store and nothing else."""
     with Server(None, gateway=gateway(store)) as server:
-        yield Endpoint(server.url, ADDRESS)
+        yield Machine(server.url, ADDRESS)
 
 
 Pieces = Iterator[bytes] | Sequence[bytes]
@@ -64,7 +64,7 @@ class Liar:
 
 
 @contextmanager
-def lying(liar: Liar) -> Iterator[Endpoint]:
+def lying(liar: Liar) -> Iterator[Machine]:
     """The liar's address."""
 
     class Handler(BaseHTTPRequestHandler):
@@ -88,7 +88,7 @@ def lying(liar: Liar) -> Iterator[Endpoint]:
     thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
     try:
-        yield Endpoint(f"http://127.0.0.1:{server.server_address[1]}", ADDRESS)
+        yield Machine(f"http://127.0.0.1:{server.server_address[1]}", ADDRESS)
     finally:
         liar.over.set()
         server.shutdown()

@@ -19,7 +19,7 @@ from blockful_py.storage import ContentStore, car, cid_string, file_uri, uri_of
 from blockful_py.storage import federated as module
 from blockful_py.storage.arrivals import FETCHED
 from blockful_py.storage.dag_pb import Link, encode
-from blockful_py.storage.fetch import Endpoint
+from blockful_py.storage.fetch import Machine
 from blockful_py.storage.gateway import gateway
 from blockful_py.storage.unixfs import MAX_BLOCK_SIZE, blocks_of
 from blockful_py.types import Codec, Uri
@@ -63,7 +63,7 @@ def test_a_store_adds_streams_and_deletes_as_any_other(tmp_path: Path) -> None:
 def test_tls_is_pinned_to_the_key_of_the_machine(tmp_path: Path, source: ContentStore) -> None:
     uri = source.add(LONG)
     with Server(None, tls=server_context(SECRET), gateway=gateway(source)) as server:
-        wrong, right = Endpoint(server.url, bytes(20)), Endpoint(server.url, ADDRESS)
+        wrong, right = Machine(server.url, bytes(20)), Machine(server.url, ADDRESS)
         store, reports = store_at(tmp_path / "store", [wrong])
         with pytest.raises(StoreUnreachableError, match="not to the member asked"):
             store.read(uri)
@@ -222,9 +222,9 @@ def test_a_machine_that_answers_another_status_is_passed_over(tmp_path: Path, so
 def test_a_machine_that_is_gone_is_passed_over(tmp_path: Path, source: ContentStore) -> None:
     uri = source.add(b"small")
     with socket.create_server(("127.0.0.1", 0)) as listening:
-        gone = Endpoint(f"http://127.0.0.1:{listening.getsockname()[1]}", ADDRESS)
+        gone = Machine(f"http://127.0.0.1:{listening.getsockname()[1]}", ADDRESS)
     with serving(source) as machine:
-        store, _ = store_at(tmp_path / "store", [Endpoint("http://192.0.2.1:1", ADDRESS), gone, machine])
+        store, _ = store_at(tmp_path / "store", [Machine("http://192.0.2.1:1", ADDRESS), gone, machine])
         assert store.read(uri) == b"small"
     with pytest.raises(StoreUnreachableError, match="run the command again"):
         store.read(file_uri(b"other"))

@@ -14,13 +14,13 @@ from blockful_py.pipeline.run.contracts import Contracts
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.storage.arrivals import Arrivals
 from blockful_py.storage.federated import FederatedStore
-from blockful_py.storage.fetch import Endpoint
+from blockful_py.storage.fetch import Machine
 from blockful_py.storage.interface import FileStore
 from blockful_py.storage.ipfs import IpfsStore
 from blockful_py.storage.store import ContentStore
 from blockful_py.types import Uri
 
-Machines = Callable[[], Sequence[Endpoint]]
+Machines = Callable[[], Sequence[Machine]]
 """Machines that may have a file, in the order to ask them."""
 
 
@@ -46,7 +46,7 @@ class Stores:
         return cls(FederatedStore(live, arrivals, machines), FederatedStore(archive, arrivals, machines))
 
 
-class KeptBlocks:
+class PartyBlocks:
     """Blocks of the files that a party keeps in either store, for others to fetch."""
 
     def __init__(self, run: RunDirectory) -> None:
@@ -64,11 +64,11 @@ def machines_of(run: RunDirectory, contracts: Contracts) -> Machines:
     """The members that have announced where they are reached, then other accounts, as the chain has them;
     before any has, the URLs of the federation file."""
 
-    def machines() -> Sequence[Endpoint]:
+    def machines() -> Sequence[Machine]:
         announced = contracts.participants.endpoints().values()
         urls = run.settings.committee.members
-        known = {each.url: Endpoint(each.url, each.key) for each in announced}
-        first = [known.pop(url, Endpoint(url, bytes(20))) for url in urls]
+        known = {each.url: Machine(each.url, each.key) for each in announced}
+        first = [known.pop(url, Machine(url, bytes(20))) for url in urls]
         return (*first, *known.values())
 
     return machines

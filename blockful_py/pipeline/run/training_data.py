@@ -6,12 +6,9 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-import torch
-
-from blockful_py.errors import LearningError, SettingsError
-from blockful_py.learning.data import Dataset, UserData
-from blockful_py.learning.datasets import load_dataset
-from blockful_py.learning.sample_files import samples_from_bytes, samples_to_bytes
+from blockful_py.errors import SettingsError
+from blockful_py.learning.data import UserData
+from blockful_py.learning.sample_files import SUFFIX, own_data, samples_from_bytes, samples_to_bytes
 from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.learning.weights import from_bytes
 from blockful_py.pipeline.run.directory import Party, RunDirectory
@@ -19,8 +16,6 @@ from blockful_py.settings import Settings
 from blockful_py.storage.cid import parse_cid
 from blockful_py.storage.interface import FileStore
 from blockful_py.whole_file import OWN, write_whole
-
-SUFFIX = ".safetensors"
 
 
 def setup_of(run: RunDirectory, store: FileStore) -> TrainingSetup:
@@ -35,28 +30,10 @@ def setup_of(run: RunDirectory, store: FileStore) -> TrainingSetup:
 
 
 def _own(run: RunDirectory, party: Party, user: int) -> UserData:
-    data = own_data(party.data, run.settings.seed, run)
-    return UserData(user, data.train, data.test)
-
-
-def own_data(name: str | None, seed: int, run: RunDirectory) -> Dataset:
-    """A participant's data: a file of samples, or a data set by name.
-
-    Raises SettingsError, LearningError or FormatError when it cannot be loaded, or has no samples.
-    """
-    if name is None:
+    if party.data is None:
         raise SettingsError(f"{run.path} does not say where its data is: give --data when you join.")
-    if name.endswith(SUFFIX):
-        try:
-            data = samples_from_bytes(Path(name).read_bytes())
-        except OSError as error:
-            raise SettingsError(f"the data in {name} cannot be read: {error.strerror}.") from None
-    else:
-        data = load_dataset(name, seed, torch.device("cpu"), run.settings.learning)
-    for part in ("train", "test"):
-        if not len(getattr(data, part)):
-            raise LearningError(f"the data in {name} has no {part} samples: both are needed.")
-    return data
+    data = own_data(party.data, run.settings.seed, run.settings.learning)
+    return UserData(user, data.train, data.test)
 
 
 def save_users(settings: Settings, folder: Path) -> list[Path]:

@@ -63,7 +63,7 @@ def forgets(devnets: Sequence[Devnet], folder: Path, confirmations: int) -> None
         promised(again.contracts)
 
 
-@pytest.mark.parametrize("confirmations", [0, 2])
+@pytest.mark.parametrize("confirmations", [0, pytest.param(2, marks=pytest.mark.slow)])
 def test_a_chain_with_a_block_a_second(tmp_path: Path, confirmations: int) -> None:
     options = [NodeOptions(each, kind="anvil", block_time=1) for each in (1337, 1338)]
     devnets = start_together(*options)
@@ -74,7 +74,7 @@ def test_a_chain_with_a_block_a_second(tmp_path: Path, confirmations: int) -> No
             each.close()
 
 
-@pytest.mark.parametrize("confirmations", [0, 3])
+@pytest.mark.parametrize("confirmations", [pytest.param(0, marks=pytest.mark.slow), 3])
 def test_a_chain_that_does_not_mine_at_once(tmp_path: Path, confirmations: int) -> None:
     options = [NodeOptions(each, kind="anvil", more=("--no-mining",)) for each in (1337, 1338)]
     devnets = start_together(*options)
