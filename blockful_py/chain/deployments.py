@@ -98,13 +98,9 @@ def deployments_path(directory: Path, chain_id: int) -> Path:
 def deploy_live(sender: Sender, roster: Roster, *, seats: int) -> Deployment:
     """Deploys AppointedCommittee, appoints `roster` for epoch 1, deploys the contracts that obey it.
 
-<<<<<<< HEAD
     `seats`: participants that may join.
 
-    Raises: as `Sender.send`.
-=======
     Raises: as `Sender.send`; DeploymentError on a chain before Shanghai.
->>>>>>> realchain
     """
     _require_push0(sender.node)
     committee, committee_receipt = sender.deploy(interface_of("AppointedCommittee"), sender.address)
@@ -132,10 +128,6 @@ def deploy_elected(
     return _deployment(sender.node, {**made, **_models(sender, committee, seats)})
 
 
-<<<<<<< HEAD
-def _models(sender: Sender, committee: bytes, seats: int) -> dict[str, tuple[bytes, Receipt]]:
-    """Deploys LiveChain, ParticipantRegistry (open to all), ReaderRegistry and AlarmRegistry."""
-=======
 def _require_push0(node: Node) -> None:
     """Raises DeploymentError on a chain that lacks an instruction of the contracts (EIP-3855).
 
@@ -150,9 +142,8 @@ def _require_push0(node: Node) -> None:
         )
 
 
-def _models(sender: Sender, committee: bytes) -> dict[str, tuple[bytes, Receipt]]:
-    """Deploys LiveChain, ReaderRegistry and AlarmRegistry."""
->>>>>>> realchain
+def _models(sender: Sender, committee: bytes, seats: int) -> dict[str, tuple[bytes, Receipt]]:
+    """Deploys LiveChain, ParticipantRegistry (open to all), ReaderRegistry and AlarmRegistry."""
     live = sender.deploy(interface_of("LiveChain"), committee)
     participants = sender.deploy(interface_of("ParticipantRegistry"), committee, seats, True)
     readers = sender.deploy(interface_of("ReaderRegistry"), committee, live[0])

@@ -3,8 +3,8 @@
 
     python -m blockful_py.participant.work
 
-Its task is a `ParticipantTask` as JSON.  It may end at any point: the participant does again what the chain and the
-journal do not show as done.
+Its task is a `ParticipantTask` as JSON.  It may end at any point: the participant does again what the chain
+and the journal do not show as done.
 """
 
 from __future__ import annotations
