@@ -86,14 +86,14 @@ def serve(folder: Folder, passphrase_file: PassphraseFile = None, as_json: AsJso
 
     from blockful_py.child_process import ChildProcesses
     from blockful_py.committee.service.duties import Duties
-    from blockful_py.participant.serving import Participant
+    from blockful_py.participant.serving import ParticipantService
     from blockful_py.participant.task import MODULE
 
     out, (party, keys) = Output(as_json), _opened(folder, passphrase_file)
     stopping = {signal.SIGTERM, signal.SIGINT}
     signal.pthread_sigmask(signal.SIG_BLOCK, stopping)
     processes = ChildProcesses(MODULE)
-    with Participant(party, keys, processes, out.say) as participant:
+    with ParticipantService(party, keys, processes, out.say) as participant:
         out.line({"participant": participant.user, "account": "0x" + keys.account.hex()})
         out.say(f"participant {participant.user} is at work")
         with Duties([participant], out.problem), processes:
@@ -106,11 +106,14 @@ def status(folder: Folder, passphrase_file: PassphraseFile = None, as_json: AsJs
     Example: blockful participant status hospital --json
     """
     from blockful_py.child_process import ChildProcesses
-    from blockful_py.participant.serving import Participant
+    from blockful_py.participant.serving import ParticipantService
     from blockful_py.participant.task import MODULE
 
     out, (party, keys) = Output(as_json), _opened(folder, passphrase_file)
-    with ChildProcesses(MODULE) as processes, Participant(party, keys, processes, out.say) as participant:
+    with (
+        ChildProcesses(MODULE) as processes,
+        ParticipantService(party, keys, processes, out.say) as participant,
+    ):
         catalogue = participant.catalogue()
         own = {
             name: placed.version
@@ -170,11 +173,14 @@ def leave(folder: Folder, passphrase_file: PassphraseFile = None, as_json: AsJso
     Example: blockful participant leave hospital
     """
     from blockful_py.child_process import ChildProcesses
-    from blockful_py.participant.serving import Participant
+    from blockful_py.participant.serving import ParticipantService
     from blockful_py.participant.task import MODULE
 
     out, (party, keys) = Output(as_json), _opened(folder, passphrase_file)
-    with ChildProcesses(MODULE) as processes, Participant(party, keys, processes, out.say) as participant:
+    with (
+        ChildProcesses(MODULE) as processes,
+        ParticipantService(party, keys, processes, out.say) as participant,
+    ):
         participant.contracts.participants.leave()
         participant.contracts.readers.leave()
         out.result({"left": participant.user})

@@ -27,7 +27,7 @@ Tell = Callable[[str], None]
 """Is called with what the participant does."""
 
 
-class Participant(Closable):
+class ParticipantService(Closable):
     """The loop of one participant: a duty (`committee.service.duties`).
 
     What is due follows from the chains alone, so whoever restarts goes on where it was.

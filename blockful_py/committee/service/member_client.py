@@ -13,7 +13,7 @@ from blockful_py.committee.service.client import post
 from blockful_py.committee.service.limits import LIMITS, REFUSAL, RETRY_SECONDS
 from blockful_py.committee.service.messages import Empty, Identity, MessageKind, Refused
 from blockful_py.errors import BusyError, CheaterError, CommitteeError, CryptoError, RefusedError
-from blockful_py.storage.fetch import Endpoint, Sign
+from blockful_py.storage.fetch import Machine, Sign
 
 NOBODY = bytes(20)
 """Recipient of IDENTIFY, which is asked before the member's address is known."""
@@ -83,7 +83,7 @@ def signed_fetch(signer: wire.MessageSigner, epoch: Callable[[], int]) -> Sign:
     """Signs requests for blocks, which then take no seats of strangers; `epoch` is the current one."""
     kind = MessageKind.FETCH_BLOCKS
 
-    def sign(machine: Endpoint) -> dict[str, str]:
+    def sign(machine: Machine) -> dict[str, str]:
         question = signer.question(kind.label, epoch(), bytes(32), kind.round, machine.address, b"")
         return {"authorization": wire.SCHEME + question.line.decode().rstrip("\n")}
 
