@@ -27,7 +27,7 @@ def chains(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
     """Two nodes, chain ids 1337 and 1338, for the whole session.
 
     They are Anvils where npm has a program for them, which do the same in a fraction of the time, and
-    Ganaches elsewhere, and where TEST_NODE says so.  Tests of commands, crashes and of the chain itself
+    Ganaches elsewhere, and where TEST_NODE says so.  Tests of the demo, of sessions and of the chain itself
     start Ganaches of their own.
     """
     from blockful_py.chain.programs import anvil_command
