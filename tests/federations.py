@@ -90,6 +90,11 @@ def small(**sections: dict[str, Any]) -> Settings:
     return Settings.parse(document)
 
 
+def on(chains: Nodes) -> tuple[str, str]:
+    """Settings for a command's `--set` that have it use these chains."""
+    return f'chain.live_url="{chains.live.url}"', f'chain.archive_url="{chains.archive.url}"'
+
+
 def trained(settings: Settings, directory: Path, nodes: Nodes) -> Federation:
     """A federation whose models are all published."""
     federation = Federation.create(settings, directory, nodes=nodes)
