@@ -16,11 +16,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
-from starlette.routing import Route
+from starlette.routing import Route, Router
+from starlette.types import ASGIApp
 
 from blockful_py.errors import BlockNotFoundError, FormatError, StorageError
 from blockful_py.storage import car
@@ -73,7 +73,7 @@ class RefusedRequestError(Exception):
         super().__init__(reason)
 
 
-def gateway(store: ContentStore) -> Starlette:
+def gateway(store: ContentStore) -> ASGIApp:
     """The application; it bounds neither connections nor time."""
 
     async def answer(request: Request) -> Response:
@@ -91,7 +91,8 @@ def gateway(store: ContentStore) -> Starlette:
         except StorageError:
             return PlainTextResponse("this store cannot be read at present.", 500)
 
-    return Starlette(routes=[Route(PREFIX + "{rest:path}", answer, methods=["GET"])])
+    route = Route(PREFIX + "{rest:path}", answer, methods=["GET"])
+    return Router([route], redirect_slashes=False)
 
 
 def parse(rest: str, query: Mapping[str, str], accept: str) -> Asked:
