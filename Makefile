@@ -16,7 +16,7 @@ BESIDE := test-contracts
 FUZZ_SECONDS ?= 30
 BYZANTINE_SECONDS ?= 120
 FUZZ_TARGETS ?= cid cid-text block weights node method sealed wrapped-key signature proof certificate message charter \
-	request settings account
+	request settings account car gateway
 export OMP_NUM_THREADS ?= 2
 export OMP_WAIT_POLICY ?= PASSIVE
 

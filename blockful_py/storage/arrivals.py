@@ -39,6 +39,7 @@ class Arrivals:
         self._now = now
         self._turn = threading.Lock()
         self._used: dict[str, int] = {}
+        self._stores: dict[str, BlockStore] = {}
         with readable_errors(directory):
             directory.mkdir(mode=0o700, parents=True, exist_ok=True)
 
@@ -112,7 +113,9 @@ class Arrivals:
             self._used[sender] = used + size
 
     def _of(self, sender: str) -> BlockStore:
-        return BlockStore(self._directory / sender)
+        if sender not in self._stores:
+            self._stores[sender] = BlockStore(self._directory / sender)
+        return self._stores[sender]
 
     def _all(self) -> dict[str, BlockStore]:
         with readable_errors(self._directory):

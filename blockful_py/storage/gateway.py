@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
 
-from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
-from starlette.routing import Route
+from starlette.routing import Route, Router
+from starlette.types import ASGIApp
 
 from blockful_py.errors import BlockNotFoundError, FormatError, StorageError
 from blockful_py.storage import car
@@ -80,7 +80,7 @@ class RefusedRequestError(Exception):
         super().__init__(reason)
 
 
-def gateway(store: KeptBlocks) -> Starlette:
+def gateway(store: KeptBlocks) -> ASGIApp:
     """The application; it bounds neither connections nor time."""
 
     async def answer(request: Request) -> Response:
@@ -98,7 +98,8 @@ def gateway(store: KeptBlocks) -> Starlette:
         except StorageError:
             return PlainTextResponse("this store cannot be read at present.", 500)
 
-    return Starlette(routes=[Route(PREFIX + "{rest:path}", answer, methods=["GET"])])
+    route = Route(PREFIX + "{rest:path}", answer, methods=["GET"])
+    return Router([route], redirect_slashes=False)
 
 
 def parse(rest: str, query: Mapping[str, str], accept: str) -> BlockRequest:

@@ -146,6 +146,7 @@ KNOWN = cid_string(file_uri(b"model"))
         (raw_path("%ff%fe"), 400),
         ("/ipns/" + KNOWN, 404),
         ("/", 404),
+        ("/ipfs", 404),
     ],
 )
 def test_other_paths_are_refused(store: ContentStore, client: TestClient, path: str, status: int) -> None:

@@ -19,11 +19,10 @@ from collections.abc import AsyncIterator, Callable
 from functools import partial
 from typing import Any, Protocol, Self, TypeVar
 
-from starlette.applications import Starlette
 from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute, Route, Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.config import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -191,7 +190,7 @@ class _Reception:
         if gateway is not None:
             routes.append(Route(PREFIX + "{rest:path}", _Fetching(gateway, service, self._door)))
         self._config = Config(
-            Starlette(routes=routes),
+            Router(routes, redirect_slashes=False),
             log_config=None,
             log_level="critical",
             access_log=False,
