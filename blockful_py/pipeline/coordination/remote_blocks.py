@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from blockful_py.committee.service.block_push import push
 from blockful_py.committee.service.member_client import IndexedClient
@@ -16,7 +16,9 @@ from blockful_py.types import Uri
 class RemoteBlocks:
     """The members of the current epoch, as keepers of blocks."""
 
-    def __init__(self, contracts: Contracts, remote: RemoteCommittee, source: ContentStore) -> None:
+    def __init__(
+        self, contracts: Contracts, remote: Callable[[], RemoteCommittee], source: ContentStore
+    ) -> None:
         self._committee = contracts.committee
         self._remote = remote
         self._source = source
@@ -25,7 +27,7 @@ class RemoteBlocks:
         """Raises QuorumError unless a quorum of members takes all blocks of the files."""
         epoch = self._committee.current_epoch()
         roster, quorum = self._committee.roster(epoch)
-        reachable = self._remote.reachable(quorum).values()
+        reachable = self._remote().reachable(quorum).values()
         members = [
             IndexedClient(roster.members.index(each.client.address) + 1, each.client)
             for each in reachable

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from blockful_py.committee.protocols import Clock
 from blockful_py.engine.journal import Journal
-from blockful_py.errors import SettingsError
 from blockful_py.keys.access import Access
 from blockful_py.keys.auditor_keys import AuditorKeys
 from blockful_py.keys.reader_keys import ReaderKeys
@@ -131,13 +130,12 @@ class FederationContext:
 
 def _hand_out(contracts: Contracts, leader: Leader, stores: Stores) -> HandOut:
     if isinstance(stores.live, FederatedStore):
-        return RemoteBlocks(contracts, leader.remote(), stores.live.own).push
+        return RemoteBlocks(contracts, leader.remote, stores.live.own).push
     return lambda files: None
 
 
 def _accounts(run: RunDirectory, identities: Identities | None, secret: int | None) -> Accounts:
+    """A party's run that is opened without its keys has none: it can be read and verified."""
     if run.party is None:
         return accounts_of(run.settings, identities)
-    if secret is None:
-        raise SettingsError(f"{run.path} is one party's run: open it with that party's keys.")
-    return OwnAccount(run.party.user, secret)
+    return OwnAccount(None, 0) if secret is None else OwnAccount(run.party.user, secret)
