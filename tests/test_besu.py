@@ -159,5 +159,5 @@ def test_contracts_are_deployed_on_the_genesis_block(network: Path, genesis: dic
     options = NodeOptions(CHAIN_ID, kind="anvil", more=("--init", str(network / "genesis.json")))
     with Devnet(options) as devnet:
         assert devnet.node.balance(owner.address) == 1_000 * 10**18
-        deployed = deploy_live(Sender(devnet.node, owner), Council.gathered(b"besu").roster)
+        deployed = deploy_live(Sender(devnet.node, owner), Council.gathered(b"besu").roster, seats=3)
         assert devnet.node.code(deployed.address("LiveChain"))

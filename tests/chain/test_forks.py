@@ -27,10 +27,10 @@ def test_from_shanghai_on_the_contracts_run(hardfork: str) -> None:
     with Devnet(NodeOptions(31337, kind="anvil", hardfork=hardfork)) as devnet:
         node, sender = devnet.node, devnet.sender()
         council = Council.gathered(b"forks")
-        deployed = deploy_live(sender, council.roster)
+        deployed = deploy_live(sender, council.roster, seats=3)
         committee = deployed.address("AppointedCommittee")
         archive = deploy_archive(sender, node.chain_id, committee, council.roster)
-        assert node.code(deploy_elected(sender, rules()).address("Committee"))
+        assert node.code(deploy_elected(sender, rules(), seats=3).address("Committee"))
         council.domain = Domain(node.chain_id, committee)
         live = LiveChainContract(node, deployed.address("LiveChain"), sender)
         block = council.block(live, 2)
@@ -48,9 +48,9 @@ def test_before_shanghai_nothing_is_deployed(hardfork: str) -> None:
     with Devnet(NodeOptions(31337, kind="anvil", hardfork=hardfork)) as devnet:
         sender, roster = devnet.sender(), Council.gathered(b"forks").roster
         for deploy in (
-            lambda: deploy_live(sender, roster),
+            lambda: deploy_live(sender, roster, seats=3),
             lambda: deploy_archive(sender, 31337, bytes(20), roster),
-            lambda: deploy_elected(sender, rules()),
+            lambda: deploy_elected(sender, rules(), seats=3),
         ):
             with pytest.raises(DeploymentError, match=r"chain 31337 .* before Shanghai.*PUSH0.*shanghaiTime"):
                 deploy()

@@ -33,7 +33,7 @@ from blockful_py.errors import (
 from blockful_py.storage import ContentStore, car, cid_string, uri_of
 from blockful_py.storage.arrivals import Arrivals
 from blockful_py.storage.federated import FederatedStore
-from blockful_py.storage.fetch import Endpoint
+from blockful_py.storage.fetch import Machine
 from blockful_py.storage.gateway import gateway
 from blockful_py.storage.unixfs import MAX_BLOCK_SIZE, blocks_of
 from blockful_py.types import Codec, Uri
@@ -270,7 +270,7 @@ def reader_of(
     url, address = members.one().url, members.one().address
     store, sign = ContentStore(folder), signed_fetch(signer, lambda: EPOCH) if signer else lambda machine: {}
     arrivals = Arrivals(folder / "arrivals")
-    return FederatedStore(store, arrivals, lambda: [Endpoint(url, address)], sign=sign, seconds=seconds)
+    return FederatedStore(store, arrivals, lambda: [Machine(url, address)], sign=sign, seconds=seconds)
 
 
 def test_strangers_that_fetch_starve_no_peer(crowded: Members, tmp_path: Path) -> None:
@@ -284,13 +284,13 @@ def test_strangers_that_fetch_starve_no_peer(crowded: Members, tmp_path: Path) -
 
 def test_a_request_that_no_peer_signed_is_a_strangers(crowded: Members) -> None:
     uri = crowded.cellars[0].store.add(b"small")
-    path, member = f"/ipfs/{cid_string(uri)}?format=raw", Endpoint(crowded.one().url, crowded.one().address)
+    path, member = f"/ipfs/{cid_string(uri)}?format=raw", Machine(crowded.one().url, crowded.one().address)
     stranger = wire.MessageSigner(curve.random_scalar(SeededRng(b"stranger")), DOMAIN)
     good = signed_fetch(LEADER, lambda: EPOCH)(member)["authorization"]
     other = LEADER.question("has-blocks", EPOCH, NO_SUBJECT, 1, member.address, b"").line.decode().strip()
     for line in (
         signed_fetch(stranger, lambda: EPOCH)(member)["authorization"],
-        signed_fetch(LEADER, lambda: EPOCH)(Endpoint(member.url, bytes(20)))["authorization"],
+        signed_fetch(LEADER, lambda: EPOCH)(Machine(member.url, bytes(20)))["authorization"],
         wire.SCHEME + other,
         good.replace("fetch", "fetsh"),
         "Basic YTpi",
