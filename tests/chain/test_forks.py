@@ -12,14 +12,8 @@ from blockful_py.chain.live_chain import LiveChainContract
 from blockful_py.chain.sortition import Parameters
 from blockful_py.crypto.eip712 import Domain
 from blockful_py.errors import DeploymentError
-from blockful_py.pipeline.run.contracts import rules_of
-from blockful_py.settings import CommitteeSettings
 from blockful_py.types import Position
 from tests.chain.council import Council
-
-
-def rules() -> Parameters:
-    return rules_of(CommitteeSettings())
 
 
 @pytest.mark.parametrize("hardfork", ["shanghai", "cancun", "prague", "osaka"])
@@ -30,7 +24,11 @@ def test_from_shanghai_on_the_contracts_run(hardfork: str) -> None:
         deployed = deploy_live(sender, council.roster, seats=3)
         committee = deployed.address("AppointedCommittee")
         archive = deploy_archive(sender, node.chain_id, committee, council.roster)
+<<<<<<< HEAD
         assert node.code(deploy_elected(sender, rules(), seats=3).address("Committee"))
+=======
+        assert node.code(deploy_elected(sender, Parameters()).address("Committee"))
+>>>>>>> realchain
         council.domain = Domain(node.chain_id, committee)
         live = LiveChainContract(node, deployed.address("LiveChain"), sender)
         block = council.block(live, 2)
@@ -50,7 +48,11 @@ def test_before_shanghai_nothing_is_deployed(hardfork: str) -> None:
         for deploy in (
             lambda: deploy_live(sender, roster, seats=3),
             lambda: deploy_archive(sender, 31337, bytes(20), roster),
+<<<<<<< HEAD
             lambda: deploy_elected(sender, rules(), seats=3),
+=======
+            lambda: deploy_elected(sender, Parameters()),
+>>>>>>> realchain
         ):
             with pytest.raises(DeploymentError, match=r"chain 31337 .* before Shanghai.*PUSH0.*shanghaiTime"):
                 deploy()

@@ -17,6 +17,7 @@ from blockful_py.pipeline.run.contracts import Contracts, open_contracts
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.types import Paradigm, Position
+from tests.devnets import set_balance
 from tests.faults.ground import Ground
 from tests.federations import small, versions
 
@@ -26,6 +27,9 @@ SETTINGS = small(
     committee={"size": 1},
     chain={"packaging_interval": 0},
 )
+
+
+STRANGER = bytes([6]) * 20
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +47,7 @@ def revert(nodes: Nodes, marks: tuple[str, str]) -> None:
     """Both chains go back, and go on otherwise."""
     for node, mark in zip((nodes.live, nodes.archive), marks, strict=True):
         assert node.rpc.call("evm_revert", mark)
+        set_balance(node, STRANGER, 1)
         for _ in range(20):
             node.rpc.call("evm_mine")
 
