@@ -24,11 +24,7 @@ def test_from_shanghai_on_the_contracts_run(hardfork: str) -> None:
         deployed = deploy_live(sender, council.roster, seats=3)
         committee = deployed.address("AppointedCommittee")
         archive = deploy_archive(sender, node.chain_id, committee, council.roster)
-<<<<<<< HEAD
-        assert node.code(deploy_elected(sender, rules(), seats=3).address("Committee"))
-=======
-        assert node.code(deploy_elected(sender, Parameters()).address("Committee"))
->>>>>>> realchain
+        assert node.code(deploy_elected(sender, Parameters(), seats=3).address("Committee"))
         council.domain = Domain(node.chain_id, committee)
         live = LiveChainContract(node, deployed.address("LiveChain"), sender)
         block = council.block(live, 2)
@@ -48,11 +44,7 @@ def test_before_shanghai_nothing_is_deployed(hardfork: str) -> None:
         for deploy in (
             lambda: deploy_live(sender, roster, seats=3),
             lambda: deploy_archive(sender, 31337, bytes(20), roster),
-<<<<<<< HEAD
-            lambda: deploy_elected(sender, rules(), seats=3),
-=======
-            lambda: deploy_elected(sender, Parameters()),
->>>>>>> realchain
+            lambda: deploy_elected(sender, Parameters(), seats=3),
         ):
             with pytest.raises(DeploymentError, match=r"chain 31337 .* before Shanghai.*PUSH0.*shanghaiTime"):
                 deploy()
