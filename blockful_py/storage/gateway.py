@@ -36,7 +36,7 @@ PROBE = "bafkqaaa"
 GetBlock = Callable[[Uri], bytes]
 
 
-class Form(Enum):
+class BlockForm(Enum):
     """Form of an answer: its name in queries, its media type, how its file is called."""
 
     RAW = ("raw", "application/vnd.ipld.raw", "bin")
@@ -48,15 +48,15 @@ class Form(Enum):
 
     @property
     def content_type(self) -> str:
-        return self.media_type + ("; version=1; order=dfs; dups=n" if self is Form.CAR else "")
+        return self.media_type + ("; version=1; order=dfs; dups=n" if self is BlockForm.CAR else "")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class BlockRequest:
     """What is asked for; `uri` is None of the probe, `root_only` is the CAR of `dag-scope=block`."""
 
     uri: Uri | None
-    form: Form
+    form: BlockForm
     root_only: bool = False
 
     @property
@@ -95,15 +95,15 @@ def gateway(store: ContentStore) -> ASGIApp:
     return Router([route], redirect_slashes=False)
 
 
-def parse(rest: str, query: Mapping[str, str], accept: str) -> Asked:
+def parse(rest: str, query: Mapping[str, str], accept: str) -> BlockRequest:
     """What a request asks for, by the rest of its path, its query and its Accept header.
 
     Raises RefusedRequestError.
     """
     form, parameters = _form(query.get("format"), accept)
     uri = None if rest == PROBE else _uri(rest)
-    if form is Form.RAW:
-        return Asked(uri, form)
+    if form is BlockForm.RAW:
+        return BlockRequest(uri, form)
     wanted = parameters | {
         name: query[f"car-{name}"] for name in ("version", "order", "dups") if f"car-{name}" in query
     }
@@ -115,7 +115,7 @@ def parse(rest: str, query: Mapping[str, str], accept: str) -> Asked:
     scope = query.get("dag-scope", "all")
     if scope not in ("all", "entity", "block"):
         raise RefusedRequestError(400, "dag-scope is all, entity or block.")
-    return Asked(uri, form, scope == "block")
+    return BlockRequest(uri, form, scope == "block")
 
 
 def matches(header: str, etag: str) -> bool:
@@ -124,21 +124,21 @@ def matches(header: str, etag: str) -> bool:
     return any(each in (etag, "*") for each in tags)
 
 
-def _form(wanted: str | None, accept: str) -> tuple[Form, dict[str, str]]:
+def _form(wanted: str | None, accept: str) -> tuple[BlockForm, dict[str, str]]:
     """The form and the parameters of its media type; a query comes before the header."""
     offered = dict(_media(each) for each in accept.split(","))
     if wanted is not None:
-        for form in Form:
+        for form in BlockForm:
             if wanted == form.value[0]:
                 return form, offered.get(form.media_type, {})
         raise RefusedRequestError(406, "the formats raw and car are served.")
     for media_type, parameters in offered.items():
-        for form in Form:
+        for form in BlockForm:
             if media_type == form.media_type:
                 return form, parameters
     if offered.keys() <= {"", "*/*"}:
         raise RefusedRequestError(400, "name a format: ?format=raw or ?format=car.")
-    raise RefusedRequestError(406, f"{Form.RAW.media_type} and {Form.CAR.media_type} are served.")
+    raise RefusedRequestError(406, f"{BlockForm.RAW.media_type} and {BlockForm.CAR.media_type} are served.")
 
 
 def _media(entry: str) -> tuple[str, dict[str, str]]:
@@ -157,7 +157,7 @@ def _uri(rest: str) -> Uri:
         raise RefusedRequestError(400, str(error)) from None
 
 
-def _headers(asked: Asked) -> dict[str, str]:
+def _headers(asked: BlockRequest) -> dict[str, str]:
     name = PROBE if asked.uri is None else cid_string(asked.uri)
     return {
         "cache-control": "public, max-age=29030400, immutable",
@@ -171,10 +171,10 @@ def _headers(asked: Asked) -> dict[str, str]:
     }
 
 
-def _found(store: ContentStore, asked: Asked, head: bool) -> Response:
+def _found(store: ContentStore, asked: BlockRequest, head: bool) -> Response:
     headers, kind = _headers(asked), asked.form.content_type
     root = b"" if asked.uri is None else store.kept_block(asked.uri)
-    if asked.form is Form.RAW:
+    if asked.form is BlockForm.RAW:
         return Response(root, headers=headers, media_type=kind)
     pieces: Iterator[bytes] = iter(())
     if not head:

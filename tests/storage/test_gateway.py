@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 from blockful_py.committee.service import door
 from blockful_py.committee.service.server import Server
 from blockful_py.storage import ContentStore, car, cid_string, file_uri
-from blockful_py.storage.gateway import Asked, Form, RefusedRequestError, gateway, matches, parse
+from blockful_py.storage.gateway import BlockForm, BlockRequest, RefusedRequestError, gateway, matches, parse
 from blockful_py.storage.unixfs import blocks_of
 from tests.committee.service.desks import Desk, connected, raw, request
 from tests.storage.conftest import PATTERN
@@ -204,7 +204,9 @@ def test_any_request_is_parsed_or_refused(rest: str, query: dict[str, str], acce
 
 
 def test_tags_are_told_apart() -> None:
-    tags = {Asked(None, form, only).etag for form in Form for only in (False, form is Form.CAR)}
+    tags = {
+        BlockRequest(None, form, only).etag for form in BlockForm for only in (False, form is BlockForm.CAR)
+    }
     assert len(tags) == 3
     assert not any(matches(each, '"a.raw"') for each in ("", '"b.raw"', '"a.car"', "a.raw"))
 
