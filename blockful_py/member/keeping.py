@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -18,6 +19,8 @@ UNNAMED_SECONDS = 3600.0
 """How long blocks and files stay that no standing version and no open proposal names."""
 LOOK_SECONDS = 60.0
 """Longest time between two looks, where no block is new."""
+EXPIRY_SECONDS = 60.0
+"""Between two looks at the blocks that arrived."""
 UNNAMED_BYTES = 16 * 2**30
 """Bytes of kept files that nothing names, together."""
 
@@ -50,6 +53,7 @@ class KeepingDuty:
         self._named = named
         self._now = now
         self._unnamed: dict[Uri, _Unnamed] = {}
+        self._expired = -math.inf
 
     def step(self) -> None:
         """Raises the last error of those files that cannot be fetched, once all others are here."""
@@ -61,7 +65,9 @@ class KeepingDuty:
             except StorageError as error:
                 problem = error
         self._remove(named)
-        self._store.arrivals.expire(UNNAMED_SECONDS)
+        if self._now() >= self._expired + EXPIRY_SECONDS:
+            self._expired = self._now()
+            self._store.arrivals.expire(UNNAMED_SECONDS)
         if problem is not None:
             raise problem
 

@@ -13,13 +13,16 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
-from blockful_py.errors import BlockNotFoundError, StorageError
+from blockful_py.errors import BlockNotFoundError, IntegrityError, StorageError
 from blockful_py.storage.blockstore import BlockStore, readable_errors
 from blockful_py.storage.cid import cid_string
 from blockful_py.types import Uri
 
+FOLDER = "arrivals"
+"""Name of the folder in that of a store."""
 FETCHED = "fetched"
 SENDER_BYTES = 4 * 2**30
 """Bytes of one sender's blocks."""
@@ -33,7 +36,10 @@ class Arrivals:
     """A folder of arrived blocks, by sender; safe for several threads and processes."""
 
     def __init__(self, directory: Path, most: int = SENDER_BYTES, now: Clock = time.time) -> None:
-        """`most`: bytes of one sender's blocks; `now`: the clock of the file system."""
+        """`directory`: on the file system of the store that takes blocks from here.
+
+        `most`: bytes of one sender's blocks; `now`: the clock of the file system.
+        """
         self._directory = directory
         self._most = most
         self._now = now
@@ -49,15 +55,15 @@ class Arrivals:
         Raises StorageError when the sender has no room left.
         """
         store = self._of(sender)
-        if store.renew(uri):
-            return
-        self._take_room(sender, _charge(len(block)))
-        store.put(uri, (block,))
+        if not store.has(uri):
+            self._take_room(sender, _charge(len(block)))
+        if not store.put(uri, (block,)):
+            store.renew(uri)
 
     def get(self, uri: Uri) -> bytes:
-        """A block that anybody sent, verified.  Raises BlockNotFoundError or IntegrityError."""
+        """A block that anybody sent, verified.  Raises BlockNotFoundError."""
         for store in self._all().values():
-            if store.has(uri):
+            with suppress(BlockNotFoundError, IntegrityError):
                 return store.get(uri)
         raise BlockNotFoundError(f"block {cid_string(uri)} has not arrived.")
 

@@ -20,7 +20,6 @@ from blockful_py.types import Readable, Uri
 
 SECONDS = 120.0
 """For the fetch of one file."""
-
 PATIENCE = 20.0
 """In which a machine must send another block whole."""
 BUSY_SECONDS = 1.0
@@ -119,6 +118,8 @@ class FederatedStore:
         """All blocks of a file, once they are here or have arrived."""
         assembly = Assembly(uri, limit, self._here)
         if assembly.missing:
+            for block in assembly.blocks:
+                self.arrivals.renew(FETCHED, block)
             self.arrivals.make_room(FETCHED, limit)
             with Writers(self._arrived) as writers:
                 self._fetch(uri, assembly, lambda block, data: writers.put(block, (data,)))

@@ -44,7 +44,7 @@ class KeptBlocks(Protocol):
 
 
 class BlockForm(Enum):
-    """BlockForm of an answer: its name in queries, its media type, how its file is called."""
+    """Form of an answer: its name in queries, its media type, how its file is called."""
 
     RAW = ("raw", "application/vnd.ipld.raw", "bin")
     CAR = ("car", car.MEDIA_TYPE, "car")

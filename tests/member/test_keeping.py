@@ -130,6 +130,9 @@ def test_arrived_blocks_go_with_time_unless_their_file_is_named(tmp_path: Path) 
     assert arrivals.get(file_uri(b"other")) == b"other"
     clock[0] += UNNAMED_SECONDS + 1
     duty.step()
+    assert arrivals.get(file_uri(b"other")) == b"other"
+    record.now += keeping.EXPIRY_SECONDS
+    duty.step()
     assert list(store) == [file_uri(b"named")]
     with pytest.raises(BlockNotFoundError):
         arrivals.get(file_uri(b"other"))

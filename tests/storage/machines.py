@@ -14,7 +14,7 @@ from urllib.parse import parse_qs, urlsplit
 from blockful_py.committee.service.server import Server
 from blockful_py.crypto import curve
 from blockful_py.storage import ContentStore, car, parse_cid
-from blockful_py.storage.arrivals import Arrivals
+from blockful_py.storage.arrivals import FOLDER, Arrivals
 from blockful_py.storage.federated import FederatedStore
 from blockful_py.storage.fetch import Machine
 from blockful_py.storage.gateway import gateway
@@ -30,7 +30,7 @@ def store_at(
 ) -> tuple[FederatedStore, list[tuple[str, str]]]:
     """A machine's store in a folder, and its reports of other machines."""
     reports: list[tuple[str, str]] = []
-    own, arrivals = ContentStore(folder), Arrivals(folder / "arrivals")
+    own, arrivals = ContentStore(folder), Arrivals(folder / FOLDER)
     report: Callable[[str, str], None] = lambda url, reason: reports.append((url, reason))  # noqa: E731
     return FederatedStore(
         own, arrivals, lambda: machines, report, seconds=seconds, patience=patience

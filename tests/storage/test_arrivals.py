@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from blockful_py.errors import BlockNotFoundError, IntegrityError, StorageError
+from blockful_py.errors import BlockNotFoundError, StorageError
 from blockful_py.storage import ContentStore, cid_string, uri_of
 from blockful_py.storage.arrivals import LEAST, Arrivals
 from blockful_py.storage.unixfs import blocks_of
@@ -90,8 +90,12 @@ def test_a_block_is_checked_whenever_it_is_read(tmp_path: Path, arrivals: Arriva
     arrivals.put("a", uri(SMALL), SMALL)
     (path,) = tmp_path.rglob(cid_string(uri(SMALL)))
     path.write_bytes(b"other")
-    with pytest.raises(IntegrityError):
+    with pytest.raises(BlockNotFoundError):
         arrivals.get(uri(SMALL))
+    arrivals.put("b", uri(SMALL), SMALL)
+    assert arrivals.get(uri(SMALL)) == SMALL
+    arrivals.put("a", uri(SMALL), SMALL)
+    assert path.read_bytes() == SMALL
 
 
 def test_a_file_is_adopted_with_its_blocks(tmp_path: Path, store: ContentStore) -> None:

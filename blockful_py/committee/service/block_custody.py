@@ -13,6 +13,7 @@ from blockful_py.errors import MessageError, RefusedError, StorageError
 from blockful_py.storage import car
 from blockful_py.storage.arrivals import Arrivals
 from blockful_py.storage.store import ContentStore
+from blockful_py.storage.writers import Writers
 
 
 class BlockCustody:
@@ -46,6 +47,8 @@ class BlockCustody:
 
     def _keep(self, message: wire.Message) -> Empty:
         """Keeps no block of a body that is malformed anywhere."""
-        for uri, block in [*car.read(message.body)]:
-            self._arrivals.put(message.sender.hex(), uri, block)
+        blocks, sender = [*car.read(message.body)], message.sender.hex()
+        with Writers(lambda uri, parts: self._arrivals.put(sender, uri, b"".join(parts))) as writers:
+            for uri, block in blocks:
+                writers.put(uri, (block,))
         return Empty()

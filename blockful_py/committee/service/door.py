@@ -46,7 +46,7 @@ class Guest:
 
     def __init__(self, connection: socket.socket, address: str, loop: asyncio.AbstractEventLoop) -> None:
         self.address = address
-        self.seat: DoorSeat | None = None
+        self.seat: TakenSeat | None = None
         self.connected = True
         self.transport: asyncio.Transport | None = None
         self._connection = connection
@@ -76,12 +76,12 @@ class Rows:
         self._total = total
         self._taken: Counter[bytes | str] = Counter()
 
-    def take(self, row: bytes | str) -> DoorSeat:
+    def take(self, row: bytes | str) -> TakenSeat:
         """Raises BusyError where no seat is free."""
         if self._taken[row] >= self._each or self._taken.total() >= self._total:
             raise BusyError("this member has as many questions from you as it takes at one time")
         self._taken[row] += 1
-        return DoorSeat(self, row)
+        return TakenSeat(self, row)
 
     def free(self, row: bytes | str) -> None:
         self._taken[row] -= 1
@@ -90,8 +90,8 @@ class Rows:
 
 
 @dataclass(frozen=True, slots=True)
-class DoorSeat:
-    """A seat that is taken."""
+class TakenSeat:
+    """A seat in a row, until it is left."""
 
     rows: Rows
     row: bytes | str
@@ -134,7 +134,7 @@ class Door:
         return self._seated(guest, _taken(rows, guest, peer), ANSWER_SECONDS)
 
     @contextmanager
-    def _seated(self, guest: Guest, seat: DoorSeat, seconds: float) -> Iterator[None]:
+    def _seated(self, guest: Guest, seat: TakenSeat, seconds: float) -> Iterator[None]:
         self._waiting.pop(guest, None)
         guest.within(seconds)
         try:
@@ -161,7 +161,7 @@ class Door:
             guest.hang_up()
 
 
-def _taken(rows: tuple[Rows, Rows], guest: Guest, peer: bytes | None) -> DoorSeat:
+def _taken(rows: tuple[Rows, Rows], guest: Guest, peer: bytes | None) -> TakenSeat:
     """A seat in the rows of peers or of strangers."""
     peers, strangers = rows
     return strangers.take(guest.address) if peer is None else peers.take(peer)
