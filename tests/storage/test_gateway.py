@@ -262,6 +262,19 @@ def test_whoever_fetches_has_a_few_seats_and_takes_none_of_questions(
         assert raw(started, request(b"a\nx")).endswith(b"answer\nxx")
 
 
+@given(st.lists(st.tuples(st.integers(0, 1000), st.floats(0, 5)), min_size=1))
+def test_strangers_are_sent_so_many_bytes_a_second_together(sent: list[tuple[int, float]]) -> None:
+    """What begins until any time is no more than what fits, and one piece."""
+    pace, now, begun = door.Pace(100), 0.0, list[tuple[float, int]]()
+    for size, pause in sent:
+        now += pause
+        begun.append((now + pace.delay(size, now), size))
+    first = begun[0][0]
+    for number, (at, _) in enumerate(begun):
+        assert sum(size for _, size in begun[:number]) <= 100 * (at - first) + 1e-6
+    assert door.Pace(100).delay(1000, 7.0) == 0
+
+
 def test_readers_that_stop_lose_their_connections(
     store: ContentStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
