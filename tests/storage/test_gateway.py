@@ -283,9 +283,8 @@ def test_readers_that_stop_lose_their_connections(
     with Server(None, gateway=gateway(store)) as started, ExitStack() as stack:
         for _ in range(door.FETCHER_SEATS):
             stack.enter_context(connected(started, get(f"/ipfs/{name}?format=car")))
-        while b" 503 " in (answer := raw(started, get(f"/ipfs/{name}?format=car&dag-scope=block")))[:20]:
+        while b" 200 " not in raw(started, get(f"/ipfs/{name}?format=car&dag-scope=block"))[:20]:
             pass
-    assert b" 200 " in answer[:20]
 
 
 def test_a_car_that_cannot_be_completed_breaks_off(store: ContentStore, tmp_path: Path) -> None:
