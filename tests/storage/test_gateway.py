@@ -14,10 +14,11 @@ from starlette.testclient import TestClient
 
 from blockful_py.committee.service import door
 from blockful_py.committee.service.server import Server
+from blockful_py.errors import BusyError
 from blockful_py.storage import ContentStore, car, cid_string, file_uri
 from blockful_py.storage.gateway import BlockForm, BlockRequest, RefusedRequestError, gateway, matches, parse
 from blockful_py.storage.unixfs import blocks_of
-from tests.committee.service.desks import Desk, connected, raw, request
+from tests.committee.service.desks import SECONDS, Desk, connected, raw, request
 from tests.storage.conftest import PATTERN
 
 LONG = PATTERN * 2 + b"end"
@@ -247,19 +248,31 @@ def test_paths_on_the_wire_lead_nowhere_else(server: Server, store: ContentStore
 
 
 def test_whoever_fetches_has_a_few_seats_and_takes_none_of_questions(
-    server: Server, store: ContentStore, monkeypatch: pytest.MonkeyPatch
+    store: ContentStore, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(door, "FETCHERS", 6)
-    car_of = get(f"/ipfs/{cid_string(store.add_pieces([bytes([i]) * 2**20 for i in range(64)]))}?format=car")
-    with Server(Desk(), gateway=gateway(store)) as started, ExitStack() as stack:
+    monkeypatch.setattr(door, "ANSWER_SECONDS", SECONDS)
+    name = cid_string(store.add_pieces([bytes([i]) * 2**20 for i in range(32)]))
+    with ExitStack() as stack:
         for _ in range(door.FETCHER_SEATS):
-            opened = stack.enter_context(connected(started, car_of))
+            opened = stack.enter_context(connected(server, get(f"/ipfs/{name}?format=car")))
             assert opened.recv(12) == b"HTTP/1.1 200"
-        busy = raw(started, get(raw_path(KNOWN)))
+        busy = raw(server, get(raw_path(KNOWN)))
         assert busy[:12] == b"HTTP/1.1 503"
         assert b"retry-after: 1" in busy
-        assert raw(started, request(b"stranger\nx")).endswith(b"answer\nxx")
-        assert raw(started, request(b"a\nx")).endswith(b"answer\nxx")
+        assert raw(server, request(b"stranger\nx")).endswith(b"answer\nxx")
+        assert raw(server, request(b"a\nx")).endswith(b"answer\nxx")
+
+
+def test_strangers_have_so_many_seats_together() -> None:
+    rows = door.Rows(2, total=3)
+    first = rows.take("a")
+    for row in ("a", "b"):
+        rows.take(row)
+    for row in ("a", "b", "c"):
+        with pytest.raises(BusyError):
+            rows.take(row)
+    first.leave()
+    rows.take("c")
 
 
 @given(st.lists(st.tuples(st.integers(0, 1000), st.floats(0, 5)), min_size=1))
