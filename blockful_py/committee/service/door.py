@@ -32,6 +32,8 @@ FETCHER_SEATS = 4
 """Connections on which one member, leader or address of strangers fetches blocks."""
 FETCHERS = 16
 """Connections on which strangers fetch blocks, together."""
+FETCHED_RATE = 32 * 2**20
+"""Bytes a second of blocks that strangers are sent, together."""
 
 WAITING_SECONDS = 5.0
 """From the connection's start until its sender is known; includes the TLS handshake."""
@@ -98,6 +100,20 @@ class TakenSeat:
 
     def leave(self) -> None:
         self.rows.free(self.row)
+
+
+class Pace:
+    """Spaces what is sent, so that it comes to `rate` bytes a second."""
+
+    def __init__(self, rate: float) -> None:
+        self._rate = rate
+        self._free_at = 0.0
+
+    def delay(self, size: int, now: float) -> float:
+        """Seconds to wait from `now` on before `size` bytes are sent."""
+        begin = max(self._free_at, now)
+        self._free_at = begin + size / self._rate
+        return begin - now
 
 
 class Door:

@@ -31,7 +31,7 @@ from uvicorn.server import ServerState
 from blockful_py.closable import Closable
 from blockful_py.committee.service import door
 from blockful_py.committee.service.budget import ByteBudget
-from blockful_py.committee.service.door import WAITING_SECONDS, Door, Guest, address_of
+from blockful_py.committee.service.door import WAITING_SECONDS, Door, Guest, Pace, address_of
 from blockful_py.committee.service.limits import RETRY_SECONDS
 from blockful_py.committee.wire import MAX_LINE, PATH, SCHEME
 from blockful_py.errors import BusyError, MessageError, SettingsError, TooLongError, UnreachableError
@@ -264,23 +264,27 @@ class _Reception:
 class _Fetching:
     """Passes requests for blocks to the gateway; each piece of an answer has a time in which it is taken.
 
-    A request that a member or leader signed (`wire.SCHEME`) takes no seat of strangers.
+    A request that a member or leader signed (`wire.SCHEME`) takes no seat of strangers, nor of their pace.
     """
 
     def __init__(self, gateway: ASGIApp, service: Service[Any] | None, entrance: Door) -> None:
         self._gateway = gateway
         self._service = service
         self._entrance = entrance
+        self._pace = Pace(door.FETCHED_RATE)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         guest: Guest = scope["state"]["guest"]
+        peer = await self._peer(Headers(scope=scope).get("authorization"))
 
         async def send_in_time(message: Message) -> None:
+            if peer is None:
+                size, now = len(message.get("body", b"")), asyncio.get_running_loop().time()
+                await asyncio.sleep(self._pace.delay(size, now))
             guest.within(door.ANSWER_SECONDS)
             await send(message)
 
         try:
-            peer = await self._peer(Headers(scope=scope).get("authorization"))
             with self._entrance.fetching(guest, peer):
                 await self._gateway(scope, receive, send_in_time)
         except BusyError as error:
