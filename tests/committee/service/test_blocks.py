@@ -56,8 +56,8 @@ class Cellar(Hall):
         self.gateway = gateway(self.store)
         self.taken: list[tuple[MessageKind, int]] = []
 
-    def leaders(self) -> frozenset[bytes]:
-        return frozenset({LEADER.address, PEER.address})
+    def may_lead(self, address: bytes) -> bool:
+        return address in (LEADER.address, PEER.address)
 
     def blocks(self, kind: MessageKind, message: wire.Message) -> Any:
         self.taken.append((kind, len(message.body)))
