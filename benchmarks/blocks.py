@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A file fetched from another machine as a CAR and block by block, and pushed to it; plain and by TLS.
 
-python benchmarks/blocks.py [MiB]       (default 256; one run of each)
+python -m benchmarks.blocks [MiB]       (default 256; one run of each)
 
 The other machine is a process beside; requests are signed, since strangers are paced.  Shares are of
 `ContentStore.add`, which hashes, writes and syncs the same blocks without a network.
