@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A file fetched from another machine as a CAR and block by block, and pushed to it; plain and by TLS.
 
-python benchmarks/blocks.py [MiB]       (default 256; one run of each)
+python -m benchmarks.blocks [MiB]       (default 256; one run of each)
 
-The other machine is a process beside.  Shares are of `ContentStore.add`, which hashes, writes and syncs the
-same blocks without a network.
+The other machine is a process beside; requests are signed, since strangers are paced.  Shares are of
+`ContentStore.add`, which hashes, writes and syncs the same blocks without a network.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 
 from benchmarks.services import CONTEXT, LEADER, MEMBER, MIB, serve
 from blockful_py.committee.service.block_push import push
-from blockful_py.committee.service.member_client import Deadlines, IndexedClient, MemberClient
+from blockful_py.committee.service.member_client import Deadlines, IndexedClient, MemberClient, signed_fetch
 from blockful_py.crypto import curve
 from blockful_py.storage import ContentStore
 from blockful_py.storage.arrivals import FOLDER, Arrivals
@@ -39,7 +39,8 @@ def seconds(action: Callable[[], object]) -> float:
 def fetched(url: str, folder: Path, uri: Uri, root: bytes | None) -> float:
     """Seconds of a fetch into a new store; with the root here, the leaves are asked for one by one."""
     own, arrivals = ContentStore(folder), Arrivals(folder / FOLDER)
-    store = FederatedStore(own, arrivals, lambda: [Endpoint(url, ADDRESS)], seconds=600)
+    sign = signed_fetch(LEADER, lambda: 1)
+    store = FederatedStore(own, arrivals, lambda: [Endpoint(url, ADDRESS)], sign=sign, seconds=600)
     if root is not None:
         arrivals.put("root", uri, root)
     took = seconds(lambda: store.keep(uri))

@@ -16,7 +16,7 @@ from blockful_py.storage.federated import FederatedStore
 from blockful_py.types import Codec, Uri
 
 UNNAMED_SECONDS = 3600.0
-"""How long blocks and files stay that no standing version and no open proposal names."""
+"""How long blocks and files stay that no current version and no open proposal names."""
 LOOK_SECONDS = 60.0
 """Longest time between two looks, where no block is new."""
 EXPIRY_SECONDS = 60.0
@@ -48,7 +48,7 @@ class KeepingDuty:
         named: Callable[[], Collection[Uri]],
         now: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`named`: files of standing versions and open proposals; raises BlockfulError while unknown."""
+        """`named`: files of current versions and open proposals; raises BlockfulError while unknown."""
         self._store = store
         self._named = named
         self._now = now
