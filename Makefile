@@ -118,7 +118,7 @@ test-forge: setup
 
 # Random histories beyond the 64 that `make test` plays; more by FOUNDRY_INVARIANT_RUNS and `make test-forge`.
 test-histories: setup
-	@if [ -x node_modules/.bin/forge ]; then FOUNDRY_INVARIANT_RUNS=200 node_modules/.bin/forge test --match-test invariant_; fi
+	@if [ -x node_modules/.bin/forge ]; then FOUNDRY_INVARIANT_RUNS=128 node_modules/.bin/forge test --match-test invariant_; fi
 
 test-ipfs: setup $(STAMPS)/ipfs ## Run the tests that need an IPFS node, a Kubo (`ipfs`) where one is on PATH
 	@$(PY) -m pytest -n $(WORKERS) --dist loadfile tests/ipfs
