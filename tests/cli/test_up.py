@@ -42,9 +42,9 @@ def test_a_federation_of_processes_forgets(tmp_path: Path) -> None:
         assert participant("request", 1, "--start", "r1", "--class", "3") == {"request": 1}
         until(lambda: not participant("status", 2)["requests"][0]["waits_for"])
         participant("certificate", 2, "1", "--out", str(tmp_path / "erasure.json"))
-        checked = told(tmp_path, "certificate", "verify", str(tmp_path / "erasure.json"))
-        assert checked
-        assert told(tmp_path, "verify", "--run", str(local.party("participant-2") / "run"))
+        run = str(local.party("participant-2") / "run")
+        assert told(tmp_path, "certificate", "verify", str(tmp_path / "erasure.json"), "--run", run)
+        assert told(tmp_path, "verify", "--run", run)
         told(tmp_path, "down", "--folder", str(folder))
         assert not local.services()
         again = told(tmp_path, "up", str(SETTINGS), "--folder", str(folder), *sets)
