@@ -197,9 +197,6 @@ def request(
     ] = None,
     whole: Annotated[bool, typer.Option("--client", help="Forget all data of this participant.")] = False,
     paradigm: Annotated[Paradigm, typer.Option(help="How the graph is gone through.")] = Paradigm.PARALLEL,
-    blocks: Annotated[
-        int, typer.Option(help="Blocks of the live chain's node in which parts are taken.", min=1)
-    ] = 100_000,
     passphrase_file: PassphraseFile = None,
     as_json: AsJson = False,
 ) -> None:
@@ -226,7 +223,7 @@ def request(
         Nodes(run.place, Signer(keys.account_secret.to_bytes(32, "big"))) as nodes,
         PartyRun.of_participant(run.path, nodes, keys) as opened,
     ):
-        number = opened.request(tuple(starts), forget, paradigm, None, blocks)
+        number = opened.request(tuple(starts), forget, paradigm, None)
     out.result({"request": number})
     out.say(f"request {number} is filed; see `blockful participant status {folder}`")
 

@@ -153,4 +153,4 @@ def _archived(view: MemberView, store: FederatedStore) -> list[Uri]:
     if view.contracts.followers is None:
         return []
     records = [stored.record.uri for stored in view.archived.read()]
-    return [uri for node in records for uri in (node, parse_node(store.read(node)).weights)]
+    return [uri for node in records for uri in (node, *parse_node(store.read(node)).sealed[:1])]

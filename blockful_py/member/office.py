@@ -95,8 +95,16 @@ class MemberView(Closable):
         motions = AgreedMotions(self.contracts, agreements)
         attested = self.run.settings.committee.attested
         record = RecordReaders.of(self.contracts.live, self.contracts.archive, self.live_store)
+        rules = self.run.settings.unlearning
         sources = ReviewSources(
-            self.contracts, record, self.live_store, self.keyring, setup, attested, self.run.party is not None
+            self.contracts,
+            record,
+            self.live_store,
+            self.keyring,
+            setup,
+            attested,
+            registered=self.run.party is not None,
+            blocks=rules.blocks if rules.unanswered == "withdraw" else None,
         )
         return FreshReviewer(sources, motions)
 

@@ -40,7 +40,7 @@ class Administration:
         keys = self._context.keys
         keys.auditors.drop(account)
         if key is not None:
-            models = self._context.record.catalogue.read().models.values()
+            models = self._context.record.catalogue.read().with_weights.values()
             current = {placed.node.weights for placed in models}
             keys.auditors.wrap({uri: keys.keyring.find(uri) for uri in current})
 

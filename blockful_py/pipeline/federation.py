@@ -153,7 +153,7 @@ class Federation(Closable):
     def models(self) -> dict[str, TrainedModel]:
         """The current version of every model, its weights verified."""
         catalogue = self.catalogue()
-        return load_models(catalogue, catalogue.models, self.weights)
+        return load_models(catalogue, catalogue.with_weights, self.weights)
 
     def train(self, progress: Progress | None = None, rounds: int | None = None) -> tuple[Executed, ...]:
         """Trains and publishes the missing models, wave by wave; returns the transactions.

@@ -110,20 +110,16 @@ class PartyRun(Closable):
         keep_curves(federation.run.curves, wave)
         return wave, stored
 
-    def request(
-        self, starts: tuple[str, ...], forget: Forget, paradigm: Paradigm, method: str | None, blocks: int
-    ) -> int:
+    def request(self, starts: tuple[str, ...], forget: Forget, paradigm: Paradigm, method: str | None) -> int:
         """Signs a request that the participant's own models start, and files it; returns its number.
-
-        `blocks`: of the live chain's node, after which no part is taken.
 
         Raises as `Federation.draft_request`, and SettingsError when another participant owns a start.
         """
         context, catalogue = self._opened.context, self.federation.catalogue()
         drafted = draft_request(context, catalogue, starts, forget, paradigm, method)
-        return self.file(sign_request(context, catalogue, drafted), blocks)
+        return self.file(sign_request(context, catalogue, drafted))
 
-    def file(self, request: Request, blocks: int) -> int:
+    def file(self, request: Request) -> int:
         """Files a request that the owners of its starts have signed; returns its number.
 
         Raises UnlearningError for a method that owners cannot carry out each with its own data.
@@ -133,7 +129,7 @@ class PartyRun(Closable):
         uri = context.stores.live.add(request_to_bytes(request))
         context.hand_out([uri])
         registry = context.contracts.participants
-        registry.file(uri, blocks)
+        registry.file(uri, context.run.settings.unlearning.blocks)
         return max(each.number for each in registry.filed_requests() if each.uri == uri)
 
     def take_part(self, number: int) -> tuple[ModelNode, ...]:
@@ -148,20 +144,26 @@ class PartyRun(Closable):
             with self._job(request):
                 return tuple(parts.take(number, request, name) for name in names)
 
-    def finish(self, number: int) -> ErasureCertificate:
-        """Leads a filed request whose parts are all there to its end, and certifies the erasure.
+    def lead(self, number: int) -> None:
+        """Does a leader's part of a filed request.
 
-        Raises RunError while parts are missing, otherwise as `Federation.unlearn`.
+        A parallel one whose parts are all there is carried to its end.  In a sequential one, models are
+        withdrawn whose owners did not do their parts in time.
+
+        Raises RunError while there is nothing to lead, otherwise as `Federation.unlearn`.
         """
         context = self._opened.context
         with self._opened.leading():
-            _, request = FiledRequests(context)[number]
+            filed, request = FiledRequests(context)[number]
+            gathering = Gathering(context)
             with self._job(request) as lifecycle:
-                Gathering(context).replace(number, request)
+                if request.paradigm != Paradigm.PARALLEL:
+                    gathering.withdraw(filed, request)
+                    return
+                gathering.replace(number, request)
                 lifecycle.forget()
                 nodes = replaced_for(self.federation.catalogue(), request)
                 lifecycle.erase(lambda: self.federation.erase_replaced(nodes))
-            return issue(context, request)
 
     def certificate(self, number: int) -> ErasureCertificate:
         """Has the committee certify a finished request, once its members destroyed the replaced keys.

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 from blockful_py.committee.protocols import LiveLedger, Store
@@ -41,6 +42,11 @@ class Catalogue:
         if name not in self.models:
             raise UnknownModelError(name, tuple(self.models))
         return self.models[name]
+
+    @cached_property
+    def with_weights(self) -> Mapping[str, PlacedNode]:
+        """The models that are not withdrawn."""
+        return {name: placed for name, placed in self.models.items() if not placed.node.is_withdrawn}
 
     def references(self) -> dict[str, tuple[str, ...]]:
         """Names of the references of every model."""

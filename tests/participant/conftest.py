@@ -7,10 +7,11 @@ The participants have the data and seed of a laboratory of the same settings, so
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -69,7 +70,7 @@ class Machines:
         return self.folder / "founder" / FILE
 
 
-def machine_settings(urls: tuple[str, ...]) -> Settings:
+def machine_settings(urls: tuple[str, ...], rules: Mapping[str, Any]) -> Settings:
     election = {
         "epoch_length": 86_400,
         "commit_period": PERIOD_SECONDS,
@@ -85,7 +86,7 @@ def machine_settings(urls: tuple[str, ...]) -> Settings:
         "round_seconds": 60.0,
         "election": election,
     }
-    return small(committee=committee)
+    return small(committee=committee, **rules)
 
 
 def nodes_for(chains: Nodes, secret: int) -> Nodes:
@@ -112,7 +113,15 @@ def election_of(committee: CommitteeContract, size: int) -> object:
 
 
 @pytest.fixture(scope="module")
-def machines(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machines]:
+def rules() -> Mapping[str, Any]:
+    """Settings in which a test's federation differs."""
+    return {}
+
+
+@pytest.fixture(scope="module")
+def machines(
+    chains: Nodes, rules: Mapping[str, Any], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Machines]:
     folder = tmp_path_factory.mktemp("machines")
     founder = ReaderKeys.generate()
     with ExitStack() as stack:
@@ -121,11 +130,11 @@ def machines(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Iterato
             set_balance(node, founder.account, ETHER)
 
         def founded(urls: tuple[str, ...]) -> Path:
-            create("test", machine_settings(urls), folder / "founder", nodes)
+            create("test", machine_settings(urls, rules), folder / "founder", nodes)
             return folder / "founder" / FILE
 
         processes = stack.enter_context(members(4, folder, folder, chains, found=founded))
-        settings = machine_settings(tuple(member.url for member in processes))
+        settings = machine_settings(tuple(member.url for member in processes), rules)
         contracts = open_contracts(nodes, folder / "founder" / "deployments")
         committee = contracts.elected
         for member in processes:

@@ -24,7 +24,6 @@ from tests.participant.conftest import Machines
 
 PARALLEL = ("s", "x", "y")
 SEQUENTIAL = ("t", "y")
-BLOCKS = 100_000
 
 
 def key_of(content: bytes) -> bytes:
@@ -87,7 +86,7 @@ def test_a_parallel_request_is_led_by_a_member_once_the_start_is_handed_in(
 ) -> None:
     before = versions(published)
     with published.participants["s"].run() as party:
-        number = party.request(("s",), Forget.of_classes([3]), Paradigm.PARALLEL, None, BLOCKS)
+        number = party.request(("s",), Forget.of_classes([3]), Paradigm.PARALLEL, None)
         assert [node.name for node in party.take_part(number)] == ["s"]
         assert party.take_part(number) == ()
     with published.participants["x"].run() as party:
@@ -109,7 +108,7 @@ def test_in_a_sequential_request_each_owner_replaces_its_own_model(
 ) -> None:
     before = versions(published)
     with published.participants["t"].run() as party:
-        number = party.request(("t",), Forget.of_classes([5]), Paradigm.SEQUENTIAL, None, BLOCKS)
+        number = party.request(("t",), Forget.of_classes([5]), Paradigm.SEQUENTIAL, None)
     with published.participants["y"].run() as party:
         assert party.take_part(number) == ()  # its reference comes first
     for name in SEQUENTIAL:
@@ -132,7 +131,7 @@ def test_nobody_asks_for_anothers_model(published: Machines) -> None:
         published.participants["a"].run() as party,
         pytest.raises(Exception, match="only its owner has it"),
     ):
-        party.request(("s",), Forget.of_classes([3]), Paradigm.PARALLEL, None, BLOCKS)
+        party.request(("s",), Forget.of_classes([3]), Paradigm.PARALLEL, None)
 
 
 def test_a_method_that_looks_at_several_users_data_is_refused_before_it_is_filed(
@@ -143,7 +142,7 @@ def test_a_method_that_looks_at_several_users_data_is_refused_before_it_is_filed
         published.participants["s"].run() as party,
         pytest.raises(UnlearningError, match="needs more than each owner's own data"),
     ):
-        party.request(("s",), Forget.of_classes([3]), Paradigm.PARALLEL, "clean_increments", BLOCKS)
+        party.request(("s",), Forget.of_classes([3]), Paradigm.PARALLEL, "clean_increments")
     assert len(published.contracts.participants.filed_requests()) == filed
 
 

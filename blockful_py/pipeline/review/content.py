@@ -34,6 +34,7 @@ from blockful_py.learning.weights import Weights
 from blockful_py.pipeline.review.claims import measure
 from blockful_py.pipeline.review.erasure import review_erasure
 from blockful_py.pipeline.review.methods import parse_method, require_paradigm, require_review
+from blockful_py.pipeline.review.withdrawal import review_withdrawal
 from blockful_py.pipeline.run.contracts import Contracts
 from blockful_py.pipeline.run.operations import Counter
 from blockful_py.record.catalogue import Catalogue, RecordReaders
@@ -72,6 +73,8 @@ class ReviewSources:
         store: the store of the live chain.
         attested: whether the member also signs results that only owners attest.
         registered: whether owners are participants of the registry, who publish under their own number.
+        blocks: of the live chain's node, in which an owner does its part before members withdraw the model;
+            None where they withdraw none.
     """
 
     contracts: Contracts
@@ -81,6 +84,7 @@ class ReviewSources:
     setup: TrainingSetup
     attested: bool = False
     registered: bool = False
+    blocks: int | None = None
 
 
 class ContentReviewer:
@@ -152,7 +156,16 @@ class ContentReviewer:
         _require(names <= affected, f"{', '.join(sorted(names - affected))} descends from no start")
         for each in proposed:
             self._check_statement(each, catalogue)
+        withdrawn = [each.node for each in proposed if each.node.is_withdrawn]
+        if withdrawn:
+            _require(len(withdrawn) == len(proposed), "models are withdrawn by a decision of their own")
+            participants = self._sources.contracts.participants
+            review_withdrawal(withdrawn, request, catalogue, participants, self._sources.blocks)
+            return
         method = self._reviewable(request)
+        if request.paradigm == Paradigm.PARALLEL:
+            gone = sorted(affected - catalogue.with_weights.keys())
+            _require(not gone, f"{', '.join(gone)} is withdrawn and passes no change on")
         if request.paradigm == Paradigm.PARALLEL and is_recomputable(method):
             self._recompute(method, request, proposed, catalogue)
             return
@@ -245,7 +258,7 @@ class ContentReviewer:
             self._measure(each, expected[name], request)
 
     def _is_sealed(self, proposed: Proposed, weights: Weights) -> bool:
-        uri = parse_cid(proposed.redaction.weights)
+        uri = proposed.node.weights
         with _refusing(f"the new weights of {proposed.node.name}"):
             return is_sealed(uri, weights, self._sources.keyring.find(uri))
 
@@ -259,7 +272,7 @@ class ContentReviewer:
         for each in proposed:
             name = each.node.name
             if name in starts:
-                signed = each.node.statement.weights == each.redaction.weights
+                signed = parse_cid(each.node.statement.weights) == each.node.weights
                 _require(signed, f"the new weights of {name} are not those that its owner signed")
                 with _refusing(f"the new weights of {name}"):
                     announced[name] = self._weights.read(each.node.weights)
