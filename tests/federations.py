@@ -112,10 +112,7 @@ def transactions(federation: Federation) -> dict[str, ModelTransaction]:
 
 def weights(federation: Federation) -> dict[str, str]:
     """CIDs of the weights as they stand, by model."""
-    return {
-        name: cid_string(placed.node.weights)
-        for name, placed in federation.catalogue().models.items()
-    }
+    return {name: cid_string(placed.node.weights) for name, placed in federation.catalogue().models.items()}
 
 
 def versions(federation: Federation) -> dict[str, int]:

@@ -122,10 +122,11 @@ class PartyRun(Closable):
     def file(self, request: Request) -> int:
         """Files a request that the owners of its starts have signed; returns its number.
 
-        Raises UnlearningError for a method that owners cannot carry out each with its own data.
+        Raises UnlearningError for a request that owners cannot carry out each with its own data.
         """
         context = self._opened.context
-        require_parts(method_of(context, request), Paradigm(request.paradigm))
+        method_of(context, request)
+        require_parts(request, self.federation.catalogue().graph)
         uri = context.stores.live.add(request_to_bytes(request))
         context.hand_out([uri])
         registry = context.contracts.participants

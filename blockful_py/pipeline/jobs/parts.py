@@ -39,8 +39,9 @@ TOGETHER = frozenset({Need.HOLDERS_DATA, Need.FORGOTTEN_DATA, Need.PUBLISHED_FIS
 """Needs of methods that look at several users' data at once, which only a laboratory has."""
 
 
-def require_parts(method: Method, paradigm: Paradigm) -> None:
-    """Raises UnlearningError for a method that owners cannot carry out each with its own data."""
+def require_parts(request: Request, graph: InheritanceGraph) -> None:
+    """Raises UnlearningError for a request that owners cannot carry out each with its own data."""
+    method, paradigm = parse_method(request.method), Paradigm(request.paradigm)
     together = sorted(method.needs & TOGETHER)
     one_by_one = paradigm is Paradigm.PARALLEL or Need.DESCENDANT_DATA in method.needs
     if together or not one_by_one:
@@ -48,6 +49,13 @@ def require_parts(method: Method, paradigm: Paradigm) -> None:
             f"method {method.name!r} ({paradigm}) needs more than each owner's own data "
             f"({', '.join(together) or 'the models of others'}): among machines take gradient_ascent "
             "(parallel) or retrain (sequential)."
+        )
+    starts = {start.name for start in request.starts}
+    below = sorted(start for start in starts if starts.intersection(graph.ancestors([start])))
+    if paradigm is Paradigm.PARALLEL and below:
+        raise UnlearningError(
+            f"{', '.join(below)} inherits from another start, whose new weights its owner does not have yet: "
+            "take the sequential paradigm, or one request after the other."
         )
 
 
