@@ -6,11 +6,13 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from dataclasses import dataclass
 
 from blockful_py.errors import BlockfulError, RunError, StorageError
 from blockful_py.member.office import MemberOffice, MemberView
 from blockful_py.record.model_node import parse_node
+from blockful_py.record.parts import newest_parts, request_from_bytes
 from blockful_py.storage.cid import parse_cid
 from blockful_py.storage.federated import FederatedStore
 from blockful_py.types import Codec, Uri
@@ -91,8 +93,8 @@ class KeepingDuty:
 class FilesDuty:
     """The keeping duties of a member of a federation of machines, which has stores of its own.
 
-    The live store has the public files, the filed requests, and the nodes and sealed files of the current
-    versions; the archive's store has the node and the weights of every version.
+    The live store has the public files, the filed requests, the parts that wait for others, and the nodes and
+    sealed files of the current versions; the archive's store has the node and the weights of every version.
     """
 
     name = "files"
@@ -126,7 +128,7 @@ def _duties(view: MemberView) -> tuple[KeepingDuty, ...]:
     if not (isinstance(live, FederatedStore) and isinstance(archive, FederatedStore)):
         return ()
     return (
-        KeepingDuty(live, lambda: {*_public(view), *_current(view)}),
+        KeepingDuty(live, lambda: {*_public(view), *_current(view), *_handed_in(view)}),
         KeepingDuty(archive, lambda: _archived(view, archive)),
     )
 
@@ -147,6 +149,21 @@ def _current(view: MemberView) -> list[Uri]:
         return []
     models = view.catalogue.read().models.values()
     return [uri for placed in models for uri in (placed.uri, *placed.node.sealed)]
+
+
+def _handed_in(view: MemberView) -> list[Uri]:
+    """The parts of requests that are not carried out yet, as far as they can be read here."""
+    if view.contracts.followers is None:
+        return []
+    catalogue, live, participants = view.catalogue.read(), view.contracts.live, view.contracts.participants
+    uris: list[Uri] = []
+    for filed in participants.filed_requests():
+        with suppress(BlockfulError):
+            data = view.live_store.read(filed.uri)
+            request = request_from_bytes(data, live.chain_id, live.address, catalogue)
+            for uri in newest_parts(catalogue, request, participants.hand_ins(filed.number)).values():
+                uris += (uri, *parse_node(view.live_store.read(uri)).sealed)
+    return uris
 
 
 def _archived(view: MemberView, store: FederatedStore) -> list[Uri]:

@@ -38,6 +38,9 @@ class PartHandedIn(Protocol):
     @property
     def by(self) -> bytes: ...
 
+    @property
+    def uri(self) -> Uri: ...
+
 
 def request_to_bytes(request: Request) -> bytes:
     """The file of a signed request, whose CID is filed on the chain."""
@@ -136,11 +139,15 @@ def due(
     return tuple(name for name in left if not waiting.intersection(catalogue.graph.references(name)))
 
 
+def newest_parts(catalogue: Catalogue, request: Request, handed_in: Iterable[PartHandedIn]) -> dict[str, Uri]:
+    """The node that the owner of each model handed in last, of those that the request has not replaced."""
+    left = set(missing(catalogue, request)) & with_parts(catalogue, request)
+    names = {(catalogue[name].position, catalogue[name].node.statement.owner): name for name in left}
+    parts = ((names.get((each.position, "0x" + each.by.hex())), each.uri) for each in handed_in)
+    return {name: uri for name, uri in parts if name is not None}
+
+
 def is_complete(catalogue: Catalogue, request: Request, handed_in: Iterable[PartHandedIn]) -> bool:
     """Whether every part of a parallel request is there: handed in by its owner, or replaced."""
-    given = {(each.position, "0x" + each.by.hex()) for each in handed_in}
-    left = set(missing(catalogue, request))
-    return all(
-        name not in left or (catalogue[name].position, catalogue[name].node.statement.owner) in given
-        for name in with_parts(catalogue, request)
-    )
+    left = set(missing(catalogue, request)) & with_parts(catalogue, request)
+    return left == newest_parts(catalogue, request, handed_in).keys()

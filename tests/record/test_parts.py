@@ -19,7 +19,7 @@ from blockful_py.record.model_node import (
     Statement,
     sign_statement,
 )
-from blockful_py.record.parts import due, is_complete, missing, request_to_bytes, unanswered
+from blockful_py.record.parts import due, is_complete, missing, newest_parts, request_to_bytes, unanswered
 from blockful_py.storage.cid import cid_string, uri_of
 from blockful_py.storage.unixfs import file_uri
 from blockful_py.types import Codec, Position, Uri
@@ -50,6 +50,11 @@ class Filed:
 class HandedIn:
     position: Position
     by: bytes
+    uri: Uri
+
+
+def part(name: str, by: str, data: bytes = b"part") -> HandedIn:
+    return HandedIn(START[name].position, OWNERS[by], uri_of(data, Codec.RAW))
 
 
 def filed(request: Request) -> Filed:
@@ -136,4 +141,10 @@ def test_a_parallel_request_is_complete_with_what_the_owner_of_its_start_hands_i
     by: str, complete: bool
 ) -> None:
     assert not is_complete(START, PARALLEL, ())
-    assert is_complete(START, PARALLEL, [HandedIn(Position(1, 0), OWNERS[by])]) is complete
+    assert is_complete(START, PARALLEL, [part("a", by)]) is complete
+
+
+def test_what_an_owner_handed_in_last_counts_until_it_is_carried_out() -> None:
+    handed_in = [part("a", "a"), part("a", "a", b"later"), part("a", "d"), part("b", "b")]
+    assert newest_parts(START, PARALLEL, handed_in) == {"a": uri_of(b"later", Codec.RAW)}
+    assert newest_parts(catalogue(a=changed(A, PARALLEL)), PARALLEL, handed_in) == {}

@@ -9,6 +9,8 @@ proposal.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from blockful_py.chain.participant_registry import FiledRequest, HandIn
 from blockful_py.engine.jobs import Act, PlannedStep
 from blockful_py.errors import BlockfulError, RunError, UnlearningError
@@ -26,10 +28,10 @@ from blockful_py.pipeline.run.operations import Counter
 from blockful_py.pipeline.run.progress import Stopwatch
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.model_node import ModelNode, PlacedNode, Redaction, Request, parse_node
-from blockful_py.record.parts import due, is_complete, missing, request_from_bytes, unanswered, with_parts
+from blockful_py.record.parts import due, is_complete, missing, newest_parts, request_from_bytes, unanswered
 from blockful_py.storage.interface import FileStore
 from blockful_py.storage.unixfs import file_uri
-from blockful_py.types import Paradigm
+from blockful_py.types import Paradigm, Uri
 from blockful_py.unlearning.method import Method, Need
 from blockful_py.unlearning.proxy import balanced_proxy
 from blockful_py.unlearning.recompute import is_recomputable, recompute
@@ -166,10 +168,9 @@ class Gathering:
         if not left:
             return
         handed_in = self._context.contracts.participants.hand_ins(number)
-        wanted = with_parts(catalogue, request)
         if request.paradigm != Paradigm.PARALLEL or not is_complete(catalogue, request, handed_in):
             raise RunError(f"request {number} still waits for its participants: {', '.join(left)}.")
-        nodes = self._nodes(catalogue, wanted, handed_in)
+        nodes = self._nodes(newest_parts(catalogue, request, handed_in))
         method = parse_method(request.method)
         follows: dict[str, Weights] = {}
         if is_recomputable(method):
@@ -196,18 +197,12 @@ class Gathering:
         self._context.hand_out([live.add(node.to_bytes()) for node in nodes.values()])
         self._redactor.replace(catalogue, {}, request, (), nodes)
 
-    def _nodes(
-        self, catalogue: Catalogue, wanted: frozenset[str], handed_in: tuple[HandIn, ...]
-    ) -> dict[str, ModelNode]:
-        """The newest part of each model's owner.  Members check the nodes' statements and figures."""
-        names = {(catalogue[name].position, catalogue[name].node.statement.owner): name for name in wanted}
+    def _nodes(self, parts: Mapping[str, Uri]) -> dict[str, ModelNode]:
+        """The nodes that were handed in.  Members check their statements and figures."""
         nodes: dict[str, ModelNode] = {}
-        for each in handed_in:
-            name = names.get((each.position, "0x" + each.by.hex()))
-            if name is None:
-                continue
+        for name, uri in parts.items():
             try:
-                nodes[name] = parse_node(self._context.stores.live.read(each.uri))
+                nodes[name] = parse_node(self._context.stores.live.read(uri))
             except BlockfulError as error:
                 raise UnlearningError(f"the part of {name} cannot be read: {error}") from None
         return nodes
