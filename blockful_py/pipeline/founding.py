@@ -14,7 +14,7 @@ from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.learning.weights import to_bytes
 from blockful_py.pipeline.coordination.remote_blocks import RemoteBlocks
 from blockful_py.pipeline.coordination.remote_committee import RemoteCommittee, remote_committee_of
-from blockful_py.pipeline.coordination.rotation import Pause, Rotated, Tell
+from blockful_py.pipeline.coordination.rotation import Pause, Rotated, Tell, skipping
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.run.contracts import open_contracts, rules_of
 from blockful_py.pipeline.run.creation import creating
@@ -67,9 +67,12 @@ def create(name: str, settings: Settings, directory: Path, nodes: Nodes) -> byte
 def found(directory: Path, nodes: Nodes, secret: int, pause: Pause | None, tell: Tell | None) -> Rotated:
     """Has the first committee elected, deploys the archive's contracts, and puts the file's digest on chain.
 
-    `secret`: the founder's account, which deployed the contracts.  Continues where it was broken off.
+    `secret`: the founder's account, which deployed the contracts.  `pause` waits between two looks at the
+    election; without one, by `skipping`.  Continues where it was broken off.
     """
     with Federation.open(directory, nodes=nodes, secret=secret, settle=False) as federation:
+        members = len(federation.settings.committee.members)
+        pause = pause or skipping(federation.contracts.elected, members)
         rotated = federation.epochs.rotate(pause, tell)
         data = _complete(directory, nodes)
         _hand_out(federation, secret, data)
