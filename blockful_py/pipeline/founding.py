@@ -19,17 +19,13 @@ from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.run.contracts import open_contracts, rules_of
 from blockful_py.pipeline.run.creation import creating
 from blockful_py.pipeline.run.directory import Party, RunDirectory
-from blockful_py.pipeline.run.entering import file_of
+from blockful_py.pipeline.run.entering import FILE, file_of
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.record.federation_file import FederationFile, PublicFiles, uri_of
 from blockful_py.settings import Settings
 from blockful_py.storage.cid import cid_string, parse_cid
 from blockful_py.storage.store import ContentStore
 from blockful_py.whole_file import write_whole
-
-FILE = "federation.toml"
-RUN = "run"
-"""Folder of the founder's run in its own."""
 
 
 def create(name: str, settings: Settings, directory: Path, nodes: Nodes) -> bytes:

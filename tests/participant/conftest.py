@@ -21,14 +21,14 @@ from blockful_py.chain.sortition import ElectionState, Phase
 from blockful_py.committee.service.folder import keys_in
 from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.member.candidacy import Candidate, fund
-from blockful_py.member.office import signer_of
+from blockful_py.member.place import signer_of
 from blockful_py.participant.folder import ParticipantFolder
 from blockful_py.participant.joining import join
-from blockful_py.pipeline.founding import FILE, create, found
+from blockful_py.pipeline.founding import create, found
 from blockful_py.pipeline.party import PartyRun
 from blockful_py.pipeline.run.clock import tick
 from blockful_py.pipeline.run.contracts import Contracts, open_contracts
-from blockful_py.pipeline.run.entering import enter
+from blockful_py.pipeline.run.entering import FILE, enter
 from blockful_py.pipeline.run.nodes import Nodes, Place
 from blockful_py.pipeline.run.pocket_money import provide
 from blockful_py.pipeline.run.training_data import save_users
