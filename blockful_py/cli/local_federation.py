@@ -26,11 +26,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TypeVar
 
+import tomli_w
+
 from blockful_py.chain import persistent
 from blockful_py.chain.processes import last_lines, take_port
 from blockful_py.detached import end, is_running, start_detached
 from blockful_py.errors import RunError
-from blockful_py.pipeline.founding import FILE, RUN
+from blockful_py.participant.folder import LIMITS
+from blockful_py.pipeline.run.entering import FILE, RUN
 from blockful_py.whole_file import OWN, write_whole
 
 LIVE, ARCHIVE = 1337, 1338
@@ -184,8 +187,14 @@ class LocalFederation:
         if not (folder / "joined").exists():
             joining = ("--federation", self.file, "--data", own, "--device", "cpu")
             self._run(name, "participant", "join", folder, *joining, *self._urls)
+            self._limit(folder, number)
             (folder / "joined").touch()
         self._serve(name, "participant", "serve", folder)
+
+    def _limit(self, folder: Path, number: int) -> None:
+        """As many participants work at a time as there are cores: each holds torch and a model then."""
+        turn = self.folder / f"turn-{number % (os.cpu_count() or 1)}"
+        write_whole(folder / LIMITS, tomli_w.dumps({"turn": str(turn)}))
 
     def _serve(self, name: str, *arguments: str | Path) -> None:
         """Starts a service, unless it runs, and waits until it says that it is ready."""
