@@ -17,7 +17,7 @@ MOST = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class LoggedWork:
     """A piece of work.
 
     Attributes:
@@ -42,12 +42,12 @@ class WorkLog:
         self._path = path
         self._now = now
 
-    def entries(self) -> tuple[Work, ...]:
+    def entries(self) -> tuple[LoggedWork, ...]:
         """Oldest first.  Raises RunError when the file cannot be read."""
         try:
             lines = self._path.read_text(encoding="utf-8").splitlines()
             documents = [json.loads(line) for line in lines]
-            return tuple(Work(**{**each, "models": tuple(each["models"])}) for each in documents)
+            return tuple(LoggedWork(**{**each, "models": tuple(each["models"])}) for each in documents)
         except FileNotFoundError:
             return ()
         except (OSError, ValueError, TypeError, KeyError) as error:
@@ -56,7 +56,7 @@ class WorkLog:
     @contextmanager
     def recording(self, models: Sequence[str], request: int | None) -> Iterator[None]:
         """Logs the work within, and how it ended.  Raises RunError when the file cannot be written."""
-        before, work = self.entries(), Work(tuple(models), request, self._now())
+        before, work = self.entries(), LoggedWork(tuple(models), request, self._now())
         self._write((*before, work))
         try:
             yield
@@ -72,6 +72,6 @@ class WorkLog:
             for each in self.entries()
         )
 
-    def _write(self, entries: Sequence[Work]) -> None:
+    def _write(self, entries: Sequence[LoggedWork]) -> None:
         text = "".join(json.dumps(asdict(each)) + "\n" for each in entries[-MOST:])
         write_whole(self._path, text, mode=OWN)
