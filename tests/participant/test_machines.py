@@ -110,6 +110,37 @@ def test_a_parallel_request_is_led_by_a_member_once_the_start_is_handed_in(
     assert {each.name for each in certificate.statement.replaced} == set(PARALLEL)
 
 
+def test_an_owners_limits_put_work_off_and_refuse_requests(published: Machines) -> None:
+    participant, told = published.participants["z"], list[str]()
+    folder, before = participant.folder, versions(published)["z"]
+    with participant.run() as party:
+        number = party.request(("z",), Forget.of_classes([7]), Paradigm.PARALLEL, None, BLOCKS)
+    now = count(0.0, LOOK_SECONDS).__next__
+    with (
+        ChildProcesses(MODULE) as processes,
+        ParticipantService(folder, participant.keys, processes, told.append, now) as service,
+    ):
+        limits, catalogue = folder.path / LIMITS, service.catalogue()
+        (filed,) = (
+            each for each in published.contracts.participants.filed_requests() if each.number == number
+        )
+        limits.write_text('refused_levels = ["class"]')
+        service.step()
+        assert service.next_work(catalogue) is None
+        assert "level class" in str(service.refusal(filed, catalogue))
+        later = [f"{(datetime.now().astimezone() + timedelta(hours=ahead)):%H:%M}" for ahead in (2, 3)]
+        limits.write_text(f'hours = ["{"-".join(later)}"]')
+        service.step()
+        assert len(told) == 1 and f"request {number}: unlearning z: work begins in" in told[0]
+        assert folder.log.entries() == ()
+        limits.write_text("cores = 1\nmodels = 1")
+        service.step()
+        assert "1 models, of 1 at most" in str(service.withheld(NextWork(("more",)), catalogue))
+    (work,) = folder.log.entries()
+    assert (work.models, work.request, work.error) == (("z",), number, None)
+    until(lambda: versions(published)["z"] == before + 1)
+
+
 def test_in_a_sequential_request_each_owner_replaces_its_own_model(
     published: Machines, laboratory: Federation
 ) -> None:
@@ -156,37 +187,6 @@ def test_a_method_that_looks_at_several_users_data_is_refused_before_it_is_filed
 def test_who_has_published_all_has_nothing_to_train(published: Machines) -> None:
     with published.participants["a"].run() as party, pytest.raises(RunError, match="no model to publish"):
         party.train_next()
-
-
-def test_an_owners_limits_put_work_off_and_refuse_requests(published: Machines) -> None:
-    participant, told = published.participants["z"], list[str]()
-    folder, before = participant.folder, versions(published)["z"]
-    with participant.run() as party:
-        number = party.request(("z",), Forget.of_classes([7]), Paradigm.PARALLEL, None, BLOCKS)
-    now = count(0.0, LOOK_SECONDS).__next__
-    with (
-        ChildProcesses(MODULE) as processes,
-        ParticipantService(folder, participant.keys, processes, told.append, now) as service,
-    ):
-        limits, catalogue = folder.path / LIMITS, service.catalogue()
-        (filed,) = (
-            each for each in published.contracts.participants.filed_requests() if each.number == number
-        )
-        limits.write_text('refused_levels = ["class"]')
-        service.step()
-        assert service.next_work(catalogue) is None
-        assert "level class" in str(service.refusal(filed, catalogue))
-        later = [f"{(datetime.now().astimezone() + timedelta(hours=ahead)):%H:%M}" for ahead in (2, 3)]
-        limits.write_text(f'hours = ["{"-".join(later)}"]')
-        service.step()
-        assert len(told) == 1 and f"request {number}: unlearning z: work begins in" in told[0]
-        assert folder.log.entries() == ()
-        limits.write_text("cores = 1\nmodels = 1")
-        service.step()
-        assert "1 models, of 1 at most" in str(service.withheld(NextWork(("more",)), catalogue))
-    (work,) = folder.log.entries()
-    assert (work.models, work.request, work.error) == (("z",), number, None)
-    until(lambda: versions(published)["z"] == before + 1)
 
 
 def test_a_replaced_versions_key_is_gone_everywhere(published: Machines) -> None:
