@@ -115,6 +115,7 @@ PARTICIPANT = Group(
         Command("join", "participant:join", "Check a federation file and register."),
         Command("serve", "participant:serve", "Train, publish and do one's part of requests."),
         Command("status", "participant:status", "Show own models, and the requests that wait."),
+        Command("log", "participant:log", "Show what a participant did."),
         Command("request", "participant:request", "File a request that starts at own models."),
         Command("certificate", "participant:certificate", "Have a finished request certified."),
         Command("pause", "participant:pause", "Start no new work."),

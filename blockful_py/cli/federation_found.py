@@ -27,8 +27,9 @@ def found(
     """
     from blockful_py.chain.signer import Signer
     from blockful_py.cli.parties import founder
-    from blockful_py.pipeline.founding import FILE, RUN, found
+    from blockful_py.pipeline.founding import found
     from blockful_py.pipeline.run.directory import RunDirectory
+    from blockful_py.pipeline.run.entering import FILE, RUN
     from blockful_py.pipeline.run.nodes import Nodes
     from blockful_py.record.federation_file import uri_of
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -78,7 +79,8 @@ def join(
 def serve(folder: Folder, passphrase_file: PassphraseFile = None, as_json: AsJson = False) -> None:
     """Train, publish and do one's part of requests, until stopped (SIGTERM or Ctrl-C).
 
-    What is due follows from the chains, so a participant that was away goes on where it was.
+    What is due follows from the chains, so a participant that was away goes on where it was. It works within
+    its owner's limits, FOLDER/limits.toml.
 
     Example: blockful participant serve hospital --passphrase-file words
     """
@@ -121,26 +123,68 @@ def status(folder: Folder, passphrase_file: PassphraseFile = None, as_json: AsJs
             if placed.node.statement.user == participant.user
         }
         requests = [
-            (filed, participant.missing(filed, catalogue), participant.due(filed, catalogue))
+            (
+                filed,
+                participant.missing(filed, catalogue),
+                participant.due(filed, catalogue),
+                participant.refusal(filed, catalogue),
+            )
             for filed in participant.contracts.participants.filed_requests()
         ]
+        work = participant.next_work(catalogue)
+        why = "it is paused" if party.is_paused else work and participant.withheld(work, catalogue)
         document = {
             "participant": participant.user,
             "account": "0x" + keys.account.hex(),
             "paused": party.is_paused,
             "models": own,
             "federation": len(catalogue.models),
+            "next": None if work is None else {"models": work.models, "request": work.request},
+            "withheld": why if work is not None else None,
             "requests": [
-                {"number": filed.number, "deadline": filed.deadline, "waits_for": waits, "due": own_part}
-                for filed, waits, own_part in requests
+                {
+                    "number": filed.number,
+                    "deadline": filed.deadline,
+                    "waits_for": waits,
+                    "due": own_part,
+                    "refused": refused,
+                }
+                for filed, waits, own_part, refused in requests
             ],
         }
     out.result(document)
     out.say(f"participant {document['participant']}{', paused' if party.is_paused else ''}")
     for name, version in own.items():
         out.say(f"{name}  version {version}")
-    for filed, waits, _ in requests:
+    if work is not None:
+        out.say(f"next: {work}{f' (not yet: {why})' if why else ''}")
+    for filed, waits, _, refused in requests:
         out.say(f"request {filed.number}: waits for {', '.join(waits) or 'nothing: it is done'}")
+        if refused:
+            out.say(f"  this participant does no part of it: {refused}")
+
+
+def log(
+    folder: Folder,
+    last: Annotated[int, typer.Option("--last", metavar="N", help="Show the newest N.", min=1)] = 20,
+    as_json: AsJson = False,
+) -> None:
+    """Show what a participant did: trainings and parts of requests, when, how long, and what failed.
+
+    Example: blockful participant log hospital --last 5
+    """
+    from datetime import datetime
+
+    from blockful_py.participant.folder import ParticipantFolder
+
+    out, entries = Output(as_json), ParticipantFolder(folder).log.entries()[-last:]
+    out.result([asdict(each) for each in entries])
+    for each in entries:
+        what = "training" if each.request is None else f"request {each.request},"
+        when = datetime.fromtimestamp(each.started).astimezone().isoformat(" ", "seconds")
+        took = "not finished" if each.seconds is None else f"{each.seconds:.1f} s"
+        failed = f": failed, {each.error}" if each.error else ""
+        out.say(f"{when}  {what} {', '.join(each.models)}  {took}{failed}")
 
 
 def pause(folder: Folder, as_json: AsJson = False) -> None:

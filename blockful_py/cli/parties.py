@@ -56,8 +56,7 @@ def member_run(
 
     Raises SettingsError without either, otherwise as `enter`.
     """
-    from blockful_py.pipeline.founding import RUN
-    from blockful_py.pipeline.run.entering import enter, read_file
+    from blockful_py.pipeline.run.entering import RUN, enter, read_file
     from blockful_py.record.federation_file import FederationFile
 
     if federation is None:

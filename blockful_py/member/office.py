@@ -6,7 +6,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Collection
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,6 @@ from blockful_py.chain.sortition import Phase
 from blockful_py.closable import Closable
 from blockful_py.committee import codec, wire
 from blockful_py.committee.certificate_signer import CertificateSigner, PendingNonces
-from blockful_py.committee.keystore import MemberKeys
 from blockful_py.committee.member import Member
 from blockful_py.committee.service.agreements import AGREED, Agreements
 from blockful_py.committee.service.block_custody import BlockCustody
@@ -31,11 +29,12 @@ from blockful_py.committee.succession import MirrorVoter
 from blockful_py.crypto import curve, eip712, multisignature
 from blockful_py.crypto.randomness import gathered_rng
 from blockful_py.crypto.roster import Roster
-from blockful_py.errors import BlockfulError, RefusedError, SettingsError
+from blockful_py.errors import BlockfulError, RefusedError
 from blockful_py.keys.access import Access
 from blockful_py.keys.appointed_keyring import NO_KEYS, VaultKeyring
 from blockful_py.keys.erasure import ReplacedVersions
 from blockful_py.keys.sealing import Keyring, require_key
+from blockful_py.member.place import Urls, place_for, signer_of
 from blockful_py.pipeline.coordination.motions import AgreedMotions
 from blockful_py.pipeline.coordination.remote_committee import RemoteCommittee, remote_committee_of
 from blockful_py.pipeline.coordination.remote_keyring import PeerKeyring, RemoteKeyring
@@ -45,7 +44,7 @@ from blockful_py.pipeline.run.accounts import identities_in
 from blockful_py.pipeline.run.contracts import EVENTS, open_contracts
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.identities import address_of
-from blockful_py.pipeline.run.nodes import Nodes, Place
+from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.pipeline.run.operations import Counter
 from blockful_py.pipeline.run.stores import Stores
 from blockful_py.pipeline.run.training_data import setup_of
@@ -53,14 +52,6 @@ from blockful_py.record.catalogue import ArchiveReader, CatalogueReader, RecordR
 from blockful_py.settings import quorum_of
 from blockful_py.storage.interface import FileStore
 from blockful_py.types import Certificate, Uri
-
-
-@dataclass(frozen=True, slots=True)
-class Urls:
-    """URLs of the two chains' nodes, where they differ from those of the run."""
-
-    live: str | tuple[str, ...]
-    archive: str | tuple[str, ...]
 
 
 class MemberView(Closable):
@@ -76,7 +67,7 @@ class MemberView(Closable):
         self.run = RunDirectory.open(directory)
         self.made = _made(directory)
         self._folder = folder
-        self.place = _place_for(self.run.place, urls)
+        self.place = place_for(self.run.place, urls)
         self._nodes = Nodes(self.place, account)
         try:
             kept = (folder.path if folder else self.run.path) / EVENTS
@@ -336,11 +327,6 @@ class MemberOffice:
         return Seat(member, view.reviewer.downloads)
 
 
-def signer_of(keys: MemberKeys) -> Signer:
-    """The member's account on the chains."""
-    return Signer(keys.account_secret.to_bytes(32, "big"))
-
-
 def _require_elected(charter: Charter, committee: CommitteeContract) -> None:
     """Raises RefusedError unless the charter is for the elected members, in this attempt."""
     election = committee.election()
@@ -370,14 +356,3 @@ def _made(directory: Path) -> tuple[tuple[str, int, int], ...]:
             status = path.stat()
             files.append((path.name, status.st_ino, status.st_mtime_ns))
     return tuple(files)
-
-
-def _place_for(place: Place, urls: Urls | None) -> Place:
-    if urls is not None:
-        return replace(place, live_url=urls.live, archive_url=urls.archive, databases=None)
-    if place.own:
-        raise SettingsError(
-            "the run keeps chains of its own, which another process cannot open: give the URLs of the two "
-            "nodes, or make the run on the devnets of `blockful devnet up`."
-        )
-    return place

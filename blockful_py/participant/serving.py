@@ -5,16 +5,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
 
 from blockful_py.chain.participant_registry import FiledRequest
 from blockful_py.chain.signer import Signer
 from blockful_py.child_process import ChildProcesses
 from blockful_py.closable import Closable
-from blockful_py.errors import BlockfulError
+from blockful_py.errors import BlockfulError, RunError
 from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.learning.scenario import ModelSpec, holders_of, next_of, plan
+from blockful_py.participant.cores import Cores
 from blockful_py.participant.folder import ParticipantFolder
 from blockful_py.participant.task import ParticipantTask
+from blockful_py.participant.turn import turn_of
 from blockful_py.pipeline.run.contracts import open_contracts
 from blockful_py.pipeline.run.entering import require_standing
 from blockful_py.pipeline.run.nodes import Nodes
@@ -22,9 +26,27 @@ from blockful_py.pipeline.run.stores import Stores
 from blockful_py.record.catalogue import Catalogue, CatalogueReader
 from blockful_py.record.model_node import Request
 from blockful_py.record.parts import due, missing, request_from_bytes
+from blockful_py.settings.limits import OwnerLimits
 
 Tell = Callable[[str], None]
 """Is called with what the participant does."""
+
+LOOK_SECONDS = 30.0
+"""Longest time between two looks at the record, where no block is new."""
+FIRST_PAUSE, LONGEST_PAUSE = 5.0, 300.0
+"""Seconds after work that failed, twice as many each time that it fails again."""
+
+
+@dataclass(frozen=True, slots=True)
+class NextWork:
+    """Work that is due: models to train, or whose parts of a request are to be done."""
+
+    models: tuple[str, ...]
+    request: int | None = None
+
+    def __str__(self) -> str:
+        names = ", ".join(self.models)
+        return f"training {names}" if self.request is None else f"request {self.request}: unlearning {names}"
 
 
 class ParticipantService(Closable):
@@ -62,6 +84,11 @@ class ParticipantService(Closable):
         self._catalogue = CatalogueReader(self.contracts.live, self._store)
         self._plan = plan(self.run.settings.federation, holders_of(self.run.settings))
         self._seen = (-1, self._now())
+        self._settled = ("", self._now())
+        self._pause = 0.0
+        self._after = self._now()
+        self._told: str | None = None
+        self._cores = Cores()
 
     @property
     def user(self) -> int:
@@ -73,21 +100,62 @@ class ParticipantService(Closable):
         return self._catalogue.read()
 
     def step(self) -> None:
-        """Does what is due, one piece of work; raises its error."""
-        if self._folder.is_paused:
+        """Does what is due, one piece of work, within the owner's limits; raises its error.
+
+        Work that failed is tried again after a pause, which grows.
+        """
+        if self._folder.is_paused or self._now() < self._after:
+            return
+        block = self.contracts.live.newest_block()
+        if block == self._settled[0] and self._now() < self._settled[1] + LOOK_SECONDS:
             return
         catalogue = self._catalogue.read()
+        work = self.next_work(catalogue)
+        why = None if work is None else self.withheld(work, catalogue)
+        if why and why != self._told:
+            self._tell(f"{work}: {why}")
+        self._told = why
+        if work is None or why:
+            self._settled = (block, self._now())
+            return
+        limits = self._folder.limits()
+        with turn_of(limits.turn) as is_ours:
+            if is_ours:
+                self._do(work, limits)
+
+    def next_work(self, catalogue: Catalogue) -> NextWork | None:
+        """A part of a request, or the next model; None when nothing is due."""
         for filed in self.contracts.participants.filed_requests():
-            names = self.due(filed, catalogue)
+            names = () if self.refusal(filed, catalogue) else self.due(filed, catalogue)
             if names:
-                self._tell(f"request {filed.number}: unlearning {', '.join(names)}")
-                self._work(filed.number)
-                return
+                return NextWork(names, filed.number)
         spec = self.next_model(catalogue)
-        if spec is not None:
-            self._tell(f"training {spec.name}")
-            self._work(None)
-            self._tell(f"published {spec.name}")
+        return None if spec is None else NextWork((spec.name,))
+
+    def withheld(self, work: NextWork, catalogue: Catalogue) -> str | None:
+        """The reason why the owner's limits put work off; None when it may begin.  Raises SettingsError."""
+        limits, now = self._folder.limits(), datetime.now().astimezone()
+        midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
+        if why := limits.withheld(now):
+            return why
+        if work.request is not None:
+            return None
+        own = sum(each.node.statement.user == self.user for each in catalogue.models.values())
+        return limits.enough(own, self._folder.log.trained_since(midnight.timestamp()))
+
+    def refusal(self, filed: FiledRequest, catalogue: Catalogue) -> str | None:
+        """The reason why the owner lets this participant do no part of a request; None when it does.
+
+        Raises SettingsError.
+        """
+        limits = self._folder.limits()
+        if not (limits.refused_levels or limits.refused_methods):
+            return None
+        try:
+            request = self._request(filed, catalogue)
+        except BlockfulError:
+            return None  # nobody does a part of it
+        return limits.refused(request.forget.level, request.method.partition(" ")[0])
 
     def due(self, filed: FiledRequest, catalogue: Catalogue) -> tuple[str, ...]:
         """Own models whose part of a request can be done now; none for a request that is unusable."""
@@ -118,11 +186,22 @@ class ParticipantService(Closable):
         there = spec.needs & catalogue.models.keys()
         return None if patient or spec.references is not None or not there else spec
 
-    def _work(self, request: int | None) -> None:
+    def _do(self, work: NextWork, limits: OwnerLimits) -> None:
+        """Does a piece of work in a child process, on the cores that the owner allows."""
+        self._tell(str(work))
         keys = self._keys
-        self._processes.run(
-            ParticipantTask(self.run.path, keys.account_secret, keys.encryption_secret, request).to_json()
-        )
+        task = ParticipantTask(self.run.path, keys.account_secret, keys.encryption_secret, work.request)
+        self._cores.limit(limits.cores)
+        try:
+            with self._folder.log.recording(work.models, work.request):
+                if not self._processes.run(task.to_json()):
+                    raise RunError("the participant was stopped before it was done.")
+        except BlockfulError:
+            self._pause = min(max(FIRST_PAUSE, 2 * self._pause), LONGEST_PAUSE)
+            self._after = self._now() + self._pause
+            raise
+        self._pause = 0.0
+        self._tell(f"done: {work}")
 
     def close(self) -> None:
         self._nodes.close()

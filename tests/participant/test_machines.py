@@ -5,14 +5,20 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from itertools import count
 
 import pytest
 
+from blockful_py.child_process import ChildProcesses
 from blockful_py.committee import packaging
 from blockful_py.errors import KeyDestroyedError, RunError, UnlearningError
 from blockful_py.forget import Forget
 from blockful_py.learning.sample_files import samples_from_bytes
 from blockful_py.learning.weights import Weights, equal, to_bytes
+from blockful_py.participant.folder import LIMITS
+from blockful_py.participant.serving import LOOK_SECONDS, NextWork, ParticipantService
+from blockful_py.participant.task import MODULE
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.party import PartyRun
 from blockful_py.pipeline.run.nodes import Nodes
@@ -101,6 +107,37 @@ def test_a_parallel_request_is_led_by_a_member_once_the_start_is_handed_in(
     assert same(got, opened)
     check_certificate(certificate)
     assert {each.name for each in certificate.statement.replaced} == set(PARALLEL)
+
+
+def test_an_owners_limits_put_work_off_and_refuse_requests(published: Machines) -> None:
+    participant, told = published.participants["z"], list[str]()
+    folder, before = participant.folder, versions(published)["z"]
+    with participant.run() as party:
+        number = party.request(("z",), Forget.of_classes([7]), Paradigm.PARALLEL, None, BLOCKS)
+    now = count(0.0, LOOK_SECONDS).__next__
+    with (
+        ChildProcesses(MODULE) as processes,
+        ParticipantService(folder, participant.keys, processes, told.append, now) as service,
+    ):
+        limits, catalogue = folder.path / LIMITS, service.catalogue()
+        (filed,) = (
+            each for each in published.contracts.participants.filed_requests() if each.number == number
+        )
+        limits.write_text('refused_levels = ["class"]')
+        service.step()
+        assert service.next_work(catalogue) is None
+        assert "level class" in str(service.refusal(filed, catalogue))
+        later = [f"{(datetime.now().astimezone() + timedelta(hours=ahead)):%H:%M}" for ahead in (2, 3)]
+        limits.write_text(f'hours = ["{"-".join(later)}"]')
+        service.step()
+        assert len(told) == 1 and f"request {number}: unlearning z: work begins in" in told[0]
+        assert folder.log.entries() == ()
+        limits.write_text("cores = 1\nmodels = 1")
+        service.step()
+        assert "1 models, of 1 at most" in str(service.withheld(NextWork(("more",)), catalogue))
+    (work,) = folder.log.entries()
+    assert (work.models, work.request, work.error) == (("z",), number, None)
+    until(lambda: versions(published)["z"] == before + 1)
 
 
 def test_in_a_sequential_request_each_owner_replaces_its_own_model(

@@ -42,6 +42,20 @@ class LogicalClock:
 
 def tick(node: Node) -> None:
     """Mines an empty block on a development node, whose clock stops between transactions."""
-    if node.chain_id in DEVELOPMENT_CHAINS and node.is_development:
+    if _is_set_by_us(node):
         with turn(node):
             node.rpc.call("evm_mine")
+
+
+def skip_to(node: Node, moment: int) -> bool:
+    """Sets the clock of a development node forward to `moment` (seconds); returns whether it is one."""
+    if not _is_set_by_us(node):
+        return False
+    with turn(node):
+        node.rpc.call("evm_increaseTime", max(0, moment - node.timestamp()))
+        node.rpc.call("evm_mine")
+    return True
+
+
+def _is_set_by_us(node: Node) -> bool:
+    return node.chain_id in DEVELOPMENT_CHAINS and node.is_development

@@ -18,6 +18,11 @@ from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.record.federation_file import ContractEntry, FederationFile, PublicFiles, uri_of
 from blockful_py.settings import Settings
 
+FILE = "federation.toml"
+"""The federation file, in the founder's run directory."""
+RUN = "run"
+"""The run directory in the folder of a founder or a member."""
+
 
 def read_file(path: Path) -> bytes:
     """The bytes of a federation file.  Raises SettingsError."""
