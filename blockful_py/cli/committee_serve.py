@@ -79,6 +79,7 @@ def serve(
     from blockful_py.member.keeping import FilesDuty
     from blockful_py.member.office import MemberOffice
     from blockful_py.member.requests import RequestDuty
+    from blockful_py.member.rules import RulesDuty
     from blockful_py.member.takeover import TakeoverDuty
 
     place = urls(live_url, archive_url)
@@ -99,6 +100,7 @@ def serve(
             duties = Duties(
                 [
                     AnnounceDuty(office, member, url or server.url),
+                    RulesDuty(office),
                     ElectionDuty(office, member),
                     FinishingDuty(office, outbox),
                     FollowingDuty(office, member),

@@ -132,14 +132,15 @@ def _duties(view: MemberView) -> tuple[KeepingDuty, ...]:
 
 
 def _public(view: MemberView) -> list[Uri]:
-    """What everybody needs: the files that the federation file names, itself, and the requests."""
+    """What everybody needs: the files that the federation file names, itself, the requests, and what would
+    follow it."""
     party, participants = view.run.party, view.contracts.participants
     if party is None or participants.file_digest() is None:
         return []  # nobody has them before the federation is founded
     digest = bytes.fromhex(party.federation)
     own = [Uri(digest, Codec.RAW)] if participants.file_digest() == digest else []
     requests = [filed.uri for filed in participants.filed_requests()]
-    return [parse_cid(party.measuring), parse_cid(party.initial), *own, *requests]
+    return [parse_cid(party.measuring), parse_cid(party.initial), *own, *requests, *view.agreed_files()]
 
 
 def _current(view: MemberView) -> list[Uri]:

@@ -10,7 +10,7 @@ from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.participant.folder import ParticipantFolder
 from blockful_py.pipeline.run.contracts import open_contracts
 from blockful_py.pipeline.run.directory import RunDirectory
-from blockful_py.pipeline.run.entering import enter, require_standing
+from blockful_py.pipeline.run.entering import enter
 from blockful_py.pipeline.run.nodes import Nodes
 
 
@@ -30,17 +30,16 @@ def join(
 
     A call after an interruption, or with a new federation file, continues.
 
-    Raises as `enter` and `require_standing`; SettingsError without money for gas, ContractError when the
+    Raises as `enter`; SettingsError without money for gas, ContractError when the
     registry refuses.
     """
     before = RunDirectory.open(folder.run) if (folder.run / "run.json").exists() else None
     if seed is None:
         seed = before.settings.seed if before else secrets.randbits(32)
     own = {"learning": {"device": device}}
-    run = enter(folder.run, file, nodes, seed, None, own_data, own)
+    number = before.party.user if before and before.party else None
+    run = enter(folder.run, file, nodes, seed, number, own_data, own)
     contracts = open_contracts(nodes, run.deployments)
-    if run.party is not None:
-        require_standing(contracts, run.party)
     account = keys.account
     if not nodes.live.balance(account):
         raise SettingsError(

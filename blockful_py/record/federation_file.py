@@ -29,7 +29,7 @@ from blockful_py.settings.section import Range, Section
 from blockful_py.settings.validation import validated
 from blockful_py.storage.cid import parse_cid
 from blockful_py.storage.unixfs import file_uri
-from blockful_py.types import Uri
+from blockful_py.types import Codec, Uri
 
 FORMAT = "blockful-federation/1"
 MAX_BYTES = 1 << 20
@@ -155,6 +155,11 @@ class FederationFile(Section):
 def uri_of(data: bytes) -> Uri:
     """URI of a federation file; its digest is the one on the chain."""
     return file_uri(data)
+
+
+def uri_of_digest(digest: bytes) -> Uri:
+    """URI of the federation file that the chain names: MAX_BYTES make one raw block."""
+    return Uri(digest, Codec.RAW)
 
 
 def _common(rule: str, section: Any) -> Any:
