@@ -9,6 +9,7 @@ have the same file.
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -126,8 +127,20 @@ class FederationFile(Section):
             raise SettingsError(f"{', '.join(own)} is everybody's own: it is in no federation file.")
         for cid in (file.public.measuring, file.public.initial):
             parse_cid(cid)
+        file._require_contracts()
         file.settings()
         return file
+
+    def _require_contracts(self) -> None:
+        for chain_id, entries in self.contracts.items():
+            for name, entry in entries.items():
+                for field_, digits in (("address", 40), ("code", 64), ("transaction", 64)):
+                    text = getattr(entry, field_)
+                    if not re.fullmatch(f"0x[0-9a-fA-F]{{{digits}}}", text):
+                        raise SettingsError(
+                            f"contracts.{chain_id}.{name}.{field_} is {text[:80]!r}: 0x and {digits} "
+                            "hexadecimal digits are expected."
+                        )
 
     def settings(self, seed: int = 0, **own: Mapping[str, Any]) -> Settings:
         """The settings of one participant or member: `own` adds what is its own, by section.
