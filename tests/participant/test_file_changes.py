@@ -27,6 +27,8 @@ from tests.member.leaders import until
 from tests.member.processes import WORDS, MemberProcess
 from tests.participant.conftest import Machines, Participant
 
+pytestmark = pytest.mark.slow
+
 PASSPHRASE = {"BLOCKFUL_PASSPHRASE": WORDS}
 BLOCKS = 100_000
 
@@ -41,6 +43,15 @@ def serving(participant: Participant, clock: list[float] | None = None) -> Itera
         ) as service,
     ):
         yield service
+
+
+@pytest.fixture(scope="module")
+def published(machines: Machines) -> Machines:
+    """Two participants have published."""
+    for name in ("a", "b"):
+        with machines.participants[name].run() as party:
+            party.train_next()
+    return machines
 
 
 def standing(machines: Machines) -> FederationFile:
@@ -86,36 +97,34 @@ def patience(member: MemberProcess) -> float:
     return RunDirectory.open(member.folder / "run").settings.federation.patience
 
 
-def test_everybody_goes_on_by_a_file_that_operators_agreed_to(machines: Machines, tmp_path: Path) -> None:
-    new, leader = patient(machines, tmp_path / "new.toml", 5.0), str(machines.members[0].folder)
+def test_everybody_goes_on_by_a_file_that_operators_agreed_to(published: Machines, tmp_path: Path) -> None:
+    new, leader = patient(published, tmp_path / "new.toml", 5.0), str(published.members[0].folder)
     digest = uri_of(new.read_bytes()).digest
     change = ("federation", "change", str(new), leader)
-    with serving(machines.participants["a"]) as participant, machines.members[3].dead():
-        refused = command(machines, *change)
+    with serving(published.participants["s"]) as participant, published.members[3].dead():
+        refused = command(published, *change)
         assert "0 of 3" in refused.error or "0 of 4 members agree" in refused.error
-        shown = agree(machines, machines.members[:3])
+        shown = agree(published, published.members[:3])
         assert all("federation.patience: 3600.0 -> 5.0" in each.out for each in shown)
-        assert command(machines, *change).status == 0
-        assert machines.contracts.participants.file_digest() == digest
-        until(lambda: all(patience(member) == 5.0 for member in machines.members[:3]))
+        assert command(published, *change).status == 0
+        assert published.contracts.participants.file_digest() == digest
+        until(lambda: all(patience(member) == 5.0 for member in published.members[:3]))
         participant.step()  # follows, and publishes by the new file
         assert participant.party.federation == digest.hex()
         assert participant.run.settings.federation.patience == 5.0
-        assert participant.catalogue().models.keys() == {"a"}
-    until(lambda: patience(machines.members[3]) == 5.0)  # its command line names the file before
+        assert participant.catalogue().models.keys() == {"a", "b", "s"}
+    until(lambda: patience(published.members[3]) == 5.0)  # its command line names the file before
 
 
 def test_a_participant_without_the_file_does_nothing_until_members_hand_it_out(
-    machines: Machines, tmp_path: Path
+    published: Machines, tmp_path: Path
 ) -> None:
-    new, leader = patient(machines, tmp_path / "new.toml", 6.0), str(machines.members[0].folder)
-    with serving(machines.participants["b"]) as before:
-        before.step()
-    decided(machines, "federation", "change", str(new), leader)
+    new, leader = patient(published, tmp_path / "new.toml", 6.0), str(published.members[0].folder)
+    decided(published, "federation", "change", str(new), leader)
     clock = [0.0]
-    with serving(machines.participants["b"], clock) as participant:
+    with serving(published.participants["b"], clock) as participant:
         with ExitStack() as stack:
-            for member in machines.members:
+            for member in published.members:
                 stack.enter_context(member.dead())
             for _ in range(2):
                 with pytest.raises(SettingsError, match="no member hands it out"):
@@ -127,15 +136,13 @@ def test_a_participant_without_the_file_does_nothing_until_members_hand_it_out(
         assert participant.run.settings.federation.patience == 6.0
 
 
-def test_members_refuse_other_rules_for_a_request_that_is_open(machines: Machines, tmp_path: Path) -> None:
-    with machines.participants["a"].run() as party:
+def test_members_refuse_other_rules_for_a_request_that_is_open(published: Machines, tmp_path: Path) -> None:
+    with published.participants["a"].run() as party:
         number = party.request(("a",), Forget.of_classes([3]), Paradigm.PARALLEL, None, BLOCKS)
-    file, leader = standing(machines), machines.members[0].folder
-    changed = replace(
-        file, learning=replace(file.learning, training=replace(file.learning.training, epochs=2))
-    )
+    file, leader = standing(published), published.members[0].folder
+    changed = replace(file, learning=replace(file.learning, epochs=2))
     (tmp_path / "new.toml").write_bytes(changed.to_bytes())
-    refused = command(machines, "federation", "change", str(tmp_path / "new.toml"), str(leader))
+    refused = command(published, "federation", "change", str(tmp_path / "new.toml"), str(leader))
     assert f"request {number} is open" in refused.error
     with led_by_member(leader, keys_in(leader, WORDS)) as federation:
         administration, context = federation.administration(), federation.opened.context
@@ -144,50 +151,50 @@ def test_members_refuse_other_rules_for_a_request_that_is_open(machines: Machine
         with pytest.raises(QuorumError):  # a leader that does not look
             administration._carry(Matter.CHANGE_FILE, uri.digest)
         motion = administration._open.find(1, Matter.CHANGE_FILE, uri.digest)
-        for member in machines.members:
+        for member in published.members:
             assert (
                 f"request {number} is open"
                 in command(
-                    machines,
+                    published,
                     "committee",
                     "agree",
                     str(administration._open.path(motion)),
                     str(member.folder),
                 ).error
             )
-    with machines.participants["a"].run() as party:
+    with published.participants["a"].run() as party:
         party.take_part(number)
         until(lambda: party.federation.catalogue()["a"].version == 1)
 
 
-def test_another_federations_contracts_are_refused(machines: Machines, tmp_path: Path) -> None:
-    file = standing(machines)
+def test_another_federations_contracts_are_refused(published: Machines, tmp_path: Path) -> None:
+    file = standing(published)
     (chain_id, entries), *others = file.contracts.items()
     name, entry = next(iter(entries.items()))
     contracts = {chain_id: {**entries, name: replace(entry, block=entry.block + 1)}, **dict(others)}
     (tmp_path / "new.toml").write_bytes(replace(file, contracts=contracts).to_bytes())
-    leader = str(machines.members[0].folder)
-    refused = command(machines, "federation", "change", str(tmp_path / "new.toml"), leader)
+    leader = str(published.members[0].folder)
+    refused = command(published, "federation", "change", str(tmp_path / "new.toml"), leader)
     assert f"contracts.{chain_id}.{name}.block" in refused.error
 
 
-def test_a_barred_participant_stops_and_goes_on_once_it_is_readmitted(machines: Machines) -> None:
-    barred, leader = machines.participants["z"], str(machines.members[0].folder)
+def test_a_barred_participant_stops_and_goes_on_once_it_is_readmitted(published: Machines) -> None:
+    barred, leader = published.participants["z"], str(published.members[0].folder)
     account = "0x" + barred.keys.account.hex()
-    decided(machines, "participant", "bar", account, leader)
+    decided(published, "participant", "bar", account, leader)
     with serving(barred) as participant:
         with pytest.raises(RunError, match="has barred"):
             participant.step()
-        decided(machines, "participant", "readmit", account, leader)
+        decided(published, "participant", "readmit", account, leader)
         with pytest.raises(RunError, match="participant join"):
             participant.step()
-        data = str(machines.folder / "data" / "user-5.safetensors")
-        file = standing(machines).to_bytes()
+        data = str(published.folder / "data" / "user-5.safetensors")
+        file = standing(published).to_bytes()
         assert (
             join(barred.folder, barred.keys, file, data, barred.nodes, device="cpu").party
             == participant.party
         )
         participant.step()
         assert participant.next_model(participant.catalogue()) is None
-    decided(machines, "participant", "admit", account, leader)
-    assert machines.contracts.participants.participant(barred.keys.account).admitted
+    decided(published, "participant", "admit", account, leader)
+    assert published.contracts.participants.participant(barred.keys.account).admitted
