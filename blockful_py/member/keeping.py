@@ -114,20 +114,24 @@ class FilesDuty:
         if block == self._settled[0] and self._now() < self._settled[1] + LOOK_SECONDS:
             return
         if view is not self._of:
-            self._of, self._duties = view, _duties(view)
+            self._of = view
+            self._duties = tuple(KeepingDuty(store, named) for store, named in kept_files(view))
         for duty in self._duties:
             duty.step()
         self._settled = (block, self._now())
 
 
-def _duties(view: MemberView) -> tuple[KeepingDuty, ...]:
-    """None in a laboratory, and where IPFS nodes keep the files."""
+def kept_files(view: MemberView) -> tuple[tuple[FederatedStore, Callable[[], Collection[Uri]]], ...]:
+    """The stores of a member, each with what names the files that it keeps there.
+
+    None in a laboratory, and where IPFS nodes keep the files.
+    """
     live, archive = view.stores.live, view.stores.archive
     if not (isinstance(live, FederatedStore) and isinstance(archive, FederatedStore)):
         return ()
     return (
-        KeepingDuty(live, lambda: {*_public(view), *_current(view)}),
-        KeepingDuty(archive, lambda: _archived(view, archive)),
+        (live, lambda: {*_public(view), *_current(view)}),
+        (archive, lambda: _archived(view, archive)),
     )
 
 

@@ -21,7 +21,7 @@ from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.pipeline.run.stores import Stores
 from blockful_py.record.catalogue import Catalogue, CatalogueReader
 from blockful_py.record.model_node import Request
-from blockful_py.record.parts import due, missing, request_from_bytes
+from blockful_py.record.parts import due, missing, request_from_bytes, with_parts
 
 RETRY_SECONDS = 30.0
 """Wait after a federation file could not be had or used."""
@@ -140,6 +140,26 @@ class ParticipantService(Closable):
             return due(catalogue, self._request(filed, catalogue), self._keys.account, hand_ins)
         except BlockfulError:
             return ()
+
+    def open_parts(self, filed: FiledRequest, catalogue: Catalogue) -> tuple[str, ...]:
+        """Own models whose parts an open request waits for, now or later; none for one that is unusable."""
+        registry = self.contracts.participants
+        if registry.node.block_number() > filed.deadline:
+            return ()
+        account, owner = self._keys.account, "0x" + self._keys.account.hex()
+        try:
+            request = self._request(filed, catalogue)
+            done = {each.position for each in registry.hand_ins(filed.number) if each.by == account}
+        except BlockfulError:
+            return ()
+        wanted = with_parts(catalogue, request)
+        return tuple(
+            name
+            for name in missing(catalogue, request)
+            if name in wanted
+            and catalogue[name].node.statement.owner == owner
+            and catalogue[name].position not in done
+        )
 
     def missing(self, filed: FiledRequest, catalogue: Catalogue) -> tuple[str, ...]:
         """Models that a request has not replaced yet.  Raises as `request_from_bytes`."""
