@@ -79,6 +79,7 @@ def serve(
     from blockful_py.member.keeping import FilesDuty
     from blockful_py.member.office import MemberOffice
     from blockful_py.member.requests import RequestDuty
+    from blockful_py.member.rules import RulesDuty
     from blockful_py.member.takeover import TakeoverDuty
     from blockful_py.member.watching import when_changed
 
@@ -98,6 +99,7 @@ def serve(
             tls = None if is_loopback(host) else server_context(member.voting_secret)
             server = Server(handler, host, port, tls, gate)
             watchful: list[Duty] = [
+                RulesDuty(office),
                 ElectionDuty(office, member),
                 FinishingDuty(office, outbox),
                 FollowingDuty(office, member),

@@ -211,12 +211,22 @@ def resume(folder: Folder, as_json: AsJson = False) -> None:
     Output(as_json).say("it goes on")
 
 
-def leave(folder: Folder, passphrase_file: PassphraseFile = None, as_json: AsJson = False) -> None:
+def leave(
+    folder: Folder,
+    anyway: Annotated[
+        bool, typer.Option("--anyway", help="Leave even if requests wait for this participant's models.")
+    ] = False,
+    passphrase_file: PassphraseFile = None,
+    as_json: AsJson = False,
+) -> None:
     """Leave the federation: the participant publishes nothing more. Its models stay.
+
+    Where requests wait for its models it names them, and does not leave: `serve` does what is due.
 
     Example: blockful participant leave hospital
     """
     from blockful_py.child_process import ChildProcesses
+    from blockful_py.participant.leaving import leave
     from blockful_py.participant.serving import ParticipantService
     from blockful_py.participant.task import MODULE
 
@@ -225,9 +235,12 @@ def leave(folder: Folder, passphrase_file: PassphraseFile = None, as_json: AsJso
         ChildProcesses(MODULE) as processes,
         ParticipantService(party, keys, processes, out.say) as participant,
     ):
-        participant.contracts.participants.leave()
-        participant.contracts.readers.leave()
-        out.result({"left": participant.user})
+        left_open = leave(participant, keys, anyway)
+        out.result(
+            {"left": participant.user, "open": {str(n): list(names) for n, names in left_open.items()}}
+        )
+        for number, names in left_open.items():
+            out.say(f"request {number} does not get {', '.join(names)} from it any more")
         out.say(f"participant {participant.user} has left")
 
 

@@ -116,32 +116,37 @@ class FilesDuty:
         if block == self._settled[0] and self._now() < self._settled[1] + LOOK_SECONDS:
             return
         if view is not self._of:
-            self._of, self._duties = view, _duties(view)
+            self._of = view
+            self._duties = tuple(KeepingDuty(store, named) for store, named in kept_files(view))
         for duty in self._duties:
             duty.step()
         self._settled = (block, self._now())
 
 
-def _duties(view: MemberView) -> tuple[KeepingDuty, ...]:
-    """None in a laboratory, and where IPFS nodes keep the files."""
+def kept_files(view: MemberView) -> tuple[tuple[FederatedStore, Callable[[], Collection[Uri]]], ...]:
+    """The stores of a member, each with what names the files that it keeps there.
+
+    None in a laboratory, and where IPFS nodes keep the files.
+    """
     live, archive = view.stores.live, view.stores.archive
     if not (isinstance(live, FederatedStore) and isinstance(archive, FederatedStore)):
         return ()
     return (
-        KeepingDuty(live, lambda: {*_public(view), *_current(view), *_handed_in(view)}),
-        KeepingDuty(archive, lambda: _archived(view, archive)),
+        (live, lambda: {*_public(view), *_current(view), *_handed_in(view)}),
+        (archive, lambda: _archived(view, archive)),
     )
 
 
 def _public(view: MemberView) -> list[Uri]:
-    """What everybody needs: the files that the federation file names, itself, and the requests."""
+    """What everybody needs: the files that the federation file names, itself, the requests, and what would
+    follow it."""
     party, participants = view.run.party, view.contracts.participants
     if party is None or participants.file_digest() is None:
         return []  # nobody has them before the federation is founded
     digest = bytes.fromhex(party.federation)
     own = [Uri(digest, Codec.RAW)] if participants.file_digest() == digest else []
     requests = [filed.uri for filed in participants.filed_requests()]
-    return [parse_cid(party.measuring), parse_cid(party.initial), *own, *requests]
+    return [parse_cid(party.measuring), parse_cid(party.initial), *own, *requests, *view.agreed_files()]
 
 
 def _current(view: MemberView) -> list[Uri]:

@@ -78,7 +78,10 @@ class ParticipantFolder:
             )
         run = RunDirectory.open(self.run)
         if run.party is None or run.party.user is None:
-            raise RunError(f"{self.run} is not a participant's run.")
+            raise RunError(
+                f"the participant in {self.path} has not joined yet: repeat `blockful participant join "
+                f"{self.path} --federation FILE --data DATA`."
+            )
         return run, run.party
 
     def pause(self) -> None:

@@ -12,25 +12,27 @@ from blockful_py.chain.participant_registry import FiledRequest
 from blockful_py.chain.signer import Signer
 from blockful_py.child_process import ChildProcesses
 from blockful_py.closable import Closable
-from blockful_py.errors import BlockfulError, RunError
+from blockful_py.errors import BlockfulError, RunError, SettingsError
 from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.learning.scenario import ModelSpec, holders_of, next_of, plan
 from blockful_py.participant.cores import Cores
 from blockful_py.participant.folder import ParticipantFolder
 from blockful_py.participant.task import ParticipantTask
 from blockful_py.participant.turn import turn_of
+from blockful_py.pipeline.run.catching_up import catch_up
 from blockful_py.pipeline.run.contracts import open_contracts
-from blockful_py.pipeline.run.entering import require_standing
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.pipeline.run.stores import Stores
 from blockful_py.record.catalogue import Catalogue, CatalogueReader
 from blockful_py.record.model_node import Request
-from blockful_py.record.parts import due, missing, request_from_bytes
+from blockful_py.record.parts import due, missing, request_from_bytes, with_parts
 from blockful_py.settings.limits import OwnerLimits
 
 Tell = Callable[[str], None]
 """Is called with what the participant does."""
 
+RETRY_SECONDS = 30.0
+"""Wait after a federation file could not be had or used."""
 LOOK_SECONDS = 30.0
 """Longest time between two looks at the record, where no block is new."""
 FIRST_PAUSE, LONGEST_PAUSE = 5.0, 300.0
@@ -71,12 +73,15 @@ class ParticipantService(Closable):
         self._processes = processes
         self._tell = tell
         self._now = now
-        self.run, self.party = folder.opened()
-        account = Signer(keys.account_secret.to_bytes(32, "big"))
+        self._blocked: tuple[SettingsError, float] | None = None
+        self._open()
+
+    def _open(self) -> None:
+        self.run, self.party = self._folder.opened()
+        account = Signer(self._keys.account_secret.to_bytes(32, "big"))
         self._nodes = Nodes(self.run.place, account)
         try:
             self.contracts = open_contracts(self._nodes, self.run.deployments)
-            require_standing(self.contracts, self.party)
         except BaseException:
             self._nodes.close()
             raise
@@ -100,15 +105,17 @@ class ParticipantService(Closable):
         return self._catalogue.read()
 
     def step(self) -> None:
-        """Does what is due, one piece of work, within the owner's limits; raises its error.
+        """Does what is due, one piece of work, by the federation file and within the owner's limits.
 
-        Work that failed is tried again after a pause, which grows.
+        Raises the work's error; what failed is tried again after a pause, which grows.
         """
         if self._folder.is_paused or self._now() < self._after:
             return
         block = self.contracts.live.newest_block()
         if block == self._settled[0] and self._now() < self._settled[1] + LOOK_SECONDS:
             return
+        self._follow()
+        self._require_joined()
         catalogue = self._catalogue.read()
         work = self.next_work(catalogue)
         why = None if work is None else self.withheld(work, catalogue)
@@ -157,6 +164,42 @@ class ParticipantService(Closable):
             return None  # nobody does a part of it
         return limits.refused(request.forget.level, request.method.partition(" ")[0])
 
+    def _follow(self) -> None:
+        """Goes by another federation file once the committee has changed it.
+
+        Raises SettingsError, as long as the file cannot be had or this participant cannot go by it.
+        """
+        if self._blocked is not None and self._now() < self._blocked[1]:
+            raise self._blocked[0]
+        self._blocked = None
+        standing = self.contracts.participants.file_digest()
+        if standing in (None, bytes.fromhex(self.party.federation)):
+            return
+        try:
+            if self._folder.opened()[1] == self.party:  # no other process has brought the run to it
+                catch_up(self.run, self.contracts, self._store, self._nodes)
+        except SettingsError as error:
+            self._blocked = (error, self._now() + RETRY_SECONDS)
+            raise
+        self._nodes.close()
+        self._open()
+        self._tell(f"goes on with the federation file 0x{self.party.federation}")
+
+    def _require_joined(self) -> None:
+        """Raises RunError for a participant that the committee has barred, or that has left."""
+        entry = self.contracts.participants.participant(self._keys.account)
+        if entry.since:
+            return
+        account = "0x" + self._keys.account.hex()
+        if entry.barred:
+            raise RunError(
+                f"the committee has barred {account}: it publishes nothing until it is readmitted."
+            )
+        raise RunError(
+            f"{account} has left the federation, or was barred: `blockful participant join "
+            f"{self._folder.path} --federation FILE --data DATA` joins it again."
+        )
+
     def due(self, filed: FiledRequest, catalogue: Catalogue) -> tuple[str, ...]:
         """Own models whose part of a request can be done now; none for a request that is unusable."""
         try:
@@ -164,6 +207,26 @@ class ParticipantService(Closable):
             return due(catalogue, self._request(filed, catalogue), self._keys.account, hand_ins)
         except BlockfulError:
             return ()
+
+    def open_parts(self, filed: FiledRequest, catalogue: Catalogue) -> tuple[str, ...]:
+        """Own models whose parts an open request waits for, now or later; none for one that is unusable."""
+        registry = self.contracts.participants
+        if registry.node.block_number() > filed.deadline:
+            return ()
+        account, owner = self._keys.account, "0x" + self._keys.account.hex()
+        try:
+            request = self._request(filed, catalogue)
+            done = {each.position for each in registry.hand_ins(filed.number) if each.by == account}
+        except BlockfulError:
+            return ()
+        wanted = with_parts(catalogue, request)
+        return tuple(
+            name
+            for name in missing(catalogue, request)
+            if name in wanted
+            and catalogue[name].node.statement.owner == owner
+            and catalogue[name].position not in done
+        )
 
     def missing(self, filed: FiledRequest, catalogue: Catalogue) -> tuple[str, ...]:
         """Models that a request has not replaced yet.  Raises as `request_from_bytes`."""

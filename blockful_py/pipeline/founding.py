@@ -50,7 +50,13 @@ def create(name: str, settings: Settings, directory: Path, nodes: Nodes) -> byte
         public = PublicFiles(cid_string(measuring), cid_string(initial))
         founders = [bytes.fromhex(each[2:]) for each in settings.committee.election.founders]
         rules = rules_of(settings.committee)
-        made = deployments.deploy_elected(nodes.live_sender, rules, founders, seats=settings.federation.users)
+        made = deployments.deploy_elected(
+            nodes.live_sender,
+            rules,
+            founders,
+            seats=settings.federation.users,
+            is_open=settings.access.participants == "any",
+        )
         made.write(directory / "deployments")
         data = file_of(name, settings, public, nodes, directory / "deployments")
         common = FederationFile.parse(data).settings(settings.seed)

@@ -27,8 +27,10 @@ from blockful_py.pipeline.jobs.publishing import Publisher
 from blockful_py.pipeline.jobs.requesting import draft_request, method_of, sign_request
 from blockful_py.pipeline.jobs.training import train_next
 from blockful_py.pipeline.jobs.unlearning import replaced_for
+from blockful_py.pipeline.run.catching_up import catch_up
 from blockful_py.pipeline.run.lease import KINDS, training_text
 from blockful_py.pipeline.run.nodes import Nodes
+from blockful_py.pipeline.run.stores import Stores
 from blockful_py.record.certificates.document import ErasureCertificate
 from blockful_py.record.model_node import ModelNode, Request
 from blockful_py.record.parts import request_to_bytes
@@ -70,13 +72,26 @@ class PartyRun(Closable):
 
     @classmethod
     def of_participant(cls, directory: Path, nodes: Nodes, keys: ReaderKeys) -> PartyRun:
-        """Raises as `Federation.open`."""
-        return cls(Federation.open(directory, nodes=nodes, participant=keys))
+        """Goes by the federation file that the chain names.  Raises as `Federation.open` and `catch_up`."""
+        return cls._standing(lambda: Federation.open(directory, nodes=nodes, participant=keys))
 
     @classmethod
     def of_member(cls, directory: Path, nodes: Nodes, secret: int) -> PartyRun:
-        """`secret`: the member's voting secret.  Raises as `Federation.open`."""
-        return cls(Federation.open(directory, nodes=nodes, secret=secret))
+        """`secret`: the member's voting secret.  Otherwise as `of_participant`."""
+        return cls._standing(lambda: Federation.open(directory, nodes=nodes, secret=secret))
+
+    @classmethod
+    def _standing(cls, opened: Callable[[], Federation]) -> PartyRun:
+        federation = opened()
+        try:
+            store = Stores.of(federation.run, federation.contracts).live
+            if catch_up(federation.run, federation.contracts, store, federation.nodes) is None:
+                return cls(federation)
+        except BaseException:
+            federation.close()
+            raise
+        federation.close()
+        return cls(opened())
 
     def close(self) -> None:
         self.federation.close()

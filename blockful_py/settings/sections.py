@@ -91,15 +91,18 @@ class UnlearningSettings(Section):
 
 @dataclass(frozen=True)
 class AccessSettings(Section):
-    """Access to models.
+    """Access to models, and to the federation.
 
     Attributes:
         joined_by: "any" registered reader reads every current model; by "publication", those only that
             were published after it had joined (heights of the live chain; a redaction does not count as
             publication).
+        participants: "any" account joins a federation of machines, or those that the committee has
+            "admitted"; in force for ever once deployed.
     """
 
     joined_by: Literal["any", "publication"] = "any"
+    participants: Literal["any", "admitted"] = "any"
 
 
 @dataclass(frozen=True)

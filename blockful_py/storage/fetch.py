@@ -33,10 +33,16 @@ Keep = Callable[[Uri, bytes], None]
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """A machine that serves blocks: its URL, and the address of the key that its certificate is bound to."""
+    """A machine that serves blocks.
+
+    Attributes:
+        address: of the key that its certificate is bound to.
+        inside: whether the URL may lead to this host or a private network.
+    """
 
     url: str
     address: bytes
+    inside: bool = True
 
 
 Sign = Callable[[Machine], dict[str, str]]
@@ -140,7 +146,9 @@ class Fetch:
         media_type = MEDIA_TYPE + "; version=1; dups=n" if form == "car" else "application/vnd.ipld.raw"
         path = f"/ipfs/{cid_string(uri)}?format={form}"
         headers = {"accept": media_type} | self._sign(endpoint)
-        opened = pinned_http.stream("GET", endpoint.url, path, endpoint.address, headers)
+        opened = pinned_http.stream(
+            "GET", endpoint.url, path, endpoint.address, headers, inside=endpoint.inside
+        )
         async with opened as answer:
             if answer.status_code == 404:
                 raise AbsentError(f"it does not have {cid_string(uri)}")

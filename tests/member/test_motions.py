@@ -29,7 +29,7 @@ def agree(crew: Crew, members: int) -> Motion:
     (path,) = crew.federation.run.motions.glob("*.json")
     motion = read_motion(path)
     for member in crew.members[:members]:
-        Agreements(member.folder / AGREED).agree(motion.proposal)
+        Agreements(member.folder / AGREED).agree(motion)
     return motion
 
 
@@ -76,7 +76,7 @@ def test_an_auditor_is_named_and_has_the_keys_of_what_stands(crew: Crew) -> None
         administration.set_auditor(AUDITOR.account, AUDITOR.encryption_key)
     motion = agree(crew, 3)
     for member in crew.members[:2]:
-        assert Agreements(member.folder / AGREED).withdraw(motion.proposal)
+        assert Agreements(member.folder / AGREED).withdraw(motion)
     with pytest.raises(QuorumError, match="1 of 4 members agree"):
         administration.set_auditor(AUDITOR.account, AUDITOR.encryption_key)
     agree(crew, 3)

@@ -113,7 +113,7 @@ def test_an_owners_limits_put_work_off_and_refuse_requests(published: Machines) 
     participant, told = published.participants["z"], list[str]()
     folder, before = participant.folder, versions(published)["z"]
     with participant.run() as party:
-        number = party.request(("z",), Forget.of_classes([7]), Paradigm.PARALLEL, None, BLOCKS)
+        number = party.request(("z",), Forget.of_classes([7]), Paradigm.PARALLEL, None)
     now = count(0.0, LOOK_SECONDS).__next__
     with (
         ChildProcesses(MODULE) as processes,

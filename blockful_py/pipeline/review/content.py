@@ -19,7 +19,7 @@ from typing import Protocol
 
 from blockful_py.chain.quorum import AppointedCommitteeContract
 from blockful_py.committee.motions import Motion
-from blockful_py.committee.proposals import PublicationProposal, RedactionDraft, Target
+from blockful_py.committee.proposals import ArchiveChunk, PublicationProposal, RedactionDraft, Target
 from blockful_py.committee.protocols import Store
 from blockful_py.errors import (
     BlockfulError,
@@ -34,6 +34,7 @@ from blockful_py.learning.weights import Weights
 from blockful_py.pipeline.review.claims import measure
 from blockful_py.pipeline.review.erasure import review_erasure
 from blockful_py.pipeline.review.methods import parse_method, require_paradigm, require_review
+from blockful_py.pipeline.review.times import require_timely
 from blockful_py.pipeline.review.withdrawal import review_withdrawal
 from blockful_py.pipeline.run.contracts import Contracts
 from blockful_py.pipeline.run.operations import Counter
@@ -98,6 +99,7 @@ class ContentReviewer:
         self._fetched = FetchedWeights(self._weights, counter)
 
     def review_publication(self, proposal: PublicationProposal) -> None:
+        self._require_timely(proposal.archive)
         self._require_finished()
         for publication in proposal.block.publications:
             node = self._node(publication.uri)
@@ -111,6 +113,11 @@ class ContentReviewer:
                 self._check_registered(node, publication.owner)
             listed = sorted(reference.place() for reference in node.statement.references)
             _require(listed == list(publication.references), f"model {node.name} lists other references")
+
+    def _require_timely(self, archive: Sequence[ArchiveChunk]) -> None:
+        """Where several lead, one of their clocks may be wrong."""
+        if self._sources.registered:
+            require_timely(archive, self._live.node.timestamp())
 
     def _require_finished(self) -> None:
         """Where several lead, no decision comes between another's archive records and its live ones.
@@ -146,6 +153,7 @@ class ContentReviewer:
             all(each.redaction.request == request for each in proposed),
             "the models of one proposal come from different requests",
         )
+        self._require_timely(draft.archive)
         self._require_finished()
         catalogue = self._sources.record.catalogue.read()
         self._check_request(request, catalogue)

@@ -11,13 +11,16 @@ from blockful_py.pipeline.run.identities import DEVELOPMENT_CHAINS
 
 
 class WallClock:
-    """The machine's clock."""
+    """The machine's clock, or that of a chain where the machine's is behind it."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
 
     def now(self) -> int:
-        return int(time.time())
+        return max(int(time.time()), self._node.timestamp())
 
     def wait_until(self, moment: float) -> None:
-        remaining = moment - time.time()
+        remaining = moment - self.now()
         if remaining > 0:
             time.sleep(remaining)
 

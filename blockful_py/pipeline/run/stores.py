@@ -6,12 +6,14 @@ A party's folders are filled from other machines' by CID, as files are needed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from blockful_py.chain.participant_registry import Endpoint
 from blockful_py.errors import BlockNotFoundError
 from blockful_py.pipeline.run.contracts import Contracts
 from blockful_py.pipeline.run.directory import RunDirectory
+from blockful_py.pipeline.run.identities import DEVELOPMENT_CHAINS
 from blockful_py.storage.arrivals import Arrivals
 from blockful_py.storage.federated import FederatedStore
 from blockful_py.storage.fetch import Machine
@@ -20,6 +22,8 @@ from blockful_py.storage.ipfs import IpfsStore
 from blockful_py.storage.store import ContentStore
 from blockful_py.types import Uri
 
+NOBODY = bytes(20)
+"""Key of a machine that has announced none."""
 Machines = Callable[[], Sequence[Machine]]
 """Machines that may have a file, in the order to ask them."""
 
@@ -63,12 +67,22 @@ class PartyBlocks:
 def machines_of(run: RunDirectory, contracts: Contracts) -> Machines:
     """The members that have announced where they are reached, then other accounts, as the chain has them;
     before any has, the URLs of the federation file."""
+    inside = contracts.live.node.chain_id in DEVELOPMENT_CHAINS
+    listed = run.settings.committee.members
+    return lambda: in_order(contracts.participants.endpoints().values(), listed, inside)
 
-    def machines() -> Sequence[Machine]:
-        announced = contracts.participants.endpoints().values()
-        urls = run.settings.committee.members
-        known = {each.url: Machine(each.url, each.key) for each in announced}
-        first = [known.pop(url, Machine(url, bytes(20))) for url in urls]
-        return (*first, *known.values())
 
-    return machines
+def in_order(announced: Iterable[Endpoint], listed: Sequence[str], inside: bool) -> tuple[Machine, ...]:
+    """Machines to ask for a block, those at the `listed` URLs first.
+
+    Anybody may announce anything: another's URL under a key of its own, which takes the URL from nobody, or
+    an address of the asker's own network, which is asked only where it is listed, or `inside` is true.
+    """
+    endpoints = dict.fromkeys(announced)
+    known = [Machine(each.url, each.key, inside or each.url in listed) for each in endpoints]
+    first = [
+        machine
+        for url in listed
+        for machine in [each for each in known if each.url == url] or [Machine(url, NOBODY)]
+    ]
+    return (*first, *(machine for machine in known if machine.url not in listed))
