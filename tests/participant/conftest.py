@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -69,7 +70,7 @@ class Machines:
         return self.folder / "founder" / FILE
 
 
-def machine_settings(urls: tuple[str, ...]) -> Settings:
+def machine_settings(urls: tuple[str, ...], **sections: dict[str, Any]) -> Settings:
     election = {
         "epoch_length": 86_400,
         "commit_period": PERIOD_SECONDS,
@@ -85,7 +86,7 @@ def machine_settings(urls: tuple[str, ...]) -> Settings:
         "round_seconds": 60.0,
         "election": election,
     }
-    return small(committee=committee)
+    return small(committee=committee, **sections)
 
 
 def nodes_for(chains: Nodes, secret: int) -> Nodes:
