@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
 from blockful_py.errors import BlockfulError, RunError, StorageError
 from blockful_py.member.office import MemberOffice, MemberView
 from blockful_py.record.model_node import parse_node
+from blockful_py.record.parts import missing, request_from_bytes
 from blockful_py.storage.cid import parse_cid
 from blockful_py.storage.federated import FederatedStore
 from blockful_py.types import Codec, Uri
@@ -91,8 +93,9 @@ class KeepingDuty:
 class FilesDuty:
     """The keeping duties of a member of a federation of machines, which has stores of its own.
 
-    The live store has the public files, the filed requests, and the nodes and sealed files of the current
-    versions; the archive's store has the node and the weights of every version.
+    The live store has the public files, the filed requests, the parts of those that are not over, and the
+    nodes and sealed files of the current versions; the archive's store has the node and the weights of every
+    version.
     """
 
     name = "files"
@@ -126,7 +129,7 @@ def _duties(view: MemberView) -> tuple[KeepingDuty, ...]:
     if not (isinstance(live, FederatedStore) and isinstance(archive, FederatedStore)):
         return ()
     return (
-        KeepingDuty(live, lambda: {*_public(view), *_current(view)}),
+        KeepingDuty(live, lambda: {*_public(view), *_current(view), *_handed_in(view, live)}),
         KeepingDuty(archive, lambda: _archived(view, archive)),
     )
 
@@ -147,6 +150,26 @@ def _current(view: MemberView) -> list[Uri]:
         return []
     models = view.catalogue.read().models.values()
     return [uri for placed in models for uri in (placed.uri, *placed.node.sealed)]
+
+
+def _handed_in(view: MemberView, store: FederatedStore) -> Iterator[Uri]:
+    """The parts of requests that are not over, whose owners may have switched off since.
+
+    One that cannot be read is passed over; whoever leads says so.
+    """
+    participants, live = view.contracts.participants, view.contracts.live
+    for filed in participants.filed_requests() if view.contracts.followers else ():
+        with suppress(BlockfulError):
+            catalogue = view.catalogue.read()
+            request = request_from_bytes(store.read(filed.uri), live.chain_id, live.address, catalogue)
+            waiting = [catalogue[name] for name in missing(catalogue, request)]
+            newest = {
+                (each.position, each.by.hex()): each.uri for each in participants.hand_ins(filed.number)
+            }
+            for placed in waiting:
+                uri = newest.get((placed.position, placed.node.statement.owner[2:]))
+                if uri is not None:
+                    yield from (uri, *parse_node(store.read(uri)).sealed)
 
 
 def _archived(view: MemberView, store: FederatedStore) -> list[Uri]:

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from blockful_py.chain.settlement import Executed
 from blockful_py.closable import Closable
-from blockful_py.engine.jobs import Kind
+from blockful_py.engine.jobs import JobState, Kind
 from blockful_py.errors import ContractError, QuorumError
 from blockful_py.forget import Forget
 from blockful_py.keys.reader_keys import ReaderKeys
@@ -99,7 +99,7 @@ class PartyRun(Closable):
                 placed = {name: node.position for name, node in models.items()}
                 return Publisher(self._opened.context).publish(wave, placed, stored)[1]
 
-        with self._opened.leading():
+        with self._leading():
             return in_turn(publish)
 
     def _trained(self) -> tuple[Wave, Stored]:
@@ -139,7 +139,7 @@ class PartyRun(Closable):
     def take_part(self, number: int) -> tuple[ModelNode, ...]:
         """Does the parts of a filed request that this participant can do now; returns its new nodes."""
         context = self._opened.context
-        with self._opened.leading():
+        with self._leading():
             _, request = FiledRequests(context)[number]
             parts = OwnParts(context)
             names = parts.due(number, request)
@@ -154,7 +154,7 @@ class PartyRun(Closable):
         Raises RunError while parts are missing, otherwise as `Federation.unlearn`.
         """
         context = self._opened.context
-        with self._opened.leading():
+        with self._leading():
             _, request = FiledRequests(context)[number]
             with self._job(request) as lifecycle:
                 Gathering(context).replace(number, request)
@@ -172,6 +172,21 @@ class PartyRun(Closable):
         request = FiledRequests(context)[number][1]
         self.federation.erase_replaced(replaced_for(self.federation.catalogue(), request))
         return issue(context, request)
+
+    @contextmanager
+    def _leading(self) -> Iterator[None]:
+        """Holds the lease, with all decisions settled and no job open.
+
+        A job that a crash left open ends here: the chains show what is left to do, of it or after it.
+        """
+        with self._opened.leading():
+            context = self._opened.context
+            if context.journal.open_job() is not None:
+                lifecycle = JobLifecycle(context)
+                lifecycle.withdraw()
+                lifecycle.confirm()
+                context.journal.close_job(JobState.DONE, "broken off; its decisions are on the chains")
+            yield
 
     @contextmanager
     def _job(self, request: Request) -> Iterator[JobLifecycle]:

@@ -33,10 +33,13 @@ Keep = Callable[[Uri, bytes], None]
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """A machine that serves blocks: its URL, and the address of the key that its certificate is bound to."""
+    """A machine that serves blocks.
+
+    `address`: of the key that its certificate is bound to; None takes any, since blocks are verified anyway.
+    """
 
     url: str
-    address: bytes
+    address: bytes | None
 
 
 Sign = Callable[[Machine], dict[str, str]]

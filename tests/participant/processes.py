@@ -49,6 +49,7 @@ FIRST_USER = 61_000
 """User ids from here on; no account needs to have them."""
 GRAPH: Mapping[str, Sequence[str]] = {"a": (), "s": ("a",), "y": ("s",)}
 """One model of each participant, in the order of their numbers."""
+PARTIES = ("live", "archive", "member-1", "member-2", "member-3", "member-4", *GRAPH)
 LOG = "service.log"
 PASSPHRASE = "words"
 

@@ -48,10 +48,19 @@ class Stop:
 
     def reached(self) -> None:
         """Waits until the work has stopped."""
-        until((self._folder / STOPPED).exists)
+        until(self.is_reached)
+
+    def is_reached(self) -> bool:
+        return (self._folder / STOPPED).exists()
 
     def go_on(self) -> None:
-        os.kill(int((self._folder / STOPPED).read_text(encoding="utf-8")), signal.SIGCONT)
+        self._signal(signal.SIGCONT)
+
+    def kill(self) -> None:
+        self._signal(signal.SIGKILL)
+
+    def _signal(self, which: signal.Signals) -> None:
+        os.kill(int((self._folder / STOPPED).read_text(encoding="utf-8")), which)
 
     def withdraw(self) -> None:
         """Nobody stops there any more."""

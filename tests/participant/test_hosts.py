@@ -1,55 +1,52 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A federation on several hosts, by TLS, that are cut off from each other at every step."""
+"""A federation on several hosts, by TLS, loses nothing while lines between them are cut."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from multiprocessing import forkserver
 
 import pytest
 
-from tests.confinement import require_namespaces, within
-from tests.participant.processes import ProcessFederation, Seat, process_federation
-from tests.participant.wire import Host, Wire, joined
+from tests.confinement import require_namespaces
+from tests.member.leaders import until
+from tests.participant.partitions import (
+    Hosts,
+    on_hosts,
+    publish_in_pieces,
+    require_whole,
+    unlearn_at_once,
+    unlearn_in_turn,
+)
 
 pytestmark = pytest.mark.slow
-
-
-@dataclass
-class Hosts:
-    """Chains on one host; members and participants on two others."""
-
-    wire: Wire
-    left: Host
-    right: Host
-    federation: ProcessFederation
 
 
 @pytest.fixture(scope="module")
 def hosts() -> Iterator[Hosts]:
     require_namespaces()
-    forkserver.ensure_running()  # here, so that the processes of other tests do not begin on a host
-    with joined(3, delay=0.002) as (wire, (middle, left, right)), within(middle.namespace):
-        seats = {
-            **dict.fromkeys(("live", "archive"), middle),
-            **dict.fromkeys(("member-1", "member-2", "a", "y"), left),
-            **dict.fromkeys(("member-3", "member-4", "s"), right),
-        }
-        places = {name: Seat(host.address, host.namespace) for name, host in seats.items()}
-        with process_federation(places) as federation:
-            yield Hosts(wire, left, right, federation)
+    with on_hosts() as hosts:
+        yield hosts
 
 
-def test_a_federation_on_two_hosts_trains_unlearns_and_verifies(hosts: Hosts) -> None:
-    federation = hosts.federation
-    for participant in federation.participants.values():
-        participant.begin("in steps")
-    for participant in federation.participants.values():
-        participant.ready()
-    federation.until_published("a", "s", "y")
-    before = federation.versions()
-    federation.participants["s"].run("request", "--start", "s", "--class", "3")
-    federation.until_replaced(before, "s", "y")
-    assert federation.versions() == {"a": 0, "s": 1, "y": 1}
-    federation.verifies()
+def test_members_on_hosts_of_their_own_are_reached_by_tls(hosts: Hosts) -> None:
+    registry = hosts.federation.contracts.participants
+    until(lambda: len(registry.endpoints()) == 4)
+    announced = {(each.url, each.key) for each in registry.endpoints().values()}
+    assert announced == {(member.url, member.address) for member in hosts.federation.members}
+    assert all(url.startswith("https://10.") for url, _ in announced)
+
+
+def test_each_publication_comes_through_a_cut_line(hosts: Hosts) -> None:
+    publish_in_pieces(hosts, 0)
+
+
+def test_a_parallel_request_comes_through_cut_lines(hosts: Hosts) -> None:
+    unlearn_at_once(hosts, 0)
+
+
+def test_a_sequential_request_comes_through_cut_lines(hosts: Hosts) -> None:
+    unlearn_in_turn(hosts, 0)
+
+
+def test_all_is_there_once_and_verifies(hosts: Hosts) -> None:
+    require_whole(hosts)

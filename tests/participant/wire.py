@@ -46,18 +46,20 @@ class Wire(Closable):
     def __init__(self, hosts: Sequence[Host], delay: float = 0.0, loss: float = 0.0, seed: int = 0) -> None:
         """`delay`: seconds each way.  `loss`: share of the packets that are lost, drawn from `seed`."""
         self._delay, self._loss, self._rng = delay, loss, random.Random(seed)
-        self._cut: frozenset[bytes] = frozenset()
+        self._cut: frozenset[frozenset[bytes]] = frozenset()
         self._devices = {inet_aton(host.address): _device(host) for host in hosts}
         self._waiting: list[tuple[float, int, bytes]] = []
         self._wake, self._end = os.pipe()
-        self.carried, self.swallowed = 0, 0
+        self.carried, self.lost = 0, 0
         self._thread = threading.Thread(target=self._carry, daemon=True)
         self._thread.start()
 
     @contextmanager
-    def cut(self, *hosts: Host) -> Iterator[None]:
-        """Nothing reaches these hosts meanwhile, and nothing that they send arrives."""
-        before, self._cut = self._cut, self._cut | {inet_aton(host.address) for host in hosts}
+    def cut(self, host: Host, *others: Host) -> Iterator[None]:
+        """Nothing passes between a host and these others, or all others, meanwhile."""
+        ends = [inet_aton(other.address) for other in others] or [*self._devices]
+        before, one = self._cut, inet_aton(host.address)
+        self._cut = before | {frozenset((one, other)) for other in ends}
         try:
             yield
         finally:
@@ -91,8 +93,8 @@ class Wire(Closable):
         receiver = packet[DESTINATION]
         if packet[0] >> 4 != 4 or receiver not in self._devices:
             return
-        if {sender, receiver} & self._cut or self._rng.random() < self._loss:
-            self.swallowed += 1
+        if frozenset((sender, receiver)) in self._cut or self._rng.random() < self._loss:
+            self.lost += 1
             return
         self.carried += 1
         heapq.heappush(self._waiting, (time.monotonic() + self._delay, self.carried, packet))

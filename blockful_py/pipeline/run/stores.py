@@ -61,14 +61,26 @@ class PartyBlocks:
 
 
 def machines_of(run: RunDirectory, contracts: Contracts) -> Machines:
-    """The members that have announced where they are reached, then other accounts, as the chain has them;
-    before any has, the URLs of the federation file."""
+    """The members, where they have announced on the chain that they are reached; the URLs of the federation
+    file, under any key, of those that have not.
+
+    Every account can announce any URL: it counts with the voting key that the account registered.
+    """
+    registered: dict[tuple[bytes, bytes], bool] = {}
+
+    def is_registered(account: bytes, key: bytes) -> bool:
+        if not registered.get((account, key)):
+            registered[account, key] = contracts.elected.registrant_of(key) == account
+        return registered[account, key]
 
     def machines() -> Sequence[Machine]:
-        announced = contracts.participants.endpoints().values()
+        announced = [
+            Machine(each.url, each.key)
+            for account, each in contracts.participants.endpoints().items()
+            if is_registered(account, each.key)
+        ]
         urls = run.settings.committee.members
-        known = {each.url: Machine(each.url, each.key) for each in announced}
-        first = [known.pop(url, Machine(url, bytes(20))) for url in urls]
-        return (*first, *known.values())
+        silent = [Machine(url, None) for url in urls if url not in {each.url for each in announced}]
+        return (*sorted(announced, key=lambda each: each.url not in urls), *silent)
 
     return machines
