@@ -18,6 +18,7 @@ from blockful_py.forget import Forget
 from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.learning.curve_file import keep_curves
 from blockful_py.learning.federation import Wave
+from blockful_py.learning.scenario import ModelSpec, next_of
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.jobs.certificate import issue
 from blockful_py.pipeline.jobs.increments import Stored
@@ -99,8 +100,16 @@ class PartyRun(Closable):
                 placed = {name: node.position for name, node in models.items()}
                 return Publisher(self._opened.context).publish(wave, placed, stored)[1]
 
-        with self._leading():
+        with self._leading() as ended:
+            if ended and self._next() is None:
+                return ()  # a publication that a crash broke off has come to its end
             return in_turn(publish)
+
+    def _next(self) -> ModelSpec | None:
+        """The participant's model that is not published yet."""
+        (user,) = self.federation.setup.users
+        plan = self.federation.setup.federation.plan()
+        return next_of(user.index, plan, self.federation.catalogue().models)
 
     def _trained(self) -> tuple[Wave, Stored]:
         federation = self.federation
@@ -174,19 +183,20 @@ class PartyRun(Closable):
         return issue(context, request)
 
     @contextmanager
-    def _leading(self) -> Iterator[None]:
-        """Holds the lease, with all decisions settled and no job open.
+    def _leading(self) -> Iterator[bool]:
+        """Holds the lease, with all decisions settled and no job open; yields whether one was.
 
         A job that a crash left open ends here: the chains show what is left to do, of it or after it.
         """
         with self._opened.leading():
             context = self._opened.context
-            if context.journal.open_job() is not None:
+            is_open = context.journal.open_job() is not None
+            if is_open:
                 lifecycle = JobLifecycle(context)
                 lifecycle.withdraw()
                 lifecycle.confirm()
                 context.journal.close_job(JobState.DONE, "broken off; its decisions are on the chains")
-            yield
+            yield is_open
 
     @contextmanager
     def _job(self, request: Request) -> Iterator[JobLifecycle]:

@@ -35,6 +35,8 @@ from blockful_py.pipeline.run.entering import enter
 from blockful_py.pipeline.run.nodes import Nodes, Place
 from blockful_py.pipeline.run.pocket_money import provide
 from blockful_py.pipeline.run.training_data import save_users
+from blockful_py.record.certificates.checking import check_certificate
+from blockful_py.record.certificates.document import parse_certificate
 from tests.confinement import Confinement
 from tests.devnets import set_balance
 from tests.federations import promised
@@ -130,6 +132,15 @@ class ProcessFederation:
             assert federation.verify().passed
             assert federation.audit().passed
         promised(self.contracts)
+
+    def certified(self, name: str, number: int) -> set[str]:
+        """Has a participant get the certificate of its request, which verifies; returns the models on it."""
+        participant = self.participants[name]
+        path = participant.folder / f"erasure-{number}.json"
+        participant.run("certificate", str(number), "--out", str(path))
+        certificate = parse_certificate(path.read_bytes())
+        check_certificate(certificate)
+        return {each.name for each in certificate.statement.replaced}
 
     def reported(self) -> str:
         """All that the services have reported."""
