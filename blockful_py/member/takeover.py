@@ -47,6 +47,8 @@ class TakeoverDuty:
             view = self._office.view()
         except RunError:
             return  # the run may come after the member
+        if view.run.party is not None:
+            return  # among machines a request is led by `RequestDuty`, of every member alike
         orphan = _orphan(view)
         if orphan is None:
             self._orphan = None

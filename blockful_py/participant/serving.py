@@ -27,6 +27,7 @@ from blockful_py.record.catalogue import Catalogue, CatalogueReader
 from blockful_py.record.model_node import Request
 from blockful_py.record.parts import due, missing, request_from_bytes, with_parts
 from blockful_py.settings.limits import OwnerLimits
+from blockful_py.types import Paradigm
 
 Tell = Callable[[str], None]
 """Is called with what the participant does."""
@@ -201,10 +202,15 @@ class ParticipantService(Closable):
         )
 
     def due(self, filed: FiledRequest, catalogue: Catalogue) -> tuple[str, ...]:
-        """Own models whose part of a request can be done now; none for a request that is unusable."""
+        """Own models whose part of a request can be done now; none for a request that is unusable, nor for a
+        parallel one that takes no parts any more."""
         try:
+            request = self._request(filed, catalogue)
+            over = self.contracts.live.node.block_number() >= filed.deadline
+            if over and request.paradigm == Paradigm.PARALLEL:
+                return ()
             hand_ins = self.contracts.participants.hand_ins(filed.number)
-            return due(catalogue, self._request(filed, catalogue), self._keys.account, hand_ins)
+            return due(catalogue, request, self._keys.account, hand_ins)
         except BlockfulError:
             return ()
 

@@ -12,12 +12,13 @@ from typing import TypeVar
 
 from blockful_py.chain.settlement import Executed
 from blockful_py.closable import Closable
-from blockful_py.engine.jobs import Kind
+from blockful_py.engine.jobs import JobState, Kind
 from blockful_py.errors import ContractError, QuorumError
 from blockful_py.forget import Forget
 from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.learning.curve_file import keep_curves
 from blockful_py.learning.federation import Wave
+from blockful_py.learning.scenario import ModelSpec, next_of
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.jobs.certificate import issue
 from blockful_py.pipeline.jobs.increments import Stored
@@ -114,8 +115,16 @@ class PartyRun(Closable):
                 placed = {name: node.position for name, node in models.items()}
                 return Publisher(self._opened.context).publish(wave, placed, stored)[1]
 
-        with self._opened.leading():
+        with self._leading() as ended:
+            if ended and self._next() is None:
+                return ()  # a publication that a crash broke off has come to its end
             return in_turn(publish)
+
+    def _next(self) -> ModelSpec | None:
+        """The participant's model that is not published yet."""
+        (user,) = self.federation.setup.users
+        plan = self.federation.setup.federation.plan()
+        return next_of(user.index, plan, self.federation.catalogue().models)
 
     def _trained(self) -> tuple[Wave, Stored]:
         federation = self.federation
@@ -151,7 +160,7 @@ class PartyRun(Closable):
     def take_part(self, number: int) -> tuple[ModelNode, ...]:
         """Does the parts of a filed request that this participant can do now; returns its new nodes."""
         context = self._opened.context
-        with self._opened.leading():
+        with self._leading():
             _, request = FiledRequests(context)[number]
             parts = OwnParts(context)
             names = parts.due(number, request)
@@ -169,7 +178,7 @@ class PartyRun(Closable):
         Raises RunError while there is nothing to lead, otherwise as `Federation.unlearn`.
         """
         context = self._opened.context
-        with self._opened.leading():
+        with self._leading():
             filed, request = FiledRequests(context)[number]
             gathering = Gathering(context)
             with self._job(request) as lifecycle:
@@ -190,6 +199,22 @@ class PartyRun(Closable):
         request = FiledRequests(context)[number][1]
         self.federation.erase_replaced(replaced_for(self.federation.catalogue(), request))
         return issue(context, request)
+
+    @contextmanager
+    def _leading(self) -> Iterator[bool]:
+        """Holds the lease, with all decisions settled and no job open; yields whether one was.
+
+        A job that a crash left open ends here: the chains show what is left to do, of it or after it.
+        """
+        with self._opened.leading():
+            context = self._opened.context
+            is_open = context.journal.open_job() is not None
+            if is_open:
+                lifecycle = JobLifecycle(context)
+                lifecycle.withdraw()
+                lifecycle.confirm()
+                context.journal.close_job(JobState.DONE, "broken off; its decisions are on the chains")
+            yield is_open
 
     @contextmanager
     def _job(self, request: Request) -> Iterator[JobLifecycle]:

@@ -36,12 +36,12 @@ class Machine:
     """A machine that serves blocks.
 
     Attributes:
-        address: of the key that its certificate is bound to.
+        address: of the key that its certificate is bound to; None takes any, as blocks are verified anyway.
         inside: whether the URL may lead to this host or a private network.
     """
 
     url: str
-    address: bytes
+    address: bytes | None
     inside: bool = True
 
 

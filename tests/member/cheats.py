@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What makes a member's process cheat: each changes one thing that it does."""
+"""What makes a service's process cheat: each changes one thing that it does."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import blockful_py.cli.main
 import blockful_py.member.office  # noqa: F401
+from blockful_py.child_process import ChildProcesses
 from blockful_py.committee.durable import DurableMemory
 from blockful_py.committee.member import Member
 from blockful_py.committee.memory import Ballot
@@ -64,9 +65,20 @@ def two_votes() -> None:
     DurableMemory.voted = lambda self, ballot: latest.get(ballot)  # type: ignore[method-assign]
 
 
+def in_steps() -> None:
+    """Is honest, and its work stops where a test wants it to (`tests.participant.steps`)."""
+    honest = ChildProcesses.__init__
+
+    def init(self: ChildProcesses, module: str) -> None:
+        honest(self, "tests.participant.steps")
+
+    ChildProcesses.__init__ = init  # type: ignore[method-assign]
+
+
 CHEATS: dict[str, Callable[[], None]] = {
     "wrong shares": wrong_shares,
     "wrong deal": wrong_deal,
     "blind": blind,
     "two votes": two_votes,
+    "in steps": in_steps,
 }

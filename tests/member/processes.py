@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Members as real processes: started, killed, frozen and started again at the same place."""
+"""Services as real processes, members above all: started, killed, frozen and started again in their place."""
 
 from __future__ import annotations
 
@@ -7,16 +7,19 @@ import contextlib
 import json
 import os
 import signal
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from typing import Any
 
 from blockful_py.chain.processes import take_port
 from blockful_py.committee.service.folder import MemberFolder
 from blockful_py.crypto.passphrase import KdfCost
 from blockful_py.pipeline.run.nodes import Nodes
+from tests.confinement import Confinement
 from tests.forks import FORKS
 
 WORDS = "correct horse battery staple"
@@ -24,43 +27,46 @@ QUICK = KdfCost(n=1 << 15)
 SECONDS = 600.0
 
 
-@dataclass
-class MemberProcess:
-    """One member: its folder, its port, and the process that serves it, if any."""
+@dataclass(kw_only=True)
+class ServiceProcess(ABC):
+    """A service of the command line, and the process that serves, if any.
 
-    folder: Path
-    port: int
-    address: bytes
-    arguments: Sequence[str]
+    Attributes:
+        confinement: where it runs, and as whom.
+        log: where it reports its problems; None: where this process does.
+    """
+
+    confinement: Confinement = field(default_factory=Confinement)
+    log: Path | None = None
     process: BaseProcess | None = field(default=None, repr=False)
     said: Connection | None = field(default=None, repr=False)
 
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+    @abstractmethod
+    def command(self) -> Sequence[str]:
+        """What is typed to start it."""
+
+    @abstractmethod
+    def is_ready(self, line: dict[str, Any]) -> bool:
+        """Whether the first line that it writes says that it serves."""
 
     def begin(self, cheat: str = "") -> None:
         """Starts the process; `ready` waits for it.  `cheat` names one of `cheats.CHEATS`."""
         assert self.process is None
         self.said, out = FORKS.Pipe(duplex=False)
-        command = [
-            "committee",
-            "serve",
-            str(self.folder),
-            "--port",
-            str(self.port),
-            "--json",
-            *self.arguments,
-        ]
-        self.process = FORKS.Process(target=_serve, args=(command, cheat, out))
+        arguments = (self.command(), cheat, out, self.confinement, self.log)
+        self.process = FORKS.Process(target=_serve, args=arguments)
         self.process.start()
         out.close()
 
     def ready(self) -> None:
         assert self.said is not None
-        assert self.said.poll(SECONDS), "the member says nothing"
+        assert self.said.poll(SECONDS), f"{self} says nothing"
         line = os.read(self.said.fileno(), 4096)
-        assert json.loads(line).get("url") == self.url, line
+        assert line and self.is_ready(json.loads(line)), (line, self.reported())
+
+    def reported(self) -> str:
+        """The problems that it has reported in its log."""
+        return self.log.read_text(encoding="utf-8") if self.log and self.log.exists() else ""
 
     def start(self, cheat: str = "") -> None:
         self.begin(cheat)
@@ -106,6 +112,28 @@ class MemberProcess:
         finally:
             self.start()
 
+
+@dataclass
+class MemberProcess(ServiceProcess):
+    """One member: its folder, its address on the network, and its process."""
+
+    folder: Path
+    port: int
+    address: bytes
+    arguments: Sequence[str]
+    host: str = "127.0.0.1"
+
+    @property
+    def url(self) -> str:
+        return f"{'http' if self.host == '127.0.0.1' else 'https'}://{self.host}:{self.port}"
+
+    def command(self) -> Sequence[str]:
+        place = ("--host", self.host, "--port", str(self.port))
+        return ("committee", "serve", str(self.folder), *place, "--json", *self.arguments)
+
+    def is_ready(self, line: dict[str, Any]) -> bool:
+        return line.get("url") == self.url
+
     @contextlib.contextmanager
     def cheating(self, cheat: str) -> Iterator[None]:
         """Restarted as a cheater, and honest afterwards."""
@@ -118,14 +146,14 @@ class MemberProcess:
             self.start()
 
 
-def stop(members: Sequence[MemberProcess]) -> None:
+def stop(services: Sequence[ServiceProcess]) -> None:
     """Ends all that run, as `kill` on the command line does, and waits."""
-    running = [member for member in members if member.process is not None]
-    for member in running:
-        member.signal(signal.SIGCONT)
-        member.signal(signal.SIGTERM)
-    for member in running:
-        member.wait()
+    running = [service for service in services if service.process is not None]
+    for service in running:
+        service.signal(signal.SIGCONT)
+        service.signal(signal.SIGTERM)
+    for service in running:
+        service.wait()
 
 
 @contextlib.contextmanager
@@ -165,11 +193,16 @@ def members(
             port.close()
 
 
-def _serve(command: Sequence[str], cheat: str, out: Connection) -> None:
+def _serve(
+    command: Sequence[str], cheat: str, out: Connection, confinement: Confinement, log: Path | None
+) -> None:
+    confinement.enter()
     from blockful_py.cli.main import main
     from tests.member.cheats import CHEATS
 
     os.dup2(out.fileno(), 1)
+    if log is not None:
+        os.dup2(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), 2)
     if cheat:
         CHEATS[cheat]()
     main(list(command))

@@ -67,7 +67,7 @@ class Machines:
         return self.folder / "founder" / FILE
 
 
-def machine_settings(urls: tuple[str, ...], rules: Mapping[str, Any]) -> Settings:
+def machine_settings(urls: tuple[str, ...], **sections: dict[str, Any]) -> Settings:
     election = {
         "epoch_length": 86_400,
         "commit_period": PERIOD_SECONDS,
@@ -83,7 +83,7 @@ def machine_settings(urls: tuple[str, ...], rules: Mapping[str, Any]) -> Setting
         "round_seconds": 60.0,
         "election": election,
     }
-    return small(committee=committee, **rules)
+    return small(committee=committee, **sections)
 
 
 def nodes_for(chains: Nodes, secret: int) -> Nodes:
@@ -109,11 +109,11 @@ def machines(
             set_balance(node, founder.account, ETHER)
 
         def founded(urls: tuple[str, ...]) -> Path:
-            create("test", machine_settings(urls, rules), folder / "founder", nodes)
+            create("test", machine_settings(urls, **rules), folder / "founder", nodes)
             return folder / "founder" / FILE
 
         processes = stack.enter_context(members(4, folder, folder, chains, found=founded))
-        settings = machine_settings(tuple(member.url for member in processes), rules)
+        settings = machine_settings(tuple(member.url for member in processes), **rules)
         contracts = open_contracts(nodes, folder / "founder" / "deployments")
         committee = contracts.elected
         for member in processes:

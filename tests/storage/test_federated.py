@@ -70,6 +70,8 @@ def test_tls_is_pinned_to_the_key_of_the_machine(tmp_path: Path, source: Content
         store, reports = store_at(tmp_path / "store", [wrong, right])
         assert store.read(uri) == LONG
         assert [url for url, _ in reports] == [server.url]
+        store, reports = store_at(tmp_path / "other", [Machine(server.url, None)])
+        assert store.read(uri) == LONG
 
 
 Answer = Callable[[str, Uri], Pieces | None]

@@ -89,7 +89,7 @@ def signed_fetch(signer: wire.MessageSigner, epoch: Callable[[], int]) -> Sign:
     kind = MessageKind.FETCH_BLOCKS
 
     def sign(machine: Machine) -> dict[str, str]:
-        question = signer.question(kind.label, epoch(), bytes(32), kind.round, machine.address, b"")
+        question = signer.question(kind.label, epoch(), bytes(32), kind.round, machine.address or NOBODY, b"")
         return {"authorization": wire.SCHEME + question.line.decode().rstrip("\n")}
 
     return sign

@@ -2,7 +2,7 @@
 """Reviews a proposal's content before a committee member signs.
 
 A publication: every node is signed by its owner and names the references that the block lists; its weights
-and stored increments exist and are usable.
+and stored increments exist and are usable, and no other model's.
 
 A redaction: the owners of its starts have signed the request; its models descend from the starts, and in
 the parallel paradigm none of the descendants is missing; every old version is in the archive; the new
@@ -13,8 +13,8 @@ it measures.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from blockful_py.chain.quorum import AppointedCommitteeContract
@@ -32,6 +32,7 @@ from blockful_py.keys.sealing import Keyring, SealedWeights, is_sealed
 from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.learning.weights import Weights
 from blockful_py.pipeline.review.claims import measure
+from blockful_py.pipeline.review.copies import KnownWeights
 from blockful_py.pipeline.review.erasure import review_erasure
 from blockful_py.pipeline.review.methods import parse_method, require_paradigm, require_review
 from blockful_py.pipeline.review.times import require_timely
@@ -76,6 +77,7 @@ class ReviewSources:
         registered: whether owners are participants of the registry, who publish under their own number.
         blocks: of the live chain's node, in which an owner does its part before members withdraw the model;
             None where they withdraw none.
+        known: weights that the member has read.
     """
 
     contracts: Contracts
@@ -86,6 +88,7 @@ class ReviewSources:
     attested: bool = False
     registered: bool = False
     blocks: int | None = None
+    known: KnownWeights = field(default_factory=KnownWeights)
 
 
 class ContentReviewer:
@@ -111,6 +114,7 @@ class ContentReviewer:
             _require(node.redaction is None, f"model {node.name} is published as a redaction")
             if self._sources.registered:
                 self._check_registered(node, publication.owner)
+                self._require_own(node)
             listed = sorted(reference.place() for reference in node.statement.references)
             _require(listed == list(publication.references), f"model {node.name} lists other references")
 
@@ -145,6 +149,16 @@ class ContentReviewer:
         _require(node.name in names, f"there is no model {node.name} in this federation")
         planned = names.index(node.name) % self._sources.setup.federation.scenario.users + 1
         _require(planned == user, f"model {node.name} is that of user {planned}, not of {user}")
+
+    def _require_own(self, node: ModelNode) -> None:
+        """The weights are not another model's.  Copies that were changed, however little, are not noticed."""
+        known = self._sources.known
+        weights = known.digest(node.weights, self._weights)
+        for name, placed in self._sources.record.catalogue.read().models.items():
+            other = None
+            with suppress(BlockfulError):  # what cannot be read is no fault of this proposal
+                other = known.digest(placed.node.weights, self._weights)
+            _require(weights != other, f"the weights of model {node.name} are those of {name}")
 
     def review_redaction(self, draft: RedactionDraft) -> None:
         proposed = [self._proposed(target) for chunk in draft.chunks for target in chunk.targets]

@@ -22,8 +22,6 @@ from blockful_py.storage.ipfs import IpfsStore
 from blockful_py.storage.store import ContentStore
 from blockful_py.types import Uri
 
-NOBODY = bytes(20)
-"""Key of a machine that has announced none."""
 Machines = Callable[[], Sequence[Machine]]
 """Machines that may have a file, in the order to ask them."""
 
@@ -65,24 +63,39 @@ class PartyBlocks:
 
 
 def machines_of(run: RunDirectory, contracts: Contracts) -> Machines:
-    """The members that have announced where they are reached, then other accounts, as the chain has them;
-    before any has, the URLs of the federation file."""
+    """Whom to ask for a block, as the chain has it now (`in_order`).
+
+    Every account can announce any URL; it counts as a member's with the voting key that the account
+    registered.
+    """
     inside = contracts.live.node.chain_id in DEVELOPMENT_CHAINS
     listed = run.settings.committee.members
-    return lambda: in_order(contracts.participants.endpoints().values(), listed, inside)
+    registered: set[tuple[bytes, bytes]] = set()
+
+    def is_member(account: bytes, key: bytes) -> bool:
+        if (account, key) not in registered and contracts.elected.registrant_of(key) == account:
+            registered.add((account, key))
+        return (account, key) in registered
+
+    def machines() -> Sequence[Machine]:
+        members, others = list[Endpoint](), list[Endpoint]()
+        for account, each in contracts.participants.endpoints().items():
+            (members if is_member(account, each.key) else others).append(each)
+        return in_order(members, others, listed, inside)
+
+    return machines
 
 
-def in_order(announced: Iterable[Endpoint], listed: Sequence[str], inside: bool) -> tuple[Machine, ...]:
-    """Machines to ask for a block, those at the `listed` URLs first.
+def in_order(
+    members: Iterable[Endpoint], others: Iterable[Endpoint], listed: Sequence[str], inside: bool
+) -> tuple[Machine, ...]:
+    """The members that have announced where they are reached, those at the `listed` URLs first; listed URLs
+    of members that have not, under any key; the others.
 
-    Anybody may announce anything: another's URL under a key of its own, which takes the URL from nobody, or
-    an address of the asker's own network, which is asked only where it is listed, or `inside` is true.
+    An address of the asker's own network is asked only where it is listed, or `inside` is true.
     """
-    endpoints = dict.fromkeys(announced)
-    known = [Machine(each.url, each.key, inside or each.url in listed) for each in endpoints]
-    first = [
-        machine
-        for url in listed
-        for machine in [each for each in known if each.url == url] or [Machine(url, NOBODY)]
-    ]
-    return (*first, *(machine for machine in known if machine.url not in listed))
+    known = [Machine(each.url, each.key, inside or each.url in listed) for each in dict.fromkeys(members)]
+    known.sort(key=lambda machine: listed.index(machine.url) if machine.url in listed else len(listed))
+    announced = {machine.url for machine in known}
+    silent = [Machine(url, None) for url in listed if url not in announced]
+    return (*known, *silent, *(Machine(each.url, each.key, inside) for each in dict.fromkeys(others)))

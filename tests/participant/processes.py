@@ -1,0 +1,345 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A federation whose chains, members and participants are processes, each with its own folder and user."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, replace
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Any
+
+from blockful_py.chain.committee import CommitteeContract
+from blockful_py.chain.devnet import NodeOptions
+from blockful_py.chain.node import Node, connect
+from blockful_py.chain.processes import HOST, take_port
+from blockful_py.chain.programs import anvil_command
+from blockful_py.chain.sender import Sender
+from blockful_py.chain.signer import Signer
+from blockful_py.committee.service.folder import MemberFolder, keys_in
+from blockful_py.errors import NodeError, ToolchainError
+from blockful_py.keys.reader_keys import ReaderKeys
+from blockful_py.member.candidacy import Candidate, fund
+from blockful_py.member.office import signer_of
+from blockful_py.participant.folder import ParticipantFolder
+from blockful_py.participant.joining import join
+from blockful_py.pipeline.federation import Federation
+from blockful_py.pipeline.founding import FILE, create, found
+from blockful_py.pipeline.party import PartyRun
+from blockful_py.pipeline.run.contracts import Contracts, open_contracts
+from blockful_py.pipeline.run.entering import enter
+from blockful_py.pipeline.run.nodes import Nodes, Place
+from blockful_py.pipeline.run.pocket_money import provide
+from blockful_py.pipeline.run.training_data import save_users
+from blockful_py.record.certificates.checking import check_certificate
+from blockful_py.record.certificates.document import parse_certificate
+from tests.confinement import Confinement
+from tests.devnets import set_balance
+from tests.federations import promised
+from tests.forks import FORKS
+from tests.member.leaders import until
+from tests.member.processes import QUICK, WORDS, MemberProcess, ServiceProcess, stop
+from tests.participant.conftest import ETHER, SEED, machine_settings
+from tests.participant.steps import Stop
+
+LIVE, ARCHIVE = 1337, 1338
+FIRST_USER = 61_000
+"""User ids from here on; no account needs to have them."""
+GRAPH: Mapping[str, Sequence[str]] = {"a": (), "s": ("a",), "y": ("s",)}
+"""One model of each participant, in the order of their numbers."""
+PARTIES = ("live", "archive", "member-1", "member-2", "member-3", "member-4", *GRAPH)
+LOG = "service.log"
+PASSPHRASE = "words"
+
+
+@dataclass(frozen=True)
+class Seat:
+    """Where a party lives: its address, and its network namespace."""
+
+    address: str = HOST
+    namespace: str | None = None
+
+
+@dataclass
+class ParticipantProcess(ServiceProcess):
+    """One participant: its folder, and its process."""
+
+    folder: Path
+
+    def command(self) -> Sequence[str]:
+        return ("participant", "serve", *self._who(), "--json")
+
+    def is_ready(self, line: dict[str, Any]) -> bool:
+        return "participant" in line
+
+    def run(self, *command: str) -> None:
+        """Runs `blockful participant COMMAND FOLDER ...` as the participant."""
+        name, *rest = command
+        confined(self.confinement, _command, ("participant", name, *self._who(), *rest))
+
+    def stop_at(self, step: str) -> Stop:
+        return Stop(self.folder, step)
+
+    def opened(self, nodes: Nodes) -> PartyRun:
+        """Its run, as the test looks into it once its process has ended."""
+        assert self.process is None
+        folder = ParticipantFolder(self.folder)
+        return PartyRun.of_participant(folder.run, nodes, folder.keys(WORDS))
+
+    def _who(self) -> tuple[str, ...]:
+        return str(self.folder), "--passphrase-file", str(self.folder / PASSPHRASE)
+
+
+@dataclass
+class ProcessFederation:
+    """A founded federation; its members serve, its participants wait to be started.
+
+    Attributes:
+        folder: holds the folders of all parties.
+        observed: the run of somebody who has no part in it and no key.
+    """
+
+    folder: Path
+    nodes: Nodes
+    contracts: Contracts
+    members: list[MemberProcess]
+    participants: dict[str, ParticipantProcess]
+    observed: Path
+
+    @contextmanager
+    def watched(self) -> Iterator[Federation]:
+        with Federation.open(self.observed, nodes=self.nodes) as federation:
+            yield federation
+
+    def versions(self) -> dict[str, int]:
+        with self.watched() as federation:
+            return {name: placed.version for name, placed in federation.catalogue().models.items()}
+
+    def until_published(self, *names: str) -> None:
+        until(lambda: set(names) <= self.versions().keys())
+
+    def until_replaced(self, before: Mapping[str, int], *names: str) -> None:
+        """Waits until each of the models has one version more."""
+        until(lambda: all(self.versions()[name] > before[name] for name in names))
+
+    def verifies(self) -> None:
+        """The record verifies, and both chains keep every promise."""
+        with self.watched() as federation:
+            assert federation.verify().passed
+            assert federation.audit().passed
+        promised(self.contracts)
+
+    def certified(self, name: str, number: int) -> set[str]:
+        """Has a participant get the certificate of its request, which verifies; returns the models on it."""
+        participant = self.participants[name]
+        path = participant.folder / f"erasure-{number}.json"
+        participant.run("certificate", str(number), "--out", str(path))
+        certificate = parse_certificate(path.read_bytes())
+        check_certificate(certificate)
+        return {each.name for each in certificate.statement.replaced}
+
+    def reported(self) -> str:
+        """All that the services have reported."""
+        return "\n".join(each.reported() for each in (*self.members, *self.participants.values()))
+
+
+@contextmanager
+def process_federation(
+    seats: Mapping[str, Seat],
+    data: Callable[[list[Path]], None] = lambda paths: None,
+) -> Iterator[ProcessFederation]:
+    """Four members, and a participant for each model of GRAPH.
+
+    `seats`: where chains ("live", "archive"), members ("member-1" and so on) and participants (by the names
+    of their models) live; a party without one shares the test's loopback interface.  The test must reach all.
+    `data`: changes the participants' samples before they get them.  Where this is root, each party has a user
+    of its own, whose files no other party can read.
+    """
+    with ExitStack() as stack:
+        folder = Path(tempfile.mkdtemp(prefix="blockful-"))
+        folder.chmod(0o711)  # others pass through it to what is theirs
+        stack.callback(shutil.rmtree, folder)
+        parties = _Parties(folder, seats)
+        live, archive = (
+            stack.enter_context(_chain(parties, name, number))
+            for name, number in (("live", LIVE), ("archive", ARCHIVE))
+        )
+        founder = ReaderKeys.generate()
+        nodes = stack.enter_context(_nodes(live.url, archive.url, founder.account_secret))
+        for node in (nodes.live, nodes.archive):
+            set_balance(node, founder.account, ETHER)
+        members = [_member(stack, parties, f"member-{number}") for number in range(1, 5)]
+        settings = machine_settings(
+            tuple(member.url for member in members),
+            federation={"graph": GRAPH, "users": len(GRAPH)},
+            unlearning={"starts": ("s",)},
+        )
+        create("test", settings, folder / "founder", nodes)
+        file = folder / FILE
+        shutil.copy(folder / "founder" / FILE, file)
+        file.chmod(0o644)
+        urls = ("--live-url", live.url, "--archive-url", archive.url)
+        stack.callback(stop, members)
+        for member in members:
+            words = ("--passphrase-file", str(member.folder / PASSPHRASE))
+            member.arguments = (*urls, *words, "--federation", str(file))
+            member.begin("in steps")
+        for member in members:
+            member.ready()
+        contracts = open_contracts(nodes, folder / "founder" / "deployments")
+        committee = contracts.elected
+        with Nodes(Place(LIVE, ARCHIVE, live.url, archive.url)) as payer:
+            for member in members:
+                keys = keys_in(member.folder, WORDS)
+                fund(committee, payer.live_sender, keys.account, ETHER)
+                provide(payer.archive_sender, contracts.live.interface, keys.account)
+                sender = Sender(committee.node, signer_of(keys))
+                Candidate(CommitteeContract(committee.node, committee.address, sender), keys).join(ETHER)
+        found(folder / "founder", nodes, founder.account_secret, None, None)
+        shutil.copy(folder / "founder" / FILE, file)
+        place = (live.url, archive.url)
+        for member in members:
+            confined(member.confinement, _enter, (member.folder / "run", file, place))
+        paths = save_users(replace(settings, seed=SEED), folder / "data")
+        data(paths)
+        participants: dict[str, ParticipantProcess] = {}
+        stack.callback(lambda: stop(tuple(participants.values())))
+        for name, path in zip(GRAPH, paths, strict=True):
+            participants[name] = _participant(parties, name, path, file, nodes, place)
+        enter(folder / "observed", file.read_bytes(), nodes)
+        opened = open_contracts(nodes, folder / "founder" / "deployments")
+        yield ProcessFederation(folder, nodes, opened, members, participants, folder / "observed")
+
+
+def confined(confinement: Confinement, what: Callable[..., None], arguments: tuple[Any, ...]) -> None:
+    """Calls `what` in a process of its own, confined; fails where it fails."""
+    process = FORKS.Process(target=_confined, args=(confinement, what, arguments))
+    process.start()
+    process.join()
+    assert process.exitcode == 0, f"{what.__name__}{arguments}: exit status {process.exitcode}"
+
+
+def _confined(confinement: Confinement, what: Callable[..., None], arguments: tuple[Any, ...]) -> None:
+    confinement.enter()
+    what(*arguments)
+
+
+def _command(*words: str) -> None:
+    from blockful_py.cli.main import main
+
+    main(list(words))
+
+
+def _enter(run: Path, file: Path, place: tuple[str, str]) -> None:
+    with Nodes(Place(LIVE, ARCHIVE, *place), Signer(os.urandom(32))) as nodes:
+        enter(run, file.read_bytes(), nodes)
+
+
+def _join(folder: Path, file: Path, place: tuple[str, str]) -> None:
+    party = ParticipantFolder(folder)
+    keys = party.keys(WORDS)
+    with _nodes(*place, keys.account_secret) as nodes:
+        join(party, keys, file.read_bytes(), str(folder / "samples.safetensors"), nodes, SEED, "cpu")
+
+
+class _Parties:
+    """Makes folders and users for parties, one after the other."""
+
+    def __init__(self, folder: Path, seats: Mapping[str, Seat]) -> None:
+        self.folder = folder
+        self._seats = seats
+        self._users = 0
+
+    def seat(self, name: str) -> Seat:
+        return self._seats.get(name, Seat())
+
+    def confinement(self, name: str) -> Confinement:
+        self._users += 1
+        user = FIRST_USER + self._users if os.geteuid() == 0 else None
+        return Confinement(self.seat(name).namespace, user)
+
+
+@contextmanager
+def _chain(parties: _Parties, name: str, chain_id: int) -> Iterator[Node]:
+    """A development chain as a process with a folder of its own."""
+    seat, confinement, folder = parties.seat(name), parties.confinement(name), parties.folder / name
+    folder.mkdir(mode=0o700)
+    confinement.own(folder)
+    try:
+        anvil_command()
+        kind = os.environ.get("TEST_NODE", "anvil")
+    except ToolchainError:
+        kind = "ganache"
+    with take_port() as port:
+        command = NodeOptions(chain_id, kind=kind).command(port.number, end_with_parent=False)
+        here = [each.replace(HOST, seat.address) for each in command]
+        process = FORKS.Process(target=_confined, args=(confinement, _execute, (here, folder)))
+        process.start()
+        try:
+            with _answering(f"http://{seat.address}:{port.number}", chain_id, process) as node:
+                yield node
+        finally:
+            if process.is_alive():
+                process.terminate()
+            process.join()
+
+
+def _execute(command: Sequence[str], folder: Path) -> None:
+    """Becomes a program, which writes to its log."""
+    log = os.open(folder / LOG, os.O_WRONLY | os.O_CREAT, 0o600)
+    for stream in (1, 2):
+        os.dup2(log, stream)
+    os.environ["HOME"] = str(folder)
+    os.execvp(command[0], command)  # noqa: S606
+
+
+@contextmanager
+def _answering(url: str, chain_id: int, process: BaseProcess) -> Iterator[Node]:
+    """The node at a URL, once it answers."""
+    nodes: list[Node] = []
+
+    def answers() -> bool:
+        assert process.is_alive(), f"the chain at {url} ended"
+        with suppress(NodeError):
+            nodes.append(connect(url, chain_id))
+        return bool(nodes)
+
+    until(answers)
+    try:
+        yield nodes[0]
+    finally:
+        nodes[0].close()
+
+
+def _member(stack: ExitStack, parties: _Parties, name: str) -> MemberProcess:
+    seat, confinement, path = parties.seat(name), parties.confinement(name), parties.folder / name
+    folder = MemberFolder.create(path, WORDS, QUICK)
+    folder.close()
+    (path / PASSPHRASE).write_text(WORDS + "\n", encoding="utf-8")
+    confinement.own(path)
+    port = stack.enter_context(take_port())
+    member = MemberProcess(path, port.number, folder.address, (), seat.address)
+    member.confinement, member.log = confinement, path / LOG
+    return member
+
+
+def _participant(
+    parties: _Parties, name: str, data: Path, file: Path, nodes: Nodes, place: tuple[str, str]
+) -> ParticipantProcess:
+    confinement, path = parties.confinement(name), parties.folder / f"participant-{name}"
+    keys = ParticipantFolder(path).init(WORDS, QUICK)
+    (path / PASSPHRASE).write_text(WORDS + "\n", encoding="utf-8")
+    data.rename(path / "samples.safetensors")
+    confinement.own(path)
+    for node in (nodes.live, nodes.archive):
+        set_balance(node, keys.account, ETHER)
+    confined(confinement, _join, (path, file, place))
+    return ParticipantProcess(path, confinement=confinement, log=path / LOG)
+
+
+def _nodes(live: str, archive: str, secret: int) -> Nodes:
+    return Nodes(Place(LIVE, ARCHIVE, live, archive), Signer(secret.to_bytes(32, "big")))
