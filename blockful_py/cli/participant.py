@@ -122,15 +122,8 @@ def status(folder: Folder, passphrase_file: PassphraseFile = None, as_json: AsJs
             for name, placed in catalogue.models.items()
             if placed.node.statement.user == participant.user
         }
-        requests = [
-            (
-                filed,
-                participant.missing(filed, catalogue),
-                participant.due(filed, catalogue),
-                participant.refusal(filed, catalogue),
-            )
-            for filed in participant.contracts.participants.filed_requests()
-        ]
+        withdrawn = [name for name in catalogue.models if name not in catalogue.with_weights]
+        requests = participant.states(catalogue)
         work = participant.next_work(catalogue)
         why = "it is paused" if party.is_paused else work and participant.withheld(work, catalogue)
         document = {
@@ -139,29 +132,23 @@ def status(folder: Folder, passphrase_file: PassphraseFile = None, as_json: AsJs
             "paused": party.is_paused,
             "models": own,
             "federation": len(catalogue.models),
+            "withdrawn": withdrawn,
             "next": None if work is None else {"models": work.models, "request": work.request},
             "withheld": why if work is not None else None,
-            "requests": [
-                {
-                    "number": filed.number,
-                    "deadline": filed.deadline,
-                    "waits_for": waits,
-                    "due": own_part,
-                    "refused": refused,
-                }
-                for filed, waits, own_part, refused in requests
-            ],
+            "requests": [asdict(each) for each in requests],
         }
     out.result(document)
     out.say(f"participant {document['participant']}{', paused' if party.is_paused else ''}")
     for name, version in own.items():
         out.say(f"{name}  version {version}")
+    if withdrawn:
+        out.say(f"without weights, as their owners did not answer a request: {', '.join(withdrawn)}")
     if work is not None:
         out.say(f"next: {work}{f' (not yet: {why})' if why else ''}")
-    for filed, waits, _, refused in requests:
-        out.say(f"request {filed.number}: waits for {', '.join(waits) or 'nothing: it is done'}")
-        if refused:
-            out.say(f"  this participant does no part of it: {refused}")
+    for each in requests:
+        out.say(str(each))
+        if each.refused:
+            out.say(f"  this participant does no part of it: {each.refused}")
 
 
 def log(

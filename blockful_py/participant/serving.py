@@ -25,7 +25,14 @@ from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.pipeline.run.stores import Stores
 from blockful_py.record.catalogue import Catalogue, CatalogueReader
 from blockful_py.record.model_node import Request
-from blockful_py.record.parts import due, missing, request_from_bytes, with_parts
+from blockful_py.record.parts import (
+    due,
+    is_complete,
+    missing,
+    request_from_bytes,
+    with_parts,
+    withdrawn_for,
+)
 from blockful_py.settings.limits import OwnerLimits
 from blockful_py.types import Paradigm
 
@@ -50,6 +57,33 @@ class NextWork:
     def __str__(self) -> str:
         names = ", ".join(self.models)
         return f"training {names}" if self.request is None else f"request {self.request}: unlearning {names}"
+
+
+@dataclass(frozen=True, slots=True)
+class RequestState:
+    """A filed request as a participant sees it.
+
+    Attributes:
+        deadline: last block of the live chain's node in which parts are handed in.
+        waits_for: models that it has not replaced yet, in topological order.
+        withdrawn: models that it has withdrawn.
+        due: own models whose parts can be done now.
+        refused: why the owner has no part of it done; None where it has.
+        problem: why nobody carries it out any more; None where that can be done.
+    """
+
+    number: int
+    deadline: int
+    waits_for: tuple[str, ...] = ()
+    withdrawn: tuple[str, ...] = ()
+    due: tuple[str, ...] = ()
+    refused: str | None = None
+    problem: str | None = None
+
+    def __str__(self) -> str:
+        gone = f"; withdrawn: {', '.join(self.withdrawn)}" if self.withdrawn else ""
+        told = f"waits for {', '.join(self.waits_for)}" if self.waits_for else "it is done"
+        return f"request {self.number}: {self.problem or told}{gone}"
 
 
 class ParticipantService(Closable):
@@ -234,9 +268,30 @@ class ParticipantService(Closable):
             and catalogue[name].position not in done
         )
 
-    def missing(self, filed: FiledRequest, catalogue: Catalogue) -> tuple[str, ...]:
-        """Models that a request has not replaced yet.  Raises as `request_from_bytes`."""
-        return missing(catalogue, self._request(filed, catalogue))
+    def states(self, catalogue: Catalogue) -> tuple[RequestState, ...]:
+        """All filed requests, in the order of their numbers."""
+        return tuple(self._state(each, catalogue) for each in self.contracts.participants.filed_requests())
+
+    def _state(self, filed: FiledRequest, catalogue: Catalogue) -> RequestState:
+        registry = self.contracts.participants
+        try:
+            request = self._request(filed, catalogue)
+        except BlockfulError as error:
+            return RequestState(filed.number, filed.deadline, problem=f"it cannot be used: {error}")
+        waits_for, problem = missing(catalogue, request), None
+        if waits_for and request.paradigm == Paradigm.PARALLEL:
+            over = registry.node.block_number() > filed.deadline
+            if over and not is_complete(catalogue, request, registry.hand_ins(filed.number)):
+                problem = "it has lapsed: not all who signed it did their parts in time"
+        return RequestState(
+            filed.number,
+            filed.deadline,
+            waits_for,
+            withdrawn_for(catalogue, request),
+            self.due(filed, catalogue),
+            self.refusal(filed, catalogue),
+            problem,
+        )
 
     def _request(self, filed: FiledRequest, catalogue: Catalogue) -> Request:
         live = self.contracts.live
