@@ -16,7 +16,7 @@ BESIDE := test-contracts
 FUZZ_SECONDS ?= 30
 BYZANTINE_SECONDS ?= 120
 FUZZ_TARGETS ?= cid cid-text block weights node method sealed wrapped-key signature proof certificate message charter \
-	request settings account
+	request settings account car gateway
 export OMP_NUM_THREADS ?= 2
 export OMP_WAIT_POLICY ?= PASSIVE
 
@@ -118,7 +118,7 @@ test-forge: setup
 
 # Random histories beyond the 64 that `make test` plays; more by FOUNDRY_INVARIANT_RUNS and `make test-forge`.
 test-histories: setup
-	@if [ -x node_modules/.bin/forge ]; then FOUNDRY_INVARIANT_RUNS=200 node_modules/.bin/forge test --match-test invariant_; fi
+	@if [ -x node_modules/.bin/forge ]; then FOUNDRY_INVARIANT_RUNS=128 node_modules/.bin/forge test --match-test invariant_; fi
 
 test-ipfs: setup $(STAMPS)/ipfs ## Run the tests that need an IPFS node, a Kubo (`ipfs`) where one is on PATH
 	@$(PY) -m pytest -n $(WORKERS) --dist loadfile tests/ipfs
@@ -148,7 +148,7 @@ fmt: setup ## Format the Python code
 	@$(VENV)/bin/ruff format .
 
 bench: setup ## Measure gas, crypto, verification, redactions, path weights, storage, learning and unlearning
-	@for script in gas election crypto verification services redaction path_weights store propagation learning unlearning; do $(PY) benchmarks/$$script.py || exit 1; done
+	@for script in gas election crypto verification services redaction path_weights store blocks propagation learning unlearning; do $(PY) -m benchmarks.$$script || exit 1; done
 
 fuzz: setup $(STAMPS)/fuzz ## Fuzz everything that reads bytes from outside, FUZZ_SECONDS each (Linux)
 	@mkdir -p build/fuzz && for target in $(FUZZ_TARGETS); do echo "fuzz: $$target"; \

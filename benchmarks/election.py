@@ -36,7 +36,7 @@ def epoch(candidates: int, seats: int) -> dict[str, Any]:
     rules = replace(Parameters(), seats=seats, minimum=1, epoch_length=0)
     with Devnet(NodeOptions(4243)) as devnet:
         senders = [devnet.sender(index) for index in range(candidates)]
-        address = deploy_elected(senders[0], rules).address("Committee")
+        address = deploy_elected(senders[0], rules, seats=1).address("Committee")
         books = [CommitteeContract(each.node, address, each) for each in senders]
         accounts = [each.address for each in senders]
         voting, drawing = ([curve.random_scalar(rng) for _ in books] for _ in range(2))
@@ -85,7 +85,7 @@ def displacement(entrants: int) -> int:
     rules = replace(Parameters(), seats=1, minimum=1, max_candidates=entrants, epoch_length=0)
     with Devnet(NodeOptions(4244)) as devnet:
         senders = [devnet.sender(index) for index in range(entrants + 1)]
-        address = deploy_elected(senders[0], rules).address("Committee")
+        address = deploy_elected(senders[0], rules, seats=1).address("Committee")
         books = [CommitteeContract(each.node, address, each) for each in senders]
         for index, (book, sender) in enumerate(zip(books, senders, strict=True)):
             secrets = (curve.random_scalar(rng), curve.random_scalar(rng))

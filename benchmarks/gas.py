@@ -194,6 +194,21 @@ def readers(bench: Bench) -> dict[str, int]:
     return {name: bench.send(call) for name, call in calls.items()}
 
 
+def participants(bench: Bench) -> dict[str, int]:
+    """Gas of founding, and of what a participant does; the first one that joins fills the counter's slot."""
+    registry = bench.deploy(load("ParticipantRegistry"), bench.committee.address, 2, True)
+    rng, url = SeededRng(b"bench participants"), "https://participant.example:4433"
+    calls = {
+        "found": registry.functions.found(rng(32)),
+        "join": registry.functions.join(),
+        "announce": registry.functions.announce(bench.account, url),
+        "file": registry.functions.file(rng(32), 0x55, 1_000),
+        "hand in": registry.functions.handIn(1, 1 << 32, rng(32), 0x55),
+        "leave": registry.functions.leave(),
+    }
+    return {name: bench.send(call) for name, call in calls.items()}
+
+
 def floors() -> dict[str, int]:
     """Least gas a model for what is stored and checked: writes, code, one ecrecover, the words that change.
 
@@ -219,6 +234,7 @@ def measure(samples: int) -> dict[str, Any]:
             },
             "archive_by_records": archive(bench),
             "readers": readers(bench),
+            "participants": participants(bench),
             "floors": floors(),
         }
 
@@ -246,6 +262,7 @@ def show(result: dict[str, Any]) -> None:
         ),
         *((f"archive a record, batch of {n}", gas, None) for n, gas in result["archive_by_records"].items()),
         *((f"reader: {name}", gas, None) for name, gas in result["readers"].items()),
+        *((f"participant: {name}", gas, None) for name, gas in result["participants"].items()),
         *((f"floor: {name.replace('_', ', ')}", gas, None) for name, gas in result["floors"].items()),
     ]
     print(f"{'gas':42} {'measured':>10} {'goal':>10}")

@@ -26,6 +26,7 @@ from pathlib import Path
 from blockful_py.committee import codec, wire
 from blockful_py.committee.outbox_store import OutboxStore
 from blockful_py.committee.polling import Refusal, at_once
+from blockful_py.committee.service.block_custody import BlockCustody
 from blockful_py.committee.service.dkg_participant import DkgParticipant
 from blockful_py.committee.service.key_custody import encryption_key
 from blockful_py.committee.service.limits import LIMITS, MIB, Extent
@@ -41,6 +42,12 @@ from blockful_py.committee.service.outbox import Outbox
 from blockful_py.committee.service.request_handler import RequestHandler
 from blockful_py.committee.service.server import Server
 from blockful_py.crypto import curve, eip712
+from blockful_py.crypto.multisignature import SchnorrSignature
+from blockful_py.crypto.tls import server_context
+from blockful_py.storage import ContentStore, car, cid_string, file_uri, uri_of
+from blockful_py.storage.arrivals import FOLDER, Arrivals
+from blockful_py.storage.gateway import gateway
+from blockful_py.types import Codec
 
 DOMAIN = wire.domain(1337, bytes([9]) * 20)
 MEMBER, LIAR = 7, 8
@@ -50,6 +57,9 @@ STRANGER = wire.MessageSigner(10, DOMAIN)
 EXTENT = Extent(28, 4)
 LARGE = 31 * MIB
 BOMB = b"[" + b"[]," * (LARGE // 3) + b"[]]"
+FILE = b"".join(bytes([number]) * MIB for number in range(16))
+"""What strangers fetch."""
+CAR = f"GET /ipfs/{cid_string(file_uri(FILE))}?format=car HTTP/1.1\r\nHost: x\r\n\r\n".encode()
 PERIOD = 0.1
 CONTEXT = multiprocessing.get_context("spawn")
 
@@ -57,14 +67,18 @@ CONTEXT = multiprocessing.get_context("spawn")
 class Desk:
     """An office without chains: the leader and one lying member may ask."""
 
+    def __init__(self, store: ContentStore) -> None:
+        self._blocks = BlockCustody(store, Arrivals(store.directory / FOLDER))
+
     def domain(self) -> eip712.Domain:
         return DOMAIN
 
-    def leaders(self) -> frozenset[bytes]:
-        return frozenset({LEADER.address, ATTACKER.address})
+    def may_lead(self, address: bytes) -> bool:
+        return address in (LEADER.address, ATTACKER.address)
 
     def identity(self) -> Identity:
-        return Identity((), encryption_key(MEMBER))
+        key = encryption_key(MEMBER)
+        return Identity((), key, bytes(20), key, SchnorrSignature(bytes(20), 1))
 
     def roster(self, epoch: int) -> tuple[bytes, ...]:
         return ()
@@ -79,11 +93,23 @@ class Desk:
         """The body is parsed, and no more."""
         return codec.decode(KeyDelivery, message.body)
 
+    def blocks(self, kind: MessageKind, message: wire.Message) -> object:
+        return self._blocks.answer(kind, message)
 
-def serve(started: Connection, over: Connection) -> None:
-    with tempfile.TemporaryDirectory() as folder, Outbox(OutboxStore(Path(folder) / "notes")) as outbox:
-        handler = RequestHandler(MEMBER, Desk(), DkgParticipant(MEMBER, None), outbox)  # type: ignore[arg-type]
-        with Server(handler) as server:
+
+def serve(started: Connection, over: Connection, by_tls: bool = False, held: Path | None = None) -> None:
+    """A member; `held` is the folder of its store, a new one otherwise."""
+    with (
+        tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder,
+        Outbox(OutboxStore(Path(folder) / "notes")) as outbox,
+    ):
+        store = ContentStore(held or Path(folder) / "store")
+        handler = RequestHandler(MEMBER, Desk(store), DkgParticipant(MEMBER, None), outbox)  # type: ignore[arg-type]
+        if held is None:
+            store.add(FILE)
+        with Server(
+            handler, tls=server_context(MEMBER) if by_tls else None, gateway=gateway(store)
+        ) as server:
             identify(server.url, LEADER, 60)
             started.send(server.url)
             over.recv()
@@ -173,6 +199,40 @@ def bombs_of_a_member(place: tuple[str, int]) -> None:
 
     def attack(opened: socket.socket) -> None:
         message = asked(ATTACKER, kind, bomb)
+        opened.sendall(request(message, len(message)))
+        opened.recv(1)
+
+    again_and_again(place, 16, attack)
+
+
+def fetching(place: tuple[str, int]) -> None:
+    """Strangers read a file as fast as it comes, from as many connections as they are given and more."""
+
+    def attack(opened: socket.socket) -> None:
+        opened.sendall(CAR)
+        while opened.recv(1 << 20):
+            pass
+
+    again_and_again(place, 24, attack)
+
+
+def stalled_fetching(place: tuple[str, int]) -> None:
+    """Strangers ask for a file and do not read it."""
+
+    def attack(opened: socket.socket) -> None:
+        opened.sendall(CAR)
+        time.sleep(5)
+
+    again_and_again(place, 100, attack)
+
+
+def pushing(place: tuple[str, int]) -> None:
+    """A lying member pushes blocks that belong to nothing."""
+
+    def attack(opened: socket.socket) -> None:
+        block = os.urandom(MIB)
+        uri = uri_of(block, Codec.RAW)
+        message = asked(ATTACKER, MessageKind.KEEP_BLOCKS, b"".join(car.write(uri, [(uri, block)])))
         opened.sendall(request(message, len(message)))
         opened.recv(1)
 
@@ -297,6 +357,9 @@ ATTACKS = (
     trickling_bodies,
     slow_readers,
     bombs_of_a_member,
+    fetching,
+    stalled_fetching,
+    pushing,
 )
 
 

@@ -32,6 +32,7 @@
     |   `-- MemoryLostError      a member cannot remember what it did, and must not go on
     |-- ChainError               a node, a deployment or a transaction
     |   |-- NodeError            unreachable, wrong chain id, port taken
+    |   |   `-- ReorganisedError  blocks that counted as settled were replaced
     |   |-- DeploymentError
     |   |-- ToolchainError       Node, the compiler or a program is missing or too old
     |   `-- ContractError        a custom error of a contract, by name
@@ -183,6 +184,10 @@ class RefusedError(CommitteeError):
     """A member's own check of a proposal failed."""
 
 
+class EarlyError(RefusedError):
+    """A proposal comes before another is finished: it may be made again, and is no reason for an alarm."""
+
+
 class RefutedError(RefusedError):
     """A proposal's content is not what the member finds itself: worth an alarm."""
 
@@ -213,6 +218,10 @@ class ChainError(BlockfulError):
 
 class NodeError(ChainError):
     """A node is down, answers for another chain, or its port is taken."""
+
+
+class ReorganisedError(NodeError):
+    """A chain replaced blocks that counted as settled."""
 
 
 class DeploymentError(ChainError):

@@ -2,11 +2,13 @@
 """Deploys the contracts and writes where they stand: one `<chain id>.json` for each chain.
 
     brownie run deploy main --network live-chain       AppointedCommittee with its first roster,
-                                                       LiveChain, ReaderRegistry and AlarmRegistry
-    brownie run deploy archive --network archive-chain QuorumMirror and ArchiveRegistry
-    brownie run deploy everything                      all six on one chain
-    brownie run deploy elected --network live-chain    VrfVerifier, elected Committee, LiveChain,
+                                                       LiveChain, ParticipantRegistry,
                                                        ReaderRegistry and AlarmRegistry
+    brownie run deploy archive --network archive-chain QuorumMirror and ArchiveRegistry
+    brownie run deploy everything                      all seven on one chain
+    brownie run deploy elected --network live-chain    VrfVerifier, elected Committee, LiveChain,
+                                                       ParticipantRegistry, ReaderRegistry and
+                                                       AlarmRegistry
 
 Environment:
     BLOCKFUL_DEPLOYMENTS  folder of the deployments files (./deployments)
@@ -16,6 +18,7 @@ Environment:
     BLOCKFUL_PARAMETERS   for `elected`: JSON file of the committee's parameters, by their names in IStakes
     BLOCKFUL_FOUNDERS     for `elected`: accounts that alone may stand for the first committee, with commas
                           between them; without it, everybody may
+    BLOCKFUL_SEATS        participants that may join; everybody may, up to this number (14)
     BLOCKFUL_ACCOUNT      brownie account to deploy from (the node's first account)
 
 A roster file: {"members": ["0x..."], "threshold": 3, "unanimous": false, "keyX": "0x..", "keyY": "0x.."}.
@@ -47,7 +50,7 @@ def archive() -> Path:
 
 
 def everything() -> Path:
-    """All six contracts on one chain."""
+    """All seven contracts on one chain."""
     from brownie import chain
 
     first = roster()
@@ -92,13 +95,15 @@ def deploy_live(first: Roster) -> dict[str, Any]:
 
 
 def deploy_models(committee: Any) -> dict[str, Any]:
-    """LiveChain, the registry of its readers, and that of the members' alarms."""
-    from brownie import AlarmRegistry, LiveChain, ReaderRegistry
+    """LiveChain, the registries of its participants and readers, and that of the members' alarms."""
+    from brownie import AlarmRegistry, LiveChain, ParticipantRegistry, ReaderRegistry
 
     deployer = account()
     live = deployer.deploy(LiveChain, committee)
+    seats = int(os.environ.get("BLOCKFUL_SEATS", "14"))
     return {
         "LiveChain": live,
+        "ParticipantRegistry": deployer.deploy(ParticipantRegistry, committee, seats, True),
         "ReaderRegistry": deployer.deploy(ReaderRegistry, committee, live),
         "AlarmRegistry": deployer.deploy(AlarmRegistry, committee),
     }

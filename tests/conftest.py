@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ["OMP_NUM_THREADS"] = "1"
 os.environ.setdefault("MKL_CBWR", "COMPATIBLE")
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     # A shell lets its background jobs ignore Ctrl-C, and the processes that tests interrupt inherit that.
@@ -27,7 +27,7 @@ def chains(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
     """Two nodes, chain ids 1337 and 1338, for the whole session.
 
     They are Anvils where npm has a program for them, which do the same in a fraction of the time, and
-    Ganaches elsewhere, and where TEST_NODE says so.  Tests of commands, crashes and of the chain itself
+    Ganaches elsewhere, and where TEST_NODE says so.  Tests of the demo, of sessions and of the chain itself
     start Ganaches of their own.
     """
     from blockful_py.chain.programs import anvil_command

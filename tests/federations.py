@@ -16,12 +16,12 @@ Affected by s and t: x and y.  Untouched: a, b and z.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from blockful_py.chain.node import Node
-from blockful_py.errors import KeyDestroyedError
+from blockful_py.errors import KeyDestroyedError, ReorganisedError
 from blockful_py.learning.weights import Weights
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.run.contracts import Contracts
@@ -90,6 +90,11 @@ def small(**sections: dict[str, Any]) -> Settings:
     return Settings.parse(document)
 
 
+def on(chains: Nodes) -> tuple[str, str]:
+    """Settings for a command's `--set` that have it use these chains."""
+    return f'chain.live_url="{chains.live.url}"', f'chain.archive_url="{chains.archive.url}"'
+
+
 def trained(settings: Settings, directory: Path, nodes: Nodes) -> Federation:
     """A federation whose models are all published."""
     federation = Federation.create(settings, directory, nodes=nodes)
@@ -152,6 +157,15 @@ def put_back(*nodes: Node) -> Iterator[None]:
     finally:
         for node, mark in marks:
             assert node.rpc.call("evm_revert", mark)
+
+
+@contextmanager
+def set_back(federation: Federation, *nodes: Node) -> Iterator[None]:
+    """`put_back`, which a federation whose contracts read the chains meanwhile takes for a reorganisation."""
+    with put_back(*nodes):
+        yield
+    with suppress(ReorganisedError):
+        federation.contracts.require_unchanged()
 
 
 def promised(contracts: Contracts, *, unfinished: bool = False) -> None:

@@ -58,8 +58,24 @@ def archive_digest(expected_head: bytes, timestamp: int, records: Sequence[Archi
 
 
 def barred_digest(account: bytes, barred: bool) -> bytes:
-    """Digest of `ReaderRegistry.setBarred`; `account` is a 20-byte address."""
+    """Digest of `setBarred` of both registries; `account` is a 20-byte address."""
     return keccak(_encode(["address", "bool"], [account, barred]))
+
+
+def admission_digest(account: bytes) -> bytes:
+    """Digest of `ParticipantRegistry.admit`; `account` is a 20-byte address."""
+    return keccak(_encode(["address"], [account]))
+
+
+def file_digest(digest: bytes) -> bytes:
+    """Digest of `ParticipantRegistry.changeFile`."""
+    return keccak(_encode(["bytes32"], [digest]))
+
+
+def filed_content(by: bytes, request: Uri, deadline: int) -> bytes:
+    """What ParticipantRegistry stores of a request: H(by || digest || codec || deadline), cut to 24 bytes."""
+    types = ["address", "bytes32", "uint8", "uint64"]
+    return keccak(_encode(types, [by, request.digest, int(request.codec), deadline]))[:24]
 
 
 def auditor_digest(auditor: bytes, key_x: int, key_y: int) -> bytes:

@@ -18,6 +18,7 @@ NAMES = (
     "ArchiveRegistry",
     "Committee",
     "LiveChain",
+    "ParticipantRegistry",
     "QuorumMirror",
     "ReaderRegistry",
     "VrfVerifier",

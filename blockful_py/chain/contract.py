@@ -40,9 +40,20 @@ class Contract:
         return self.node.chain_id
 
     def newest_block(self) -> str:
-        """Hash of the node's latest block; the contract's state is unchanged while it is the same."""
-        newest: str = self.node.latest_block()["hash"]
+        """Hash of the newest settled block; the contract's state is unchanged while it is the same."""
+        newest: str = self.node.rpc.call("eth_getBlockByNumber", self.node.settled(), False)["hash"]
         return newest
+
+    def require_unchanged(self) -> None:
+        """Compares the settled blocks that events were read up to with the chain, and reads on.
+
+        Raises ReorganisedError, once, when one has changed; the events are those of the chain again by then.
+        """
+        self._logs.require_unchanged()
+
+    def await_settled(self) -> None:
+        """Waits until what is on the chain now is settled, so that it is read.  Raises NodeError."""
+        self.node.await_settled()
 
     @property
     def address(self) -> bytes:
@@ -77,15 +88,12 @@ class Contract:
 
     def _read_many(self, calls: Sequence[tuple[str, Sequence[Any]]]) -> list[Any]:
         """Results of eth_calls, in as few requests as batches allow."""
-        to = hexadecimal(self.address)
+        to, block = hexadecimal(self.address), self.node.settled()
         answers = self.node.rpc.batch(
             [
                 (
                     "eth_call",
-                    (
-                        {"to": to, "data": hexadecimal(self.interface.encode(function, *arguments))},
-                        "latest",
-                    ),
+                    ({"to": to, "data": hexadecimal(self.interface.encode(function, *arguments))}, block),
                 )
                 for function, arguments in calls
             ]

@@ -19,6 +19,7 @@ from blockful_py.chain import abi
 from blockful_py.chain.interface import interface_of
 from blockful_py.chain.node import Node
 from blockful_py.chain.quorum import AppointedCommitteeContract
+from blockful_py.chain.rpc import RpcError
 from blockful_py.chain.sender import Sender
 from blockful_py.chain.sortition import Parameters
 from blockful_py.crypto.roster import Roster
@@ -27,6 +28,8 @@ from blockful_py.types import Receipt
 from blockful_py.whole_file import write_whole
 
 FORMAT = "blockful-deployments/1"
+PUSH0 = "0x5f5ff3"
+"""Creation code that returns nothing, by PUSH0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,38 +95,65 @@ def deployments_path(directory: Path, chain_id: int) -> Path:
     return directory / f"{chain_id}.json"
 
 
-def deploy_live(sender: Sender, roster: Roster) -> Deployment:
+def deploy_live(sender: Sender, roster: Roster, *, seats: int) -> Deployment:
     """Deploys AppointedCommittee, appoints `roster` for epoch 1, deploys the contracts that obey it.
 
-    Raises: as `Sender.send`.
+    `seats`: participants that may join.
+
+    Raises: as `Sender.send`; DeploymentError on a chain before Shanghai.
     """
+    _require_push0(sender.node)
     committee, committee_receipt = sender.deploy(interface_of("AppointedCommittee"), sender.address)
     AppointedCommitteeContract(sender.node, committee, sender).appoint(roster)
-    made = {"AppointedCommittee": (committee, committee_receipt), **_models(sender, committee)}
+    made = {"AppointedCommittee": (committee, committee_receipt), **_models(sender, committee, seats)}
     return _deployment(sender.node, made)
 
 
-def deploy_elected(sender: Sender, parameters: Parameters, founders: Sequence[bytes] = ()) -> Deployment:
+def deploy_elected(
+    sender: Sender, parameters: Parameters, founders: Sequence[bytes] = (), *, seats: int
+) -> Deployment:
     """Deploys VrfVerifier, the elected Committee, and the contracts that obey it.
 
     `founders`: accounts (20 bytes) that alone may stand for the first committee; everybody may without any.
+    `seats`: participants that may join.
 
     Raises: as `Sender.send`; ContractError InvalidParameters names the rule that is broken.
     """
+    _require_push0(sender.node)
     verifier, verifier_receipt = sender.deploy(interface_of("VrfVerifier"))
     committee, committee_receipt = sender.deploy(
         interface_of("Committee"), verifier, parameters.values(), list(founders)
     )
     made = {"VrfVerifier": (verifier, verifier_receipt), "Committee": (committee, committee_receipt)}
-    return _deployment(sender.node, {**made, **_models(sender, committee)})
+    return _deployment(sender.node, {**made, **_models(sender, committee, seats)})
 
 
-def _models(sender: Sender, committee: bytes) -> dict[str, tuple[bytes, Receipt]]:
-    """Deploys LiveChain, ReaderRegistry and AlarmRegistry."""
+def _require_push0(node: Node) -> None:
+    """Raises DeploymentError on a chain that lacks an instruction of the contracts (EIP-3855).
+
+    Such a chain takes their code, and refuses every call of it.
+    """
+    (answer,) = node.rpc.batch([("eth_call", ({"data": PUSH0, "gas": "0x186a0"}, "latest"))])
+    if isinstance(answer, RpcError):
+        raise DeploymentError(
+            f"chain {node.chain_id} at {node.url} has rules from before Shanghai ({answer.message}), and "
+            "the contracts use its instruction PUSH0: have the chain's operators enable Shanghai (in a Besu "
+            "genesis file, shanghaiTime), or use another chain."
+        )
+
+
+def _models(sender: Sender, committee: bytes, seats: int) -> dict[str, tuple[bytes, Receipt]]:
+    """Deploys LiveChain, ParticipantRegistry (open to all), ReaderRegistry and AlarmRegistry."""
     live = sender.deploy(interface_of("LiveChain"), committee)
+    participants = sender.deploy(interface_of("ParticipantRegistry"), committee, seats, True)
     readers = sender.deploy(interface_of("ReaderRegistry"), committee, live[0])
     alarms = sender.deploy(interface_of("AlarmRegistry"), committee)
-    return {"LiveChain": live, "ReaderRegistry": readers, "AlarmRegistry": alarms}
+    return {
+        "LiveChain": live,
+        "ParticipantRegistry": participants,
+        "ReaderRegistry": readers,
+        "AlarmRegistry": alarms,
+    }
 
 
 def deploy_archive(
@@ -133,8 +163,9 @@ def deploy_archive(
 
     `home_committee` is the address of the committee on the chain `home_chain_id`.
 
-    Raises: as `Sender.send`.
+    Raises: as `Sender.send`; DeploymentError on a chain before Shanghai.
     """
+    _require_push0(sender.node)
     mirror, mirror_receipt = sender.deploy(
         interface_of("QuorumMirror"), home_chain_id, home_committee, epoch, abi.roster(roster)
     )

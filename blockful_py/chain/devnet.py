@@ -37,6 +37,8 @@ class NodeOptions:
         kind: "ganache" or "anvil".
         block_time: seconds between blocks; 0 mines every transaction at once.
         database: directory that keeps the chain; None forgets it (Ganache only).
+        hardfork: the rules of the chain, by their name in both programs.
+        more: further options of the program.
     """
 
     chain_id: int
@@ -45,6 +47,8 @@ class NodeOptions:
     mnemonic: str = DEV_MNEMONIC
     block_time: int = 0
     database: Path | None = None
+    hardfork: str = "shanghai"
+    more: tuple[str, ...] = ()
 
     def command(self, port: int, *, end_with_parent: bool) -> list[str]:
         """The command line.
@@ -65,7 +69,7 @@ class NodeOptions:
             "server.port": port,
             "chain.chainId": self.chain_id,
             "chain.networkId": self.chain_id,
-            "chain.hardfork": "shanghai",
+            "chain.hardfork": self.hardfork,
             "miner.blockGasLimit": GAS_LIMIT,
             "miner.callGasLimit": GAS_LIMIT,
             "miner.blockTime": self.block_time,
@@ -76,14 +80,14 @@ class NodeOptions:
         }
         if self.database is not None:
             options["database.dbPath"] = str(self.database)
-        return [f"--{name}={value}" for name, value in options.items()]
+        return [*(f"--{name}={value}" for name, value in options.items()), *self.more]
 
     def _anvil(self, port: int) -> list[str]:
         options = {
             "host": HOST,
             "port": port,
             "chain-id": self.chain_id,
-            "hardfork": "shanghai",
+            "hardfork": self.hardfork,
             "gas-limit": GAS_LIMIT,
             "mnemonic": self.mnemonic,
             "accounts": ACCOUNTS,
@@ -91,7 +95,7 @@ class NodeOptions:
         }
         if self.block_time:
             options["block-time"] = self.block_time
-        return [f"--{name}={value}" for name, value in options.items()]
+        return [*(f"--{name}={value}" for name, value in options.items()), *self.more]
 
 
 class Devnet(Closable):

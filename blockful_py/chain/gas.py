@@ -8,26 +8,55 @@ from typing import Any
 
 from blockful_py.chain.calls import Call
 from blockful_py.chain.node import hexadecimal
+from blockful_py.errors import NodeError
 
 ESTIMATE_MARGIN = 1.25
 """Factor on an estimate, which is made on the state before the batch that the transaction is in."""
 TRANSFER_GAS = 21_000
+GWEI = 10**9
 DECLARED_ADDRESS, DECLARED_SLOT, LEAST_SAVED = 2_400, 1_900, 100
 """Of an access list (EIP-2930); a slot that is read first saves 100 beyond its price, one that is written
 first 200 (EIP-2929)."""
 
 
-def fees(block: Mapping[str, Any], price: int, count: int) -> dict[str, int]:
-    """EIP-1559 fees where blocks have a base fee, else a legacy gas price.
+def fees(block: Mapping[str, Any], price: int, count: int, most: int | None = None) -> dict[str, int]:
+    """EIP-1559 fees where blocks have a base fee, else a legacy gas price; both are 0 where gas is free.
 
     The base fee grows by at most 1/8 a block; the cap covers `count` full blocks and eight more.
+    `price`: what the node proposes.  `most`: wei for a unit of gas at most.
+
+    Raises NodeError when the network asks for more than `most`.
     """
+    base = int(block.get("baseFeePerGas") or "0x0", 16)
+    asked = max(price, base)
+    if most is not None and asked > most:
+        raise NodeError(
+            f"the network asks {asked / GWEI:g} gwei for a unit of gas, and chain.max_fee_gwei allows "
+            f"{most / GWEI:g}: nothing was sent and nothing is lost. Repeat the command (`blockful resume` "
+            "for a job) when it asks for less, or raise max_fee_gwei under `chains` in the run's run.json."
+        )
     if block.get("baseFeePerGas") is None:
         return {"gasPrice": price}
-    base = int(block["baseFeePerGas"], 16)
-    tip = max(price - base, 0)
-    cap = int(base * 1.125 ** min(count + 8, 50)) + tip
-    return {"maxFeePerGas": cap, "maxPriorityFeePerGas": tip, "type": 2}
+    cap = int(base * 1.125 ** min(count + 8, 50)) + asked - base
+    return {
+        "maxFeePerGas": cap if most is None else min(cap, most),
+        "maxPriorityFeePerGas": asked - base,
+        "type": 2,
+    }
+
+
+def raised(offer: Mapping[str, int], current: Mapping[str, int], most: int | None) -> dict[str, int] | None:
+    """Fees with which a waiting transaction is replaced: those of now, and an eighth above its own at least.
+
+    Nodes ask for a tenth more.  None where gas is free, or where that would be above `most`.
+    """
+    fee = {name: value for name, value in offer.items() if name != "type"}
+    if not any(fee.values()):
+        return None
+    higher = {name: max(value * 9 // 8 + 1, current.get(name, 0)) for name, value in fee.items()}
+    if most is not None and max(higher.values()) > most:
+        return None
+    return {**offer, **higher}
 
 
 def access_list(call: Call) -> list[dict[str, Any]]:

@@ -3,23 +3,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
-from blockful_py.chain.rpc import JsonRpc, RpcError
+from blockful_py.chain.chain_id import require_chain
+from blockful_py.chain.failover import Failover
+from blockful_py.chain.rpc import JsonRpc, Rpc
 from blockful_py.errors import NodeError
 
-RETURN_CHAIN_ID = "0x4660005260206000f3"
-"""Creation code that returns the 32 bytes of opcode CHAINID."""
+_POLL = 0.5  # seconds
 
 
 class Node:
-    """A node and its chain id; made by `connect`."""
+    """A node and its chain id; made by `connect`.
 
-    def __init__(self, rpc: JsonRpc, chain_id: int) -> None:
+    A block is settled when `confirmations` blocks follow it; contracts are read as of the newest such block.
+    """
+
+    def __init__(self, rpc: Rpc, chain_id: int, confirmations: int = 0) -> None:
         self.rpc = rpc
         self.chain_id = chain_id
+        self.confirmations = confirmations
 
     @property
     def url(self) -> str:
@@ -34,6 +40,33 @@ class Node:
     def is_ganache(self) -> bool:
         return self.client.startswith("ganache")
 
+    @property
+    def is_development(self) -> bool:
+        """Whether it is a node for tests, which mines when it is told to and can set its chain back."""
+        return self.client.startswith(("ganache", "anvil", "hardhat"))
+
+    def settled(self) -> str:
+        """The newest settled block, as JSON-RPC names blocks."""
+        return hex(max(self.block_number() - self.confirmations, 0)) if self.confirmations else "latest"
+
+    def await_settled(self, deadline: float = 120.0) -> None:
+        """Waits until the block that is the newest at present is settled.
+
+        Raises NodeError when no block comes for `deadline` seconds.
+        """
+        head = newest = self.block_number() if self.confirmations else 0
+        end = time.monotonic() + deadline
+        while newest < head + self.confirmations:
+            time.sleep(_POLL)
+            self.wake()
+            if (number := self.block_number()) > newest:
+                newest, end = number, time.monotonic() + deadline
+            if time.monotonic() > end:
+                raise NodeError(
+                    f"the node at {self.url} has had no new block for {deadline:g} s, and "
+                    f"{self.confirmations} are to follow each one (chain.confirmations): see that it goes on."
+                )
+
     def block_number(self) -> int:
         return int(self.rpc.call("eth_blockNumber"), 16)
 
@@ -46,8 +79,8 @@ class Node:
         return block
 
     def code(self, address: bytes) -> bytes:
-        """Runtime code of a contract; empty when there is none."""
-        return bytes.fromhex(self.rpc.call("eth_getCode", hexadecimal(address), "latest")[2:])
+        """Runtime code of a contract, as of the newest settled block; empty when there is none."""
+        return bytes.fromhex(self.rpc.call("eth_getCode", hexadecimal(address), self.settled())[2:])
 
     def balance(self, address: bytes) -> int:
         """Wei of an account."""
@@ -71,54 +104,28 @@ class Node:
 
 
 def connect(
-    url: str,
+    url: str | Sequence[str],
     expected_chain_id: int | None = None,
     timeout: float = 120.0,
     diagnosis: Callable[[], str | None] | None = None,
+    confirmations: int = 0,
 ) -> Node:
-    """Connects to a running node and checks which chain it is on.
-
-    The id that contracts see (opcode CHAINID) must equal the RPC's, or signatures bound to a chain would
-    fail.
+    """Connects to a running node, or to the first fit one of several, and checks which chain it is on.
 
     Raises:
         NodeError: nothing answers, it is not an Ethereum node, or it is on another chain.
     """
-    rpc = JsonRpc(url, timeout, diagnosis)
+    if not isinstance(url, str) and len(url) > 1:
+        several = Failover(url, timeout, expected_chain_id)
+        return Node(several, require_chain(several, expected_chain_id), confirmations)
+    rpc = JsonRpc(url if isinstance(url, str) else url[0], timeout, diagnosis)
     try:
-        chain_id = _chain_id(rpc)
-        if expected_chain_id not in (None, chain_id):
-            raise NodeError(
-                f"the node at {url} is on chain {chain_id}, chain {expected_chain_id} was expected: "
-                "use the URL of a node of that chain, or change the chain id in the settings."
-            )
-    except NodeError:
+        return Node(rpc, require_chain(rpc, expected_chain_id), confirmations)
+    except BaseException:
         rpc.close()
         raise
-    return Node(rpc, chain_id)
 
 
 def hexadecimal(value: bytes | int) -> str:
     """`0x...`, as JSON-RPC writes bytes and quantities."""
     return hex(value) if isinstance(value, int) else "0x" + value.hex()
-
-
-def _chain_id(rpc: JsonRpc) -> int:
-    told, seen = rpc.batch(
-        [("eth_chainId", ()), ("eth_call", ({"data": RETURN_CHAIN_ID, "gas": "0x186a0"}, "latest"))]
-    )
-    for answer in (told, seen):
-        if isinstance(answer, RpcError):
-            raise NodeError(f"{rpc.url} is not a usable Ethereum node: {answer.message}.")
-    try:
-        told, seen = int(told, 16), int(seen, 16)
-    except (TypeError, ValueError):
-        raise NodeError(
-            f"{rpc.url} is not a usable Ethereum node: it told {told!r} as its chain id."
-        ) from None
-    if told != seen:
-        raise NodeError(
-            f"the node at {rpc.url} tells chain id {told}, but its contracts see {seen}: "
-            "start it with the same chain id and network id."
-        )
-    return told

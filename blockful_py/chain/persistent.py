@@ -9,20 +9,15 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
 import time
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from blockful_py.chain.devnet import NodeOptions
-from blockful_py.chain.processes import HOST, STOP_SECONDS, take_port, wait_for
+from blockful_py.chain.processes import HOST, take_port, wait_for
+from blockful_py.detached import end, has_ended, is_running, start_detached
 from blockful_py.errors import NodeError
 from blockful_py.whole_file import write_whole
-
-_POLL = 0.05  # seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +33,15 @@ class DevnetState:
 
     def is_running(self) -> bool:
         """Whether the process is alive and is still the node that we started."""
-        return f"--database.dbPath={self.database}" in _command_line(self.pid)
+        return is_running(self.pid, self._mark)
+
+    @property
+    def _mark(self) -> str:
+        return f"--database.dbPath={self.database}"
+
+    def end(self) -> bool:
+        """Ends the node; returns whether it ran."""
+        return end(self.pid, self._mark)
 
 
 def up(directory: Path, chain_id: int, port: int | None = None) -> DevnetState:
@@ -58,7 +61,7 @@ def up(directory: Path, chain_id: int, port: int | None = None) -> DevnetState:
         command = NodeOptions(chain_id, number, database=database).command(number, end_with_parent=False)
         try:
             database.mkdir(parents=True, exist_ok=True)
-            pid = _start_detached(command, log)
+            pid = start_detached(command, log)
         except OSError as error:
             raise NodeError(
                 f"{directory} cannot be used ({error.strerror}): choose another folder."
@@ -66,10 +69,10 @@ def up(directory: Path, chain_id: int, port: int | None = None) -> DevnetState:
         url = f"http://{HOST}:{number}"
         state = DevnetState(chain_id, pid, number, url, int(time.time()), str(database))
         try:
-            wait_for(number, chain_id, log, lambda: _has_ended(pid)).close()
+            wait_for(number, chain_id, log, lambda: has_ended(pid)).close()
             _write(directory / f"{chain_id}.json", state)
         except BaseException:
-            _end(state)
+            state.end()
             raise
         return state
 
@@ -85,70 +88,10 @@ def down(directory: Path) -> tuple[DevnetState, ...]:
 
     A process that is no longer the node that we started is left alone.
     """
-    ended = tuple(state for state in status(directory) if _end(state))
+    ended = tuple(state for state in status(directory) if state.end())
     for state in status(directory):
         (directory.resolve() / f"{state.chain_id}.json").unlink(missing_ok=True)
     return ended
-
-
-def _start_detached(command: list[str], log: Path) -> int:
-    """Starts a detached process, and returns its id."""
-    script = '"$@" </dev/null >"$0" 2>&1 & echo $!'
-    done = subprocess.run(
-        ["/bin/sh", "-c", script, str(log), *command],
-        check=True,
-        stdout=subprocess.PIPE,
-        start_new_session=True,
-        env={**os.environ, "NODE_NO_WARNINGS": "1"},
-    )
-    return int(done.stdout)
-
-
-def _end(state: DevnetState) -> bool:
-    if not state.is_running():
-        return False
-    os.kill(state.pid, signal.SIGTERM)
-    if not _wait(lambda: not state.is_running(), STOP_SECONDS):
-        os.kill(state.pid, signal.SIGKILL)
-        _wait(lambda: not state.is_running(), STOP_SECONDS)
-    return True
-
-
-def _wait(condition: Callable[[], bool], seconds: float) -> bool:
-    end = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > end:
-            return False
-        time.sleep(_POLL)
-    return True
-
-
-def _has_ended(pid: int) -> bool:
-    """Whether no process has this id, or only a zombie has it.
-
-    The command line does not tell, since it is empty for a moment while a process starts its program.
-    """
-    try:
-        os.kill(pid, 0)
-        status = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-    except ProcessLookupError:
-        return True
-    except OSError:
-        return False
-    return status.rpartition(")")[2].split()[0] == "Z"
-
-
-def _command_line(pid: int) -> str:
-    """Arguments of a running process, empty when there is none of this id."""
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-    except OSError:
-        if Path("/proc/self").exists():
-            return ""
-    done = subprocess.run(  # systems without /proc
-        ["/bin/ps", "-ww", "-p", str(pid), "-o", "args="], capture_output=True, text=True, check=False
-    )
-    return done.stdout.strip()
 
 
 def _read(path: Path) -> DevnetState | None:

@@ -12,6 +12,9 @@ from pathlib import Path
 from blockful_py.errors import ToolchainError
 
 MINIMUM_NODE = 18
+LAZILY = "require('v8').setFlagsFromString('--no-validate-asm');"
+"""Has Node.js not compile all of the pairing library that Ganache carries (asm.js) ahead of any use, which
+takes more than half of its start."""
 
 
 def ganache_command(*, end_with_parent: bool) -> list[str]:
@@ -30,13 +33,9 @@ def ganache_command(*, end_with_parent: bool) -> list[str]:
             "Ganache is not installed: run `make setup`, or `npm install -g ganache@7.9.2`, "
             "or give the URL of a running node."
         )
-    if not end_with_parent:
-        return [node, str(script)]
-    guard = (
-        "process.stdin.resume();process.stdin.on('close',()=>process.exit(0));"
-        f"process.argv.splice(1,0,{str(script)!r});require(process.argv[1]);"
-    )
-    return [node, "-e", guard, "--"]
+    guard = "process.stdin.resume();process.stdin.on('close',()=>process.exit(0));" if end_with_parent else ""
+    run = f"process.argv.splice(1,0,{str(script)!r});require(process.argv[1]);"
+    return [node, "-e", LAZILY + guard + run, "--"]
 
 
 def anvil_command() -> list[str]:

@@ -6,6 +6,7 @@ web3 refuses batches with `eth_sendRawTransaction` above the provider, so calls 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -40,24 +41,24 @@ class RpcError:
     data: Any = None
 
 
-class JsonRpc:
-    """The JSON-RPC interface of one node."""
+class Rpc(ABC):
+    """The JSON-RPC interface of one chain."""
 
-    def __init__(
-        self, url: str, timeout: float = 120.0, diagnosis: Callable[[], str | None] | None = None
-    ) -> None:
-        """`diagnosis`: returns why the node is gone, or None; `timeout`: seconds for each HTTP answer."""
-        self.url = url
-        self._diagnosis = diagnosis
-        self._timeout = timeout
-        with self._node_errors():
-            self._session = _session(url)
-        self._provider = HTTPProvider(
-            url,
-            request_kwargs={"timeout": (min(timeout, CONNECT_SECONDS), timeout)},
-            session=self._session,
-            exception_retry_configuration=None,
-        )
+    @property
+    @abstractmethod
+    def url(self) -> str:
+        """URL of the node that answers."""
+
+    @abstractmethod
+    def batch(self, calls: Sequence[Request]) -> list[Any]:
+        """Results in the order of the calls, an RpcError for each that the node refused.
+
+        Raises:
+            NodeError: the node is gone or does not speak JSON-RPC.
+        """
+
+    @abstractmethod
+    def close(self) -> None: ...
 
     def call(self, method: str, *params: Any) -> Any:
         """The result of one call.
@@ -72,12 +73,31 @@ class JsonRpc:
             )
         return result
 
-    def batch(self, calls: Sequence[Request]) -> list[Any]:
-        """Results in the order of the calls, an RpcError for each that the node refused.
 
-        Raises:
-            NodeError: the node is gone or does not speak JSON-RPC.
-        """
+class JsonRpc(Rpc):
+    """The JSON-RPC interface of one node."""
+
+    def __init__(
+        self, url: str, timeout: float = 120.0, diagnosis: Callable[[], str | None] | None = None
+    ) -> None:
+        """`diagnosis`: returns why the node is gone, or None; `timeout`: seconds for each HTTP answer."""
+        self._url = url
+        self._diagnosis = diagnosis
+        self._timeout = timeout
+        with self._node_errors():
+            self._session = _session(url)
+        self._provider = HTTPProvider(
+            url,
+            request_kwargs={"timeout": (min(timeout, CONNECT_SECONDS), timeout)},
+            session=self._session,
+            exception_retry_configuration=None,
+        )
+
+    @property
+    def url(self) -> str:
+        return self._url
+
+    def batch(self, calls: Sequence[Request]) -> list[Any]:
         results: list[Any] = []
         for start in range(0, len(calls), BATCH_SIZE):
             results.extend(self._exchange(calls[start : start + BATCH_SIZE]))

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signs transactions locally, sends them in batches and waits for their receipts."""
+"""Signs transactions locally, sends them in batches and waits until they are settled."""
 
 from __future__ import annotations
 
+import random
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from blockful_py.chain.calls import Call, to_receipt
-from blockful_py.chain.gas import ESTIMATE_MARGIN, access_list, fees, intrinsic_gas
+from blockful_py.chain.delivery import Delivery, Outgoing, Overtaken
+from blockful_py.chain.gas import ESTIMATE_MARGIN, fees, intrinsic_gas
 from blockful_py.chain.interface import Interface
 from blockful_py.chain.node import Node, hexadecimal
 from blockful_py.chain.reverts import refusal
@@ -20,43 +21,59 @@ from blockful_py.chain.turn import turn
 from blockful_py.errors import ChainError, ContractError, NodeError
 from blockful_py.types import Receipt
 
-_POLL_FIRST, _POLL_LAST = 0.01, 0.5  # seconds
-_WAKE_AFTER = 3.0  # seconds
-_ATTEMPTS = 3
-
-
-@dataclass(frozen=True, slots=True)
-class _Signed:
-    raw: bytes
-    hash: bytes
+SENDER_KEY = "BLOCKFUL_SENDER_KEY"
+"""Environment variable with the private key that pays for transactions on nodes reached by URL."""
+_CLASH_PAUSE = 0.1  # seconds, at most, before a transaction that lost its nonce is sent again
 
 
 class Sender:
     """One account on one node.  Calls wait for one another, so nonces never overlap."""
 
     def __init__(
-        self, node: Node, signer: Signer, *, gas_limit: int | None = None, deadline: float = 120.0
+        self,
+        node: Node,
+        signer: Signer | None,
+        *,
+        gas_limit: int | None = None,
+        deadline: float = 120.0,
+        max_fee: int | None = None,
     ) -> None:
-        """`gas_limit`: default for transactions without one; None estimates it.
+        """`signer`: the account that pays; without one, sending raises ChainError.
 
-        `deadline`: seconds to wait for a transaction to be mined.
+        `gas_limit`: default for transactions without one; None estimates it.  `deadline`: seconds to wait for
+        a transaction to be mined.  `max_fee`: wei for a unit of gas at most.
         """
         self.node = node
         self._signer = signer
+        self._most = max_fee
         self._gas_limit = gas_limit
         self._deadline = deadline
         self._lock = threading.Lock()
 
     @property
     def address(self) -> bytes:
-        return self._signer.address
+        return self._account.address
+
+    @property
+    def pays(self) -> bool:
+        """Whether it has an account to send from."""
+        return self._signer is not None
+
+    @property
+    def _account(self) -> Signer:
+        if self._signer is None:
+            raise ChainError(
+                f"no account pays for transactions on chain {self.node.chain_id}: put its private key into "
+                f"${SENDER_KEY}."
+            )
+        return self._signer
 
     def send(self, call: Call) -> Receipt:
         """Sends one transaction and waits for it.
 
         Raises:
             ContractError: the contract refused it, before or after it was mined.
-            NodeError: the node refused or dropped it, or is gone.
+            NodeError: the node refused it, does not mine it, asks for more than `max_fee`, or is gone.
         """
         (receipt,) = self.send_many([call])
         return receipt
@@ -79,29 +96,36 @@ class Sender:
         return bytes.fromhex(receipt["contractAddress"][2:]), to_receipt(call, receipt)
 
     def _run(self, calls: Sequence[Call]) -> list[Mapping[str, Any]]:
+        """A call that loses its nonce to another process's transaction is sent under the next one."""
         with self._lock:
             outcomes: dict[int, Mapping[str, Any] | ChainError] = {}
-            waiting = list(range(len(calls)))
-            for attempt in range(_ATTEMPTS):
+            waiting, end = list(range(len(calls))), time.monotonic() + self._deadline
+            while waiting:
                 with turn(self.node):
-                    signed = self._sign([calls[i] for i in waiting])
-                    results = self._submit(signed)
-                retry = []
+                    sent = self._numbered([calls[i] for i in waiting])
+                    results = Delivery(self.node, self._account, self._most, self._deadline, sent).run()
+                overtaken = []
                 for i, result in zip(waiting, results, strict=True):
-                    if not isinstance(result, RpcError):
-                        outcomes[i] = result
-                    elif _is_nonce_clash(result) and attempt + 1 < _ATTEMPTS:
-                        retry.append(i)
+                    if isinstance(result, Overtaken) and time.monotonic() < end:
+                        overtaken.append(i)
+                    elif isinstance(result, Overtaken):
+                        outcomes[i] = self._outrun(result)
+                    elif isinstance(result, RpcError):
+                        outcomes[i] = refusal(result, calls[i].interface, self.node.url, calls[i].what)
                     else:
-                        call = calls[i]
-                        outcomes[i] = refusal(result, call.interface, self.node.url, call.what)
-                waiting = retry
-                if not waiting:
-                    break
+                        outcomes[i] = result
+                waiting = overtaken
+                time.sleep(random.uniform(0, _CLASH_PAUSE) if waiting else 0)
             return [self._checked(call, outcomes[i]) for i, call in enumerate(calls)]
 
-    def _sign(self, calls: Sequence[Call]) -> list[_Signed]:
-        """Signs calls under the nonces that follow the account's pending ones.
+    def _outrun(self, overtaken: Overtaken) -> NodeError:
+        return NodeError(
+            f"others took every nonce of account {hexadecimal(self.address)} at {self.node.url} for "
+            f"{self._deadline:g} s ({overtaken.reason}): let fewer processes use it; run the command again."
+        )
+
+    def _numbered(self, calls: Sequence[Call]) -> list[Outgoing]:
+        """Transactions of calls, under the nonces that follow the account's pending ones.
 
         Transactions that a node would refuse are refused here, since a refusal in the middle of a batch would
         leave a gap in the nonces, which blocks the others.
@@ -119,13 +143,13 @@ class Sender:
             if isinstance(answer, RpcError):
                 raise NodeError(f"the node at {self.node.url} cannot be used: {answer.message}.")
         limits = self._limits(calls, estimates, int(block["gasLimit"], 16))
-        offer = fees(block, int(price, 16), len(calls))
+        offer = fees(block, int(price, 16), len(calls), self._most)
         self._check_funds(
             int(balance, 16), sum(limits) * next(iter(offer.values())) + sum(call.value for call in calls)
         )
         first = int(count, 16)
         return [
-            _Signed(*self._signer.sign(self._transaction(call, limit, offer, first + i)))
+            Outgoing(call, limit, first + i, offer, since=int(block["number"], 16))
             for i, (call, limit) in enumerate(zip(calls, limits, strict=True))
         ]
 
@@ -171,78 +195,6 @@ class Sender:
             values["value"] = hex(call.value)
         return values | ({"to": hexadecimal(call.to)} if call.to is not None else {})
 
-    def _transaction(self, call: Call, gas: int, offer: Mapping[str, int], nonce: int) -> dict[str, Any]:
-        declared = access_list(call) if "type" in offer else []
-        return {
-            "chainId": self.node.chain_id,
-            "nonce": nonce,
-            "gas": gas,
-            "to": call.to if call.to is not None else b"",
-            "value": call.value,
-            "data": call.data,
-            **offer,
-            **({"accessList": declared} if declared else {}),
-        }
-
-    def _submit(self, signed: Sequence[_Signed]) -> list[Mapping[str, Any] | RpcError]:
-        """Sends raw transactions; a receipt or the node's refusal for each."""
-        answers = self.node.rpc.batch(
-            [("eth_sendRawTransaction", (hexadecimal(each.raw),)) for each in signed]
-        )
-        refused = {
-            each.hash: answer
-            for each, answer in zip(signed, answers, strict=True)
-            if isinstance(answer, RpcError)
-        }
-        receipts = self._receipts(refused) if refused else {}
-        for mined in receipts:
-            del refused[mined]  # Ganache can answer with an error and mine it all the same
-        accepted = [each.hash for each in signed if each.hash not in refused]
-        receipts |= self._wait([each for each in accepted if each not in receipts])
-        return [refused.get(each.hash) or receipts[each.hash] for each in signed]
-
-    def _wait(self, hashes: Sequence[bytes]) -> dict[bytes, Mapping[str, Any]]:
-        """Polls for receipts until the deadline."""
-        receipts: dict[bytes, Mapping[str, Any]] = {}
-        pause = _POLL_FIRST
-        begun = time.monotonic()
-        wake, end = begun + _WAKE_AFTER, begun + self._deadline
-        while missing := [each for each in hashes if each not in receipts]:
-            receipts |= self._receipts(missing)
-            if len(receipts) == len(hashes):
-                break
-            if time.monotonic() > end:
-                raise self._lost(next(each for each in missing if each not in receipts))
-            if time.monotonic() > wake:
-                self.node.wake()
-                wake += _WAKE_AFTER
-            time.sleep(pause)
-            pause = min(2 * pause, _POLL_LAST)
-        return receipts
-
-    def _receipts(self, hashes: Sequence[bytes] | Mapping[bytes, Any]) -> dict[bytes, Mapping[str, Any]]:
-        wanted = list(hashes)
-        answers = self.node.rpc.batch([("eth_getTransactionReceipt", (hexadecimal(h),)) for h in wanted])
-        return {
-            each: answer
-            for each, answer in zip(wanted, answers, strict=True)
-            if isinstance(answer, Mapping) and answer.get("blockNumber")
-        }
-
-    def _lost(self, transaction: bytes) -> NodeError:
-        name = hexadecimal(transaction)
-        known = self.node.rpc.batch([("eth_getTransactionByHash", (name,))])[0]
-        waited = f"after {self._deadline:g} s"
-        if isinstance(known, Mapping):
-            return NodeError(
-                f"transaction {name} still waits at {self.node.url} {waited}: "
-                "the node is not mining, or an earlier nonce of this account is missing."
-            )
-        return NodeError(
-            f"the node at {self.node.url} dropped transaction {name}, which is unknown to it {waited}: "
-            "run the command again."
-        )
-
     def _checked(self, call: Call, outcome: Mapping[str, Any] | ChainError) -> Mapping[str, Any]:
         if isinstance(outcome, ChainError):
             raise outcome
@@ -255,8 +207,3 @@ class Sender:
         if not isinstance(answer, RpcError):
             raise ContractError(call.interface.name, "OutOfGas", {})
         raise refusal(answer, call.interface, self.node.url, call.what)
-
-
-def _is_nonce_clash(error: RpcError) -> bool:
-    text = error.message.lower()
-    return "nonce" in text or "underpriced" in text or "already known" in text

@@ -32,6 +32,9 @@ class SettlementContract(Protocol):
     def send(self, data: bytes) -> Receipt:
         """Sends a call and waits for its receipt. Raises ContractError when it is refused."""
 
+    def await_settled(self) -> None:
+        """Waits until `progress` counts what is on the chain now."""
+
 
 Sides = Mapping[str, SettlementContract]
 """The contract on each chain, by ARCHIVE and LIVE."""
@@ -118,6 +121,7 @@ def send_missing(
                 try:
                     receipt = sides[chain].send(data)
                 except ContractError:
+                    sides[chain].await_settled()
                     done = sides[chain].progress(settlement.proposal)[0]
                     if call.chunk >= done:
                         raise

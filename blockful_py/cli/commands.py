@@ -89,11 +89,37 @@ COMMITTEE = Group(
         Command("status", "committee_status:status", "Show epoch, election, members and alarms."),
         Command("fund", "committee_fund:fund", "Give members gas money on development chains."),
         Command("join", "committee_join:join", "Register a member with a stake, or raise its stake."),
+        Command("enter", "committee_enter:enter", "Give a member a new federation file."),
         Command("rotate", "committee_rotate:rotate", "Elect the next committee."),
         Command("leave", "committee_leave:leave", "Take a member out of elections, then its stake."),
         Command("keygen", "committee_keygen:keygen", "Have the members generate a new group key."),
         Command("agree", "committee_agree:agree", "Agree that a member votes for a motion."),
         Command("risk", "committee_risk:risk", "Compute the risk that too many members attack."),
+    ),
+)
+
+MACHINES = Group(
+    "federation",
+    "Make a federation of machines.",
+    (
+        Command("create", "federation_create:create", "Deploy the contracts and write the federation file."),
+        Command("found", "federation_found:found", "Elect the first committee and complete the file."),
+    ),
+)
+
+PARTICIPANT = Group(
+    "participant",
+    "Take part in a federation of machines with one's own data.",
+    (
+        Command("init", "participant:init", "Make a participant's folder with fresh keys."),
+        Command("join", "participant:join", "Check a federation file and register."),
+        Command("serve", "participant:serve", "Train, publish and do one's part of requests."),
+        Command("status", "participant:status", "Show own models, and the requests that wait."),
+        Command("request", "participant:request", "File a request that starts at own models."),
+        Command("certificate", "participant:certificate", "Have a finished request certified."),
+        Command("pause", "participant:pause", "Start no new work."),
+        Command("resume", "participant:resume", "Go on after a pause."),
+        Command("leave", "participant:leave", "Leave the federation."),
     ),
 )
 
@@ -118,6 +144,8 @@ EXPERIMENT = Group(
 
 SECTIONS: Mapping[str, tuple[Command | Group, ...]] = {
     "Federation": (
+        Command("up", "up:up", "Start a federation of processes on this machine."),
+        Command("down", "up:down", "Stop the federation that `up` started."),
         Command("demo", "demo:demo", "Train, publish, forget, verify and report."),
         Command("deploy", "deploy:deploy", "Deploy the contracts and make a run directory."),
         Command("data", "data:data", "Show how many samples of each class a user has."),
@@ -149,5 +177,6 @@ SECTIONS: Mapping[str, tuple[Command | Group, ...]] = {
         Command("expire", "expire:expire", "Destroy keys whose retention is over."),
     ),
     "Committee": (COMMITTEE,),
+    "Machines": (MACHINES, PARTICIPANT),
     "Development": (DEVNET, EXPERIMENT),
 }

@@ -9,7 +9,16 @@ from typing import Annotated
 import typer
 
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import LATEST, ArchiveUrl, AsJson, LiveUrl, PassphraseFile, Run, urls
+from blockful_py.cli.options import (
+    LATEST,
+    ArchiveUrl,
+    AsJson,
+    FederationOption,
+    LiveUrl,
+    PassphraseFile,
+    Run,
+    urls,
+)
 from blockful_py.cli.passphrase import passphrase_from
 
 
@@ -17,6 +26,7 @@ def join(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The member's folder.")],
     stake: Annotated[str, typer.Option("--stake", metavar="ETHER", help="The stake, such as 1 or 1.5.")],
     run: Run = LATEST,
+    federation: FederationOption = None,
     funded: Annotated[
         bool,
         typer.Option("--fund", help="Fund the member from the run's account (development only)."),
@@ -33,20 +43,24 @@ def join(
     Example: blockful committee join members/1 --run runs/mine --stake 1
     """
     from blockful_py.chain.ether import format_ether, parse_ether
+    from blockful_py.cli.parties import member_run
     from blockful_py.committee.service.folder import keys_in
     from blockful_py.member.candidacy import Candidate, fund
     from blockful_py.member.office import MemberView, signer_of
     from blockful_py.pipeline.run.nodes import Nodes
+    from blockful_py.pipeline.run.pocket_money import provide
 
     out = Output(as_json)
     wei, place = parse_ether(stake), urls(live_url, archive_url)
     keys = keys_in(folder, passphrase_from(passphrase_file))
+    run = member_run(folder, run, federation, live_url, archive_url, keys)
     with MemberView(run, place, signer_of(keys)) as view:
         committee = view.contracts.elected
         sent = 0
         if funded:
             with Nodes(view.place) as payer:
                 sent = fund(committee, payer.live_sender, keys.account, wei)
+                provide(payer.archive_sender, view.contracts.live.interface, keys.account)
         joined = Candidate(committee, keys).join(wei)
     account, address = "0x" + joined.account.hex(), "0x" + joined.voter.hex()
     out.result(

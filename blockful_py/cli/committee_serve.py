@@ -12,21 +12,41 @@ from typing import Annotated
 import typer
 
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import ArchiveUrl, AsJson, LiveUrl, PassphraseFile, address, urls
+from blockful_py.cli.options import (
+    ArchiveUrl,
+    AsJson,
+    FederationOption,
+    LiveUrl,
+    PassphraseFile,
+    address,
+    urls,
+)
 from blockful_py.cli.passphrase import passphrase_from
 
 
 def serve(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The member's folder.")],
     run: Annotated[
-        Path, typer.Option("--run", "-r", metavar="DIR", help="The run directory. It may be made later.")
-    ],
+        Path | None,
+        typer.Option(
+            "--run", "-r", metavar="DIR", help="A laboratory's run directory. It may be made later."
+        ),
+    ] = None,
+    federation: FederationOption = None,
     port: Annotated[int, typer.Option(help="Port to listen on. 0 takes a free port.", min=0, max=65535)] = 0,
     host: Annotated[
         str, typer.Option(help="Address to listen on; beyond the loopback interface, by TLS.")
     ] = "127.0.0.1",
     live_url: LiveUrl = None,
     archive_url: ArchiveUrl = None,
+    url: Annotated[
+        str | None,
+        typer.Option(
+            "--url",
+            help="Where others reach this member, if that is not where it listens.",
+            show_default=False,
+        ),
+    ] = None,
     leaders: Annotated[
         list[str] | None,
         typer.Option("--leader", metavar="ADDRESS", help="Another account that may lead. Repeatable."),
@@ -41,6 +61,8 @@ def serve(
 
     Example: blockful committee serve members/1 --run runs/mine --port 7001
     """
+    from blockful_py.child_process import ChildProcesses
+    from blockful_py.cli.parties import blocks_of, member_run
     from blockful_py.committee.outbox_store import NOTES, OutboxStore
     from blockful_py.committee.service.dkg_participant import DkgParticipant
     from blockful_py.committee.service.duties import Duties
@@ -48,41 +70,50 @@ def serve(
     from blockful_py.committee.service.outbox import Outbox
     from blockful_py.committee.service.request_handler import RequestHandler
     from blockful_py.committee.service.server import Server, is_loopback
-    from blockful_py.committee.service.tls import server_context
+    from blockful_py.crypto.tls import server_context
+    from blockful_py.member.announcing import AnnounceDuty
     from blockful_py.member.candidacy import ElectionDuty
-    from blockful_py.member.duties import AlarmDuty, CustodyDuty, PruneDuty, SlashingDuty
+    from blockful_py.member.duties import AlarmDuty, ChainsDuty, CustodyDuty, PruneDuty, SlashingDuty
     from blockful_py.member.finishing import FinishingDuty
     from blockful_py.member.following import FollowingDuty
-    from blockful_py.member.leader_process import LeaderProcesses
+    from blockful_py.member.keeping import FilesDuty
     from blockful_py.member.office import MemberOffice
+    from blockful_py.member.requests import RequestDuty
     from blockful_py.member.takeover import TakeoverDuty
 
     place = urls(live_url, archive_url)
     member = MemberFolder.open(folder, passphrase_from(passphrase_file))
+    run = member_run(folder, run, federation, live_url, archive_url, member.keys)
     stopping = {signal.SIGTERM, signal.SIGINT}
     with _held_back(stopping):
-        office = MemberOffice(run, member, place, frozenset(map(address, leaders or ())))
+        custody, gate = (None, None) if federation is None else blocks_of(run)
+        office = MemberOffice(run, member, place, frozenset(map(address, leaders or ())), custody)
         outbox = Outbox(OutboxStore(member.path / NOTES))
         handler = RequestHandler(
             member.voting_secret, office, DkgParticipant(member.voting_secret, member), outbox
         )
         try:
-            out, processes = Output(as_json), LeaderProcesses()
+            out, processes = Output(as_json), ChildProcesses("blockful_py.member.leader_process")
+            tls = None if is_loopback(host) else server_context(member.voting_secret)
+            server = Server(handler, host, port, tls, gate)
             duties = Duties(
                 [
+                    AnnounceDuty(office, member, url or server.url),
                     ElectionDuty(office, member),
                     FinishingDuty(office, outbox),
                     FollowingDuty(office, member),
                     TakeoverDuty(office, member, processes),
+                    RequestDuty(office, member, processes),
+                    ChainsDuty(office),
                     CustodyDuty(office, member),
+                    FilesDuty(office),
                     AlarmDuty(office, member, outbox),
                     SlashingDuty(office, member, outbox),
                     PruneDuty(office, outbox),
                 ],
                 out.problem,
             )
-            tls = None if is_loopback(host) else server_context(member.voting_secret)
-            with Server(handler, host, port, tls) as server, duties, processes:
+            with server, duties, processes:
                 out.line({"url": server.url, "address": "0x" + member.address.hex()})
                 out.say(f"member 0x{member.address.hex()} listens on {server.url}")
                 signal.sigwait(stopping)

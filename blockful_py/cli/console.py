@@ -28,6 +28,11 @@ class Output:
             for part in parts:
                 self._out.print(part)
 
+    def command(self, text: str) -> None:
+        """Prints a command that can be copied: it is not wrapped."""
+        if not self.as_json:
+            self._out.print(f"  {text}", markup=False, soft_wrap=True)
+
     def result(self, document: Any) -> None:
         """Prints the outcome, if the command prints JSON."""
         if self.as_json:

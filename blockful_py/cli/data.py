@@ -18,6 +18,12 @@ def data(
         Path | None,
         typer.Option("--plot", "-p", metavar="FILE", help="Also draw the table into this PNG file."),
     ] = None,
+    save: Annotated[
+        Path | None,
+        typer.Option(
+            "--save", metavar="DIR", help="Also write each user's samples, as participants take them."
+        ),
+    ] = None,
     overrides: Overrides = None,
     as_json: AsJson = False,
 ) -> None:
@@ -51,3 +57,8 @@ def data(
         out.say(f"user {user:<4} {sum(row):6,} samples  {shown}")
     if plot is not None:
         out.say(f"drawn in {plot}")
+    if save is not None:
+        from blockful_py.pipeline.run.training_data import save_users
+
+        for path in save_users(settings, save):
+            out.say(f"samples in {path}")

@@ -47,14 +47,32 @@ PassphraseFile = Annotated[
 Account = Annotated[str, typer.Argument(metavar="ACCOUNT", help="The address of the account, 0x...")]
 
 LiveUrl = Annotated[
-    str | None, typer.Option("--live-url", help="Node of the live chain. Default: the run's node.")
+    list[str] | None,
+    typer.Option(
+        "--live-url", help="Node of the live chain; repeat it for further ones. Default: the run's nodes."
+    ),
 ]
 ArchiveUrl = Annotated[
-    str | None, typer.Option("--archive-url", help="Node of the archive chain. Default: the run's node.")
+    list[str] | None,
+    typer.Option(
+        "--archive-url",
+        help="Node of the archive chain; repeat it for further ones. Default: the run's nodes.",
+    ),
 ]
 
 RUNS = Path("runs")
 LATEST = RUNS / "latest"
+
+
+FederationOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--federation",
+        metavar="FILE",
+        help="The federation file, for a federation of machines.",
+        show_default=False,
+    ),
+]
 
 
 def new_run() -> Path:
@@ -68,13 +86,13 @@ def spent(placed: PlacedNode) -> dict[str, float] | None:
     return None if privacy is None else {"epsilon": privacy.epsilon, "delta": privacy.delta}
 
 
-def urls(live: str | None, archive: str | None) -> Urls | None:
+def urls(live: list[str] | None, archive: list[str] | None) -> Urls | None:
     """Raises SettingsError for one URL without the other."""
     from blockful_py.member.office import Urls
 
-    if (live is None) != (archive is None):
+    if bool(live) != bool(archive):
         raise SettingsError("give --live-url and --archive-url, or neither.")
-    return Urls(live, archive) if live and archive else None
+    return Urls(tuple(live), tuple(archive)) if live and archive else None
 
 
 def address(text: str) -> bytes:

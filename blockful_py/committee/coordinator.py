@@ -235,7 +235,8 @@ class Coordinator:
                     f"{len(honest)} members remain, {self._key.threshold} are needed for a collision; "
                     "nothing was changed. " + "; ".join(self.excluded.told())
                 )
-            signers = [member for member in honest if member.index not in doubted][: self._key.threshold]
+            able = [member for member in honest if member.index not in doubted]
+            signers = sorted(able[: self._key.threshold], key=lambda member: member.index)
             session = CollisionSession(
                 draft.epoch,
                 draft.proposal,

@@ -28,7 +28,7 @@ from blockful_py.crypto import chameleon, eip712, merkle, payload
 from blockful_py.crypto.roster import Roster
 from blockful_py.crypto.threshold.keys import KeyShare
 from blockful_py.crypto.threshold.messages import SignatureShares, Task
-from blockful_py.errors import RefusedError, RefutedError
+from blockful_py.errors import EarlyError, RefusedError, RefutedError
 from blockful_py.types import ArchiveReason, ArchiveRecord, NewBlock, Opening, Position, Rng
 
 
@@ -91,6 +91,8 @@ class Member:
         self._check_redaction(draft)
         try:
             self._reviewer.review_redaction(draft)
+        except EarlyError:
+            raise
         except RefusedError as error:
             self._check_redaction(draft)  # the chains may have changed during the review
             raise RefutedError(str(error)) from None
@@ -137,6 +139,8 @@ class Member:
         self._check_archive(proposal.archive, published)
         try:
             self._reviewer.review_publication(proposal)
+        except EarlyError:
+            raise
         except RefusedError as error:
             self._check_parent(block)
             raise RefutedError(str(error)) from None

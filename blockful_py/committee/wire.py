@@ -22,6 +22,8 @@ from blockful_py.types import Rng
 VERSION = "blockful-committee/2"
 PATH = "/message"
 """Where a member's URL takes messages."""
+SCHEME = "BlockFUL "
+"""What a signed line is preceded by where it is the Authorization header of a request for blocks."""
 MAX_LINE = 1024
 """Bytes of a message's first line, with its end."""
 

@@ -29,6 +29,8 @@ class FederationSpec:
         training: phi of the paper's eq. 3, for models with references.
         root_factor: epochs of a root, in multiples of those of `training`.
         starting_users: indices of the users that own the starts.
+        initial: the shared initialisation that roots start from; the seed and the architecture determine it
+            where it is None.
     """
 
     architecture: Architecture
@@ -37,6 +39,7 @@ class FederationSpec:
     root_factor: int = 3
     seed: int = 0
     starting_users: tuple[int, ...] = (5, 7)
+    initial: Weights | None = None
 
     def plan(self) -> Plan:
         """Its models in waves.  Raises as `scenario.plan` does."""
@@ -74,6 +77,8 @@ Wave = tuple[TrainedModel, ...]
 
 def initial_weights(settings: FederationSpec) -> Weights:
     """State dict of the shared initialisation that roots start from, on the CPU."""
+    if settings.initial is not None:
+        return settings.initial
     return settings.architecture.initial(generator(settings.seed, "initial"))
 
 
@@ -119,13 +124,14 @@ def train_wave(
     """Train the models of a wave; companions do not change a model's bits.
 
     Args:
-        users: data of user i at position i - 1.
-        published: models by name, at least those that `specs` refer to.
+        users: data of the owners of `specs`, at least.
+        published: models by name, at least those that `specs` refer to; only those that are scored are read.
 
     Raises:
         LearningError: a needed model is not in `published`, a user has no samples, or weights are not finite.
     """
-    owners = [users[spec.user - 1] for spec in specs]
+    data = {user.index: user for user in users}
+    owners = [data[spec.user] for spec in specs]
     references = [
         choose_references(settings, spec, owner, published) for spec, owner in zip(specs, owners, strict=True)
     ]
@@ -179,22 +185,26 @@ def choose_references(
     if spec.is_root:
         return ()
     names = spec.pool if spec.references is None else spec.references
-    needed = {*names, *(name for chance in spec.last_chances for name in (chance.start, *chance.others))}
-    missing = sorted(needed - published.keys())
+    missing = sorted(spec.needs - published.keys())
     if missing or not names:
         raise LearningError(
             f"{spec.name} cannot be trained before {', '.join(missing) or 'another user has a model'}: "
             "publish the waves in order, with at least two users."
         )
-    models = {name: published[name].weights for name in needed}
     if spec.references is not None:
-        return score(settings.architecture, models, spec.references, user.test)
+        return _scored(settings, published, spec.references, user)
     stream = generator(settings.seed, "candidates", spec.user, spec.round)
     drawn = draw_candidates(spec.pool, settings.scenario.candidates, stream)
     forced = [chance.start for chance in spec.last_chances if not _is_chosen(chance, published)]
     drawn += tuple(start for start in forced if start not in drawn)
-    scored = score(settings.architecture, models, drawn, user.test)
-    return select(scored, settings.scenario.references, forced)
+    return select(_scored(settings, published, drawn, user), settings.scenario.references, forced)
+
+
+def _scored(
+    settings: FederationSpec, published: Mapping[str, TrainedModel], names: Sequence[str], user: UserData
+) -> tuple[ScoredModel, ...]:
+    models = {name: published[name].weights for name in names}
+    return score(settings.architecture, models, names, user.test)
 
 
 def _is_chosen(chance: LastChance, published: Mapping[str, TrainedModel]) -> bool:

@@ -16,7 +16,7 @@ from types import MappingProxyType
 
 from blockful_py.errors import SettingsError
 from blockful_py.graph.inheritance import InheritanceGraph
-from blockful_py.settings import FederationSettings
+from blockful_py.settings import FederationSettings, Settings
 from blockful_py.settings.rules import broken_scenario
 from blockful_py.settings.text import listed
 
@@ -74,6 +74,13 @@ class ModelSpec:
     def is_root(self) -> bool:
         return self.references == ()
 
+    @property
+    def needs(self) -> frozenset[str]:
+        """Models that have to be published before this one can be trained."""
+        names = self.pool if self.references is None else self.references
+        chances = (name for chance in self.last_chances for name in (chance.start, *chance.others))
+        return frozenset({*names, *chances})
+
 
 Plan = tuple[tuple[ModelSpec, ...], ...]
 """Waves of models, each to be published before the next is trained."""
@@ -109,6 +116,43 @@ def without_users(waves: Plan, users: Collection[int], published: Collection[str
         )
 
     return tuple(tuple(going_on(spec) for spec in wave if spec.name not in gone) for wave in waves)
+
+
+def next_of(user: int, waves: Plan, published: Collection[str]) -> ModelSpec | None:
+    """The user's first model that is not published; None when there is none."""
+    specs = (spec for wave in waves for spec in wave if spec.user == user)
+    return next((spec for spec in specs if spec.name not in published), None)
+
+
+def from_those_there(spec: ModelSpec, published: Collection[str]) -> ModelSpec:
+    """The spec without the models of its pool, and the forced starts, that nobody has published."""
+    return replace(
+        spec,
+        pool=tuple(name for name in spec.pool if name in published),
+        last_chances=tuple(
+            LastChance(chance.start, tuple(name for name in chance.others if name in published))
+            for chance in spec.last_chances
+            if chance.start in published
+        ),
+    )
+
+
+def holders_of(settings: Settings) -> tuple[int, ...]:
+    """Users that publish the starts of the settings' request, ascending.
+
+    Raises SettingsError for a start that is not planned.
+    """
+    return tuple(sorted({starting_user(settings, name) for name in settings.unlearning.starts}))
+
+
+def starting_user(settings: Settings, name: str) -> int:
+    """User that publishes the model `name`. Raises SettingsError for a name that is not planned."""
+    names = settings.federation.names
+    if name not in names:
+        raise SettingsError(
+            f"there is no model {name!r} to start from: this federation publishes {names[0]} to {names[-1]}."
+        )
+    return names.index(name) % settings.federation.users + 1
 
 
 def scripted(references: Mapping[str, tuple[str, ...]]) -> Plan:

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from blockful_py.errors import SettingsError
+import torch
+
+from blockful_py.errors import LearningError, SettingsError
 from blockful_py.forget import Forget
 from blockful_py.learning.data import Dataset, UserData
 from blockful_py.learning.datasets import load_dataset
@@ -15,9 +17,10 @@ from blockful_py.learning.federation import FederationSpec
 from blockful_py.learning.forget_sets import retained_after
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.partitions import Division, partition
-from blockful_py.learning.scenario import plan
+from blockful_py.learning.scenario import holders_of, plan
 from blockful_py.learning.stacked import FORMS
-from blockful_py.settings import Settings
+from blockful_py.learning.weights import Weights
+from blockful_py.settings import LearningSettings, Settings
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,7 +28,7 @@ class TrainingSetup:
     """Data on the device, shared out among users, and the settings that determine the bits of training.
 
     Attributes:
-        users: data of user i at position i - 1.
+        users: data of the users whose data is here, by ascending index.
         increments: classes whose increments are stored when models are published.
         clean_references: whether these increments start from the references' own clean models.
     """
@@ -40,6 +43,13 @@ class TrainingSetup:
     def architecture(self) -> Architecture:
         return self.federation.architecture
 
+    def user(self, index: int) -> UserData:
+        """Data of a user.  Raises LearningError when it is not here."""
+        for user in self.users:
+            if user.index == index:
+                return user
+        raise LearningError(f"the data of user {index} is not here: only its owner has it.")
+
     @classmethod
     def of(cls, settings: Settings) -> TrainingSetup:
         """Loads and shares out the data, and sets torch's number of threads and, for the small network on a
@@ -49,12 +59,8 @@ class TrainingSetup:
             SettingsError, LearningError: a name, class or number that does not fit the data.
         """
         federation, learning = settings.federation, settings.learning
-        device = resolve_device(learning.device)
-        use_threads(learning.threads)
-        if device.type == "cpu" and learning.model in FORMS:
-            use_portable_products()
-        dataset = load_dataset(learning.dataset, settings.seed, device, learning)
-        holders = tuple(sorted({starting_user(settings, name) for name in settings.unlearning.starts}))
+        dataset = load_dataset(learning.dataset, settings.seed, _prepared(learning), learning)
+        holders = holders_of(settings)
         plan(federation, holders)
         if set(settings.unlearning.classes) >= set(range(dataset.class_count)):
             raise SettingsError(
@@ -73,6 +79,45 @@ class TrainingSetup:
         )
         return cls(dataset, users, spec, _increments(settings, dataset), learning.clean_references)
 
+    @classmethod
+    def of_party(
+        cls, settings: Settings, public: Dataset, initial: Weights, own: Sequence[UserData]
+    ) -> TrainingSetup:
+        """The setup of a party that has only its own data.  Sets torch up as `of` does.
+
+        Args:
+            public: the samples that everybody has, without training samples.
+            initial: the shared initialisation, a state dict.
+            own: the party's data; none for a member.
+
+        Raises:
+            SettingsError, LearningError: the files or the data do not fit the settings.
+        """
+        learning = settings.learning
+        device = _prepared(learning)
+        holders = holders_of(settings)
+        plan(settings.federation, holders)
+        architecture = Architecture.of(learning.model, public, learning.options)
+        architecture.module(initial, torch.device("cpu"))  # refuses another architecture's weights
+        for user in own:
+            if user.train.x.shape[1:] != public.input_shape or user.test.x.shape[1:] != public.input_shape:
+                raise LearningError(
+                    f"the inputs of user {user.index} have shape {tuple(user.train.x.shape[1:])}, those of "
+                    f"this federation {public.input_shape}: convert them."
+                )
+        spec = FederationSpec(
+            architecture,
+            settings.federation,
+            learning.training,
+            learning.root_factor,
+            settings.seed,
+            holders,
+            initial,
+        )
+        users = tuple(UserData(user.index, user.train.to(device), user.test.to(device)) for user in own)
+        increments = _increments(settings, public)
+        return cls(public.to(device), users, spec, increments, learning.clean_references)
+
     def with_rounds(self, rounds: int) -> TrainingSetup:
         """The same with `rounds` models a user.  Raises SettingsError where the scenario forbids that."""
         federation = replace(self.federation, scenario=replace(self.federation.scenario, rounds=rounds))
@@ -90,6 +135,15 @@ class TrainingSetup:
         return replace(self, users=tuple(users))
 
 
+def _prepared(learning: LearningSettings) -> torch.device:
+    """The device, with torch's threads and, for the small network on a CPU, portable products set up."""
+    device = resolve_device(learning.device)
+    use_threads(learning.threads)
+    if device.type == "cpu" and learning.model in FORMS:
+        use_portable_products()
+    return device
+
+
 def _increments(settings: Settings, dataset: Dataset) -> tuple[int, ...]:
     """Raises SettingsError for a class that the data set does not have."""
     asked, known = settings.learning.increments, range(dataset.class_count)
@@ -102,13 +156,3 @@ def _increments(settings: Settings, dataset: Dataset) -> tuple[int, ...]:
             f"0 to {dataset.class_count - 1}."
         )
     return tuple(sorted(set(asked)))
-
-
-def starting_user(settings: Settings, name: str) -> int:
-    """User that publishes the model `name`. Raises SettingsError for a name that is not planned."""
-    names = settings.federation.names
-    if name not in names:
-        raise SettingsError(
-            f"there is no model {name!r} to start from: this federation publishes {names[0]} to {names[-1]}."
-        )
-    return names.index(name) % settings.federation.users + 1

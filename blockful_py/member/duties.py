@@ -85,6 +85,23 @@ class SlashingDuty:
                 raise
 
 
+class ChainsDuty:
+    """Compares the blocks that this member has read with the chains, and reports a reorganisation."""
+
+    name = "chains"
+
+    def __init__(self, office: MemberOffice) -> None:
+        self._office = office
+
+    def step(self) -> None:
+        """Raises ReorganisedError, once, which names the first block that changed."""
+        try:
+            view = self._office.view()
+        except RunError:
+            return  # the run may come after the member
+        view.contracts.require_unchanged()
+
+
 class CustodyDuty:
     """Fetches the missing keys of current versions from other members; destroys those of replaced ones.
 
@@ -107,7 +124,7 @@ class CustodyDuty:
             return  # the run may come after the member
         if view.contracts.followers is None:
             return
-        block = view.contracts.live.node.latest_block()["hash"]
+        block = view.contracts.live.newest_block()
         if block == self._settled:
             return
         if self._folder.address not in self._office.roster(view.contracts.committee.current_epoch()):

@@ -20,6 +20,7 @@ from blockful_py.committee.certificate_signer import CertificateSigner, PendingN
 from blockful_py.committee.keystore import MemberKeys
 from blockful_py.committee.member import Member
 from blockful_py.committee.service.agreements import AGREED, Agreements
+from blockful_py.committee.service.block_custody import BlockCustody
 from blockful_py.committee.service.folder import MemberFolder
 from blockful_py.committee.service.generation import Charter
 from blockful_py.committee.service.key_custody import KeyCustody, encryption_key, encryption_secret
@@ -35,18 +36,19 @@ from blockful_py.keys.access import Access
 from blockful_py.keys.appointed_keyring import NO_KEYS, VaultKeyring
 from blockful_py.keys.erasure import ReplacedVersions
 from blockful_py.keys.sealing import Keyring, require_key
-from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.pipeline.coordination.motions import AgreedMotions
-from blockful_py.pipeline.coordination.remote_committee import RemoteCommittee
+from blockful_py.pipeline.coordination.remote_committee import RemoteCommittee, remote_committee_of
 from blockful_py.pipeline.coordination.remote_keyring import PeerKeyring, RemoteKeyring
 from blockful_py.pipeline.review.content import ReviewSources
 from blockful_py.pipeline.review.fresh import FreshReviewer
+from blockful_py.pipeline.run.accounts import identities_in
 from blockful_py.pipeline.run.contracts import EVENTS, open_contracts
 from blockful_py.pipeline.run.directory import RunDirectory
-from blockful_py.pipeline.run.identities import Identities, address_of
+from blockful_py.pipeline.run.identities import address_of
 from blockful_py.pipeline.run.nodes import Nodes, Place
 from blockful_py.pipeline.run.operations import Counter
-from blockful_py.pipeline.run.stores import archive_store, live_store
+from blockful_py.pipeline.run.stores import Stores
+from blockful_py.pipeline.run.training_data import setup_of
 from blockful_py.record.catalogue import ArchiveReader, CatalogueReader, RecordReaders
 from blockful_py.settings import quorum_of
 from blockful_py.storage.interface import FileStore
@@ -55,10 +57,10 @@ from blockful_py.types import Certificate, Uri
 
 @dataclass(frozen=True, slots=True)
 class Urls:
-    """URLs of the two chains, where they differ from those of the run."""
+    """URLs of the two chains' nodes, where they differ from those of the run."""
 
-    live: str
-    archive: str
+    live: str | tuple[str, ...]
+    archive: str | tuple[str, ...]
 
 
 class MemberView(Closable):
@@ -88,12 +90,14 @@ class MemberView(Closable):
 
     @cached_property
     def reviewer(self) -> FreshReviewer:
-        setup = TrainingSetup.of(self.run.settings)
+        setup = setup_of(self.run, self.live_store)
         agreements = Agreements((self._folder.path if self._folder else self.run.path) / AGREED)
         motions = AgreedMotions(self.contracts, agreements)
         attested = self.run.settings.committee.attested
         record = RecordReaders.of(self.contracts.live, self.contracts.archive, self.live_store)
-        sources = ReviewSources(self.contracts, record, self.live_store, self.keyring, setup, attested)
+        sources = ReviewSources(
+            self.contracts, record, self.live_store, self.keyring, setup, attested, self.run.party is not None
+        )
         return FreshReviewer(sources, motions)
 
     @cached_property
@@ -102,7 +106,7 @@ class MemberView(Closable):
         folder = self._folder
         if folder is None:
             return NO_KEYS
-        peers = RemoteKeyring(self.contracts, self.led_by(folder))
+        peers = RemoteKeyring(self.contracts, lambda: self.led_by(folder))
         return PeerKeyring(folder.vault, peers, self.live_store)
 
     def release(self, decision: Certificate) -> Certificate:
@@ -116,20 +120,31 @@ class MemberView(Closable):
 
     def led_by(self, folder: MemberFolder) -> RemoteCommittee:
         """The committee, led under a member's own key."""
-        place = (self.run.settings.committee, self.contracts, folder.voting_secret)
-        return RemoteCommittee(*place, self.run.group_keys)
+        return remote_committee_of(self.run, self.contracts, folder.voting_secret)
 
     @cached_property
+    def stores(self) -> Stores:
+        return Stores.of(self.run, self.contracts)
+
+    @property
     def live_store(self) -> FileStore:
-        return live_store(self.run)
+        return self.stores.live
+
+    @cached_property
+    def catalogue(self) -> CatalogueReader:
+        return CatalogueReader(self.contracts.live, self.live_store)
+
+    @cached_property
+    def archived(self) -> ArchiveReader:
+        return ArchiveReader(self.contracts.archive)
 
     @cached_property
     def versions(self) -> ReplacedVersions:
         """Replaced versions, as this member reads them from chains and stores."""
         return ReplacedVersions(
-            CatalogueReader(self.contracts.live, self.live_store),
-            ArchiveReader(self.contracts.archive),
-            archive_store(self.run),
+            self.catalogue,
+            self.archived,
+            self.stores.archive,
         )
 
     @cached_property
@@ -145,10 +160,23 @@ class MemberView(Closable):
     def replaced(self, uris: Collection[Uri]) -> frozenset[Uri]:
         return frozenset(uris) & {uri for version in self.versions.all() for uri in version.sealed}
 
-    def leader(self) -> bytes:
-        """Address of the run's leader key."""
-        chain_ids = (self._nodes.live.chain_id, self._nodes.archive.chain_id)
-        return address_of(Identities(self.run.settings.seed, chain_ids).leader())
+    def may_lead(self, address: bytes) -> bool:
+        """Whether an account leads: a laboratory's own leader, or a participant among machines, whose founder
+        leads until the federation is founded."""
+        identities = identities_in(self.run, self._nodes)
+        if identities is not None:
+            return address == address_of(identities.leader())
+        participants = self.contracts.participants
+        if participants.participant(address).since:
+            return True
+        return participants.file_digest() is None and address == participants.deployer()
+
+    def require_borrower(self, address: bytes) -> None:
+        """Raises RefusedError for a participant: it gets keys of current versions as a reader."""
+        committee = self.contracts.committee
+        members = committee.roster(committee.current_epoch())[0].members
+        if self.run.party is not None and address not in members:
+            raise RefusedError("members lend keys to members alone: ask as a registered reader")
 
     def close(self) -> None:
         self._nodes.close()
@@ -158,12 +186,19 @@ class MemberOffice:
     """Answers for one member; opens the run when it is first needed, since a member may start before it."""
 
     def __init__(
-        self, directory: Path, folder: MemberFolder, urls: Urls | None, leaders: frozenset[bytes]
+        self,
+        directory: Path,
+        folder: MemberFolder,
+        urls: Urls | None,
+        leaders: frozenset[bytes],
+        block_custody: BlockCustody | None = None,
     ) -> None:
+        """`block_custody`: of a member with a store of its own; None where it shares the run's."""
         self._directory = directory
         self._folder = folder
         self._urls = urls
         self._leaders = leaders
+        self._block_custody = block_custody
         self._key_custody = KeyCustody(folder.vault, encryption_secret(folder.voting_secret))
         self._opening = threading.Lock()
         self._seating = threading.Lock()
@@ -175,8 +210,8 @@ class MemberOffice:
     def domain(self) -> eip712.Domain:
         return self.view().messages
 
-    def leaders(self) -> frozenset[bytes]:
-        return self._leaders | {self.view().leader()}
+    def may_lead(self, address: bytes) -> bool:
+        return address in self._leaders or self.view().may_lead(address)
 
     def identity(self) -> Identity:
         folder, domain = self._folder, self.view().votes
@@ -221,7 +256,14 @@ class MemberOffice:
         if kind is MessageKind.READ_KEY:
             wanted = codec.decode(ReadRequest, message.body)
             return WrappedKey(view.access.wrapped(message.sender, wanted, VaultKeyring(self._folder.vault)))
+        if kind is MessageKind.LEND_KEY:
+            view.require_borrower(message.sender)
         return self._key_custody.answer(kind, message, view.messages, view)
+
+    def blocks(self, kind: MessageKind, message: wire.Message) -> Any:
+        if self._block_custody is None:
+            raise RefusedError("this member reads the run's own store, and takes no blocks")
+        return self._block_custody.answer(kind, message)
 
     def admit(self, charter: Charter) -> None:
         committee = self.view().contracts.committee

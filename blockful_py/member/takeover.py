@@ -6,11 +6,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from blockful_py.child_process import ChildProcesses
 from blockful_py.committee.service.folder import MemberFolder
 from blockful_py.crypto.keccak import keccak
 from blockful_py.errors import RunError, SettingsError
 from blockful_py.member.finishing import rank
-from blockful_py.member.leader_process import LeaderProcess, LeaderProcesses
+from blockful_py.member.leader_process import LeaderProcess
 from blockful_py.member.office import MemberOffice, MemberView
 from blockful_py.pipeline.run.lease import Lease, request_under_way
 
@@ -28,7 +29,7 @@ class TakeoverDuty:
         self,
         office: MemberOffice,
         folder: MemberFolder,
-        processes: LeaderProcesses,
+        processes: ChildProcesses,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
         self._office = office
@@ -59,9 +60,11 @@ class TakeoverDuty:
         if self._now() - self._orphan[1] >= turn * view.run.settings.committee.takeover_seconds:
             self._orphan = None
             keys = self._folder.keys
-            _require_funds(view, keys.account)
+            require_funds(view, keys.account)
             self._processes.run(
-                LeaderProcess(view.run.path, view.place, keys.account_secret, self._folder.voting_secret)
+                LeaderProcess(
+                    view.run.path, view.place, keys.account_secret, self._folder.voting_secret
+                ).to_json()
             )
 
 
@@ -73,7 +76,7 @@ def _orphan(view: MemberView) -> bytes | None:
     return keccak(request.model_dump_json().encode())
 
 
-def _require_funds(view: MemberView, account: bytes) -> None:
+def require_funds(view: MemberView, account: bytes) -> None:
     contracts = view.contracts
     empty = {side.chain_id for side in (contracts.live, contracts.archive) if not side.node.balance(account)}
     if empty:

@@ -11,14 +11,15 @@ from typing import Self
 
 from blockful_py.closable import Closable
 from blockful_py.engine.jobs import Job
+from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.pipeline.jobs.context import FederationContext
 from blockful_py.pipeline.jobs.leader import Leader
 from blockful_py.pipeline.jobs.lifecycle import JobLifecycle
+from blockful_py.pipeline.run.accounts import identities_in
 from blockful_py.pipeline.run.contracts import Contracts, clock_for, deploy, open_contracts
 from blockful_py.pipeline.run.creation import creating
 from blockful_py.pipeline.run.directory import RunDirectory
-from blockful_py.pipeline.run.identities import Identities
 from blockful_py.pipeline.run.lease import Lease
 from blockful_py.pipeline.run.nodes import Nodes, Place
 from blockful_py.pipeline.run.progress import Stopwatch
@@ -39,6 +40,7 @@ class OpenRun(Closable):
         closing: ExitStack,
         stopwatch: Stopwatch | None = None,
         secret: int | None = None,
+        participant: ReaderKeys | None = None,
     ) -> None:
         self.run = run
         self.settings = run.settings
@@ -46,14 +48,17 @@ class OpenRun(Closable):
         self.contracts = contracts
         self.stopwatch = stopwatch or Stopwatch()
         self._closing = closing
-        self._secret = secret
+        self._secret = participant.account_secret if participant else secret
+        self._participant = participant
         self._context: FederationContext | None = None
 
     @property
     def context(self) -> FederationContext:
         """The context of the run's jobs.  Raises RunError while the committee has no epoch."""
         if self._context is None:
-            self._context = FederationContext.of(self.run, self.nodes, self.contracts, self._secret)
+            self._context = FederationContext.of(
+                self.run, self.nodes, self.contracts, self._secret, self._participant
+            )
         return self._context
 
     @classmethod
@@ -95,19 +100,26 @@ class OpenRun(Closable):
         *,
         nodes: Nodes | None = None,
         secret: int | None = None,
+        participant: ReaderKeys | None = None,
         settle: bool = True,
     ) -> Self:
         """Opens a federation that `create` made; sends the transactions that a crash left unsent.
 
-        `secret`: a member's voting secret, to lead as that member.  `settle`: False sends nothing, so that
+        `secret`: a member's voting secret, to lead as that member.  `participant`: keys of the participant
+        whose run it is.  `settle`: False sends nothing, so that
         the job can be aborted.
 
-        Raises RunError, NodeError or DeploymentError when it cannot be opened.
+        Raises RunError, NodeError or DeploymentError when it cannot be opened; ReorganisedError, once, where
+        a chain has changed since the run last read it.
         """
         run = RunDirectory.open(Path(directory))
         with ExitStack() as stack:
             nodes = nodes or stack.enter_context(Nodes(run.place))
-            opened = cls(run, nodes, open_contracts(nodes, run.deployments), ExitStack(), secret=secret)
+            opened = cls(
+                run, nodes, open_contracts(nodes, run.deployments), ExitStack(), None, secret, participant
+            )
+            identities_in(run, nodes)
+            opened.contracts.require_unchanged()
             if settle:
                 opened.settle()
             opened._closing = stack.pop_all()
@@ -121,8 +133,7 @@ class OpenRun(Closable):
     @property
     def leader(self) -> Leader:
         """The leader of the run's committee in this process."""
-        chain_ids = (self.nodes.live.chain_id, self.nodes.archive.chain_id)
-        return Leader(self.run, self.contracts, Identities(self.settings.seed, chain_ids), self._secret)
+        return Leader(self.run, self.contracts, identities_in(self.run, self.nodes), self._secret)
 
     def renew(self, contracts: Contracts) -> None:
         """Continues with other contracts, for example after a committee's first epoch."""
@@ -133,7 +144,7 @@ class OpenRun(Closable):
     def settle(self) -> str | None:
         """Sends the missing transactions of certified decisions; returns a description of the decisions.
 
-        Does nothing while another process leads.
+        Does nothing while another process leads, or where this one has no key to lead under.
 
         Transactions that others sent are not sent again.  A decision that can no longer run is dropped; the
         committee decides again when the job is resumed.
@@ -141,6 +152,8 @@ class OpenRun(Closable):
         if self.contracts.followers is None:
             return None
         leader = self.context.leader
+        if not leader.has_secret:
+            return None
         if not leader.is_local:
             leader.follow()
         if self.context.journal.open_job() is None or not Lease.is_free(self.run.path):

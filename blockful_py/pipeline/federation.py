@@ -24,6 +24,7 @@ from blockful_py.errors import SettingsError, UnlearningError
 from blockful_py.forget import Forget
 from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.keys.erasure import Erasure, ReplacedVersion, ReplacedVersions, erase, expire
+from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.keys.sealing import SealedWeights
 from blockful_py.learning.federation import TrainedModel
 from blockful_py.learning.training_setup import TrainingSetup
@@ -37,7 +38,7 @@ from blockful_py.pipeline.jobs.publishing import Publisher
 from blockful_py.pipeline.jobs.recalling import kept, newest_request, recalled
 from blockful_py.pipeline.jobs.requesting import draft_request, method_of, sign_request
 from blockful_py.pipeline.jobs.training import load_models, train_and_publish
-from blockful_py.pipeline.jobs.unlearning import Unlearned, Unlearner
+from blockful_py.pipeline.jobs.unlearning import Unlearned, Unlearner, replaced_for
 from blockful_py.pipeline.run.contracts import Contracts
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.lease import KINDS, request_of, require_same, rounds_of, training_text
@@ -95,14 +96,17 @@ class Federation(Closable):
         *,
         nodes: Nodes | None = None,
         secret: int | None = None,
+        participant: ReaderKeys | None = None,
         settle: bool = True,
     ) -> Federation:
         """Opens a federation that `create` made; sends the transactions that a crash left unsent.
 
-        `secret`: a member's voting secret, to lead as that member.  `settle`: False sends nothing.  Raises
-        as `OpenRun.open`.
+        `secret`: a member's voting secret, to lead as that member.  `participant`: keys of the participant
+        whose run it is.  `settle`: False sends nothing.  Raises as `OpenRun.open`.
         """
-        return cls(OpenRun.open(directory, nodes=nodes, secret=secret, settle=settle))
+        return cls(
+            OpenRun.open(directory, nodes=nodes, secret=secret, participant=participant, settle=settle)
+        )
 
     def close(self) -> None:
         self.opened.close()
@@ -165,7 +169,7 @@ class Federation(Closable):
         with self.opened.leading():
             rounds = rounds_of(self.opened.context.journal.open_job(), rounds)
             setup = self.setup if rounds is None else self.setup.with_rounds(rounds)
-            with self._job(Kind.TRAIN, training_text(rounds)):
+            with self.publishing(Kind.TRAIN, training_text(rounds)):
                 return train_and_publish(
                     setup,
                     self.opted_out(),
@@ -195,7 +199,7 @@ class Federation(Closable):
             {name: [reference.name for reference in model.references] for name, model in models.items()}
         )
         executed: list[Executed] = []
-        with self.opened.leading(), self._job(Kind.ADOPT), self.stopwatch("publish"):
+        with self.opened.leading(), self.publishing(Kind.ADOPT), self.stopwatch("publish"):
             publisher = Publisher(self.opened.context)
             placed = {name: node.position for name, node in self.catalogue().models.items()}
             for wave in graph.waves():
@@ -250,11 +254,13 @@ class Federation(Closable):
                 prepare()
             asked = under_way or request
             lifecycle, kind = JobLifecycle(self.opened.context), KINDS[Paradigm(asked.paradigm)]
-            with lifecycle.job(kind, asked.model_dump_json(), lambda: self._begun(asked)) as result:
+            with lifecycle.job(
+                kind, asked.model_dump_json(), lambda: bool(replaced_for(self.catalogue(), asked))
+            ) as result:
                 unlearned = Unlearner(self.opened.context, progress or Silent()).run(catalogue, asked, chosen)
                 lifecycle.confirm()
                 lifecycle.forget()
-                erasure = lifecycle.erase(lambda: self._erase(unlearned.nodes))
+                erasure = lifecycle.erase(lambda: self.erase_replaced(unlearned.nodes))
                 excluded = lifecycle.excluded()
                 result.update(kept(unlearned))
             return replace(unlearned, erasure=erasure, excluded=excluded)
@@ -307,7 +313,10 @@ class Federation(Closable):
 
         Also compares the histories of both chains; the newest decisions may be unfinished (`pending`).
         `decryptor`: also decrypts the weights that it has keys of.
+
+        Raises ReorganisedError, once, where a chain has changed since the run last read it.
         """
+        self.contracts.require_unchanged()
         verifier = Verifier(self.contracts.live, self.contracts.committee, self.stores.live, decryptor)
         positions = list(verifier.positions())
         if names is not None:
@@ -351,14 +360,15 @@ class Federation(Closable):
         return expire(self._replaced(), self.opened.context.keys.auditors, before)
 
     @contextmanager
-    def _job(self, kind: Kind, asked: str = "") -> Iterator[None]:
+    def publishing(self, kind: Kind, asked: str = "") -> Iterator[None]:
         """A job that publishes.  The caller holds the lease."""
         lifecycle = JobLifecycle(self.opened.context)
         with lifecycle.job(kind, asked, lambda: False):
             yield
             lifecycle.confirm()
 
-    def _erase(self, nodes: Mapping[str, ModelNode]) -> Erasure:
+    def erase_replaced(self, nodes: Mapping[str, ModelNode]) -> Erasure:
+        """Has the members destroy the keys of the versions that a request's new nodes replaced."""
         keys, days = self.opened.context.keys, self.settings.archive.retention_days
         versions = {name: node.redaction.version for name, node in nodes.items() if node.redaction}
         return erase(self._replaced(), versions, keys.keyring, keys.auditors, self.stores.live, days)
@@ -366,8 +376,3 @@ class Federation(Closable):
     def _replaced(self) -> ReplacedVersions:
         record = self.opened.context.record
         return ReplacedVersions(record.catalogue, record.archive, self.stores.archive)
-
-    def _begun(self, request: Request) -> bool:
-        """Whether a model on the chain was already replaced for this request."""
-        nodes = (placed.node for placed in self.catalogue().models.values())
-        return any(node.redaction is not None and node.redaction.request == request for node in nodes)

@@ -10,25 +10,23 @@ from blockful_py.chain.reader_registry import Reader, ReaderRegistryContract
 from blockful_py.chain.sender import Sender
 from blockful_py.chain.signer import Signer
 from blockful_py.closable import Closable
-from blockful_py.committee import codec
-from blockful_py.committee.polling import Refusal, at_once
-from blockful_py.committee.service.member_client import IndexedClient
-from blockful_py.committee.service.messages import MessageKind, ReadRequest, WrappedKey
+from blockful_py.committee.service.messages import ReadRequest
 from blockful_py.crypto import envelope
-from blockful_py.errors import KeyDestroyedError, RefusedError, RunError
+from blockful_py.errors import RunError
 from blockful_py.keys.access import Access
 from blockful_py.keys.appointed_keyring import AppointedKeyring
 from blockful_py.keys.auditor_keys import AuditorKeys
 from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.keys.sealing import decrypted
 from blockful_py.learning.weights import Weights
-from blockful_py.pipeline.coordination.remote_committee import ReachableMember, remote_committee_of
+from blockful_py.pipeline.coordination.reader_keyring import ask_members
+from blockful_py.pipeline.coordination.remote_committee import remote_committee_of
 from blockful_py.pipeline.run.contracts import key_shares, open_contracts
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.identities import Identities
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.pipeline.run.pocket_money import provide
-from blockful_py.pipeline.run.stores import archive_store, live_store
+from blockful_py.pipeline.run.stores import Stores
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.model_node import parse_node
 from blockful_py.types import Position, Uri
@@ -48,7 +46,8 @@ class ReaderSession(Closable):
             self._nodes = nodes or stack.enter_context(Nodes(self.run.place))
             self._contracts = open_contracts(self._nodes, self.run.deployments)
             self._closing = stack.pop_all()
-        self._store = live_store(self.run)
+        self._stores = Stores.of(self.run, self._contracts)
+        self._store = self._stores.live
         live, readers = self._contracts.live, self._contracts.readers
         self._access = Access(live, readers, self._store, self.run.settings.access)
         sender = Sender(live.node, Signer(keys.account_secret.to_bytes(32, "big")))
@@ -95,7 +94,7 @@ class ReaderSession(Closable):
 
     def open_archived(self, weights: Uri) -> Weights:
         """The weights in a sealed file of the archive; raises as `read_archived`."""
-        return decrypted(self._auditors_key(weights), archive_store(self.run).read(weights), weights)
+        return decrypted(self._auditors_key(weights), self._stores.archive.read(weights), weights)
 
     def data_key(self, name: str, version: int | None = None) -> bytes:
         """The data key of a model's current version, or of an archived one; raises as reading it does."""
@@ -106,10 +105,12 @@ class ReaderSession(Closable):
 
     def key(self, wanted: ReadRequest) -> bytes:
         """The data key of a current version; raises as `read`."""
-        context = self._access.context(self._keys.account, wanted)
         appointed = self.run.settings.committee.roster == "appointed"
-        wrapped = self._in_process(wanted) if appointed else self._ask_members(wanted)
-        return envelope.unwrap(wrapped, self._keys.encryption_secret, context)
+        if not appointed:
+            remote = remote_committee_of(self.run, self._contracts, self._keys.account_secret)
+            return ask_members(self._contracts, remote, self._access, self._keys, wanted)
+        context = self._access.context(self._keys.account, wanted)
+        return envelope.unwrap(self._in_process(wanted), self._keys.encryption_secret, context)
 
     def _archived(self, name: str, version: int) -> Uri:
         """The sealed weights of a version in the archive."""
@@ -118,7 +119,7 @@ class ReaderSession(Closable):
         for stored in archive.records(0, archive.length()):
             record = stored.record
             if (record.position, record.version) == (placed.position, version):
-                return parse_node(archive_store(self.run).read(record.uri)).weights
+                return parse_node(self._stores.archive.read(record.uri)).weights
         raise RunError(f"version {version} of {name} is not in the archive.")
 
     def _auditors_key(self, weights: Uri) -> bytes:
@@ -134,31 +135,6 @@ class ReaderSession(Closable):
         members = [share.index for share in key_shares(settings, identities)]
         keyring = AppointedKeyring(self.run.vaults, {index: identities.voter(index) for index in members})
         return self._access.wrapped(self._keys.account, wanted, keyring)
-
-    def _ask_members(self, wanted: ReadRequest) -> bytes:
-        """The wrapped key from the first member that does not refuse."""
-        epoch = self._contracts.committee.current_epoch()
-        roster = self._contracts.committee.roster(epoch)[0].members
-        remote = remote_committee_of(self.run, self._contracts, self._keys.account_secret)
-        clients = [each.client for each in remote.reachable(1).values() if isinstance(each, ReachableMember)]
-        members = [
-            IndexedClient(number, client) for number, client in enumerate(clients) if client.address in roster
-        ]
-
-        def ask(member: IndexedClient) -> bytes:
-            answer = member.client.ask(MessageKind.READ_KEY, epoch, bytes(32), wanted)
-            return codec.decode(WrappedKey, answer.message.body).wrapped
-
-        reasons = set()
-        for answer in at_once(members, ask, 1).values():
-            if not isinstance(answer, Refusal):
-                return answer
-            reasons.add(str(answer.reason))
-        if not reasons:
-            raise KeyDestroyedError(
-                "no member of the committee answers: nobody can give the key. Ask again later."
-            )
-        raise RefusedError("; ".join(sorted(reasons)))
 
     def _provide(self) -> None:
         """Funds an empty account on a development chain, so that it can pay for gas."""

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 from blockful_py.settings.section import Count, NonNegative, Positive, Range, Section
 
+Urls = str | tuple[str, ...] | None
 Situation = Literal["few_hold", "all_hold", "iid", "sample_non_iid", "label_non_iid", "dirichlet", "shards"]
 
 
@@ -27,6 +28,8 @@ class FederationSettings(Section):
         candidates, references, candidate_window: K and N of eq. 1, and how many of the newest models K is
             drawn from (`organic`).
         wave: models that train side by side and are published together (`organic`).
+        patience: seconds that a participant among machines waits for a model that it may draw from, once no
+            other is published any more; then it draws from those that are there (`organic`).
         graph: references by model, model i by user i (`scripted`).
         accounts: folder of the users' Ethereum keystores (`blockful account create`); without one, keys that
             derive from the seed.
@@ -43,6 +46,7 @@ class FederationSettings(Section):
     references: Count = 2
     candidate_window: Count = 7
     wave: Count = 2
+    patience: Positive = 3600.0
     graph: dict[str, tuple[str, ...]] | None = None
     accounts: str | None = None
 
@@ -110,14 +114,19 @@ class ChainSettings(Section):
     """The two chains; without URLs, two devnets of our own are started.
 
     Attributes:
-        live_url, archive_url: of the nodes' JSON-RPC.
+        live_url, archive_url: of the nodes' JSON-RPC; a list names further nodes of the chain, which are used
+            in this order where one does not answer, lags or is of another chain.
+        confirmations: blocks that must follow a block until it counts; 0 where blocks are final.
+        max_fee_gwei: most for a unit of gas; where a network asks for more, nothing is sent.
         packaging_interval: seconds between blocks.
         block_size: bytes of transactions in a block.
         chunk_models: models redacted or archived in one transaction.
     """
 
-    live_url: str | None = None
-    archive_url: str | None = None
+    live_url: Urls = None
+    archive_url: Urls = None
+    confirmations: Annotated[int, Range(ge=0, le=100)] = 0
+    max_fee_gwei: Positive | None = None
     live_chain_id: Count = 1337
     archive_chain_id: Count = 1338
     packaging_interval: NonNegative = 15.0

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import math
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -82,6 +83,20 @@ class BlockStore:
         """Whether the block is here (its bytes are not read)."""
         return self._path(uri).is_file()
 
+    def move(self, uri: Uri, other: BlockStore) -> None:
+        """Moves a block to a store on the same file system, durably once that one's `sync` has returned.
+
+        Nothing happens when it is not here.
+        """
+        path = other._file(uri)
+        with readable_errors(self.directory):
+            other._new_shard(path)
+            try:
+                os.replace(self._file(uri), path)  # noqa: PTH105
+            except FileNotFoundError:
+                return
+            sync(os.path.dirname(path))  # noqa: PTH120
+
     def remove(self, uri: Uri) -> None:
         """Removes a block, durably; nothing happens when it is not here."""
         path = self._path(uri)
@@ -94,15 +109,31 @@ class BlockStore:
 
     def __iter__(self) -> Iterator[Uri]:
         """Yields every block here, in no particular order."""
+        for uri, _ in self.files():
+            yield uri
+
+    def files(self) -> Iterator[tuple[Uri, os.stat_result]]:
+        """Yields every block here with its file's size and times, in no particular order."""
         for shard in list(self._blocks.iterdir()):
             for path in list(shard.iterdir()):
-                with suppress(FormatError):
-                    yield parse_cid(path.name)
+                with suppress(FormatError, FileNotFoundError):
+                    yield parse_cid(path.name), path.stat()
 
-    def clear_temporary(self) -> None:
-        """Removes what interrupted writes left; no write may be in progress."""
+    def renew(self, uri: Uri) -> bool:
+        """Sets the time of a block's file to the present; False when it is not here."""
+        with readable_errors(self.directory):
+            try:
+                os.utime(self._file(uri))
+            except FileNotFoundError:
+                return False
+        return True
+
+    def clear_temporary(self, before: float = math.inf) -> None:
+        """Removes what interrupted writes left `before` a time; none that old may be in progress."""
         for path in self._tmp.iterdir():
-            path.unlink(missing_ok=True)
+            with suppress(FileNotFoundError):
+                if path.stat().st_mtime < before:
+                    path.unlink()
 
     def _new_shard(self, path: str) -> bool:
         """Makes the folder of a block where there is none yet; whether there was none."""

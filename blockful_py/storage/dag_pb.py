@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from blockful_py.errors import FormatError
+from blockful_py.storage import varint
 from blockful_py.storage.cid import cid_bytes, uri_from_bytes
 from blockful_py.types import Uri
 
@@ -56,12 +57,12 @@ def encode(links: tuple[Link, ...]) -> bytes:
     """The canonical block of a file node without inline data over `links`."""
     out = bytearray()
     for link in links:
-        body = _field(1, cid_bytes(link.uri)) + _field(2, b"") + b"\x18" + _varint(link.total_size)
+        body = _field(1, cid_bytes(link.uri)) + _field(2, b"") + b"\x18" + varint.encode(link.total_size)
         out += _field(2, body)
-    unixfs = bytearray(b"\x08" + _varint(TYPE_FILE))
-    unixfs += b"\x18" + _varint(sum(link.size for link in links))
+    unixfs = bytearray(b"\x08" + varint.encode(TYPE_FILE))
+    unixfs += b"\x18" + varint.encode(sum(link.size for link in links))
     for link in links:
-        unixfs += b"\x20" + _varint(link.size)
+        unixfs += b"\x20" + varint.encode(link.size)
     out += _field(1, bytes(unixfs))
     return bytes(out)
 
@@ -131,44 +132,20 @@ def _decode_unixfs(block: bytes) -> tuple[bytes, int, list[int]]:
     return data, len(data) + sum(sizes) if file_size is None else file_size, sizes
 
 
-def _varint(value: int) -> bytes:
-    out = bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
-
-
 def _field(number: int, body: bytes) -> bytes:
-    return bytes([number << 3 | _BYTES]) + _varint(len(body)) + body
-
-
-def _read_varint(block: bytes, at: int) -> tuple[int, int]:
-    value = 0
-    for shift in range(0, 64, 7):
-        if at >= len(block):
-            raise FormatError("a protobuf message that ends inside a number: it is truncated.")
-        byte = block[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            if value >= 2**64:
-                break
-            return value, at
-    raise FormatError("a protobuf number beyond 64 bits.")
+    return bytes([number << 3 | _BYTES]) + varint.encode(len(body)) + body
 
 
 def _fields(block: bytes) -> Iterator[tuple[int, int | bytes]]:
     """Yields (field number, value) of a protobuf message, in order."""
     at = 0
     while at < len(block):
-        tag, at = _read_varint(block, at)
+        tag, at = varint.decode(block, at)
         if tag & 7 == _VARINT:
-            number, at = _read_varint(block, at)
+            number, at = varint.decode(block, at)
             yield tag >> 3, number
         elif tag & 7 == _BYTES:
-            size, at = _read_varint(block, at)
+            size, at = varint.decode(block, at)
             if size > len(block) - at:
                 raise FormatError(f"a protobuf field of {size} bytes where {len(block) - at} are left.")
             yield tag >> 3, block[at : at + size]

@@ -17,13 +17,15 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from blockful_py.errors import BlockNotFoundError, FormatError, IntegrityError
+from blockful_py.storage.arrivals import Arrivals
 from blockful_py.storage.blockstore import BlockStore, readable_errors
 from blockful_py.storage.cid import cid_string, parse_cid
+from blockful_py.storage.dag_pb import decode
 from blockful_py.storage.interface import READ_LIMIT
 from blockful_py.storage.pieces import chunks_of_pieces
 from blockful_py.storage.unixfs import Parts, blocks_of, chunks_of, read_file, read_whole, write_nodes
 from blockful_py.storage.writers import Writers
-from blockful_py.types import Readable, Uri
+from blockful_py.types import Codec, Readable, Uri
 from blockful_py.whole_file import replace, sync
 
 
@@ -39,6 +41,7 @@ class ContentStore:
         self.directory = Path(directory)
         self._blocks = BlockStore(self.directory)
         self._pins = self.directory / "pins"
+        self._files: dict[Uri, Uri] = {}
         with readable_errors(self.directory):
             self._pins.mkdir(mode=0o700, exist_ok=True)
 
@@ -77,6 +80,46 @@ class ContentStore:
         with readable_errors(self.directory):
             return (self._pins / cid_string(uri)).is_file()
 
+    def size(self, uri: Uri) -> int:
+        """Bytes of the file `uri`, as its root says; errors as `read`."""
+        root = self._blocks.get(uri)
+        return len(root) if uri.codec is Codec.RAW else decode(root).size
+
+    def block(self, uri: Uri) -> bytes:
+        """A block here, verified, of a kept file or not.  Raises BlockNotFoundError or IntegrityError."""
+        return self._blocks.get(uri)
+
+    def kept_block(self, uri: Uri) -> bytes:
+        """A block of a kept file, verified.  Raises BlockNotFoundError or IntegrityError."""
+        if not self.has_kept_block(uri):
+            raise BlockNotFoundError(f"block {cid_string(uri)} is of no file that is kept here.")
+        return self._blocks.get(uri)
+
+    def has_kept_block(self, uri: Uri) -> bool:
+        """Whether a block is here and of a kept file."""
+        if not self._blocks.has(uri):
+            return False
+        file = self._files.get(uri)
+        if file is None or not self.has(file):
+            self._list_blocks()
+        return uri in self._files
+
+    def adopt(self, uri: Uri, blocks: Iterable[Uri], arrivals: Arrivals) -> None:
+        """Keeps the file `uri`, all of whose `blocks` are here or have arrived; errors as `take`."""
+        with self._locked(fcntl.LOCK_SH):
+            self._take(blocks, arrivals)
+            self._keep(uri)
+
+    def take(self, blocks: Iterable[Uri], arrivals: Arrivals) -> None:
+        """Mends a kept file by `blocks` that have arrived, in place of lost or damaged ones.
+
+        Raises:
+            BlockNotFoundError: one of them neither is here nor has arrived.
+        """
+        with self._locked(fcntl.LOCK_SH):
+            self._take(blocks, arrivals)
+            self._blocks.sync()
+
     def delete(self, uri: Uri) -> None:
         """Stops keeping the file `uri` and removes the blocks that no other kept file has.
 
@@ -111,16 +154,32 @@ class ContentStore:
             with self._locked(fcntl.LOCK_SH):
                 with Writers(put) as writers:
                     root = write_nodes(writers.leaves(chunks), writers.put)
-                if written:
-                    self._blocks.sync()
-                with readable_errors(self.directory):
-                    replace(self._pins / cid_string(root), (), self.directory / "tmp")
+                self._keep(root)
         except BaseException:
             if written:
                 with self._locked(fcntl.LOCK_EX):
                     self._remove_unpinned(written)
             raise
         return root
+
+    def _take(self, blocks: Iterable[Uri], arrivals: Arrivals) -> None:
+        for block in blocks:
+            arrivals.give(block, self._blocks)
+            if not self._blocks.has(block):
+                raise BlockNotFoundError(f"block {cid_string(block)} went while its file was gathered.")
+
+    def _keep(self, uri: Uri) -> None:
+        """Pins a file whose blocks are durable but for their folder's folder."""
+        self._blocks.sync()
+        with readable_errors(self.directory):
+            replace(self._pins / cid_string(uri), (), self.directory / "tmp")
+
+    def _list_blocks(self) -> None:
+        """Brings `_files`, a pinned file for each of its blocks, up to date."""
+        pins, listed = set(self), set(self._files.values())
+        before = {} if listed - pins else self._files
+        found = {block: pin for pin in pins - set(before.values()) for block in self._reachable(pin)[0]}
+        self._files = before | found
 
     def _remove_unpinned(self, candidates: Iterable[Uri]) -> int:
         """Removes the candidates that no pinned file has; the lock must be held exclusively."""

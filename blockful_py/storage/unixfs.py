@@ -122,22 +122,21 @@ def read_whole(uri: Uri, get: GetBlock, limit: int) -> bytes:
 
 
 def blocks_of(uri: Uri, get: GetBlock) -> Iterator[Uri]:
-    """Yields every block of the file `uri` once, parents before children; leaves are not read.
+    """Yields every block of the file `uri` once, depth first and in the file's order; leaves are not read.
 
     Raises:
         FormatError: a malformed node.
     """
-    seen = {uri}
+    seen: set[Uri] = set()
     pending = [uri]
     while pending:
         at = pending.pop()
-        yield at
-        if at.codec is Codec.RAW:
+        if at in seen:
             continue
-        for link in decode(get(at)).links:
-            if link.uri not in seen:
-                seen.add(link.uri)
-                pending.append(link.uri)
+        seen.add(at)
+        yield at
+        if at.codec is Codec.DAG_PB:
+            pending += [link.uri for link in reversed(decode(get(at)).links)]
 
 
 def chunks_of(stream: Readable) -> Iterator[Parts]:

@@ -35,6 +35,7 @@ class UnlearningTask:
         earlier: earlier requests by model; the model is not trained on their samples again.
         stored: increments by model, made at publication; those that do not fit the request or the models
             are ignored.
+        alone: only one owner's data is here, so what concerns the others' is not checked.
 
     Raises (when made):
         UnknownModelError: a start is not in the graph.
@@ -55,6 +56,7 @@ class UnlearningTask:
     proxy: Samples | None = None
     earlier: Mapping[str, tuple[Forget, ...]] = field(default_factory=dict)
     stored: Mapping[str, StoredIncrement] = field(default_factory=dict)
+    alone: bool = False
 
     @classmethod
     def of(
@@ -88,9 +90,10 @@ class UnlearningTask:
         if not self.starts or len(set(self.starts)) < len(self.starts):
             raise UnlearningError(f"a request needs starts, each once, not {list(self.starts)}.")
         affected = self.affected()
-        self._check_classes()
         self._check_models(set(affected) | set(chain(*map(self.graph.references, affected))))
-        self._check_owners()
+        if not self.alone:
+            self._check_classes()
+            self._check_owners()
         self._check_users(affected)
         if self.proxy is not None:
             require_clean_proxy(self.proxy, self.forget, self.users.values())

@@ -22,6 +22,7 @@ CONTRACTS = (
     "ArchiveRegistry",
     "Committee",
     "LiveChain",
+    "ParticipantRegistry",
     "QuorumMirror",
     "ReaderRegistry",
     "VrfVerifier",

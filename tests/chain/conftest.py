@@ -14,10 +14,13 @@ from blockful_py.chain.deployments import Deployment, deploy_archive, deploy_liv
 from blockful_py.chain.devnet import Devnet, NodeOptions, start_together
 from blockful_py.chain.live_chain import LiveChainContract
 from blockful_py.chain.node import Node, connect
+from blockful_py.chain.participant_registry import ParticipantRegistryContract
 from blockful_py.chain.quorum import AppointedCommitteeContract, QuorumMirrorContract
 from blockful_py.chain.sender import Sender
 from blockful_py.crypto.eip712 import Domain
 from tests.chain.council import Council
+
+SEATS = 3
 
 
 @dataclass
@@ -48,6 +51,14 @@ class Scene:
         return AlarmRegistryContract(self.node, self.deployment.address("AlarmRegistry"), self.sender)
 
     @property
+    def participants(self) -> ParticipantRegistryContract:
+        """The registry, for the account that deployed it."""
+        return self.participants_for(self.sender)
+
+    def participants_for(self, sender: Sender) -> ParticipantRegistryContract:
+        return ParticipantRegistryContract(self.node, self.deployment.address("ParticipantRegistry"), sender)
+
+    @property
     def mirror(self) -> QuorumMirrorContract:
         return QuorumMirrorContract(self.node, self.deployment.address("QuorumMirror"), self.sender)
 
@@ -74,7 +85,7 @@ def scene(request: pytest.FixtureRequest, devnets: dict[str, Devnet]) -> Iterato
     node = connect(devnet.url, devnet.chain_id)
     sender = Sender(node, devnet.signer(0))
     council = Council.gathered(b"scene")
-    live = deploy_live(sender, council.roster)
+    live = deploy_live(sender, council.roster, seats=SEATS)
     committee = live.address("AppointedCommittee")
     archive = deploy_archive(sender, node.chain_id, committee, council.roster)
     council.domain = Domain(node.chain_id, committee)

@@ -104,7 +104,7 @@ class Town:
 def town() -> Iterator[Town]:
     with Devnet(NodeOptions(4242)) as devnet:
         senders = [devnet.sender(index) for index in range(6)]
-        address = deploy_elected(senders[0], RULES).address("Committee")
+        address = deploy_elected(senders[0], RULES, seats=5).address("Committee")
         rng = SeededRng(b"town")
 
         def opened(sender: Sender) -> CommitteeContract:
@@ -196,7 +196,7 @@ def test_founders_elect_the_first_committee(town: Town) -> None:
     sender = town.book._sender
     assert sender is not None
     founders = [each.account for each in town.members[:3]]
-    address = deploy_elected(sender, RULES, founders).address("Committee")
+    address = deploy_elected(sender, RULES, founders, seats=5).address("Committee")
     stranger = CommitteeContract(sender.node, address, sender)
     stranger.register(sender.address, 7, 8, ETHER)
     stranger.open_election()
@@ -208,7 +208,7 @@ def test_parameters_that_break_a_rule(town: Town) -> None:
     sender = town.book._sender
     assert sender is not None
     with pytest.raises(ContractError) as refused:
-        deploy_elected(sender, Parameters(minimum=0))
+        deploy_elected(sender, Parameters(minimum=0), seats=5)
     assert (refused.value.name, refused.value.arguments) == (
         "InvalidParameters",
         {"reason": "minimum out of range"},

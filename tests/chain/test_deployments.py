@@ -22,6 +22,7 @@ def test_one_file_holds_all_contracts_of_one_chain(scene: Scene, tmp_path: Path)
         "AppointedCommittee",
         "ArchiveRegistry",
         "LiveChain",
+        "ParticipantRegistry",
         "QuorumMirror",
         "ReaderRegistry",
     }

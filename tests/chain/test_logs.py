@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from blockful_py.chain.live_chain import LiveChainContract
+from blockful_py.chain.node import Node, connect
+from blockful_py.errors import NodeError, ReorganisedError
 from blockful_py.types import Position
 from tests.chain.conftest import Scene
 
@@ -103,3 +105,89 @@ def test_a_line_that_was_cut_short_is_read_from_the_node(scene: Scene, tmp_path:
     assert kept_in(scene, tmp_path).log() == whole
     file.write_bytes(b"\xff\xff")
     assert kept_in(scene, tmp_path).log() == whole
+
+
+def test_events_before_a_fork_are_kept_although_the_node_pruned_them(
+    scene: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    position = redacted(scene)
+    before = tuple(kept_in(scene, tmp_path).log())
+    mark = scene.node.rpc.call("evm_snapshot")
+    redact(scene, position)
+    assert len(kept_in(scene, tmp_path).log()) > len(before)
+    assert scene.node.rpc.call("evm_revert", mark)
+    prune(scene, monkeypatch)
+    assert tuple(kept_in(scene, tmp_path).log()) == before
+    assert tuple(kept_in(scene, tmp_path).log()) == before
+
+
+def test_a_reorganisation_is_told_once_by_the_first_block_that_changed(scene: Scene, tmp_path: Path) -> None:
+    position = redacted(scene)
+    kept, node = kept_in(scene, tmp_path), scene.node
+    kept.require_unchanged()
+    unchanged = node.block_number()
+    mark = node.rpc.call("evm_snapshot")
+    redact(scene, position)
+    kept.require_unchanged()
+    first, was = node.block_number(), node.latest_block()["hash"]
+    redact(scene, position)
+    kept.require_unchanged()
+    assert node.rpc.call("evm_revert", mark)
+    for _ in range(3):
+        redact(scene, position)
+    told = (
+        rf"chain {node.chain_id} was reorganised deeper than chain.confirmations = 0: block {first} is the "
+        rf"first.*it was {was} and is 0x.*up to block {unchanged} it is as it was.*blockful resume"
+    )
+    with pytest.raises(ReorganisedError, match=told):
+        kept_in(scene, tmp_path).require_unchanged()
+    kept_in(scene, tmp_path).require_unchanged()
+    kept.log()  # reading goes on, and the alarm waits for who asks
+    with pytest.raises(ReorganisedError, match=told):
+        kept.require_unchanged()
+    kept.require_unchanged()
+    assert kept.log() == scene.live.log() == kept_in(scene, tmp_path).log()
+
+
+def test_a_node_that_lags_is_no_reorganisation(
+    scene: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    position = redacted(scene)
+    mark = scene.node.rpc.call("evm_snapshot")
+    redact(scene, position)
+    kept_in(scene, tmp_path).require_unchanged()
+    (file,) = tmp_path.iterdir()
+    before = file.read_bytes()
+    assert scene.node.rpc.call("evm_revert", mark)
+    monkeypatch.setattr(Node, "is_development", False)
+    with pytest.raises(NodeError, match=r"does not have block .* which was read before.* it lags"):
+        kept_in(scene, tmp_path).log()
+    assert file.read_bytes() == before
+
+
+def test_a_contract_is_read_as_deep_as_its_confirmations(scene: Scene, tmp_path: Path) -> None:
+    """What a shallower reorganisation may take back is not read, so that nobody notices one."""
+    redacted(scene)
+    node = connect(scene.node.url, confirmations=2)
+    address = scene.deployment.address("LiveChain")
+    deep = LiveChainContract(node, address, kept=tmp_path)
+    for _ in range(2):
+        node.rpc.call("evm_mine")
+    events = len(deep.log())
+    mark = node.rpc.call("evm_snapshot")
+    height = scene.live.height()
+    block = scene.council.block(scene.live, 1)
+    leaves = [scene.live.append_leaf(block, 0, 1)]
+    scene.live.append(block, scene.council.certify(scene.live, leaves)[0])
+    node.rpc.call("evm_mine")
+    assert (scene.live.height(), deep.height(), len(deep.log())) == (height + 1, height, events)
+    assert node.rpc.call("evm_revert", mark)
+    node.rpc.call("evm_mine")
+    deep.require_unchanged()
+    assert scene.live.height() == deep.height() == height
+    scene.live.append(block, scene.council.certify(scene.live, leaves)[0])
+    for _ in range(2):
+        node.rpc.call("evm_mine")
+    assert deep.height() == height + 1
+    assert len(deep.log()) > events
+    node.close()

@@ -3,15 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import pytest
 from eth_abi.abi import encode
 
 from blockful_py.chain.artifacts import Artifact
 from blockful_py.chain.calls import Call
+from blockful_py.chain.delivery import Delivery
 from blockful_py.chain.devnet import Devnet
 from blockful_py.chain.interface import Interface
 from blockful_py.chain.node import Node
@@ -185,15 +184,9 @@ def test_a_limit_for_all_transactions_replaces_estimates(devnet: Devnet, echo: b
     assert nonce(limited) == before + 1
 
 
-class Dropping(Sender):
-    """Has its node forget what it sent."""
-
-    def _wait(self, hashes: Sequence[bytes]) -> dict[bytes, Mapping[str, Any]]:
-        self.node.rpc.call("anvil_dropAllTransactions")
-        return super()._wait(hashes)
-
-
-def test_a_transaction_that_is_not_mined_and_one_that_is_dropped(devnets: dict[str, Devnet]) -> None:
+def test_a_transaction_that_is_not_mined_and_one_that_is_dropped(
+    devnets: dict[str, Devnet], monkeypatch: pytest.MonkeyPatch
+) -> None:
     devnet = devnets["anvil"]
     rpc, signer = devnet.node.rpc, devnet.signer(7)
     rpc.call("evm_setAutomine", False)
@@ -201,8 +194,16 @@ def test_a_transaction_that_is_not_mined_and_one_that_is_dropped(devnets: dict[s
         with pytest.raises(NodeError, match=r"still waits .* the node is not mining"):
             Sender(devnet.node, signer, deadline=0.3).send(note())
         rpc.call("anvil_dropAllTransactions")
+        collect = Delivery._collect
+
+        def dropping(self: Delivery) -> None:
+            rpc.call("anvil_dropAllTransactions")
+            collect(self)
+
+        monkeypatch.setattr(Delivery, "_collect", dropping)
         with pytest.raises(NodeError, match=r"dropped transaction 0x.* run the command again"):
-            Dropping(devnet.node, signer, deadline=0.3).send(note())
+            Sender(devnet.node, signer, deadline=0.3).send(note())
+        monkeypatch.undo()
     finally:
         rpc.call("evm_setAutomine", True)
     Sender(devnet.node, signer, deadline=SECONDS).send(note())
@@ -212,7 +213,7 @@ def test_a_node_that_forgets_to_mine_is_woken(
     devnets: dict[str, Devnet], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     node = devnets["anvil"].node
-    monkeypatch.setattr("blockful_py.chain.sender._WAKE_AFTER", 0.05)
+    monkeypatch.setattr("blockful_py.chain.delivery.TEND_SECONDS", 0.05)
     monkeypatch.setattr(Node, "wake", lambda node: node.rpc.call("evm_mine"))
     node.rpc.call("evm_setAutomine", False)
     try:

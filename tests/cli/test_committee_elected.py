@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -33,9 +34,10 @@ def place(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def _as_it_was(chains: Nodes) -> Iterator[None]:
+def _as_it_was(chains: Nodes, place: Path) -> Iterator[None]:
     with put_back(chains.live):
         yield
+    shutil.rmtree(place / "run" / "events", ignore_errors=True)  # or the run would tell of a reorganisation
 
 
 def committee(place: Path, command: str, *arguments: str) -> Outcome:

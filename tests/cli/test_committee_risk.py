@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.commands import blockful_process as blockful
+from tests.cli.commands import blockful
 
 PAPER = ("committee", "risk", "--pool", "30", "--malicious", "10", "--size", "21", "--rho", "0.2")
 

@@ -86,25 +86,6 @@ def test_both_records_of_a_demo_can_be_verified_later(demo: Path) -> None:
     assert nodes_of(demo) == []
 
 
-def test_the_models_of_a_demo_are_scored_class_by_class(demo: Path) -> None:
-    folder, run = demo, ("--run", "runs/one/parallel")
-    everyone = blockful(folder, "evaluate", *run, "--plot", "classes.png", "--json").document["models"]
-    assert everyone.keys() == GRAPH.keys()
-    reported = {model["name"]: model for model in _report(folder)["models"]}
-    for name, found in everyone.items():
-        stands = reported[name]["parallel"] or reported[name]["before"]
-        assert stands["per_class"] == pytest.approx([100 * share for share in found["per_class"]], abs=1e-3)
-        assert stands["calibration_error"] == pytest.approx(100 * found["calibration_error"], abs=1e-3)
-        assert sum(map(sum, found["confusion"])) == 400
-    one = blockful(folder, "evaluate", "x", *run, "--plot", "x.png")
-    assert one.out.startswith("x     accuracy")
-    drawn = [(folder / name).read_bytes() for name in ("classes.png", "x.png")]
-    assert drawn[0] != drawn[1] and all(png.startswith(b"\x89PNG") for png in drawn)
-    assert "there is no model 'nobody'" in blockful(folder, "evaluate", "nobody", *run).error
-    unwritable = blockful(folder, "evaluate", "x", *run, "--plot", "no/such/folder.png")
-    assert "cannot be written" in unwritable.error and unwritable.status == 1
-
-
 @pytest.mark.parametrize("stage", ["start two chains", "train and publish"])
 def test_an_interrupted_demo_leaves_nothing(demo: Path, stage: str) -> None:
     folder = demo

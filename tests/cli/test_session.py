@@ -143,6 +143,7 @@ def test_a_session(session: Session) -> None:
     assert report.document == unlearned
     assert "report" in session.run("report", *RUN).out
 
+    _scores(session, by_name)
     _proofs(session)
     _a_truncated_model(session)
 
@@ -216,6 +217,24 @@ def _certificates(session: Session, written: str) -> None:
         outcome = session.run("certificate", *arguments)
         assert reason in outcome.error, arguments
         assert outcome.status == code, arguments
+
+
+def _scores(session: Session, reported: dict[str, Any]) -> None:
+    """The models as they stand have the figures of the report, class by class."""
+    everyone = session.run("evaluate", *RUN, "--plot", "classes.png", "--json").document["models"]
+    assert everyone.keys() == GRAPH.keys()
+    for name, found in everyone.items():
+        stands = reported[name]["parallel"] or reported[name]["before"]
+        assert stands["per_class"] == pytest.approx([100 * share for share in found["per_class"]], abs=1e-3)
+        assert stands["calibration_error"] == pytest.approx(100 * found["calibration_error"], abs=1e-3)
+        assert sum(map(sum, found["confusion"])) == 400
+    one = session.run("evaluate", "x", *RUN, "--plot", "x.png")
+    assert one.out.startswith("x     accuracy")
+    drawn = [(session.folder / name).read_bytes() for name in ("classes.png", "x.png")]
+    assert drawn[0] != drawn[1] and all(png.startswith(b"\x89PNG") for png in drawn)
+    assert "there is no model 'nobody'" in session.run("evaluate", "nobody", *RUN).error
+    unwritable = session.run("evaluate", "x", *RUN, "--plot", "no/such/folder.png")
+    assert "cannot be written" in unwritable.error and unwritable.status == 1
 
 
 def _proofs(session: Session) -> None:

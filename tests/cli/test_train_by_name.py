@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from blockful_py.pipeline.run.nodes import Nodes
 from tests.cli.commands import blockful
+from tests.federations import on
 from tests.learning import files
 
 TOML = """
@@ -50,36 +51,34 @@ CASES: dict[str, dict[str, str]] = {
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Two chains that all commands use."""
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("by_name")
     (folder / "two.toml").write_text(TOML)
-    up = blockful(folder, "devnet", "up")
-    assert up.status == 0, up.err
-    yield folder
-    blockful(folder, "devnet", "down")
+    return folder
 
 
-def trained(folder: Path, run: str, **learning: str) -> Any:
-    sets = [word for key, value in learning.items() for word in ("--set", f"learning.{key}={value}")]
+def trained(folder: Path, chains: Nodes, run: str, **learning: str) -> Any:
+    named = [f"learning.{key}={value}" for key, value in learning.items()]
+    sets = [word for each in (*named, *on(chains)) for word in ("--set", each)]
     outcome = blockful(folder, "train", "two.toml", "--run", run, "--json", *sets)
     assert outcome.status == 0, outcome.err + outcome.out
     return outcome.document["models"]
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_it_trains_and_publishes(folder: Path, name: str) -> None:
+def test_it_trains_and_publishes(folder: Path, chains: Nodes, name: str) -> None:
     data = files.write(folder / "data" / name, name, 20, 20)
-    models = trained(folder, f"runs/{name}", dataset=name, data_files=str(data), **CASES[name])
+    models = trained(folder, chains, f"runs/{name}", dataset=name, data_files=str(data), **CASES[name])
     assert models.keys() == {"a", "b"}
     assert all(0 <= model["accuracy"] <= 1 for model in models.values())
 
 
-def test_bert_trains_with_a_tokenizer_of_its_own(folder: Path) -> None:
+def test_bert_trains_with_a_tokenizer_of_its_own(folder: Path, chains: Nodes) -> None:
     data = files.write_csv(folder / "data" / "csv", 40, 20)
     tokenizer = files.tokenizer(folder / "tokenizer")
     models = trained(
         folder,
+        chains,
         "runs/bert",
         dataset="yahoo_answers",
         data_files=str(data),

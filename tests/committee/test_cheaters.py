@@ -15,7 +15,7 @@ from blockful_py.committee.pledges import AttestedNonces, CollisionSession, Pled
 from blockful_py.committee.proposals import RedactionChunk, RedactionDraft, opening_tasks
 from blockful_py.crypto import chameleon
 from blockful_py.crypto.threshold.messages import SignatureShares
-from blockful_py.errors import CheaterError, ContractError, QuorumError, RefusedError
+from blockful_py.errors import CheaterError, ContractError, QuorumError, RefusedError, UnreachableError
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.types import Point
@@ -75,6 +75,18 @@ class Stubborn(Member):
 
     def sign(self, draft: RedactionDraft, nonces: AttestedNonces) -> SignatureShares:
         raise RefusedError("changed its mind")
+
+
+class Latecomer(Member):
+    """Cannot be reached when it is asked first."""
+
+    asked = False
+
+    def approve(self, draft: RedactionDraft) -> None:
+        if not self.asked:
+            self.asked = True
+            raise UnreachableError("not there yet")
+        super().approve(draft)
 
 
 class WrongVote(Member):
@@ -160,6 +172,12 @@ def test_too_few_honest_members_name_the_cheaters(case: Case, cheat: type[Member
     assert re.findall(r"member (\d) \(0x", str(error.value).split("changed. ")[1]) == ["1", "3"]
     assert coordinator.consensus == 0
     assert transactions(case.federation) == before
+
+
+def test_who_approves_late_takes_the_place_of_a_cheater(case: Case) -> None:
+    """Whatever its index: the pledges of a session stand in the order of the roster."""
+    coordinator = case.roster.coordinator(case.members({1: Latecomer, 2: Stubborn}))
+    assert coordinator.certify_redaction(case.draft).draft == case.draft
 
 
 def test_one_false_accuser_excludes_nobody(case: Case) -> None:

@@ -19,7 +19,7 @@ from blockful_py.types import ArchiveReason
 from tests.colluders import Conspiracy
 from tests.committee.plan import Plan, spoiled
 from tests.devnets import set_slot
-from tests.federations import AFFECTED, put_back, readable, small, store_weights, trained
+from tests.federations import AFFECTED, readable, set_back, small, store_weights, trained
 
 RECORDS_SLOT = 3
 """_records of contracts/ArchiveRegistry.sol: after _progress, head, and length with _latest."""
@@ -29,7 +29,7 @@ RECORDS_SLOT = 3
 def plan(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plan]:
     """What an honest run redacts, with the chains put back to before it did."""
     with trained(small(), tmp_path_factory.mktemp("refusals") / "run", chains) as federation:
-        with readable(federation), put_back(chains.live, chains.archive):
+        with readable(federation), set_back(federation, chains.live, chains.archive):
             unlearned = federation.unlearn()
             new = federation.models()
         for name in AFFECTED:
@@ -39,7 +39,7 @@ def plan(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pl
 
 
 def test_an_honest_draft_is_certified_and_holds_on_the_chains(plan: Plan) -> None:
-    with put_back(plan.federation.nodes.live, plan.federation.nodes.archive):
+    with set_back(plan.federation, plan.federation.nodes.live, plan.federation.nodes.archive):
         coordinator = plan.roster.coordinator(plan.roster.members(plan.reviewer()))
         plan.roster.execute(coordinator.certify_redaction(plan.draft()), coordinator)
         assert coordinator.consensus == 1
@@ -289,7 +289,7 @@ def test_a_refused_request_of_a_federation_leaves_nothing_behind(plan: Plan) -> 
     digests = [stored.record.uri.digest for stored in archive.records(0, archive.length())]
     index = digests.index(federation.catalogue()["s"].uri.digest)
     entry = int.from_bytes(keccak(words(index, RECORDS_SLOT)), "big")
-    with put_back(federation.nodes.archive):
+    with set_back(federation, federation.nodes.archive):
         set_slot(archive.node, archive.address, entry + 1, int("11" * 32, 16))
         before = plan.state()
         with pytest.raises(QuorumError, match="version 0 of the model at 2:0 is not in the archive"):

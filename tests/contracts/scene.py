@@ -33,6 +33,8 @@ APPEND_BLOCK = selector(f"append({NEW_BLOCK},{ACTION})")
 REDACT = selector(f"redact({UPDATE}[],{HEADER_UPDATE}[],{ACTION})")
 APPEND_RECORDS = selector(f"append(bytes32,uint64,{RECORD}[],{ACTION})")
 SET_BARRED = selector(f"setBarred(address,bool,{ACTION})")
+ADMIT = selector(f"admit(address,{ACTION})")
+CHANGE_FILE = selector(f"changeFile(bytes32,{ACTION})")
 
 
 def digest(types: Sequence[str], values: Sequence[Any]) -> bytes:

@@ -46,6 +46,7 @@ def test_everything_on_one_chain(folder: Path) -> None:
         "AppointedCommittee",
         "ArchiveRegistry",
         "LiveChain",
+        "ParticipantRegistry",
         "QuorumMirror",
         "ReaderRegistry",
     ]
@@ -88,7 +89,14 @@ def test_the_elected_committee(folder: Path, monkeypatch: pytest.MonkeyPatch) ->
     founders = [str(accounts[index]) for index in range(3)]
     monkeypatch.setenv("BLOCKFUL_FOUNDERS", ",".join(founders))
     written = json.loads(deploy.elected().read_text())["contracts"]
-    assert list(written) == ["AlarmRegistry", "Committee", "LiveChain", "ReaderRegistry", "VrfVerifier"]
+    assert list(written) == [
+        "AlarmRegistry",
+        "Committee",
+        "LiveChain",
+        "ParticipantRegistry",
+        "ReaderRegistry",
+        "VrfVerifier",
+    ]
     assert all(stands(entry) for entry in written.values())
     committee = Committee.at(written["Committee"]["address"])
     assert tuple(committee.parameters()) == rules()

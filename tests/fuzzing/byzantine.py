@@ -167,8 +167,8 @@ class Bench(Hall):
     def domain(self) -> eip712.Domain:
         return MESSAGES
 
-    def leaders(self) -> frozenset[bytes]:
-        return self._leaders
+    def may_lead(self, address: bytes) -> bool:
+        return address in self._leaders
 
     def seat(self, epoch: int) -> Seat:
         if epoch != EPOCH:

@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, MutableMapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
 
 import torch
 
@@ -17,7 +20,7 @@ from blockful_py.committee.service.generation import Charter
 from blockful_py.crypto import curve, eip712, signature
 from blockful_py.crypto.envelope import WRAPPED_BYTES, seal, unseal, unwrap
 from blockful_py.crypto.randomness import SeededRng
-from blockful_py.errors import BlockfulError
+from blockful_py.errors import BlockfulError, FormatError
 from blockful_py.learning.weights import from_bytes, to_bytes
 from blockful_py.pipeline.review.methods import parse_method
 from blockful_py.record.certificates.document import parse_certificate
@@ -25,8 +28,10 @@ from blockful_py.record.model_node import Reference, Request, Start, Statement, 
 from blockful_py.record.proofs.proof import parse_proof
 from blockful_py.record.request_file import RequestFile
 from blockful_py.settings import Settings
+from blockful_py.storage import ContentStore, car
 from blockful_py.storage.cid import cid_string, parse_cid, uri_from_bytes, uri_of
 from blockful_py.storage.dag_pb import Link, decode, encode
+from blockful_py.storage.gateway import gateway
 from blockful_py.types import Codec
 
 KEY = bytes(32)
@@ -37,6 +42,9 @@ LEAF = b"leaf"
 REQUEST = Request(
     starts=(Start(name="r5", position="1:4"),), classes=(3,), paradigm="parallel", method="retrain", created=7
 )
+
+
+GATEWAY = tempfile.TemporaryDirectory(prefix="fuzzing-")
 
 
 @dataclass(frozen=True)
@@ -94,6 +102,34 @@ def complete(path: Path) -> object:
     return RequestFile.read(path).signed()
 
 
+def of_gateway(folder: Path) -> Callable[[bytes], object]:
+    """Asks the gateway of a store with LEAF for what path, query and Accept header, a line each, say."""
+    store = ContentStore(folder)
+    store.add(LEAF)
+    served = gateway(store)
+
+    async def receive() -> MutableMapping[str, Any]:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    def ask(data: bytes) -> int:
+        statuses: list[int] = []
+
+        async def send(message: MutableMapping[str, Any]) -> None:
+            if message["type"] == "http.response.start":
+                statuses.append(message["status"])
+
+        path, query, accept = [*data.split(b"\n", 2), b"", b""][:3]
+        scope = {"type": "http", "method": "GET", "path": unquote(path.decode("latin-1"))}
+        asyncio.run(served(scope | {"query_string": query, "headers": [(b"accept", accept)]}, receive, send))
+        if statuses != [200]:
+            assert statuses in ([400], [404], [406]), statuses
+            raise FormatError(f"it is refused with {statuses[0]}")
+        return statuses[0]
+
+    return ask
+
+
 TARGETS = {
     "cid": Target(lambda data: uri_from_bytes(data), (uri_of(LEAF, Codec.RAW).digest,)),
     "cid-text": Target(
@@ -101,6 +137,18 @@ TARGETS = {
         (cid_string(uri_of(LEAF, Codec.RAW)).encode(), cid_string(uri_of(LEAF, Codec.DAG_PB)).encode()),
     ),
     "block": Target(decode, (encode((Link(uri_of(LEAF, Codec.RAW), 4, 4),)),)),
+    "car": Target(
+        lambda data: list(car.read(data)),
+        (b"".join(car.write(uri_of(LEAF, Codec.RAW), [(uri_of(LEAF, Codec.RAW), LEAF)])),),
+    ),
+    "gateway": Target(
+        of_gateway(Path(GATEWAY.name)),
+        (
+            b"/ipfs/" + cid_string(uri_of(LEAF, Codec.RAW)).encode() + b"\nformat=raw",
+            b"/ipfs/bafkqaaa\n\napplication/vnd.ipld.car; version=1; dups=n",
+            b"/ipfs/%2e%2e/" + cid_string(uri_of(LEAF, Codec.RAW)).encode() + b"\nformat=car&dag-scope=block",
+        ),
+    ),
     "weights": Target(from_bytes, (to_bytes({"w": torch.ones(2, 3), "b": torch.zeros(2)}),)),
     "node": Target(signers, (node(),)),
     "method": Target(

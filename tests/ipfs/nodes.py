@@ -8,12 +8,14 @@ import shutil
 import subprocess
 from contextlib import suppress
 from pathlib import Path
+from urllib.request import Request, urlopen
 
 from blockful_py.chain.processes import take_port
 
 INSTALLED = Path(__file__).resolve().parents[2] / "build" / "ipfs"
 KUBO = shutil.which("ipfs")
 HOST = "/ip4/127.0.0.1"
+BOUNDARY = "boundary-of-a-test"
 NODE_ENVIRONMENT = {
     **os.environ,
     "NODE_OPTIONS": f"--require={INSTALLED / 'polyfill.cjs'}",
@@ -49,6 +51,18 @@ class IpfsNode:
             said.append(line)
         self.kill()
         raise AssertionError(f"the IPFS node ended before it listened: {''.join(said)}")
+
+    def post(self, path: str, file: bytes | None = None) -> bytes:
+        """The answer of the node's API, which is sent a file."""
+        body, headers = b"", dict[str, str]()
+        if file is not None:
+            head = f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="file"\r\n'
+            body = f"{head}Content-Type: application/octet-stream\r\n\r\n".encode() + file
+            body += f"\r\n--{BOUNDARY}--\r\n".encode()
+            headers["Content-Type"] = f"multipart/form-data; boundary={BOUNDARY}"
+        url = f"http://127.0.0.1:{self._port.number}/api/v0/{path}"
+        with urlopen(Request(url, body, headers), timeout=600) as answer:
+            return bytes(answer.read())
 
     def kill(self) -> None:
         """Ends the node as a power cut does; its repository can be opened again."""

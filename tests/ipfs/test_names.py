@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-from urllib.request import Request, urlopen
 from uuid import uuid4
 
 import pytest
@@ -17,7 +16,6 @@ from tests.storage.conftest import PATTERN, Pattern
 
 MIB = 2**20
 SIZES = (0, 1, MIB, MIB + 1, 5 * MIB, 1100 * MIB)
-BOUNDARY = "boundary-of-a-test"
 
 
 def test_cids_equal_those_of_the_importer_of_ipfs() -> None:
@@ -51,20 +49,10 @@ def test_a_file_that_the_node_added_in_its_own_way_is_read_by_us(
 
 def test_a_file_that_we_added_is_read_by_the_node(node: IpfsNode, store: FileStore) -> None:
     data = uuid4().bytes + PATTERN * 2
-    assert _post(node, f"cat?arg={cid_string(store.add(data))}") == data
+    assert node.post(f"cat?arg={cid_string(store.add(data))}") == data
 
 
 def _add(node: IpfsNode, data: bytes, options: str) -> str:
     """The CID that the node's own importer gives."""
-    head = f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="file"\r\n'
-    body = f"{head}Content-Type: application/octet-stream\r\n\r\n".encode() + data
-    answer = _post(node, f"add?cid-base=base32&{options}", body + f"\r\n--{BOUNDARY}--\r\n".encode())
+    answer = node.post(f"add?cid-base=base32&{options}", data)
     return str(json.loads(answer.splitlines()[-1])["Hash"])
-
-
-def _post(node: IpfsNode, path: str, body: bytes = b"") -> bytes:
-    *_, host, _, port = node.api.split("/")
-    headers = {"Content-Type": f"multipart/form-data; boundary={BOUNDARY}"} if body else {}
-    request = Request(f"http://{host}:{port}/api/v0/{path}", body, headers)
-    with urlopen(request, timeout=600) as answer:  # noqa: S310
-        return bytes(answer.read())

@@ -158,7 +158,7 @@ def test_the_account_names_what_is_left_and_who_can_still_read(fresh: Federation
     fresh.unlearn()
     store.add(kept)
     nodes = {name: placed.node for name, placed in fresh.catalogue().models.items() if name in AFFECTED}
-    erasure = fresh._erase(nodes)
+    erasure = fresh.erase_replaced(nodes)
     assert (erasure.left, erasure.auditors) == ((old,), (auditor.account,))
     assert erasure.account().endswith(
         "The live store still has 1 of the sealed files: delete them by hand. 1 auditor(s) can read copies "

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from blockful_py.errors import LearningError, SettingsError, UnknownClassError
@@ -80,6 +80,7 @@ def test_users_share_nothing_and_leave_nothing_out(
 
 @pytest.mark.parametrize("name", sorted(PARTITIONS))
 @given(case=divided())
+@settings(max_examples=25)
 def test_the_same_draws_give_the_same_shares(name: Situation, case: tuple[Samples, Division, int]) -> None:
     assert dealt(name, case) == dealt(name, case)
 

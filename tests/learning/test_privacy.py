@@ -17,7 +17,7 @@ from blockful_py.learning.streams import generator
 from blockful_py.learning.training import train
 from blockful_py.learning.weights import equal, flatten
 from blockful_py.settings import PrivacySettings, TrainingSettings
-from tests.learning.test_models import TINY, inputs
+from tests.learning.test_models import inputs, tiny
 
 PRIVATE = TrainingSettings(epochs=2, privacy=PrivacySettings(noise=1.0))
 LITTLE_NOISE = PrivacySettings(noise=1e-12, clip=1e3)
@@ -82,7 +82,7 @@ def test_private_training_learns_and_noise_costs_accuracy(cnn: Architecture, dig
 
 @pytest.mark.parametrize("name", ["alexnet", "gcnn", "bert"])
 def test_networks_without_batch_normalisation_train_privately(name: str) -> None:
-    architecture = TINY[name]
+    architecture = tiny(name)
     samples = Samples(inputs(architecture, 8), torch.arange(8) % architecture.class_count)
     settings = TrainingSettings(epochs=2, batch_size=2, privacy=PrivacySettings(1.0))
     initial = architecture.initial(generator(0))

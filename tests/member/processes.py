@@ -7,7 +7,7 @@ import contextlib
 import json
 import os
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
@@ -130,27 +130,37 @@ def stop(members: Sequence[MemberProcess]) -> None:
 
 @contextlib.contextmanager
 def members(
-    count: int, directory: Path, run: Path, chains: Nodes, more: Sequence[str] = ()
+    count: int,
+    directory: Path,
+    run: Path,
+    chains: Nodes,
+    more: Sequence[str] = (),
+    found: Callable[[tuple[str, ...]], Path] | None = None,
 ) -> Iterator[list[MemberProcess]]:
-    """Members that serve the run at `run`, which may not exist yet; `more`: options of `serve`."""
+    """Members that serve the run at `run`, which may not exist yet; `more`: options of `serve`.
+
+    `found`: makes a federation of machines of members at these URLs; returns its file, for them to serve.
+    """
     words = directory / "passphrase"
     words.write_text(WORDS + "\n", encoding="utf-8")
     urls = ("--live-url", chains.live.url, "--archive-url", chains.archive.url)
-    arguments = ["--run", str(run), *urls, "--passphrase-file", str(words), *more]
-    found = []
+    arguments = [*urls, "--passphrase-file", str(words), *more]
+    processes = []
     ports = [take_port() for _ in range(count)]
+    at = tuple(f"http://127.0.0.1:{port.number}" for port in ports)
+    arguments += ["--run", str(run)] if found is None else ["--federation", str(found(at))]
     for number, port in enumerate(ports, start=1):
         folder = MemberFolder.create(directory / f"member{number}", WORDS, QUICK)
         folder.close()
-        found.append(MemberProcess(folder.path, port.number, folder.address, arguments))
+        processes.append(MemberProcess(folder.path, port.number, folder.address, arguments))
     try:
-        for member in found:
+        for member in processes:
             member.begin()
-        for member in found:
+        for member in processes:
             member.ready()
-        yield found
+        yield processes
     finally:
-        stop(found)
+        stop(processes)
         for port in ports:
             port.close()
 

@@ -10,7 +10,7 @@ from blockful_py.committee.keystore import MemberKeys
 from blockful_py.committee.service.folder import keys_in
 from blockful_py.errors import SettingsError
 from blockful_py.member.office import MemberView, Urls, signer_of
-from blockful_py.member.takeover import _require_funds
+from blockful_py.member.takeover import require_funds
 from blockful_py.pipeline.coordination.status import CommitteeStatus, status_of
 from blockful_py.pipeline.run.nodes import Nodes
 from tests.devnets import set_balance
@@ -46,9 +46,9 @@ def test_a_member_that_cannot_pay_does_not_lead(crew: Crew, chains: Nodes) -> No
         set_balance(chains.live, keys.account, 10**18)
         set_balance(chains.archive, keys.account, 0)
         with pytest.raises(SettingsError, match=rf"0x{keys.account.hex()} has no ether on chain 1338: send"):
-            _require_funds(view, keys.account)
+            require_funds(view, keys.account)
         set_balance(chains.archive, keys.account, 10**18)
-        _require_funds(view, keys.account)
+        require_funds(view, keys.account)
 
 
 def _view(crew: Crew, keys: MemberKeys) -> MemberView:

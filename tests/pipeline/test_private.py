@@ -11,8 +11,9 @@ import pytest
 
 from blockful_py.learning.privacy import epsilon_of
 from blockful_py.pipeline.federation import Federation
+from blockful_py.pipeline.run.nodes import Nodes
 from tests.cli.commands import Outcome, blockful
-from tests.federations import GRAPH, STARTS, TOML, UNTOUCHED, small
+from tests.federations import GRAPH, STARTS, TOML, UNTOUCHED, on, small
 
 NOISE = {"noise": 1.0, "clip": 0.5, "delta": 1e-4}
 RUN = ("--run", "mine")
@@ -26,10 +27,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def shown(folder: Path) -> tuple[Outcome, Outcome]:
+def shown(folder: Path, chains: Nodes) -> tuple[Outcome, Outcome]:
     """What `train` and `graph` print."""
     noise = [f"learning.privacy.{name}={value}" for name, value in NOISE.items()]
-    sets = [word for each in noise for word in ("--set", each)]
+    sets = [word for each in (*noise, *on(chains)) for word in ("--set", each)]
     return blockful(folder, "train", "small.toml", *RUN, *sets), blockful(folder, "graph", *RUN, "--json")
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.types import Position
-from tests.federations import put_back, small, trained
+from tests.federations import set_back, small, trained
 from tests.record import slots
 from tests.record.slots import Slots
 from tests.record.tampering import (
@@ -171,7 +171,7 @@ def test_a_damaged_store_is_named(world: World, what: str) -> None:
 @pytest.mark.parametrize("what", RECORD)
 def test_an_altered_record_is_named(world: World, what: str) -> None:
     tamper, expected = RECORD[what]
-    with put_back(world.federation.nodes.live):
+    with set_back(world.federation, world.federation.nodes.live):
         tamper(world)
         assert failures(world) == expected
     assert failures(world) == {}
@@ -181,7 +181,7 @@ def test_an_altered_record_is_named(world: World, what: str) -> None:
 def test_a_colluding_committee_cannot_sign_for_owners(world: World, what: str) -> None:
     """All members make a valid opening and certificate for a node that its owners did not sign."""
     node = SIGNATURES[what](world)
-    with put_back(world.federation.nodes.live, world.federation.nodes.archive):
+    with set_back(world.federation, world.federation.nodes.live, world.federation.nodes.archive):
         world.collude("s" if node.name == "s" else "x", node)
         assert failures(world) == {node.name: "signature"}
     assert failures(world) == {}
@@ -189,14 +189,14 @@ def test_a_colluding_committee_cannot_sign_for_owners(world: World, what: str) -
 
 def test_a_colluding_committee_can_redact_what_owners_signed(world: World) -> None:
     """The same road with nothing altered verifies: the cases above fail for what they say."""
-    with put_back(world.federation.nodes.live, world.federation.nodes.archive):
+    with set_back(world.federation, world.federation.nodes.live, world.federation.nodes.archive):
         world.collude("x", next_version(world, "x"))
         assert failures(world) == {}
         assert world.federation.catalogue()["x"].version == 2
 
 
 def test_verification_of_one_model_ignores_the_others(world: World) -> None:
-    with put_back(world.federation.nodes.live):
+    with set_back(world.federation, world.federation.nodes.live):
         world.set_model("x", slots.EPOCH, 9)
         assert world.federation.verify(["a", "z"]).passed
         outcome = world.federation.verify(["x", "z"])

@@ -228,3 +228,15 @@ def _confusions() -> sections.Confusions:
 def _outcome(ad_f: float, ad_r: float, version: int, i: int) -> sections.ModelOutcome:
     ad_f, ad_r = float(np.clip(ad_f, 0, 100)), float(np.clip(ad_r, 0, 100))
     return sections.ModelOutcome(**_accuracies(ad_f, ad_r).model_dump(), version=version, cid=_cid(i + 9))
+
+
+def without_figures(report: schema.Report) -> schema.Report:
+    """Without learning curves, figures by class and confusions, whose plots take longest to draw."""
+    nothing = {"per_class": (), "calibration_error": None}
+    models = tuple(
+        model.model_copy(
+            update={"learning_curve": None, "before": model.before.model_copy(update=nothing)},
+        )
+        for model in report.models
+    )
+    return report.model_copy(update={"models": models, "confusions": None})

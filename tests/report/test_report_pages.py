@@ -20,7 +20,7 @@ from blockful_py.report.schema import Report
 from blockful_py.report.sections import ByParadigm, FailedCheck, Gas, OperationsCheck, PrivacySection
 from blockful_py.report.table import print_report
 from blockful_py.types import Paradigm
-from tests.report.made_up import paper_references, report_of
+from tests.report.made_up import paper_references, report_of, without_figures
 
 VOID = {"meta", "img", "source", "br", "link"}
 
@@ -117,14 +117,7 @@ def test_the_page_says_what_the_report_says(paper14: Report, html: str) -> None:
 
 def test_the_page_of_a_report_without_some_figures_leaves_them_out(paper14: Report, html: str) -> None:
     """As of private trainings."""
-    nothing = {"per_class": (), "calibration_error": None}
-    models = tuple(
-        model.model_copy(
-            update={"learning_curve": None, "before": model.before.model_copy(update=nothing)},
-        )
-        for model in paper14.models
-    )
-    without = paper14.model_copy(update={"models": models, "confusions": None})
+    without = without_figures(paper14)
     bare = text_of(without, draw(without))
     for heading in ("How the models learned", "Class by class"):
         assert heading in Page(html).text

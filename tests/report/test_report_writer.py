@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from blockful_py.errors import RunError
 from blockful_py.report.schema import Report
 from blockful_py.report.writer import latest_run, point_latest, read_report, write_report
-from tests.report.made_up import report_of
+from tests.report.made_up import report_of, without_figures
 
 PLOTS = ("inheritance", "accuracy", "stages", "curves", "classes", "confusions")
 
@@ -20,29 +21,37 @@ def small() -> Report:
     return report_of({"a": (), "b": ("a",)}, ("a",))
 
 
-def test_what_is_written_reads_back_and_is_repeatable(small: Report, tmp_path: Path) -> None:
-    one, two = write_report(small, tmp_path / "runs" / "one"), write_report(small, tmp_path / "two")
-    assert read_report(one.json.parent) == small
-    files = {path.name: path.read_bytes() for path in one.json.parent.iterdir()}
+@pytest.fixture(scope="module")
+def run(small: Report, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the report was written once."""
+    return write_report(small, tmp_path_factory.mktemp("report") / "runs" / "one").json.parent
+
+
+def test_what_is_written_reads_back_and_is_repeatable(small: Report, run: Path, tmp_path: Path) -> None:
+    """Light plots as files, and both themes on the page."""
+    assert read_report(run) == small
+    files = {path.name: path.read_bytes() for path in run.iterdir()}
     assert set(files) == {"report.json", "report.html", *(f"{name}.png" for name in PLOTS)}
-    assert files == {path.name: path.read_bytes() for path in two.json.parent.iterdir()}
-
-
-def test_a_report_is_replaced_by_a_later_one(small: Report, tmp_path: Path) -> None:
-    later = report_of({"c": ()}, ("c",))
     write_report(small, tmp_path)
+    assert files == {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+
+
+def test_a_report_is_replaced_by_a_later_one(run: Path, tmp_path: Path) -> None:
+    later = report_of({"c": ()}, ("c",))
+    shutil.copytree(run, tmp_path, dirs_exist_ok=True)
     write_report(later, tmp_path)
     assert read_report(tmp_path) == later
     assert len(list(tmp_path.iterdir())) == 2 + len(PLOTS)
 
 
 def test_a_directory_that_cannot_be_written_is_one_error(small: Report, tmp_path: Path) -> None:
+    report = without_figures(small)
     (tmp_path / "file").write_text("")
     with pytest.raises(RunError, match="cannot be written"):
-        write_report(small, tmp_path / "file" / "run")
+        write_report(report, tmp_path / "file" / "run")
     (tmp_path / "run" / "report.html").mkdir(parents=True)
     with pytest.raises(RunError, match="cannot be written"):
-        write_report(small, tmp_path / "run")
+        write_report(report, tmp_path / "run")
     assert not (tmp_path / "run" / "report.json").exists()
 
 

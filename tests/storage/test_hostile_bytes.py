@@ -23,6 +23,7 @@ from blockful_py.storage.cid import uri_of
 from blockful_py.storage.dag_pb import Link, decode, encode
 from blockful_py.storage.unixfs import MAX_BLOCK_SIZE, blocks_of, read_file, read_whole
 from blockful_py.types import Codec, Uri
+from tests.storage.dags import dags, uris
 
 KEY = bytes(32)
 SIZE = 2**15
@@ -37,8 +38,6 @@ edits = st.lists(
     min_size=1,
     max_size=4,
 )
-digests = st.binary(min_size=32, max_size=32)
-uris = st.builds(Uri, digests, st.sampled_from(Codec))
 
 
 def edited(data: bytes, changes: list[Edit]) -> bytes:
@@ -64,21 +63,6 @@ def test_an_edited_sealed_file_is_refused_unless_it_is_the_same(changes: list[Ed
         return
     with pytest.raises(EnvelopeError):
         b"".join(unseal(KEY, [file]))
-
-
-@st.composite
-def dags(draw: st.DrawFn) -> tuple[Uri, dict[Uri, bytes]]:
-    """Blocks with right CIDs, whose nodes say anything about their children."""
-    leaf = draw(st.binary(max_size=3))
-    known = [uri_of(leaf, Codec.RAW)]
-    blocks = {known[0]: leaf}
-    for _ in range(draw(st.integers(1, 12))):
-        children = draw(st.lists(st.sampled_from(known) | uris, max_size=4))
-        sizes = st.integers(0, 12) | st.integers(0, 2**64 - 1)
-        block = encode(tuple(Link(child, draw(sizes) % 2**63, 0) for child in children))
-        known.append(uri_of(block, Codec.DAG_PB))
-        blocks[known[-1]] = block
-    return known[-1], blocks
 
 
 @settings(max_examples=50)

@@ -3,17 +3,20 @@
 
 A connection waits at the door until its sender is known.  Too many waiting ones push out the oldest of the
 address that has most, so that strangers delay only each other: a member's question is known within one round
-trip.  Then it takes a seat in its sender's row.  Rows of strangers go by address.
+trip.  Then it takes a seat in its sender's row.  Rows of strangers go by address.  Connections that fetch
+blocks have rows of their own.
 """
 
 from __future__ import annotations
 
 import asyncio
 import ipaddress
+import math
 import socket
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass
 
 from blockful_py.errors import BusyError
 
@@ -25,16 +28,19 @@ STRANGER_SEATS = 4
 """Connections of one address that no member or leader asks from."""
 STRANGERS = 16
 """Connections of all strangers together."""
+FETCHER_SEATS = 4
+"""Connections on which one member, leader or address of strangers fetches blocks."""
+FETCHERS = 16
+"""Connections on which strangers fetch blocks, together."""
+FETCHED_RATE = 32 * 2**20
+"""Bytes a second of blocks that strangers are sent, together."""
 
 WAITING_SECONDS = 5.0
 """From the connection's start until its sender is known; includes the TLS handshake."""
 BODY_SECONDS = 20.0
 """From then until the whole body has arrived."""
 ANSWER_SECONDS = 20.0
-"""From the answer until the peer has taken it."""
-
-Row = bytes | str
-"""The key of a member or leader, or a stranger's address."""
+"""From the answer until the peer has taken it; for each block where blocks are fetched."""
 
 
 class Guest:
@@ -42,7 +48,7 @@ class Guest:
 
     def __init__(self, connection: socket.socket, address: str, loop: asyncio.AbstractEventLoop) -> None:
         self.address = address
-        self.row: Row | None = None
+        self.seat: TakenSeat | None = None
         self.connected = True
         self.transport: asyncio.Transport | None = None
         self._connection = connection
@@ -64,12 +70,61 @@ class Guest:
             self._connection.shutdown(socket.SHUT_RDWR)
 
 
+class Rows:
+    """Counts seats by row: `each` of one row, `total` of all."""
+
+    def __init__(self, each: int, total: float = math.inf) -> None:
+        self._each = each
+        self._total = total
+        self._taken: Counter[bytes | str] = Counter()
+
+    def take(self, row: bytes | str) -> TakenSeat:
+        """Raises BusyError where no seat is free."""
+        if self._taken[row] >= self._each or self._taken.total() >= self._total:
+            raise BusyError("this member has as many questions from you as it takes at one time")
+        self._taken[row] += 1
+        return TakenSeat(self, row)
+
+    def free(self, row: bytes | str) -> None:
+        self._taken[row] -= 1
+        if not self._taken[row]:
+            del self._taken[row]
+
+
+@dataclass(frozen=True, slots=True)
+class TakenSeat:
+    """A seat in a row, until it is left."""
+
+    rows: Rows
+    row: bytes | str
+
+    def leave(self) -> None:
+        self.rows.free(self.row)
+
+
+class Pace:
+    """Spaces what is sent, so that it comes to `rate` bytes a second."""
+
+    def __init__(self, rate: float) -> None:
+        self._rate = rate
+        self._free_at = 0.0
+
+    def delay(self, size: int, now: float) -> float:
+        """Seconds to wait from `now` on before `size` bytes are sent."""
+        begin = max(self._free_at, now)
+        self._free_at = begin + size / self._rate
+        return begin - now
+
+
 class Door:
     """Knows every open connection; used on the thread of its event loop only."""
 
     def __init__(self) -> None:
         self._waiting: dict[Guest, None] = {}
-        self._seated: Counter[Row] = Counter()
+        self._peers = Rows(PEER_SEATS)
+        self._strangers = Rows(STRANGER_SEATS, STRANGERS)
+        self._fetching_peers = Rows(FETCHER_SEATS)
+        self._fetching_strangers = Rows(FETCHER_SEATS, FETCHERS)
 
     def enter(self, guest: Guest) -> None:
         """Begins a connection's wait, which may end another's."""
@@ -81,47 +136,51 @@ class Door:
             self.leave(oldest)
             oldest.hang_up()
 
-    @contextmanager
-    def seat(self, guest: Guest, peer: bytes | None) -> Iterator[None]:
-        """Seats a connection in the row of `peer`, or of its address when it is None.
+    def seat(self, guest: Guest, peer: bytes | None) -> AbstractContextManager[None]:
+        """Seats the connection of a question in the row of `peer`, or of its address when it is None.
 
         Its seat is free once the block has ended and the connection is closed.  Raises BusyError.
         """
-        row: Row = guest.address if peer is None else peer
-        strangers = sum(count for each, count in self._seated.items() if isinstance(each, str))
-        full = self._seated[row] >= (STRANGER_SEATS if peer is None else PEER_SEATS)
-        if full or (peer is None and strangers >= STRANGERS):
-            raise BusyError("this member has as many questions from you as it takes at one time")
+        rows = (self._peers, self._strangers)
+        return self._seated(guest, _taken(rows, guest, peer), BODY_SECONDS)
+
+    def fetching(self, guest: Guest, peer: bytes | None) -> AbstractContextManager[None]:
+        """Seats a connection on which blocks are fetched; otherwise as `seat`."""
+        rows = (self._fetching_peers, self._fetching_strangers)
+        return self._seated(guest, _taken(rows, guest, peer), ANSWER_SECONDS)
+
+    @contextmanager
+    def _seated(self, guest: Guest, seat: TakenSeat, seconds: float) -> Iterator[None]:
         self._waiting.pop(guest, None)
-        self._seated[row] += 1
-        guest.within(BODY_SECONDS)
+        guest.within(seconds)
         try:
             yield
         finally:
             if guest.connected:
-                guest.row = row
+                guest.seat = seat
                 guest.within(ANSWER_SECONDS)
             else:
-                self._free(row)
+                seat.leave()
 
     def leave(self, guest: Guest) -> None:
         """Forgets a connection that is closed."""
         self._waiting.pop(guest, None)
         guest.connected = False
         guest.within(None)
-        if guest.row is not None:
-            self._free(guest.row)
-            guest.row = None
+        if guest.seat is not None:
+            guest.seat.leave()
+            guest.seat = None
 
     def close(self) -> None:
         """Ends the connections that wait."""
         for guest in [*self._waiting]:
             guest.hang_up()
 
-    def _free(self, row: Row) -> None:
-        self._seated[row] -= 1
-        if not self._seated[row]:
-            del self._seated[row]
+
+def _taken(rows: tuple[Rows, Rows], guest: Guest, peer: bytes | None) -> TakenSeat:
+    """A seat in the rows of peers or of strangers."""
+    peers, strangers = rows
+    return strangers.take(guest.address) if peer is None else peers.take(peer)
 
 
 def address_of(host: str) -> str:

@@ -12,11 +12,14 @@ from dataclasses import dataclass, replace
 
 from blockful_py.committee.packaging import MAX_BLOCK_MODELS
 from blockful_py.committee.service.messages import MessageKind
+from blockful_py.storage.unixfs import MAX_BLOCK_SIZE
 
 KIB = 1024
 MIB = 1024 * KIB
 RETRY_SECONDS = 1
 """Wait before a busy member is asked again."""
+MAX_NAMES = 4096
+"""Names of blocks in one question."""
 MAX_BODY = 96 * MIB
 """Bytes of any body: relayed nonces of a batch of 2,000 collisions by a hundred signers have 65 MiB."""
 REFUSAL = 32 * KIB
@@ -106,6 +109,9 @@ LIMITS: Mapping[MessageKind, Limits] = {
     MessageKind.LEND_KEY: Limits(KIB),
     MessageKind.DESTROY_KEYS: Limits(16 * KIB, model=8 * KIB, most=2 * MIB, growth=1),
     MessageKind.READ_KEY: Limits(KIB),
+    MessageKind.HAS_BLOCKS: Limits(KIB + 128 * MAX_NAMES, growth=1),
+    MessageKind.KEEP_BLOCKS: Limits(MAX_BLOCK_SIZE + 64 * KIB),
+    MessageKind.FETCH_BLOCKS: Limits(0),
     MessageKind.KEY_COMMIT: Limits(24 * KIB),
     MessageKind.KEY_REVEAL: _RELAY,
     MessageKind.KEY_DEAL: _BROAD_RELAY,

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,7 @@ from blockful_py.committee.service.client import post
 from blockful_py.committee.service.limits import LIMITS, REFUSAL, RETRY_SECONDS
 from blockful_py.committee.service.messages import Empty, Identity, MessageKind, Refused
 from blockful_py.errors import BusyError, CheaterError, CommitteeError, CryptoError, RefusedError
+from blockful_py.storage.fetch import Machine, Sign
 
 NOBODY = bytes(20)
 """Recipient of IDENTIFY, which is asked before the member's address is known."""
@@ -43,7 +45,7 @@ class MemberClient:
     deadlines: Deadlines
 
     def ask(self, kind: MessageKind, epoch: int, subject: bytes, body: Any) -> wire.Received:
-        """The member's answer.
+        """The member's answer; `body` is a value that `codec` encodes, or the bytes of a CAR.
 
         Raises:
             UnreachableError: no answer, or none in time.
@@ -55,9 +57,8 @@ class MemberClient:
             if kind in (MessageKind.APPROVE, MessageKind.PUBLICATION, MessageKind.ERASURE)
             else self.deadlines.round
         )
-        return _answer(
-            self.url, self.signer, (kind, epoch, subject, codec.encode(body)), seconds, self.address
-        )
+        encoded = body if isinstance(body, bytes) else codec.encode(body)
+        return _answer(self.url, self.signer, (kind, epoch, subject, encoded), seconds, self.address)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,17 @@ def identify(url: str, signer: wire.MessageSigner, seconds: float) -> tuple[byte
     asked = (MessageKind.IDENTIFY, 0, bytes(32), codec.encode(Empty()))
     message = _answer(url, signer, asked, seconds, None).message
     return message.sender, codec.decode(Identity, message.body)
+
+
+def signed_fetch(signer: wire.MessageSigner, epoch: Callable[[], int]) -> Sign:
+    """Signs requests for blocks, which then take no seats of strangers; `epoch` is the current one."""
+    kind = MessageKind.FETCH_BLOCKS
+
+    def sign(machine: Machine) -> dict[str, str]:
+        question = signer.question(kind.label, epoch(), bytes(32), kind.round, machine.address, b"")
+        return {"authorization": wire.SCHEME + question.line.decode().rstrip("\n")}
+
+    return sign
 
 
 def _answer(

@@ -9,6 +9,7 @@ keygen-held, -settle                                                     (rounds
 identify, tell-key, vote-succession, vote-acknowledgement, vote-erasure, vote-motion, witness  (round 1)
 recommit, attest-certificate, cosign                                     (round 1, of any decision)
 keep-keys, lend-key, destroy-keys                                        (round 1)
+has-blocks, keep-blocks, fetch-blocks                                    (round 1)
 read-key                                                                 (round 1, asked by readers)
 """
 
@@ -50,6 +51,9 @@ class MessageKind(Enum):
     LEND_KEY = ("lend-key", 1)
     DESTROY_KEYS = ("destroy-keys", 1)
     READ_KEY = ("read-key", 1)
+    HAS_BLOCKS = ("has-blocks", 1)
+    KEEP_BLOCKS = ("keep-blocks", 1)
+    FETCH_BLOCKS = ("fetch-blocks", 1)
     KEY_COMMIT = ("keygen-commit", 1)
     KEY_REVEAL = ("keygen-reveal", 2)
     KEY_DEAL = ("keygen-deal", 3)
@@ -212,6 +216,13 @@ class Versions:
     """Sealed files whose keys are to be destroyed, or were."""
 
     versions: tuple[Uri, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BlockNames:
+    """Blocks that the sender has, or in an answer, those of them that the member has."""
+
+    blocks: tuple[Uri, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from blockful_py.committee.member import Member
 from blockful_py.committee.motions import Motion
 from blockful_py.committee.pledges import CollisionSession, PledgedNonces
 from blockful_py.committee.proposals import PublicationProposal, RedactionDraft
+from blockful_py.committee.service.block_custody import BlockCustody
 from blockful_py.committee.service.dkg_participant import DkgParticipant
 from blockful_py.committee.service.generation import Charter
 from blockful_py.committee.service.key_custody import KeyCustody
@@ -80,8 +81,8 @@ class Office(Protocol):
     def domain(self) -> eip712.Domain:
         """EIP-712 domain of messages."""
 
-    def leaders(self) -> frozenset[bytes]:
-        """Addresses that may lead, in addition to the members."""
+    def may_lead(self, address: bytes) -> bool:
+        """Whether an address may lead that is no member's."""
 
     def identity(self) -> Identity: ...
 
@@ -103,6 +104,9 @@ class Office(Protocol):
     def custody(self, kind: MessageKind, message: wire.Message) -> Any:
         """Answers messages about data keys (`KeyCustody`) from peers, leaders and readers."""
 
+    def blocks(self, kind: MessageKind, message: wire.Message) -> Any:
+        """Answers messages about blocks (`BlockCustody`) from peers and leaders."""
+
     def admit(self, charter: Charter) -> None:
         """Raises RefusedError for a key that this member must not take part in generating."""
 
@@ -122,9 +126,14 @@ class Admitted:
     signer: wire.MessageSigner
     peer: bytes | None
 
+    @property
+    def bulk(self) -> bool:
+        """Whether the body is of blocks, which must not hold up decisions."""
+        return self.kind is MessageKind.KEEP_BLOCKS
+
 
 class RequestHandler:
-    """Answers one question at a time, except for the member's identity and its keys."""
+    """Answers one question at a time, except for the member's identity, its keys and blocks."""
 
     def __init__(self, secret: int, office: Office, dkg: DkgParticipant, outbox: Outbox) -> None:
         self._secret = secret
@@ -160,6 +169,16 @@ class RequestHandler:
         self._require_fresh(question.digest)
         return Admitted(kind, question, signer, header.sender if peer else None)
 
+    def fetcher(self, line: bytes) -> bytes:
+        """The key of the member or leader that signed a request for blocks.
+
+        Raises MessageError for any other line.
+        """
+        admitted = self.admit(line, 0)
+        if admitted.kind is not MessageKind.FETCH_BLOCKS or admitted.peer is None:
+            raise MessageError("a request for blocks is not signed as one.")
+        return admitted.peer
+
     def answer(self, admitted: Admitted, body: bytes) -> bytes:
         """The signed answer to a question. Raises MessageError for another body than the signed one."""
         kind, question, signer = admitted.kind, admitted.question, admitted.signer
@@ -178,6 +197,10 @@ class RequestHandler:
             return self._dkg.key(message.subject)
         if kind in KeyCustody.KINDS or kind is MessageKind.READ_KEY:
             return self._office.custody(kind, message)
+        if kind in BlockCustody.KINDS:
+            return self._office.blocks(kind, message)
+        if kind is MessageKind.FETCH_BLOCKS:
+            raise MessageError(f"{kind.label} signs a request for blocks, and is no question.")
         with self._turn:
             if kind.label.startswith("keygen-"):
                 return self._dkg.answer(kind, message, self._office)
@@ -195,16 +218,16 @@ class RequestHandler:
     def _is_peer(self, kind: MessageKind, header: wire.MessageHeader) -> bool:
         """Whether the sender is a leader, or a member of the epoch or, to make a key, of the one before."""
         try:
-            peers = {*self._office.leaders(), *self._office.roster(header.epoch)}
+            peers = {*self._office.roster(header.epoch)}
             if kind is MessageKind.IDENTIFY:
                 peers |= {*self._office.current_roster()}
             if kind.label.startswith("keygen-"):
                 peers |= {*self._office.roster(header.epoch - 1)}
+            return header.sender in peers or self._office.may_lead(header.sender)
         except BlockfulError as error:
             if kind is MessageKind.IDENTIFY:
                 return False
             raise MessageError(f"this member cannot tell who may ask it: {error}") from None
-        return header.sender in peers
 
     def _require_fitting(self, kind: MessageKind, size: int) -> None:
         limits = LIMITS[kind]

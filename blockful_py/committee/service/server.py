@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Serves a member over HTTP: `POST /message` with a message, answered by a message.
+"""Serves a member over HTTP: `POST /message` with a message, answered by a message; blocks below `/ipfs/`.
 
 Cheap checks come first: the declared length, the signed first line, who sent it, how long its body may be.
 Only then is the body read, within a budget of memory for all.  `door` bounds connections and their time.
-Beyond the loopback interface a member speaks TLS only.
+Beyond the loopback interface a member speaks TLS only.  A participant without a seat serves blocks alone.
 """
 
 from __future__ import annotations
@@ -16,26 +16,32 @@ import socket
 import ssl
 import threading
 from collections.abc import AsyncIterator, Callable
+from functools import partial
 from typing import Any, Protocol, Self, TypeVar
 
-from starlette.applications import Starlette
+from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route, Router
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.config import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
 from blockful_py.closable import Closable
+from blockful_py.committee.service import door
 from blockful_py.committee.service.budget import ByteBudget
-from blockful_py.committee.service.door import WAITING_SECONDS, Door, Guest, address_of
+from blockful_py.committee.service.door import WAITING_SECONDS, Door, Guest, Pace, address_of
 from blockful_py.committee.service.limits import RETRY_SECONDS
-from blockful_py.committee.wire import MAX_LINE, PATH
+from blockful_py.committee.wire import MAX_LINE, PATH, SCHEME
 from blockful_py.errors import BusyError, MessageError, SettingsError, TooLongError, UnreachableError
+from blockful_py.storage.gateway import PREFIX
 
 MAX_HTTP_HEADERS = 8 * 1024
 BODIES = 4 * 1024 * 1024
 """Bytes of the bodies that are read or handled at one time; the parsed ones take up to 25 times as much."""
+BULK_BODIES = 8 * 1024 * 1024
+"""Bytes of the bodies of pushed blocks that are read or handled at one time."""
 SMALL_BODY = 16 * 1024
 """Bytes of a body that needs no share of the budget: a member's seats bound how many there are."""
 BACKLOG = 128
@@ -46,10 +52,16 @@ Value = TypeVar("Value")
 
 
 class Asker(Protocol):
-    """A question whose sender may ask it; `peer` is the key of a member or leader, None for strangers."""
+    """A question whose sender may ask it; `peer` is the key of a member or leader, None for strangers.
+
+    The bodies of `bulk` questions have a budget of their own.
+    """
 
     @property
     def peer(self) -> bytes | None: ...
+
+    @property
+    def bulk(self) -> bool: ...
 
 
 Admitted = TypeVar("Admitted", bound=Asker)
@@ -67,18 +79,24 @@ class Service(Protocol[Admitted]):
     def answer(self, admitted: Admitted, body: bytes) -> bytes:
         """The answer. Raises MessageError."""
 
+    def fetcher(self, line: bytes) -> bytes:
+        """The key of the member or leader that signed a request for blocks. Raises MessageError."""
+
 
 class Server(Closable):
     """Listens from construction on, serves between `start` and `close`."""
 
     def __init__(
         self,
-        service: Service[Any],
+        service: Service[Any] | None,
         host: str = "127.0.0.1",
         port: int = 0,
         tls: ssl.SSLContext | None = None,
+        gateway: ASGIApp | None = None,
     ) -> None:
         """`port` 0 takes a free one; without `tls` only the loopback interface is served.
+
+        `service` answers messages, `gateway` serves blocks (`storage.gateway`); None serves none.
 
         Raises:
             SettingsError: the host is no address, or not of the loopback interface and there is no `tls`.
@@ -98,6 +116,7 @@ class Server(Closable):
                 f"{host}:{port} cannot be listened on ({error.strerror}): choose another port."
             ) from None
         self._service = service
+        self._gateway = gateway
         self._tls = tls
         self._ready = threading.Event()
         self._stop: Callable[[], object] = lambda: None
@@ -129,7 +148,7 @@ class Server(Closable):
 
     async def _serve(self) -> None:
         loop, stopped = asyncio.get_running_loop(), asyncio.Event()
-        reception = _Reception(self._service, self._tls)
+        reception = _Reception(self._service, self._gateway, self._tls)
         self._accept_on(loop, reception)
         self._stop = lambda: loop.call_soon_threadsafe(stopped.set)
         self._ready.set()
@@ -154,17 +173,24 @@ class Server(Closable):
 
 
 class _Reception:
-    """Passes accepted connections to HTTP, and their questions to a service."""
+    """Passes accepted connections to HTTP, their questions to a service, requests for blocks to a gateway."""
 
-    def __init__(self, service: Service[Any], tls: ssl.SSLContext | None) -> None:
-        self._service = service
+    def __init__(
+        self, service: Service[Any] | None, gateway: ASGIApp | None, tls: ssl.SSLContext | None
+    ) -> None:
         self._tls = tls
         self._door = Door()
         self._bodies = ByteBudget(BODIES)
+        self._bulk = ByteBudget(BULK_BODIES)
         self._state = ServerState()
         self._starting: set[asyncio.Task[None]] = set()
+        routes: list[BaseRoute] = []
+        if service is not None:
+            routes.append(Route(PATH, partial(self._message, service), methods=["POST"]))
+        if gateway is not None:
+            routes.append(Route(PREFIX + "{rest:path}", _Fetching(gateway, service, self._door)))
         self._config = Config(
-            Starlette(routes=[Route(PATH, self._message, methods=["POST"])]),
+            Router(routes, redirect_slashes=False),
             log_config=None,
             log_level="critical",
             access_log=False,
@@ -204,11 +230,11 @@ class _Reception:
                 each.transport.abort()
             await asyncio.sleep(0)
 
-    async def _message(self, request: Request) -> Response:
+    async def _message(self, service: Service[Any], request: Request) -> Response:
         try:
-            answer = await self._answer(request)
+            answer = await self._answer(service, request)
         except BusyError as error:
-            return _refusal(503, error, {"retry-after": str(RETRY_SECONDS)})
+            return _busy(error)
         except TooLongError as error:
             return _refusal(413, error)
         except MessageError as error:
@@ -217,21 +243,62 @@ class _Reception:
             return Response(status_code=400)
         return Response(answer, media_type="application/json", headers=_CLOSE)
 
-    async def _answer(self, request: Request) -> bytes:
+    async def _answer(self, service: Service[Any], request: Request) -> bytes:
         length = _length(request)
         stream = _Stream(request.stream())
         line = await stream.line()
         size = length - len(line)
         if size < 0:
             raise MessageError("a message is longer than it was said to be.")
-        admitted = await _in_thread(self._service.admit, line, size)
+        admitted = await _in_thread(service.admit, line, size)
         guest: Guest = request.state.guest
         with self._door.seat(guest, admitted.peer):
             free = size <= SMALL_BODY
-            async with contextlib.nullcontext() if free else self._bodies.hold(size, admitted.peer):
+            budget = self._bulk if admitted.bulk else self._bodies
+            async with contextlib.nullcontext() if free else budget.hold(size, admitted.peer):
                 body = await stream.rest(size)
                 guest.within(None)
-                return await _in_thread(self._service.answer, admitted, body)
+                return await _in_thread(service.answer, admitted, body)
+
+
+class _Fetching:
+    """Passes requests for blocks to the gateway; each piece of an answer has a time in which it is taken.
+
+    A request that a member or leader signed (`wire.SCHEME`) takes no seat of strangers, nor of their pace.
+    """
+
+    def __init__(self, gateway: ASGIApp, service: Service[Any] | None, entrance: Door) -> None:
+        self._gateway = gateway
+        self._service = service
+        self._entrance = entrance
+        self._pace = Pace(door.FETCHED_RATE)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        guest: Guest = scope["state"]["guest"]
+        peer = await self._peer(Headers(scope=scope).get("authorization"))
+
+        async def send_in_time(message: Message) -> None:
+            if peer is None:
+                size, now = len(message.get("body", b"")), asyncio.get_running_loop().time()
+                await asyncio.sleep(self._pace.delay(size, now))
+            guest.within(door.ANSWER_SECONDS)
+            await send(message)
+
+        try:
+            with self._entrance.fetching(guest, peer):
+                await self._gateway(scope, receive, send_in_time)
+        except BusyError as error:
+            await _busy(error)(scope, receive, send)
+
+    async def _peer(self, authorization: str | None) -> bytes | None:
+        """The member or leader that signed a request; None for strangers."""
+        if authorization is None or self._service is None:
+            return None
+        line = authorization.removeprefix(SCHEME).encode("latin-1") + b"\n"
+        try:
+            return await _in_thread(self._service.fetcher, line)
+        except MessageError:
+            return None
 
 
 class _Stream:
@@ -316,6 +383,10 @@ _CLOSE = {"connection": "close"}
 
 def _refusal(status: int, error: Exception, headers: dict[str, str] | None = None) -> Response:
     return PlainTextResponse(str(error), status, _CLOSE | (headers or {}))
+
+
+def _busy(error: BusyError) -> Response:
+    return _refusal(503, error, {"retry-after": str(RETRY_SECONDS)})
 
 
 def _length(request: Request) -> int:

@@ -32,7 +32,9 @@ class Gcnn(nn.Module):
         super().__init__()
         if width % 2 != 1:
             raise ValueError(f"width must be odd, not {width}")
-        self.embedding = nn.Embedding(vocabulary, embedding, padding_idx=PADDING, device=device)
+        # Without first values, whose draw on meta would take a second to import what it needs.
+        rows = torch.empty(vocabulary, embedding, device=device)
+        self.embedding = nn.Embedding(vocabulary, embedding, padding_idx=PADDING, _weight=rows)
         self.conv1 = nn.Conv1d(embedding, 2 * maps, width, padding=width // 2, device=device)
         self.conv2 = nn.Conv1d(maps, 2 * maps, width, padding=width // 2, device=device)
         self.dense = nn.Linear(maps, maps, device=device)

@@ -88,18 +88,28 @@ class RemoteCommittee:
     `keys`: folder where the public halves of generated keys are kept, one file each.
     """
 
-    def __init__(self, settings: CommitteeSettings, contracts: Contracts, secret: int, keys: Path) -> None:
+    def __init__(
+        self,
+        settings: CommitteeSettings,
+        contracts: Contracts,
+        secret: int,
+        keys: Path,
+        *,
+        announced: bool = False,
+    ) -> None:
+        """`announced`: members are also looked for where they said on the chain that they are."""
         committee = contracts.committee
         self._settings = settings
         self._contracts = contracts
         self._keys = GroupKeys(keys)
         self._domain = eip712.Domain(committee.chain_id, committee.address)
         self._signer = wire.MessageSigner(secret, wire.domain(committee.chain_id, committee.address))
+        self._announced = announced
         self._deadlines = Deadlines(settings.review_seconds, settings.round_seconds)
 
     def reachable(self, needed: int | None = None) -> dict[str, ReachableMember | BlockfulError]:
         """The member at each URL, or the error; waits for all, or for `needed` and a little longer."""
-        places = [_Url(index, url) for index, url in enumerate(self._settings.members)]
+        places = [_Url(index, url) for index, url in enumerate(self._urls())]
         seconds = min(FIND_SECONDS, self._deadlines.round)
         enough = len(places) if needed is None else needed
         answers = at_once(places, lambda place: identify(place.url, self._signer, seconds), enough)
@@ -114,6 +124,17 @@ class RemoteCommittee:
                     MemberClient(place.url, address, self._signer, self._deadlines), identity
                 )
         return reachable
+
+    def _urls(self) -> tuple[str, ...]:
+        """Those of the settings, then others that the members and the elected have announced."""
+        if not self._announced:
+            return self._settings.members
+        committee, participants = self._contracts.elected, self._contracts.participants
+        epoch = committee.current_epoch()
+        members = {*(committee.roster(epoch)[0].members if epoch else ()), *committee.elected()}
+        accounts = sorted(committee.registrant_of(member) for member in members)
+        endpoints = filter(None, map(participants.endpoint, accounts))
+        return tuple(dict.fromkeys((*self._settings.members, *(each.url for each in endpoints))))
 
     def coordinator(self, counter: Counter) -> Coordinator:
         """Leads the members of the current epoch; members that do not answer count as absent."""
@@ -327,7 +348,9 @@ def remote_committee_of(run: RunDirectory, contracts: Contracts, leader: int) ->
             f"the committee of {run.path} is appointed and lives in the commands' own process: "
             "make a run with committee.roster=services and committee.members to have processes decide."
         )
-    return RemoteCommittee(run.settings.committee, contracts, leader, run.group_keys)
+    return RemoteCommittee(
+        run.settings.committee, contracts, leader, run.group_keys, announced=run.party is not None
+    )
 
 
 def _of(

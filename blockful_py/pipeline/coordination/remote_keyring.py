@@ -70,7 +70,8 @@ class PeerKeyring:
 class RemoteKeyring:
     """The keyring of the current epoch's members, which it asks all at once."""
 
-    def __init__(self, contracts: Contracts, remote: RemoteCommittee) -> None:
+    def __init__(self, contracts: Contracts, remote: Callable[[], RemoteCommittee]) -> None:
+        """`remote`: called when the members are asked, since only who leads has a key to ask them under."""
         committee = contracts.committee
         self._committee = committee
         self._remote = remote
@@ -156,7 +157,7 @@ class RemoteKeyring:
         epoch = self._epoch()
         if self._known[0] != epoch:
             roster, quorum = self._committee.roster(epoch)
-            answers = self._remote.reachable(quorum).values()
+            answers = self._remote().reachable(quorum).values()
             reachable = [each for each in answers if isinstance(each, ReachableMember)]
             seats = tuple(
                 _Seat(

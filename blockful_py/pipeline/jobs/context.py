@@ -3,20 +3,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from blockful_py.committee.protocols import Clock
 from blockful_py.engine.journal import Journal
+from blockful_py.keys.access import Access
 from blockful_py.keys.auditor_keys import AuditorKeys
+from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.keys.sealing import SealedWeights, random_keys
 from blockful_py.keys.weight_keys import WeightKeys
 from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.pipeline.coordination.motions import OwnMotions
+from blockful_py.pipeline.coordination.reader_keyring import ReaderKeyring
+from blockful_py.pipeline.coordination.remote_blocks import RemoteBlocks
 from blockful_py.pipeline.jobs.history import RequestHistory
 from blockful_py.pipeline.jobs.journaled_sends import JournaledExecutor
 from blockful_py.pipeline.jobs.leader import CommitteeSession, Leader
 from blockful_py.pipeline.review.content import ContentReviewer, ReviewSources
-from blockful_py.pipeline.run.accounts import Accounts, accounts_of
+from blockful_py.pipeline.run.accounts import Accounts, OwnAccount, accounts_of, identities_in
 from blockful_py.pipeline.run.contracts import Contracts, clock_for
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.identities import Identities
@@ -24,7 +29,13 @@ from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.pipeline.run.operations import Counter
 from blockful_py.pipeline.run.progress import Stopwatch
 from blockful_py.pipeline.run.stores import Stores
+from blockful_py.pipeline.run.training_data import setup_of
 from blockful_py.record.catalogue import RecordReaders
+from blockful_py.storage.federated import FederatedStore
+from blockful_py.types import Uri
+
+HandOut = Callable[[Sequence[Uri]], None]
+"""Raises QuorumError unless a quorum of members has the files."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +46,7 @@ class FederationContext:
         setup: data, users and training settings.
         keys: data keys of weights.
         accounts: accounts of the users.
+        hand_out: has files reach the members, where these do not read the same store.
     """
 
     run: RunDirectory
@@ -47,31 +59,46 @@ class FederationContext:
     leader: Leader
     clock: Clock
     journal: Journal
+    hand_out: HandOut
 
     @classmethod
     def of(
-        cls, run: RunDirectory, nodes: Nodes, contracts: Contracts, secret: int | None = None
+        cls,
+        run: RunDirectory,
+        nodes: Nodes,
+        contracts: Contracts,
+        secret: int | None = None,
+        participant: ReaderKeys | None = None,
     ) -> FederationContext:
         """`secret`: a member's voting secret, to lead as that member; the run's own if None.
+        `participant`: keys of the participant whose run it is, which leads with its account's.
 
         Raises SettingsError or LearningError when the settings do not fit the data or the chains.
         """
-        identities = Identities(run.settings.seed, (nodes.live.chain_id, nodes.archive.chain_id))
+        if participant is not None:
+            secret = participant.account_secret
+        identities = identities_in(run, nodes)
         leader = Leader(run, contracts, identities, secret)
-        stores = Stores.of(run)
-        new_key = identities.data_key if nodes.place.own else random_keys
+        stores = Stores.of(run, contracts)
+        record = RecordReaders.of(contracts.live, contracts.archive, stores.live)
+        keyring = leader.keyring()
+        if participant is not None:
+            access = Access(contracts.live, contracts.readers, stores.live, run.settings.access)
+            keyring = ReaderKeyring(contracts, leader.remote, access, participant, record.catalogue)
+        new_key = identities.data_key if identities and nodes.place.own else random_keys
         auditors = AuditorKeys(run.auditors, contracts.archive)
         return cls(
             run=run,
             contracts=contracts,
-            setup=TrainingSetup.of(run.settings),
+            setup=setup_of(run, stores.live),
             stores=stores,
-            record=RecordReaders.of(contracts.live, contracts.archive, stores.live),
-            keys=WeightKeys(new_key, leader.keyring(), auditors),
-            accounts=accounts_of(run.settings, identities),
+            record=record,
+            keys=WeightKeys(new_key, keyring, auditors),
+            accounts=_accounts(run, identities, secret),
             leader=leader,
             clock=clock_for(nodes, contracts),
             journal=run.opened_journal(),
+            hand_out=_hand_out(contracts, leader, stores),
         )
 
     @property
@@ -99,3 +126,16 @@ class FederationContext:
             self.run.settings.committee.attested,
         )
         return self.leader.session(ContentReviewer(sources, OwnMotions(self.contracts), counter), counter)
+
+
+def _hand_out(contracts: Contracts, leader: Leader, stores: Stores) -> HandOut:
+    if isinstance(stores.live, FederatedStore):
+        return RemoteBlocks(contracts, leader.remote, stores.live.own).push
+    return lambda files: None
+
+
+def _accounts(run: RunDirectory, identities: Identities | None, secret: int | None) -> Accounts:
+    """A party's run that is opened without its keys has none: it can be read and verified."""
+    if run.party is None:
+        return accounts_of(run.settings, identities)
+    return OwnAccount(None, 0) if secret is None else OwnAccount(run.party.user, secret)

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 
 from blockful_py.committee.certificate_signer import CertificateSigner
 from blockful_py.committee.coordinator import Coordinator
@@ -16,6 +17,7 @@ from blockful_py.crypto import eip712
 from blockful_py.crypto.randomness import system_rng
 from blockful_py.crypto.threshold.keys import KeyShare
 from blockful_py.engine.journal import Journal
+from blockful_py.errors import SettingsError
 from blockful_py.keys.appointed_keyring import AppointedKeyring
 from blockful_py.keys.sealing import CommitteeKeyring
 from blockful_py.pipeline.coordination.remote_committee import RemoteCommittee, remote_committee_of
@@ -24,8 +26,9 @@ from blockful_py.pipeline.jobs.journaled_sends import journaled_executions
 from blockful_py.pipeline.review.content import ContentReviewer
 from blockful_py.pipeline.run.contracts import Contracts, appointed_committee, key_shares, roster_of
 from blockful_py.pipeline.run.directory import RunDirectory
-from blockful_py.pipeline.run.identities import Identities
+from blockful_py.pipeline.run.identities import LEADER_KEY, Identities, leader_key
 from blockful_py.pipeline.run.operations import Counter
+from blockful_py.types import Rng
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,19 +43,42 @@ class Leader:
     """Leads the committee of a run, whose members live in this process or in others."""
 
     def __init__(
-        self, run: RunDirectory, contracts: Contracts, identities: Identities, secret: int | None = None
+        self,
+        run: RunDirectory,
+        contracts: Contracts,
+        identities: Identities | None,
+        secret: int | None = None,
     ) -> None:
-        """`secret`: a member's voting secret, to lead as that member; the run's own if None."""
-        self.secret = secret or identities.leader()
+        """`identities`: None where no key derives from the seed.  `secret`: a member's voting secret, to lead
+        as that member; the run's own if None."""
+        self._secret = secret
         self._run = run
         self._contracts = contracts
         self._identities = identities
+
+    @property
+    def secret(self) -> int:
+        """The secret that it leads under.  Raises SettingsError when there is none."""
+        if self._secret is not None:
+            return self._secret
+        return leader_key() if self._identities is None else self._identities.leader()
+
+    @property
+    def has_secret(self) -> bool:
+        """Whether there is a secret to lead under."""
+        return self._secret is not None or self._identities is not None or LEADER_KEY in os.environ
+
+    @property
+    def _derived(self) -> Identities:
+        if self._identities is None:
+            raise SettingsError("appointed members' keys derive from the seed: for development chains only.")
+        return self._identities
 
     @cached_property
     def _shares(self) -> tuple[KeyShare, ...]:
         """Shares of the appointed members; an elected committee has none."""
         elected = self._run.settings.committee.roster == "elected"
-        return () if elected else key_shares(self._run.settings, self._identities)
+        return () if elected else key_shares(self._run.settings, self._derived)
 
     @property
     def is_local(self) -> bool:
@@ -69,7 +95,7 @@ class Leader:
             job = Journal(self._run.journal).open_job()
             voted = [each.settlement.decision for each in journaled_executions(job)] if job else []
             coordinator = appointed_committee(
-                settings, self._identities, self._shares, self._contracts, reviewer, voted
+                settings, self._derived, self._shares, self._contracts, reviewer, voted
             )
         else:
             coordinator = self.remote().coordinator(counter)
@@ -79,15 +105,21 @@ class Leader:
             coordinator.group_key,
             self._contracts.committee.current_epoch(),
             settings.chain.chunk_models,
-            partial(self._identities.rng, "openings", live.address),
+            self._opening_rng,
         )
         return CommitteeSession(coordinator, proposer)
+
+    def _opening_rng(self, height: int) -> Rng:
+        """The randomness of a block's openings."""
+        if self._identities is None:
+            return system_rng
+        return self._identities.rng("openings", self._contracts.live.address, height)
 
     def keyring(self) -> CommitteeKeyring:
         """The members' keyring."""
         if not self.is_local:
-            return RemoteKeyring(self._contracts, self.remote())
-        secrets = {share.index: self._identities.voter(share.index) for share in self._shares}
+            return RemoteKeyring(self._contracts, self.remote)
+        secrets = {share.index: self._derived.voter(share.index) for share in self._shares}
         return AppointedKeyring(self._run.vaults, secrets)
 
     def remote(self) -> RemoteCommittee:
@@ -112,11 +144,11 @@ class Leader:
         founders, founding_key = [], b""
         if self._shares:
             founding_key = self._shares[0].public.key_id
-            roster = roster_of(self._run.settings, self._identities, self._shares)
+            roster = roster_of(self._run.settings, self._derived, self._shares)
             founders = [
                 MirrorVoter(
                     CertificateSigner(
-                        self._identities.voter(share.index), roster, domain, VolatileMemory(), system_rng
+                        self._derived.voter(share.index), roster, domain, VolatileMemory(), system_rng
                     ),
                     committee,
                     mirror,

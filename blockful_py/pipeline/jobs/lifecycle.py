@@ -6,6 +6,7 @@ States and steps: docs/reference/jobs.md.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
@@ -18,6 +19,8 @@ from blockful_py.errors import (
     ContractError,
     GraphError,
     LearningError,
+    NodeError,
+    ReorganisedError,
     RunError,
     StorageError,
     StoreUnreachableError,
@@ -30,6 +33,8 @@ from blockful_py.pipeline.run.operations import Counter
 from blockful_py.pipeline.run.progress import Stopwatch
 from blockful_py.storage.cid import parse_cid
 from blockful_py.types import Certificate
+
+_log = logging.getLogger(__name__)
 
 REFUSALS = (UnlearningError, LearningError, GraphError, CommitteeError, StorageError, ContractError)
 """Errors that end a job of which nothing is half-done: a repetition would meet them again."""
@@ -93,9 +98,23 @@ class JobLifecycle:
         self._journal.drop([step for step in job.valid if step.decision and step.state is not StepState.DONE])
 
     def confirm(self) -> None:
-        """Asks both chains for every transaction sent.  Raises NodeError when one no longer holds it."""
+        """Asks both chains for every transaction sent.  Raises NodeError when one no longer holds it.
+
+        The events that come with them are read and kept, so that later changes are noticed.  A reorganisation
+        that took none of them is logged.
+        """
         with self._journal.taking(self._own(Act.CONFIRM, "both chains")):
-            self._context.executor(Stopwatch()).confirm(self._open())
+            noticed = None
+            try:
+                self._context.contracts.require_unchanged()
+            except ReorganisedError as error:
+                noticed = error
+            try:
+                self._context.executor(Stopwatch()).confirm(self._open())
+            except NodeError as lost:
+                raise (lost if noticed is None else ReorganisedError(f"{noticed} {lost}")) from None
+            if noticed is not None:
+                _log.warning("%s", noticed)
 
     def forget(self) -> None:
         """Deletes from the live store the replaced files that no model points to."""

@@ -65,6 +65,7 @@ class Publisher:
                 archive.add(data)
             for file in increments.files:
                 live.add(file.data)
+            context.hand_out(uris)
         with journal.taking(keys):
             context.keys.give(sealed)
             increments.deliver(context.keys.keyring)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from blockful_py.chain.settlement import ARCHIVE, LIVE, Executed, Settlement, SettlementCall
 from blockful_py.committee.certified import CertifiedRedaction
@@ -61,24 +62,22 @@ class Redactor:
         new: Mapping[str, Weights],
         request: Request,
         signed_by_owner: Collection[str],
+        handed_in: Mapping[str, ModelNode] = MappingProxyType({}),
     ) -> RedactionOutcome:
-        """Replaces the models named in `new`, all under one certificate.
+        """Replaces the models named in `new`, and those `handed_in`, all under one certificate.
 
         A job must be open; its journal holds each step.  The replaced versions' files stay until it ends.
-        `signed_by_owner`: models whose owners made the new weights and sign a new statement.
+        `signed_by_owner`: models whose owners made the new weights and sign a new statement.  `handed_in`:
+        nodes that their owners made elsewhere, whose files are in the live store.
         """
-        nodes, sealed = {}, {}
+        nodes, sealed = dict(handed_in), {}
         for name, weights in new.items():
-            with self._stopwatch("audit"):
-                sealed[name] = self._context.keys.seal(weights)
-                nodes[name] = self._node(
-                    catalogue[name], new[name], sealed[name], request, name in signed_by_owner
-                )
+            sealed[name], nodes[name] = self.make(catalogue[name], weights, request, name in signed_by_owner)
         replacements = {
             name: Replacement(catalogue[name].position, file_uri(node.to_bytes()))
             for name, node in nodes.items()
         }
-        subject = ", ".join(new)
+        subject = ", ".join(nodes)
         uris = [*(file.uri for file in sealed.values()), *(each.uri for each in replacements.values())]
         cids = missing_files(self._context.stores.live, uris)
         store, keys = self._context.journal.plan(
@@ -98,6 +97,7 @@ class Redactor:
             with self._stopwatch("store"):
                 with self._context.journal.taking(store):
                     self._store(catalogue, sealed, nodes)
+                    self._context.hand_out(uris)
                 with self._context.journal.taking(keys):
                     self._context.keys.give(sealed.values())
             with self._stopwatch("certify"):
@@ -113,6 +113,14 @@ class Redactor:
         )
         return RedactionOutcome(nodes, list(executed))
 
+    def make(
+        self, placed: PlacedNode, weights: Weights, request: Request, signed_by_owner: bool
+    ) -> tuple[SealedFile, ModelNode]:
+        """The sealed new weights of a model, and its node; nothing is stored."""
+        with self._stopwatch("audit"):
+            sealed = self._context.keys.seal(weights)
+            return sealed, self._node(placed, weights, sealed, request, signed_by_owner)
+
     def _store(
         self, catalogue: Catalogue, sealed: Mapping[str, SealedFile], nodes: Mapping[str, ModelNode]
     ) -> None:
@@ -121,7 +129,7 @@ class Redactor:
             self._context.stores.live.add(file.data)
             self._counter.uploaded()
             self._context.stores.live.add(nodes[name].to_bytes())
-        for name in sealed:
+        for name in nodes:
             self._keep_for_auditors(catalogue[name])
 
     def _node(
@@ -136,7 +144,7 @@ class Redactor:
         )
         statement, node = placed.node.statement, placed.node
         if resigned:
-            user = self._context.setup.users[statement.user - 1]
+            user = self._context.setup.user(statement.user)
             own = accuracy(self._context.setup.architecture, weights, user.test)
             changed = {
                 "weights": address,

@@ -3,18 +3,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from blockful_py.chain.settlement import Executed
+from blockful_py.errors import RunError
 from blockful_py.forget import Forget
 from blockful_py.keys.sealing import SealedWeights
 from blockful_py.learning.candidates import ScoredModel
 from blockful_py.learning.curve_file import keep_curves
-from blockful_py.learning.federation import TrainedModel, train_federation
-from blockful_py.learning.scenario import without_users
+from blockful_py.learning.federation import TrainedModel, Wave, train_federation, train_wave
+from blockful_py.learning.scenario import from_those_there, next_of, without_users
 from blockful_py.learning.training_setup import TrainingSetup
-from blockful_py.pipeline.jobs.increments import IncrementMaker
+from blockful_py.pipeline.jobs.increments import IncrementMaker, Stored
 from blockful_py.pipeline.jobs.publishing import Publisher
 from blockful_py.pipeline.jobs.statements import spent_of, training_of
 from blockful_py.pipeline.run.progress import Progress, Stopwatch
@@ -64,7 +65,7 @@ def train_and_publish(
     """
     setup = setup.without(opted_out)
     settings = setup.federation
-    left = {user.index for user in setup.users if user.index in opted_out and not len(user.train)}
+    left = _left(setup, opted_out)
     placed = {name: node.position for name, node in catalogue.models.items()}
     published = load_models(catalogue, catalogue.models, store)
     increments = IncrementMaker(setup, catalogue, store)
@@ -87,3 +88,56 @@ def train_and_publish(
             placed.update(positions)
             executed += transactions
             advance(len(wave))
+
+
+def train_next(
+    setup: TrainingSetup,
+    opted_out: Mapping[int, tuple[Forget, ...]],
+    catalogue: Catalogue,
+    store: SealedWeights,
+) -> tuple[Wave, Stored]:
+    """The next model of the one user whose data is here, with the bits that `train_and_publish` gives it, and
+    the increments to store with it.
+
+    It draws from the models that are published: who waits for the others asks for nothing before.
+
+    Raises RunError when the user has no model to publish, otherwise as `train_and_publish`.
+    """
+    setup = setup.without(opted_out)
+    (user,) = setup.users
+    spec = next_of(user.index, setup.federation.plan(), catalogue.models)
+    if spec is None or user.index in _left(setup, opted_out):
+        raise RunError(f"user {user.index} has no model to publish.")
+    published = CurrentModels(catalogue, store)
+    spec = from_those_there(spec, catalogue.models)
+    wave = train_wave(setup.federation, [spec], setup.users, published)
+    return wave, IncrementMaker(setup, catalogue, store).with_wave(wave, published)
+
+
+class CurrentModels(Mapping[str, TrainedModel]):
+    """The models as they stand, each fetched when it is needed."""
+
+    def __init__(self, catalogue: Catalogue, store: SealedWeights) -> None:
+        self._catalogue = catalogue
+        self._store = store
+        self._loaded: dict[str, TrainedModel] = {}
+
+    def __getitem__(self, name: str) -> TrainedModel:
+        """Raises KeyError for an unknown name, otherwise as `load_model`."""
+        if name not in self._loaded:
+            self._loaded[name] = load_model(self._catalogue.models[name], self._store)
+        return self._loaded[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._catalogue.models
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._catalogue.models)
+
+    def __len__(self) -> int:
+        return len(self._catalogue.models)
+
+
+def _left(setup: TrainingSetup, opted_out: Mapping[int, tuple[Forget, ...]]) -> set[int]:
+    """Users who opted out of all their data."""
+    return {user.index for user in setup.users if user.index in opted_out and not len(user.train)}

@@ -21,7 +21,13 @@ from blockful_py.chain.quorum import AppointedCommitteeContract
 from blockful_py.committee.motions import Motion
 from blockful_py.committee.proposals import PublicationProposal, RedactionDraft, Target
 from blockful_py.committee.protocols import Store
-from blockful_py.errors import BlockfulError, InvalidSignatureError, RefusedError, StoreUnreachableError
+from blockful_py.errors import (
+    BlockfulError,
+    EarlyError,
+    InvalidSignatureError,
+    RefusedError,
+    StoreUnreachableError,
+)
 from blockful_py.keys.sealing import Keyring, SealedWeights, is_sealed
 from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.learning.weights import Weights
@@ -34,9 +40,12 @@ from blockful_py.record.catalogue import Catalogue, RecordReaders
 from blockful_py.record.certificates.verifying import Chains
 from blockful_py.record.model_node import ModelNode, Redaction, Request, parse_node
 from blockful_py.storage.cid import cid_string, parse_cid
-from blockful_py.types import Paradigm, Uri
+from blockful_py.types import ArchiveReason, Paradigm, Uri
 from blockful_py.unlearning.method import Method
 from blockful_py.unlearning.recompute import is_recomputable, recompute
+
+GIVEN_UP_SECONDS = 3600
+"""After which a decision that is on the archive alone is no longer waited for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +71,7 @@ class ReviewSources:
     Attributes:
         store: the store of the live chain.
         attested: whether the member also signs results that only owners attest.
+        registered: whether owners are participants of the registry, who publish under their own number.
     """
 
     contracts: Contracts
@@ -70,6 +80,7 @@ class ReviewSources:
     keyring: Keyring
     setup: TrainingSetup
     attested: bool = False
+    registered: bool = False
 
 
 class ContentReviewer:
@@ -83,6 +94,7 @@ class ContentReviewer:
         self._fetched = FetchedWeights(self._weights, counter)
 
     def review_publication(self, proposal: PublicationProposal) -> None:
+        self._require_finished()
         for publication in proposal.block.publications:
             node = self._node(publication.uri)
             with _refusing(f"model {node.name}"):
@@ -91,8 +103,37 @@ class ContentReviewer:
                     self._weights.read(uri)
             _require(signer == publication.owner, f"model {node.name} is not signed by its owner")
             _require(node.redaction is None, f"model {node.name} is published as a redaction")
+            if self._sources.registered:
+                self._check_registered(node, publication.owner)
             listed = sorted(reference.place() for reference in node.statement.references)
             _require(listed == list(publication.references), f"model {node.name} lists other references")
+
+    def _require_finished(self) -> None:
+        """Where several lead, no decision comes between another's archive records and its live ones.
+
+        One that nobody has finished for GIVEN_UP_SECONDS does not hold the others up.
+        """
+        records = self._sources.record.archive.read() if self._sources.registered else ()
+        if not records:
+            return
+        newest = records[-1]
+        models = self._sources.record.catalogue.read().models.values()
+        versions = {placed.position: placed.version for placed in models}
+        least = newest.record.version + (newest.record.reason is ArchiveReason.SUPERSEDED)
+        finished = versions.get(newest.record.position, -1) >= least
+        over = self._live.node.timestamp() > newest.timestamp + GIVEN_UP_SECONDS
+        if not (finished or over):
+            raise EarlyError("the decision before is on the archive, and not yet on the live chain")
+
+    def _check_registered(self, node: ModelNode, owner: bytes) -> None:
+        """The owner is a joined participant, and the model is one that it was to publish."""
+        entry = self._sources.contracts.participants.participant(owner)
+        user, names = node.statement.user, self._sources.setup.federation.scenario.names
+        _require(entry.since > 0, f"the owner of model {node.name} is no participant")
+        _require(entry.number == user, f"model {node.name} is published for user {user} by {entry.number}")
+        _require(node.name in names, f"there is no model {node.name} in this federation")
+        planned = names.index(node.name) % self._sources.setup.federation.scenario.users + 1
+        _require(planned == user, f"model {node.name} is that of user {planned}, not of {user}")
 
     def review_redaction(self, draft: RedactionDraft) -> None:
         proposed = [self._proposed(target) for chunk in draft.chunks for target in chunk.targets]
@@ -101,6 +142,7 @@ class ContentReviewer:
             all(each.redaction.request == request for each in proposed),
             "the models of one proposal come from different requests",
         )
+        self._require_finished()
         catalogue = self._sources.record.catalogue.read()
         self._check_request(request, catalogue)
         self._check_archived([each.target for each in proposed])

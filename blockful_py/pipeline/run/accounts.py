@@ -10,8 +10,10 @@ from typing import Protocol
 
 from blockful_py.chain.account_file import address_in, secret_in
 from blockful_py.errors import SettingsError
+from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.environment import PASSPHRASE
-from blockful_py.pipeline.run.identities import Identities
+from blockful_py.pipeline.run.identities import Identities, identities_of
+from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.settings import Settings
 
 
@@ -65,7 +67,39 @@ class AccountFolder:
         return self._opened[user]
 
 
-def accounts_of(settings: Settings, identities: Identities) -> Accounts:
-    """The accounts in the folder that the settings name, or else those that derive from the seed."""
+class OwnAccount:
+    """The account of the one user whose process this is."""
+
+    def __init__(self, user: int | None, secret: int) -> None:
+        self._user = user
+        self._secret = secret
+
+    def secret(self, user: int) -> int:
+        """Raises SettingsError for every other user."""
+        if user != self._user:
+            raise SettingsError(f"the account of user {user} is not here: only its owner has it.")
+        return self._secret
+
+
+def identities_in(run: RunDirectory, nodes: Nodes) -> Identities | None:
+    """The keys that a laboratory derives from its seed; None for a party's run, which derives none, and
+    outside development chains.
+
+    Raises SettingsError as `identities_of`.
+    """
+    if run.party is not None:
+        return None
+    return identities_of(run.settings, (nodes.live.chain_id, nodes.archive.chain_id))
+
+
+def accounts_of(settings: Settings, identities: Identities | None) -> Accounts:
+    """The accounts in the folder that the settings name, or else those that derive from the seed.
+
+    Raises SettingsError where there are neither.
+    """
     folder = settings.federation.accounts
-    return DerivedAccounts(identities) if folder is None else AccountFolder(Path(folder))
+    if folder is not None:
+        return AccountFolder(Path(folder))
+    if identities is None:
+        raise SettingsError("federation.accounts names no folder, and no account derives from the seed here.")
+    return DerivedAccounts(identities)

@@ -41,7 +41,7 @@ class LogicalClock:
 
 
 def tick(node: Node) -> None:
-    """Mines an empty block on a development chain, whose clock stops between transactions."""
-    if node.chain_id in DEVELOPMENT_CHAINS:
+    """Mines an empty block on a development node, whose clock stops between transactions."""
+    if node.chain_id in DEVELOPMENT_CHAINS and node.is_development:
         with turn(node):
             node.rpc.call("evm_mine")

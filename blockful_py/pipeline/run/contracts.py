@@ -13,8 +13,10 @@ from blockful_py.chain.archive_registry import ArchiveRegistryContract
 from blockful_py.chain.committee import CommitteeContract
 from blockful_py.chain.contract import Contract
 from blockful_py.chain.live_chain import LiveChainContract
+from blockful_py.chain.participant_registry import ParticipantRegistryContract
 from blockful_py.chain.quorum import AppointedCommitteeContract, QuorumMirrorContract
 from blockful_py.chain.reader_registry import ReaderRegistryContract
+from blockful_py.chain.sender import SENDER_KEY
 from blockful_py.chain.sortition import Parameters
 from blockful_py.committee.certificate_signer import CertificateSigner
 from blockful_py.committee.coordinator import Coordinator
@@ -26,9 +28,9 @@ from blockful_py.crypto.keccak import keccak
 from blockful_py.crypto.roster import Roster
 from blockful_py.crypto.threshold.keys import KeyShare
 from blockful_py.crypto.threshold.local import generate_key
-from blockful_py.errors import DeploymentError, RunError, SettingsError
+from blockful_py.errors import DeploymentError, ReorganisedError, RunError, SettingsError
 from blockful_py.pipeline.run.clock import LogicalClock, WallClock
-from blockful_py.pipeline.run.identities import Identities
+from blockful_py.pipeline.run.identities import Identities, identities_of
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.settings import CommitteeSettings, Settings
 from blockful_py.types import Certificate
@@ -56,6 +58,7 @@ class Contracts:
 
     committee: AppointedCommitteeContract | CommitteeContract
     live: LiveChainContract
+    participants: ParticipantRegistryContract
     readers: ReaderRegistryContract
     alarms: AlarmRegistryContract
     followers: Followers | None
@@ -67,6 +70,20 @@ class Contracts:
     @property
     def archive(self) -> ArchiveRegistryContract:
         return self._followers().archive
+
+    def require_unchanged(self) -> None:
+        """Compares what was read of both chains before with the chains.
+
+        Raises ReorganisedError, once, where settled blocks have changed.
+        """
+        changed = []
+        for contract in (self.live, *(() if self.followers is None else (self.followers.archive,))):
+            try:
+                contract.require_unchanged()
+            except ReorganisedError as error:
+                changed.append(str(error))
+        if changed:
+            raise ReorganisedError(" ".join(changed))
 
     @property
     def elected(self) -> CommitteeContract:
@@ -113,14 +130,18 @@ def deploy(nodes: Nodes, settings: Settings, directory: Path) -> Contracts:
 
     An elected committee begins without an epoch and without followers (`found_followers` deploys them).
     """
-    identities = Identities(settings.seed, (nodes.live.chain_id, nodes.archive.chain_id))
-    if settings.committee.roster == "elected":
+    seats = settings.federation.users
+    paid = nodes.live_sender.pays and nodes.archive_sender.pays
+    wanted = () if paid else (f"${SENDER_KEY}, the private key that pays for transactions",)
+    identities = identities_of(settings, (nodes.live.chain_id, nodes.archive.chain_id), wanted)
+    if settings.committee.roster == "elected" or identities is None:
         founders = [bytes.fromhex(each[2:]) for each in settings.committee.election.founders]
         rules = rules_of(settings.committee)
-        deployments.deploy_elected(nodes.live_sender, rules, founders).write(directory)
+        made = deployments.deploy_elected(nodes.live_sender, rules, founders, seats=seats)
+        made.write(directory)
         return open_contracts(nodes, directory)
     roster = roster_of(settings, identities, key_shares(settings, identities))
-    live = deployments.deploy_live(nodes.live_sender, roster)
+    live = deployments.deploy_live(nodes.live_sender, roster, seats=seats)
     committee = live.address("AppointedCommittee")
     archive = deployments.deploy_archive(nodes.archive_sender, nodes.live.chain_id, committee, roster)
     if nodes.one_chain:
@@ -150,16 +171,20 @@ def open_contracts(nodes: Nodes, directory: Path, kept: Path | None = None) -> C
     kept = kept or directory.parent / EVENTS
     live = deployments.load(deployments.deployments_path(directory, nodes.live.chain_id), nodes.live)
     chain = LiveChainContract(nodes.live, live.address("LiveChain"), nodes.live_sender, kept)
-    registry = ReaderRegistryContract(nodes.live, live.address("ReaderRegistry"), nodes.live_sender)
+    participants = ParticipantRegistryContract(
+        nodes.live, live.address("ParticipantRegistry"), nodes.live_sender, kept
+    )
+    readers = ReaderRegistryContract(nodes.live, live.address("ReaderRegistry"), nodes.live_sender)
     alarms = AlarmRegistryContract(nodes.live, live.address("AlarmRegistry"), nodes.live_sender)
     if "Committee" not in live.contracts:
         address = live.address("AppointedCommittee")
         appointed = AppointedCommitteeContract(nodes.live, address, nodes.live_sender)
-        contracts = Contracts(appointed, chain, registry, alarms, _followers(nodes, directory, kept))
+        followers = _followers(nodes, directory, kept)
+        contracts = Contracts(appointed, chain, participants, readers, alarms, followers)
         _require_fitting(contracts, directory)
         return contracts
     elected = CommitteeContract(nodes.live, live.address("Committee"), nodes.live_sender)
-    contracts = Contracts(elected, chain, registry, alarms, None)
+    contracts = Contracts(elected, chain, participants, readers, alarms, None)
     path = deployments.deployments_path(directory, nodes.archive.chain_id)
     if path.exists() and "QuorumMirror" in deployments.load(path, nodes.archive).contracts:
         contracts = replace(contracts, followers=_followers(nodes, directory, kept))
@@ -182,7 +207,8 @@ def _require_fitting(contracts: Contracts, directory: Path) -> None:
     """Raises DeploymentError where a contract of a deployments file belongs to another committee."""
     followers = contracts.followers
     obeyed: list[tuple[Contract, bytes, Contract]] = [
-        (contracts.live, contracts.live.quorum(), contracts.committee)
+        (contracts.live, contracts.live.quorum(), contracts.committee),
+        (contracts.participants, contracts.participants.quorum(), contracts.committee),
     ]
     if followers is not None:
         obeyed.append((followers.archive, followers.archive.quorum(), followers.mirror))

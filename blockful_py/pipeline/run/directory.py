@@ -5,6 +5,7 @@ run.json            settings, and places of the chains
 run.lock            locked by who makes the run, then by who leads a job; tells who that is
 deployments/        addresses of the contracts, one file per chain
 live/ archive/      the two stores
+arrivals/           blocks that other machines sent, of files that are not kept yet
 vaults/             data keys of the appointed members, one folder per member
 curves.jsonl        learning curves, one line per model
 figures.json        figures before a request, until its report is written
@@ -22,7 +23,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,7 @@ PARTS = (
     "deployments",
     "live",
     "archive",
+    "arrivals",
     "vaults",
     "curves.jsonl",
     "figures.json",
@@ -54,17 +56,37 @@ PARTS = (
 
 
 @dataclass(frozen=True, slots=True)
+class Party:
+    """What a run directory of one participant or member adds; a laboratory's has none.
+
+    Attributes:
+        federation: digest of the federation file, 32 bytes in hexadecimal.
+        measuring, initial: CIDs of the public files (`record.federation_file`).
+        user: the participant's number; None for a member.
+        data: the participant's data: a file of samples, or the name of a data set.
+    """
+
+    federation: str
+    measuring: str
+    initial: str
+    user: int | None = None
+    data: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class RunDirectory:
     """Paths of a run, its settings and its chains.
 
     Attributes:
         identity: random, so that the journal of another run is told from this run's.
+        party: whose run it is, in a federation of machines.
     """
 
     path: Path
     settings: Settings
     place: Place
     identity: str = ""
+    party: Party | None = None
 
     @property
     def deployments(self) -> Path:
@@ -77,6 +99,10 @@ class RunDirectory:
     @property
     def archive_store(self) -> Path:
         return self.path / "archive"
+
+    @property
+    def arrivals(self) -> Path:
+        return self.path / "arrivals"
 
     @property
     def curves(self) -> Path:
@@ -107,21 +133,23 @@ class RunDirectory:
         return self.path / "journal.sqlite"
 
     @classmethod
-    def create(cls, path: Path, settings: Settings, place: Place | None = None) -> RunDirectory:
+    def create(
+        cls, path: Path, settings: Settings, place: Place | None = None, party: Party | None = None
+    ) -> RunDirectory:
         """Writes the run.json of a folder that its maker has claimed (`creation`).
 
         Raises RunError when it cannot be written.
         """
         place = place or Place.of(settings.chain, path / "chains")
-        run = cls(path, settings, place, secrets.token_hex(16))
-        document = {
-            "format": FORMAT,
-            "identity": run.identity,
-            "settings": settings.to_json(),
-            "chains": run.place.to_json(path),
-        }
-        text = json.dumps(document, indent=2) + "\n"
-        write_whole(path / "run.json", text, parents=True, advice="choose another folder")
+        run = cls(path, settings, place, secrets.token_hex(16), party)
+        run._write()
+        return run
+
+    def renewed(self, settings: Settings, party: Party) -> RunDirectory:
+        """The run under a new federation file; rewrites run.json where that changes it."""
+        run = replace(self, settings=settings, party=party)
+        if run != self:
+            run._write()
         return run
 
     @classmethod
@@ -132,7 +160,23 @@ class RunDirectory:
             raise RunError(f"{path}/run.json is not of format {FORMAT}: train again with this version.")
         place = Place.from_json(document.get("chains", {}), path)
         settings = Settings.parse(document.get("settings", {}))
-        return cls(path, settings, place, str(document.get("identity", "")))
+        try:
+            party = Party(**document["party"]) if "party" in document else None
+        except TypeError as error:
+            raise RunError(f"{path}/run.json does not say whose run it is ({error}): join again.") from None
+        return cls(path, settings, place, str(document.get("identity", "")), party)
+
+    def _write(self) -> None:
+        document = {
+            "format": FORMAT,
+            "identity": self.identity,
+            "settings": self.settings.to_json(),
+            "chains": self.place.to_json(self.path),
+        }
+        if self.party is not None:
+            document["party"] = asdict(self.party)
+        text = json.dumps(document, indent=2) + "\n"
+        write_whole(self.path / "run.json", text, parents=True, advice="choose another folder")
 
     def opened_journal(self) -> Journal:
         """The jobs of the run."""

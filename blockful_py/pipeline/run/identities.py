@@ -1,18 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keys of users and members that derive from the seed: for development chains only.
+"""Keys of users, members and the leader that derive from the seed: for development chains only.
 
-Whoever knows the seed knows every key.  `Identities` refuses chains that are not known to be
-development chains, so that no real record depends on a public number.
+Whoever knows the seed knows every key.  On other chains there are none (`identities_of`), and `Identities`
+refuses them, so that no real record depends on a public number.
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
+from collections.abc import Sequence
 
 from blockful_py.crypto import curve, envelope
 from blockful_py.crypto.randomness import SeededRng
 from blockful_py.errors import SettingsError
+from blockful_py.settings import Settings
 
+LEADER_KEY = "BLOCKFUL_LEADER_KEY"
+"""Environment variable with the private key that leads a committee where no key derives from the seed."""
 DEVELOPMENT_CHAINS = frozenset({1337, 1338, 31337, 31338})
 """Chain ids of Ganache, Anvil and Hardhat, and the second one of a pair."""
 
@@ -24,10 +29,8 @@ class Identities:
         """Raises SettingsError for a chain that is not a development chain."""
         for chain_id in chain_ids:
             if chain_id not in DEVELOPMENT_CHAINS:
-                known = ", ".join(map(str, sorted(DEVELOPMENT_CHAINS)))
                 raise SettingsError(
-                    "the appointed committee's keys derive from the seed, which is no secret; chain "
-                    f"{chain_id} is not a development chain. Start the node with one of the ids {known}."
+                    f"chain {chain_id} is not a development chain: no key derives from the seed there."
                 )
         self._root = SeededRng(seed.to_bytes(8, "big"), "blockful", "identities")
 
@@ -53,6 +56,48 @@ class Identities:
     def rng(self, *labels: str | int | bytes) -> SeededRng:
         """An independent random stream for `labels`."""
         return self._root.derive(*labels)
+
+
+def identities_of(
+    settings: Settings, chain_ids: Sequence[int], more: Sequence[str] = ()
+) -> Identities | None:
+    """The keys that derive from the seed; None where a chain is no development chain.
+
+    Raises SettingsError where such a chain's keys would derive from the seed; it lists what to configure.
+    `more`: what else is missing there.
+    """
+    real = sorted(set(chain_ids) - DEVELOPMENT_CHAINS)
+    if not real:
+        return Identities(settings.seed, tuple(chain_ids))
+    missing = list(more)
+    if settings.committee.roster != "elected":
+        missing.append('committee.roster = "elected", since appointed members\' keys derive from the seed')
+    if not settings.committee.election.founders:
+        missing.append("committee.election.founders, the accounts of the first members")
+    if settings.federation.accounts is None:
+        missing.append("federation.accounts, the folder of the users' keystores (`blockful account create`)")
+    if missing:
+        known = ", ".join(map(str, sorted(DEVELOPMENT_CHAINS)))
+        raise SettingsError(
+            f"chain {real[0]} is not a development chain ({known} are), and no key derives from the seed "
+            f"there. Configure {'; '.join(missing)}."
+        )
+    return None
+
+
+def leader_key() -> int:
+    """The secret of LEADER_KEY.  Raises SettingsError without one."""
+    text = os.environ.get(LEADER_KEY, "")
+    try:
+        secret = int.from_bytes(bytes.fromhex(text.removeprefix("0x")))
+    except ValueError:
+        secret = 0
+    if not 0 < secret < curve.N:
+        raise SettingsError(
+            "leading on a chain that is no development chain takes a key of your own: put one of 64 "
+            f"hexadecimal digits into ${LEADER_KEY}, and start the members with --leader and its address."
+        )
+    return secret
 
 
 def address_of(secret: int) -> bytes:

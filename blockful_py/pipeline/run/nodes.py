@@ -4,22 +4,23 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from blockful_py.chain.devnet import Devnet, NodeOptions, start_together
+from blockful_py.chain.gas import GWEI
 from blockful_py.chain.node import Node, connect
-from blockful_py.chain.sender import Sender
+from blockful_py.chain.sender import SENDER_KEY, Sender
 from blockful_py.chain.signer import DEV_MNEMONIC, Signer
 from blockful_py.closable import Closable
 from blockful_py.errors import RunError, SettingsError
 from blockful_py.file_lock import FileLock
+from blockful_py.pipeline.run.identities import DEVELOPMENT_CHAINS
 from blockful_py.settings import ChainSettings
-
-SENDER_KEY = "BLOCKFUL_SENDER_KEY"
-"""Environment variable with the private key that pays for transactions on nodes reached by URL."""
+from blockful_py.settings.sections import Urls
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,26 +29,38 @@ class Place:
 
     Attributes:
         databases: the folder; None for URLs.
+        confirmations, max_fee_gwei: as in the settings.
     """
 
     live_chain_id: int
     archive_chain_id: int
-    live_url: str | None = None
-    archive_url: str | None = None
+    live_url: Urls = None
+    archive_url: Urls = None
     databases: Path | None = None
+    confirmations: int = 0
+    max_fee_gwei: float | None = None
 
     @classmethod
     def of(cls, settings: ChainSettings, databases: Path) -> Place:
-        """The place that the settings name.  Raises SettingsError when they have only one URL."""
+        """The place that the settings name.
+
+        Raises SettingsError when they have only one URL, or wait for confirmations of devnets of our own.
+        """
         urls = (settings.live_url, settings.archive_url)
-        if urls == (None, None):
+        if not any(urls):
+            if settings.confirmations:
+                raise SettingsError(
+                    "chain.confirmations needs chains that go on by themselves, and a run's own devnets mine "
+                    "nothing but its transactions: give the URLs of nodes, or leave it out."
+                )
             return cls(settings.live_chain_id, settings.archive_chain_id, databases=databases)
-        if None in urls:
+        if not all(urls):
             raise SettingsError(
                 "give chain.live_url and chain.archive_url, or neither; they may be the same node."
             )
         archive_id = settings.live_chain_id if urls[0] == urls[1] else settings.archive_chain_id
-        return cls(settings.live_chain_id, archive_id, *urls)
+        limits = (settings.confirmations, settings.max_fee_gwei)
+        return cls(settings.live_chain_id, archive_id, *urls, None, *limits)
 
     @property
     def own(self) -> bool:
@@ -59,7 +72,13 @@ class Place:
         document: dict[str, Any] = {"live": self.live_chain_id, "archive": self.archive_chain_id}
         if self.databases is not None:
             return {**document, "databases": os.path.relpath(self.databases, base)}
-        return {**document, "live_url": self.live_url, "archive_url": self.archive_url}
+        return {
+            **document,
+            "live_url": self.live_url,
+            "archive_url": self.archive_url,
+            "confirmations": self.confirmations,
+            "max_fee_gwei": self.max_fee_gwei,
+        }
 
     @classmethod
     def from_json(cls, document: dict[str, Any], base: Path) -> Place:
@@ -68,9 +87,11 @@ class Place:
             return cls(
                 int(document["live"]),
                 int(document["archive"]),
-                document.get("live_url"),
-                document.get("archive_url"),
+                _urls(document.get("live_url")),
+                _urls(document.get("archive_url")),
                 (base / databases).resolve() if databases is not None else None,
+                int(document.get("confirmations", 0)),
+                None if (fee := document.get("max_fee_gwei")) is None else float(fee),
             )
         except (KeyError, TypeError, ValueError) as error:
             raise RunError(f"run.json does not say where the chains are ({error}); train again.") from None
@@ -94,13 +115,16 @@ class Nodes(Closable):
                 self.live, self.live_sender = live.node, live.sender()
                 self.archive, self.archive_sender = archive.node, archive.sender()
             else:
-                account = account or _paying_account()
-                self.live = _connected(stack, place.live_url, place.live_chain_id)
-                self.live_sender = Sender(self.live, account)
+                account = account or paying_account((place.live_chain_id, place.archive_chain_id))
+                most = None if place.max_fee_gwei is None else round(place.max_fee_gwei * GWEI)
+                self.live = _connected(stack, place.live_url, place.live_chain_id, place.confirmations)
+                self.live_sender = Sender(self.live, account, max_fee=most)
                 self.archive, self.archive_sender = self.live, self.live_sender
                 if place.live_url != place.archive_url:
-                    self.archive = _connected(stack, place.archive_url, place.archive_chain_id)
-                    self.archive_sender = Sender(self.archive, account)
+                    self.archive = _connected(
+                        stack, place.archive_url, place.archive_chain_id, place.confirmations
+                    )
+                    self.archive_sender = Sender(self.archive, account, max_fee=most)
             self._stack = stack.pop_all()
 
     @property
@@ -147,15 +171,21 @@ def _sole_user(databases: Path) -> FileLock:
         ) from None
 
 
-def _connected(stack: ExitStack, url: str | None, chain_id: int) -> Node:
-    if url is None:
+def _urls(value: Any) -> Urls:
+    """URLs as JSON has them."""
+    return tuple(map(str, value)) if isinstance(value, list) else value
+
+
+def _connected(stack: ExitStack, url: Urls, chain_id: int, confirmations: int) -> Node:
+    if not url:
         raise SettingsError("a URL of a node is missing.")
-    node = connect(url, chain_id)
+    node = connect(url, chain_id, confirmations=confirmations)
     stack.callback(node.close)
     return node
 
 
-def _paying_account() -> Signer:
-    """The account of SENDER_KEY, or the first one of the public development mnemonic."""
-    key = os.environ.get(SENDER_KEY)
-    return Signer(key) if key else Signer.from_mnemonic(DEV_MNEMONIC, 0)
+def paying_account(chain_ids: Iterable[int]) -> Signer | None:
+    """The account of SENDER_KEY; without one, on development chains, the first of their public mnemonic."""
+    if key := os.environ.get(SENDER_KEY):
+        return Signer(key)
+    return Signer.from_mnemonic(DEV_MNEMONIC, 0) if DEVELOPMENT_CHAINS.issuperset(chain_ids) else None

@@ -10,6 +10,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from starlette.types import ASGIApp
+
 from blockful_py.committee import wire
 from blockful_py.committee.outbox_store import OutboxStore
 from blockful_py.committee.service.dkg_participant import DkgParticipant
@@ -47,11 +49,13 @@ LEADER = wire.MessageSigner(curve.random_scalar(SeededRng(b"leader")), DOMAIN)
 class Hall:
     """A world in which epoch 1 is current and any charter of epoch 2 is welcome."""
 
+    gateway: ASGIApp | None = None
+
     def domain(self) -> eip712.Domain:
         return DOMAIN
 
-    def leaders(self) -> frozenset[bytes]:
-        return frozenset({LEADER.address})
+    def may_lead(self, address: bytes) -> bool:
+        return address == LEADER.address
 
     def identity(self) -> Identity:
         return IDENTITY
@@ -72,6 +76,9 @@ class Hall:
         return Extent(16, 16)
 
     def custody(self, kind: MessageKind, message: wire.Message) -> Empty:
+        raise RefusedError("nothing is kept here")
+
+    def blocks(self, kind: MessageKind, message: wire.Message) -> Empty:
         raise RefusedError("nothing is kept here")
 
     def admit(self, charter: Charter) -> None:
@@ -136,8 +143,10 @@ class CrookedSmith(DkgParticipant):
 
 
 @contextmanager
-def party(size: int, hands: dict[int, Hand] | None = None) -> Iterator[Party]:
-    """`size` members; those in `hands`, by index, are crooked."""
+def party(
+    size: int, hands: dict[int, Hand] | None = None, hall: Callable[[int], Hall] = lambda index: Hall()
+) -> Iterator[Party]:
+    """`size` members; those in `hands`, by index, are crooked; `hall` is a member's world."""
     with ExitStack() as stack:
         found = Party([], [], [])
         folder = Path(stack.enter_context(TemporaryDirectory()))
@@ -147,7 +156,9 @@ def party(size: int, hands: dict[int, Hand] | None = None) -> Iterator[Party]:
             hand = (hands or {}).get(index)
             smith = CrookedSmith(secret, shelf, hand) if hand else DkgParticipant(secret, shelf)
             outbox = stack.enter_context(Outbox(OutboxStore(folder / str(index))))
-            server = stack.enter_context(Server(RequestHandler(secret, Hall(), smith, outbox)))
+            world = hall(index)
+            handler = RequestHandler(secret, world, smith, outbox)
+            server = stack.enter_context(Server(handler, gateway=world.gateway))
             address = curve.address(curve.multiply_base(secret))
             found.clients.append(MemberClient(server.url, address, LEADER, Deadlines(20, 20)))
             found.shelves.append(shelf)

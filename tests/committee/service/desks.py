@@ -20,6 +20,7 @@ class Ticket:
 
     peer: bytes | None
     size: int
+    bulk: bool = False
 
 
 @dataclass
@@ -36,7 +37,7 @@ class Desk:
             raise MessageError("it is bad")
         if size > LIMIT:
             raise TooLongError("it is long")
-        return Ticket(None if name == b"stranger" else name, size)
+        return Ticket(None if name == b"stranger" else name, size, name.startswith(b"bulk"))
 
     def answer(self, admitted: Ticket, body: bytes) -> bytes:
         self.bodies.append(len(body))
@@ -44,6 +45,11 @@ class Desk:
             self.arrived.release()
             assert self.let_go.wait(SECONDS)
         return b"answer\n" + body * 2
+
+    def fetcher(self, line: bytes) -> bytes:
+        if line == b"nobody\n":
+            raise MessageError("it is bad")
+        return line
 
 
 def place(server: Server) -> tuple[str, int]:

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import pytest
 
@@ -22,7 +23,9 @@ from blockful_py.committee.service.server import Server
 from blockful_py.crypto import curve
 from blockful_py.crypto.randomness import SeededRng
 from blockful_py.errors import MessageError, TooLongError, UnreachableError
-from tests.committee.service.dealers import DOMAIN, LEADER, Party, party
+from blockful_py.storage import ContentStore, cid_string
+from blockful_py.storage.gateway import gateway
+from tests.committee.service.dealers import DOMAIN, LEADER, Hall, Party, party
 from tests.committee.service.desks import SECONDS, answer_on, connected, raw, request
 
 LARGE = 31 * MIB
@@ -259,6 +262,30 @@ def test_answers_that_are_not_read_hold_up_nobody_else(server: Server) -> None:
         for _ in range(door.PEER_SEATS):
             stack.enter_context(connected(server, request(identification(STRANGER).envelope)))
         assert is_served(server)
+
+
+def test_requests_for_blocks_do_not_shut_out_a_call(tmp_path: Path) -> None:
+    """Whole, broken off and malformed ones, of which none is read."""
+    hall, store = Hall(), ContentStore(tmp_path)
+    hall.gateway = gateway(store)
+    name = cid_string(store.add_pieces([bytes([i]) * 2**20 for i in range(8)]))
+    lines = [
+        f"{path} HTTP/1.1\r\nHost: x\r\n".encode()
+        for path in (
+            f"GET /ipfs/{name}?format=car",
+            f"HEAD /ipfs/{name}?format=car",
+            "GET /ipfs/..%2f?format=raw",
+            f"GET /ipfs/{name}/{'a/' * 2000}?format=raw",
+            f"POST /ipfs/{name}?format=raw",
+        )
+    ]
+    with party(1, hall=lambda index: hall) as gathered, ExitStack() as stack:
+        (server,) = gathered.servers
+        for _ in range(20):
+            for line in lines:
+                stack.enter_context(connected(server, line + b"\r\n"))
+                stack.enter_context(connected(server, line + b"X: "))
+            assert is_served(server)
 
 
 def test_a_connection_that_is_pushed_out_is_the_oldest_of_the_crowd(server: Server) -> None:

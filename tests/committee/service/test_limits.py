@@ -57,6 +57,7 @@ from blockful_py.crypto.envelope import WRAPPED_BYTES
 from blockful_py.crypto.roster import Roster
 from blockful_py.crypto.threshold.keys import CommitteeKey
 from blockful_py.crypto.threshold.messages import NonceCommitments, Reveal, SignatureShares
+from blockful_py.storage.unixfs import MAX_BLOCK_SIZE
 from blockful_py.types import (
     Action,
     ArchiveReason,
@@ -220,4 +221,6 @@ def test_2000_collisions_by_100_signers_pass(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_small_federation_allows_small_messages_only() -> None:
-    assert max(each.question_bytes(Extent(28, 4)) for each in LIMITS.values()) < limits.MIB
+    sizes = {kind: each.question_bytes(Extent(28, 4)) for kind, each in LIMITS.items()}
+    assert sizes.pop(MessageKind.KEEP_BLOCKS) > MAX_BLOCK_SIZE
+    assert max(sizes.values()) < limits.MIB

@@ -12,9 +12,9 @@ import pytest
 from blockful_py.committee.service import door
 from blockful_py.committee.service.client import post
 from blockful_py.committee.service.server import Server
-from blockful_py.committee.service.tls import server_context
 from blockful_py.committee.wire import MAX_LINE
 from blockful_py.crypto import curve
+from blockful_py.crypto.tls import server_context
 from blockful_py.errors import BusyError, MessageError, SettingsError, UnreachableError
 from tests.committee.service.desks import LIMIT, SECONDS, Desk, answer_on, connected, raw, request
 

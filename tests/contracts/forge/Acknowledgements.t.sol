@@ -64,9 +64,7 @@ contract AcknowledgementsTest is FiveCandidates {
         expectRefusal(_leaving, abi.encodeWithSelector(IStakes.TooEarly.selector, block.timestamp, at));
         book.withdraw();
         VM.warp(at);
-        VM.prank(_leaving.account);
-        book.withdraw();
-        VM.assertEq(_leaving.account.balance, 2 ether);
+        withdraws(_leaving);
     }
 
     function test_the_own_committee_frees_nobody_of_it() external {
@@ -101,9 +99,7 @@ contract AcknowledgementsTest is FiveCandidates {
         VM.prank(one.account);
         book.unbond();
         pause(10_000);
-        VM.prank(one.account);
-        book.withdraw();
-        VM.assertEq(one.account.balance, 2 ether);
+        withdraws(one);
     }
 
     function _withdrawsAfterTheDelay() private {
@@ -111,9 +107,7 @@ contract AcknowledgementsTest is FiveCandidates {
         expectRefusal(_leaving, abi.encodeWithSelector(IStakes.TooEarly.selector, block.timestamp, at));
         book.withdraw();
         pause(10_000);
-        VM.prank(_leaving.account);
-        book.withdraw();
-        VM.assertEq(_leaving.account.balance, 2 ether);
+        withdraws(_leaving);
         solvent();
     }
 

@@ -9,12 +9,13 @@ contract ArtifactsTest {
     /// @dev The metadata (CBOR, its length in the last two bytes) hold a hash of the compiler's settings as they were
     /// written, and brownie and Forge spell the same remappings differently.
     function test_the_shipped_bytecode_is_the_tested_one() external view {
-        string[8] memory names = [
+        string[9] memory names = [
             "AlarmRegistry",
             "AppointedCommittee",
             "ArchiveRegistry",
             "Committee",
             "LiveChain",
+            "ParticipantRegistry",
             "QuorumMirror",
             "ReaderRegistry",
             "VrfVerifier"

@@ -4,6 +4,7 @@ pragma solidity 0.8.30;
 import {IArchiveRegistry, Record} from "../../../contracts/interfaces/IArchiveRegistry.sol";
 import {ICertified} from "../../../contracts/interfaces/ICertified.sol";
 import {HeaderUpdate, ILiveChain, NewBlock, Update} from "../../../contracts/interfaces/ILiveChain.sol";
+import {IParticipantRegistry} from "../../../contracts/interfaces/IParticipantRegistry.sol";
 import {Action, Roster} from "../../../contracts/interfaces/IQuorum.sol";
 import {IQuorumMirror} from "../../../contracts/interfaces/IQuorumMirror.sol";
 import {IReaderRegistry} from "../../../contracts/interfaces/IReaderRegistry.sol";
@@ -58,6 +59,31 @@ contract CalldataTest is World {
         bytes32 digest = keccak256(abi.encode(address(1), true));
         Action memory action = certify(address(readers), IReaderRegistry.setBarred.selector, digest);
         _refusedWithGaps(address(readers), abi.encodeCall(IReaderRegistry.setBarred, (address(1), true, action)), 3);
+    }
+
+    function test_gaps_in_a_barred_participant() external {
+        address registry = _participants();
+        Action memory action =
+            certify(registry, IParticipantRegistry.setBarred.selector, keccak256(abi.encode(address(1), true)));
+        _refusedWithGaps(registry, abi.encodeCall(IParticipantRegistry.setBarred, (address(1), true, action)), 3);
+    }
+
+    function test_gaps_in_an_admission() external {
+        address registry = _participants();
+        Action memory action = certify(registry, IParticipantRegistry.admit.selector, keccak256(abi.encode(address(1))));
+        _refusedWithGaps(registry, abi.encodeCall(IParticipantRegistry.admit, (address(1), action)), 2);
+    }
+
+    function test_gaps_in_another_federation_file() external {
+        address registry = _participants();
+        bytes32 digest = keccak256("file");
+        Action memory action =
+            certify(registry, IParticipantRegistry.changeFile.selector, keccak256(abi.encode(digest)));
+        _refusedWithGaps(registry, abi.encodeCall(IParticipantRegistry.changeFile, (digest, action)), 2);
+    }
+
+    function _participants() private returns (address) {
+        return VM.deployCode("ParticipantRegistry.sol", abi.encode(committee, uint32(2), false));
     }
 
     /// @dev A word behind the call; a word before what an argument's place in the head points to, for the last

@@ -89,9 +89,7 @@ contract StakesTest is FiveCandidates {
         pause(1);
         VM.expectEmit(address(book));
         emit IStakes.Withdrawn(one.account, 2 ether);
-        VM.prank(one.account);
-        book.withdraw();
-        VM.assertEq(one.account.balance, 2 ether);
+        withdraws(one);
         expectRefusal(one, abi.encodeWithSelector(IStakes.NothingToPay.selector, one.account));
         book.withdraw();
         expectRefusal(one, abi.encodeWithSelector(IStakes.StakeTooLow.selector, 1, 1 ether));
@@ -118,9 +116,7 @@ contract StakesTest is FiveCandidates {
         VM.expectPartialRevert(IStakes.TooEarly.selector);
         book.withdraw();
         pause(10_000);
-        VM.prank(leaving.account);
-        book.withdraw();
-        VM.assertEq(leaving.account.balance, 2 ether);
+        withdraws(leaving);
         solvent();
     }
 

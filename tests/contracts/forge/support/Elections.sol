@@ -337,6 +337,13 @@ abstract contract FiveCandidates is Elections {
         }
     }
 
+    /// @notice Its stake comes back whole.
+    function withdraws(Candidate memory by) internal {
+        VM.prank(by.account);
+        book.withdraw();
+        VM.assertEq(by.account.balance, 2 ether);
+    }
+
     /// @dev The next call comes from `by` and is refused with `error_`.
     function expectRefusal(Candidate memory by, bytes memory error_) internal {
         VM.prank(by.account);

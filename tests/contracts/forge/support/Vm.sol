@@ -24,6 +24,7 @@ interface Vm {
 
     function deal(address account, uint256 balance) external;
     function warp(uint256 timestamp) external;
+    function roll(uint256 height) external;
     function getBlockTimestamp() external view returns (uint256);
     function prank(address sender) external;
     function etch(address account, bytes calldata code) external;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TLS 1.3 between members: certificates are bound to voting keys, no authority is trusted."""
+"""TLS 1.3 between machines: certificates are bound to voting keys, no authority is trusted."""
 
 from __future__ import annotations
 

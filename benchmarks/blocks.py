@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A file fetched from another machine as a CAR and block by block, and pushed to it; plain and by TLS.
+
+python -m benchmarks.blocks [MiB]       (default 256; one run of each)
+
+The other machine is a process beside; requests are signed, since strangers are paced.  Shares are of
+`ContentStore.add`, which hashes, writes and syncs the same blocks without a network.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from benchmarks.services import CONTEXT, LEADER, MEMBER, MIB, serve
+from blockful_py.committee.service.block_push import push
+from blockful_py.committee.service.member_client import Deadlines, IndexedClient, MemberClient, signed_fetch
+from blockful_py.crypto import curve
+from blockful_py.storage import ContentStore
+from blockful_py.storage.arrivals import FOLDER, Arrivals
+from blockful_py.storage.federated import FederatedStore
+from blockful_py.storage.fetch import Endpoint
+from blockful_py.types import Uri
+
+ADDRESS = curve.address(curve.multiply_base(MEMBER))
+
+
+def seconds(action: Callable[[], object]) -> float:
+    begun = time.perf_counter()
+    action()
+    return time.perf_counter() - begun
+
+
+def fetched(url: str, folder: Path, uri: Uri, root: bytes | None) -> float:
+    """Seconds of a fetch into a new store; with the root here, the leaves are asked for one by one."""
+    own, arrivals = ContentStore(folder), Arrivals(folder / FOLDER)
+    sign = signed_fetch(LEADER, lambda: 1)
+    store = FederatedStore(own, arrivals, lambda: [Endpoint(url, ADDRESS)], sign=sign, seconds=600)
+    if root is not None:
+        arrivals.put("root", uri, root)
+    took = seconds(lambda: store.keep(uri))
+    store.delete(uri)
+    return took
+
+
+def pushed(url: str, source: ContentStore, uri: Uri) -> float:
+    client = MemberClient(url, ADDRESS, LEADER, Deadlines(600, 600))
+    return seconds(lambda: push([uri], source, [IndexedClient(1, client)], 1, quorum=1))
+
+
+@contextmanager
+def machine(by_tls: bool, held: Path) -> Iterator[str]:
+    """The URL of a member in a process of its own, whose store is in a folder."""
+    started, said = CONTEXT.Pipe(duplex=False)
+    awaited, over = CONTEXT.Pipe(duplex=False)
+    member = CONTEXT.Process(target=serve, args=(said, awaited, by_tls, held))
+    member.start()
+    yield started.recv()
+    over.send(None)
+    member.join()
+
+
+def main() -> None:
+    size = int(sys.argv[1]) if len(sys.argv) > 1 else 256
+    with tempfile.TemporaryDirectory() as name:
+        folder, data = Path(name), os.urandom(size * MIB)
+        source = ContentStore(folder / "source")
+        alone = seconds(lambda: source.add(data))
+        (uri,) = source
+        print(f"file of {size} MiB, added at {size / alone:.0f} MiB/s")
+        for by_tls in (False, True):
+            with machine(by_tls, source.directory) as url:
+                car = fetched(url, folder / f"car{by_tls}", uri, None)
+                raw = fetched(url, folder / f"raw{by_tls}", uri, source.block(uri))
+            with machine(by_tls, folder / f"pushed{by_tls}") as url:
+                push_ = pushed(url, source, uri)
+            for what, took in (("CAR", car), ("block by block", raw), ("pushed", push_)):
+                way = "TLS" if by_tls else "plain"
+                print(f"  {way:<6}{what:<16}{size / took:6.0f} MiB/s {alone / took:6.0%}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

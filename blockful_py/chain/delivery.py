@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Follows transactions of one account until they are settled.
+
+    refused, and its nonce is taken    overtaken by another process, to be signed under another nonce
+    refused otherwise                  the node's answer
+    forgotten by the node              sent again, as it is
+    waits while blocks come            replaced by one of the same nonce and a higher fee
+    waits behind another's nonce       that one is filled by an empty transfer, if it is free or stuck
+    nonce used by another              overtaken, once the block that did it is settled
+
+A call is signed under another nonce only when its first one is used up, so that it is executed once.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from blockful_py.chain.calls import Call
+from blockful_py.chain.gas import TRANSFER_GAS, access_list, fees, raised
+from blockful_py.chain.node import Node, hexadecimal
+from blockful_py.chain.rpc import RpcError
+from blockful_py.chain.signer import Signer
+from blockful_py.errors import NodeError
+
+TEND_SECONDS = 3.0
+STUCK_BLOCKS = 3
+"""Blocks without a transaction before its fee is raised; twice as many before another's is replaced."""
+_POLL_FIRST, _POLL_LAST = 0.01, 0.5  # seconds
+_CLASHES = ("nonce", "underpriced", "already known", "known transaction", "imported", "replace")
+"""Words with which nodes refuse a transaction whose nonce is taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class Overtaken:
+    """Another transaction has the nonce."""
+
+    reason: str
+
+
+Receipt = Mapping[str, Any]
+Outcome = Receipt | RpcError | Overtaken
+
+
+@dataclass(slots=True)
+class Outgoing:
+    """A call under one nonce.
+
+    Attributes:
+        fees: of the last version.
+        raw: the last version, signed.
+        hashes: of all versions, of which one at most is mined.
+        since: the newest block when the last version was sent.
+    """
+
+    call: Call
+    gas: int
+    nonce: int
+    fees: Mapping[str, int]
+    raw: bytes = b""
+    hashes: list[str] = field(default_factory=list)
+    since: int = 0
+
+
+class Delivery:
+    """Sends transactions of one account, and waits until all are settled."""
+
+    def __init__(
+        self,
+        node: Node,
+        signer: Signer,
+        most: int | None,
+        deadline: float,
+        transactions: Sequence[Outgoing],
+    ) -> None:
+        """`most`: wei for a unit of gas at most.  `deadline`: seconds to wait for one to be mined."""
+        self._node = node
+        self._signer = signer
+        self._account = hexadecimal(signer.address)
+        self._most = most
+        self._deadline = deadline
+        self._transactions = {each.nonce: each for each in transactions}
+        self._fillers: dict[int, Outgoing] = {}
+        self._outcomes: dict[int, Outcome] = {}
+        self._begun = self._head = min(each.since for each in transactions)
+        self._end = 0.0
+
+    def run(self) -> list[Outcome]:
+        """A receipt, the node's refusal, or that another has the nonce, for each.
+
+        Raises NodeError when one is not mined in time, or the node is gone.
+        """
+        for each in self._transactions.values():
+            self._sign(each)
+        self._submit()
+        self._wait()
+        return [self._outcomes[nonce] for nonce in self._transactions]
+
+    @property
+    def _open(self) -> list[Outgoing]:
+        return [each for nonce, each in self._transactions.items() if nonce not in self._outcomes]
+
+    def _sign(self, transaction: Outgoing) -> None:
+        call = transaction.call
+        declared = access_list(call) if "type" in transaction.fees else []
+        transaction.raw, digest = self._signer.sign(
+            {
+                "chainId": self._node.chain_id,
+                "nonce": transaction.nonce,
+                "gas": transaction.gas,
+                "to": call.to if call.to is not None else b"",
+                "value": call.value,
+                "data": call.data,
+                **transaction.fees,
+                **({"accessList": declared} if declared else {}),
+            }
+        )
+        transaction.hashes.append(hexadecimal(digest))
+        transaction.since = self._head
+
+    def _send(self, transactions: Sequence[Outgoing]) -> list[Any]:
+        return self._node.rpc.batch(
+            [("eth_sendRawTransaction", (hexadecimal(each.raw),)) for each in transactions]
+        )
+
+    def _submit(self) -> None:
+        answers = zip(self._open, self._send(self._open), strict=True)
+        refused = [(each, answer) for each, answer in answers if isinstance(answer, RpcError)]
+        if not refused:
+            return
+        # Ganache can answer with an error and mine it all the same; nodes refuse what they have already.
+        known = self._known([each for each, _ in refused])
+        pending = self._count("pending")
+        for each, error in refused:
+            if each.nonce in known:
+                continue
+            clash = each.nonce < pending or any(word in error.message.lower() for word in _CLASHES)
+            self._outcomes[each.nonce] = Overtaken(error.message) if clash else error
+
+    def _wait(self) -> None:
+        """Polls for receipts until the deadline."""
+        pause, now = _POLL_FIRST, time.monotonic()
+        self._end, tend = now + self._deadline, now + TEND_SECONDS
+        while self._open:
+            self._collect()
+            if not self._open:
+                break
+            if time.monotonic() > self._end:
+                raise self._late(self._open[0])
+            if time.monotonic() > tend:
+                self._tend()
+                tend = time.monotonic() + TEND_SECONDS
+            time.sleep(pause)
+            pause = min(2 * pause, _POLL_LAST)
+
+    def _collect(self) -> None:
+        """Takes the receipts of blocks that are settled."""
+        confirmations = self._node.confirmations
+        head = self._node.block_number() if confirmations else 0
+        for nonce, receipt in self._receipts(self._open).items():
+            if not confirmations or int(receipt["blockNumber"], 16) + confirmations <= head:
+                self._outcomes[nonce] = receipt
+
+    def _tend(self) -> None:
+        """Looks after the transactions that wait."""
+        self._node.wake()
+        head, used, settled = (
+            self._node.block_number(),
+            self._count("latest"),
+            self._count(self._node.settled()),
+        )
+        known = self._known(self._open)
+        if head > self._head and any(each.nonce < used for each in self._open):
+            self._end = time.monotonic() + self._deadline  # mined, and more blocks come
+        self._head = head
+        spent = [each for each in self._open if each.nonce < settled]
+        receipts = self._receipts(spent)
+        for each in spent:
+            if each.nonce not in receipts:
+                self._outcomes[each.nonce] = Overtaken("another transaction of the account has its nonce")
+        for each in self._open:
+            stuck = each.nonce == used and head - each.since >= STUCK_BLOCKS
+            if not (stuck and self._replace(each)) and each.nonce >= used and each.nonce not in known:
+                self._send([each])
+        if self._open and used < min(each.nonce for each in self._open):
+            free = self._count("pending") <= used
+            if free or head - self._begun >= 2 * STUCK_BLOCKS:
+                self._fill(used)
+
+    def _replace(self, transaction: Outgoing) -> bool:
+        """Sends a version with higher fees; returns False where there are none, or they may not be higher."""
+        offer = raised(transaction.fees, self._fees() or {}, self._most)
+        if offer is None:
+            return False
+        transaction.fees = offer
+        self._sign(transaction)
+        self._send([transaction])
+        return True
+
+    def _fill(self, nonce: int) -> None:
+        """Sends nothing to the account itself under a nonce that holds up the others."""
+        filler, offer = self._fillers.get(nonce), self._fees()
+        if filler is not None:
+            self._replace(filler)
+        elif offer is not None:
+            call = Call(self._open[0].call.interface, self._signer.address, b"")
+            self._fillers[nonce] = filler = Outgoing(call, TRANSFER_GAS, nonce, offer)
+            self._sign(filler)
+            self._send([filler])
+
+    def _fees(self) -> Mapping[str, int] | None:
+        """Those of now; None when they are above the most."""
+        block, price = self._node.latest_block(), int(self._node.rpc.call("eth_gasPrice"), 16)
+        try:
+            return fees(block, price, 1, self._most)
+        except NodeError:
+            return None
+
+    def _count(self, block: str) -> int:
+        return int(self._node.rpc.call("eth_getTransactionCount", self._account, block), 16)
+
+    def _known(self, transactions: Sequence[Outgoing]) -> set[int]:
+        """Nonces of those of which the node knows a version."""
+        return set(self._asked("eth_getTransactionByHash", transactions))
+
+    def _receipts(self, transactions: Sequence[Outgoing]) -> dict[int, Receipt]:
+        answers = self._asked("eth_getTransactionReceipt", transactions)
+        return {nonce: answer for nonce, answer in answers.items() if answer.get("blockNumber")}
+
+    def _asked(self, method: str, transactions: Sequence[Outgoing]) -> dict[int, Mapping[str, Any]]:
+        """What the node has of any version, by nonce."""
+        asked = [(each.nonce, name) for each in transactions for name in each.hashes]
+        answers = self._node.rpc.batch([(method, (name,)) for _, name in asked])
+        return {
+            nonce: answer
+            for (nonce, _), answer in zip(asked, answers, strict=True)
+            if isinstance(answer, Mapping)
+        }
+
+    def _late(self, transaction: Outgoing) -> NodeError:
+        name, waited = transaction.hashes[-1], f"after {self._deadline:g} s"
+        if self._known([transaction]):
+            return NodeError(
+                f"transaction {name} still waits at {self._node.url} {waited}: the node is not mining, an "
+                "earlier nonce of this account is missing, or chain.max_fee_gwei keeps its fee too low. Run "
+                "the command again."
+            )
+        return NodeError(
+            f"the node at {self._node.url} dropped transaction {name}, which is unknown to it {waited}: "
+            "run the command again."
+        )

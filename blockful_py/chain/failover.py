@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Several nodes of one chain: the next one is used where one does not answer, lags or is of another chain.
+
+A node lags when its newest block is older than one that was already seen, or more than LAG_BLOCKS behind that
+of another node.  Which node is used, and why, is logged.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from blockful_py.chain.chain_id import require_chain
+from blockful_py.chain.rpc import JsonRpc, Request, Rpc, RpcError
+from blockful_py.errors import NodeError
+
+LAG_BLOCKS = 5
+STILL_SECONDS = 30.0
+"""Nodes are compared when nobody has seen a new block for so long."""
+CATCH_UP_SECONDS = 10.0
+"""A node that is needed and lags has so long to catch up."""
+PROBE_SECONDS = 3.0
+"""A node that is not in use has so long to answer."""
+_PAUSE = 0.2  # seconds
+
+_log = logging.getLogger(__name__)
+
+
+class Failover(Rpc):
+    """The JSON-RPC interface of one chain by way of the first of several nodes that is fit, until it fails.
+
+    A batch goes to one node, and to the next one if that breaks off; this does no harm, since a signed
+    transaction is executed once.
+    """
+
+    def __init__(self, urls: Sequence[str], timeout: float = 120.0, chain_id: int | None = None) -> None:
+        """Raises NodeError, with the fault of each, when no node is fit."""
+        self._nodes = [(JsonRpc(url, timeout), JsonRpc(url, min(timeout, PROBE_SECONDS))) for url in urls]
+        self._lock = threading.Lock()
+        self._at = 0
+        self._height = 0
+        self._seen_at = time.monotonic()
+        self.chain_id = chain_id
+        try:
+            self._choose({}, self._heights())
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def url(self) -> str:
+        return self._nodes[self._at][0].url
+
+    def batch(self, calls: Sequence[Request]) -> list[Any]:
+        if time.monotonic() - self._seen_at > STILL_SECONDS:
+            self._compare()
+        faults: dict[int, str] = {}
+        while True:
+            at = self._at
+            try:
+                answers = self._nodes[at][0].batch(calls)
+            except NodeError as error:
+                faults[at] = str(error)
+                self._switch(at, faults)
+                continue
+            self._note(max(map(_height, calls, answers), default=0))
+            return answers
+
+    def close(self) -> None:
+        for pair in self._nodes:
+            for rpc in pair:
+                rpc.close()
+
+    def _note(self, height: int) -> None:
+        if height > self._height:
+            self._height, self._seen_at = height, time.monotonic()
+
+    def _compare(self) -> None:
+        """Leaves a node that no longer follows the others."""
+        with self._lock:
+            self._seen_at = time.monotonic()
+            self._choose({}, self._heights(), keep=True)
+
+    def _switch(self, failed: int, faults: Mapping[int, str]) -> None:
+        """Chooses among the nodes without a fault; waits a little for those that lag."""
+        with self._lock:
+            if self._at != failed:
+                return  # another thread has switched
+            end = time.monotonic() + CATCH_UP_SECONDS
+            while True:
+                heights = {at: height for at, height in self._heights().items() if at not in faults}
+                behind = any(isinstance(height, int) for height in heights.values())
+                try:
+                    self._choose(faults, heights)
+                    return
+                except NodeError:
+                    if not behind or time.monotonic() > end:
+                        raise
+                time.sleep(_PAUSE)
+
+    def _heights(self) -> dict[int, int | str]:
+        """By node, its newest block, or why it cannot be used."""
+        found: dict[int, int | str] = {}
+        for at, (_, probe) in enumerate(self._nodes):
+            try:
+                chain_id = require_chain(probe, self.chain_id)
+                found[at] = int(probe.call("eth_blockNumber"), 16)
+                self.chain_id = chain_id
+            except NodeError as error:
+                found[at] = str(error)
+        return found
+
+    def _choose(
+        self, faults: Mapping[int, str], heights: Mapping[int, int | str], keep: bool = False
+    ) -> None:
+        """Uses the first node that is fit, or the present one if it is and `keep`.  Raises NodeError."""
+        newest = max((height for height in heights.values() if isinstance(height, int)), default=0)
+        least = max(self._height, newest - LAG_BLOCKS)
+        told = dict(faults)
+        fit = []
+        for at, height in heights.items():
+            if isinstance(height, str):
+                told[at] = height
+            elif height < least:
+                told[at] = (
+                    f"the node at {self._nodes[at][0].url} lags: its newest block is {height}, and block "
+                    f"{max(newest, self._height)} was seen."
+                )
+            else:
+                fit.append(at)
+        why = " ".join(told[at] for at in sorted(told))
+        if not fit:
+            chain = "the chain" if self.chain_id is None else f"chain {self.chain_id}"
+            raise NodeError(f"no node of {chain} can be used. {why}")
+        chosen = self._at if keep and self._at in fit else fit[0]
+        if chosen != self._at or (told and not keep):
+            _log.warning("chain %s is read from %s. %s", self.chain_id, self._nodes[chosen][0].url, why)
+        self._at = chosen
+        self._note(int(heights[chosen]))
+
+
+def _height(call: Request, answer: Any) -> int:
+    """The block that an answer shows to exist; 0 for none."""
+    method, params = call
+    shown: Any = None
+    if isinstance(answer, RpcError):
+        return 0
+    if method == "eth_blockNumber":
+        shown = answer
+    elif isinstance(answer, Mapping):
+        if method == "eth_getTransactionReceipt":
+            shown = answer.get("blockNumber")
+        elif method == "eth_getBlockByNumber" and params[0] == "latest":
+            shown = answer.get("number")
+    return int(shown, 16) if isinstance(shown, str) else 0

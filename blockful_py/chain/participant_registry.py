@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The federation file, the participants, and the requests that they work on (IParticipantRegistry)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from blockful_py.chain import abi
+from blockful_py.chain.contract import Contract
+from blockful_py.chain.logs import PastEvent
+from blockful_py.types import Action, Codec, Position, Receipt, Uri
+
+
+@dataclass(frozen=True, slots=True)
+class RegisteredParticipant:
+    """An account's entry in the registry.
+
+    Attributes:
+        number: from 1 in the order of joining, its own for ever; 0 when it never joined.
+        since: block of the node in which it joined last; 0 when it is not joined.
+        barred: the committee has barred it.
+        admitted: the committee has admitted it.
+    """
+
+    number: int
+    since: int
+    barred: bool
+    admitted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where an account is reached.
+
+    Attributes:
+        key: address (20 bytes) of the secp256k1 key that its TLS certificate is pinned to.
+        url: 1 to 200 printable characters of ASCII without spaces; nobody has checked that it is a URL.
+    """
+
+    key: bytes
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class FiledRequest:
+    """A request on the chain.
+
+    Attributes:
+        number: from 1 in the order of filing.
+        by: account of the participant that filed it.
+        uri: the signed request's file.
+        deadline: last block of the node in which parts are handed in.
+        block_number: block of the node that holds its transaction.
+    """
+
+    number: int
+    by: bytes
+    uri: Uri
+    deadline: int
+    block_number: int
+    transaction_hash: bytes
+
+    @property
+    def content(self) -> bytes:
+        """What the contract's state holds of it beside the deadline (24 bytes)."""
+        return abi.filed_content(self.by, self.uri, self.deadline)
+
+
+@dataclass(frozen=True, slots=True)
+class HandIn:
+    """A participant's part of a request for one model; `block_number` is the node's."""
+
+    request: int
+    position: Position
+    by: bytes
+    uri: Uri
+    block_number: int
+    transaction_hash: bytes
+
+
+class ParticipantRegistryContract(Contract):
+    """Adapter of ParticipantRegistry.  Every method raises NodeError when the node fails."""
+
+    NAME: ClassVar[str] = "ParticipantRegistry"
+
+    def quorum(self) -> bytes:
+        """Address of the contract that checks certificates, 20 bytes."""
+        quorum: bytes = self._read("quorum")
+        return quorum
+
+    def deployer(self) -> bytes:
+        """Account that founds the federation, 20 bytes."""
+        deployer: bytes = self._read("deployer")
+        return deployer
+
+    def seats(self) -> int:
+        """Maximum number of accounts that ever join."""
+        seats: int = self._read("seats")
+        return seats
+
+    def is_open(self) -> bool:
+        """Whether accounts join without being admitted."""
+        is_open: bool = self._read("open")
+        return is_open
+
+    def file_digest(self) -> bytes | None:
+        """Digest of the federation file (32 bytes); None before the federation is founded."""
+        digest: bytes = self._read("fileDigest")
+        return digest if any(digest) else None
+
+    def participant(self, account: bytes) -> RegisteredParticipant:
+        """The entry of an account (20 bytes)."""
+        return RegisteredParticipant(*self._read("participant", account))
+
+    def accounts(self) -> tuple[bytes, ...]:
+        """Accounts by their numbers, that of number 1 first; some may have left or be barred."""
+        numbers = range(1, self._read("count") + 1)
+        return tuple(self._read_many([("accountOf", (number,)) for number in numbers]))
+
+    def endpoint(self, account: bytes) -> Endpoint | None:
+        """Where an account is reached; None when it has not said."""
+        key, url = self._read("endpoint", account)
+        return Endpoint(key, url) if url else None
+
+    def filed(self, number: int) -> tuple[bytes, int]:
+        """`content` and deadline of a request, from the contract's state; zeros for an unknown one."""
+        content, deadline = self._read("filed", number)
+        return content, deadline
+
+    def filed_requests(self, first_block: int = 0) -> tuple[FiledRequest, ...]:
+        """Every request that was filed since a block of the node, oldest first."""
+        return tuple(map(_filed_request, self.events("Filed", first_block)))
+
+    def hand_ins(self, request: int) -> tuple[HandIn, ...]:
+        """Every part that was handed in for a request, oldest first."""
+        events = self.events("HandedIn")
+        return tuple(_hand_in(event) for event in events if event.arguments["request"] == request)
+
+    def endpoints(self) -> dict[bytes, Endpoint]:
+        """Where each account is reached that has said so: any account, participant or not."""
+        announced = {
+            event.arguments["account"]: Endpoint(event.arguments["key"], event.arguments["url"])
+            for event in self.events("Announced")
+        }
+        return {account: endpoint for account, endpoint in announced.items() if endpoint.url}
+
+    def found(self, digest: bytes) -> Receipt:
+        """Sets the federation file's digest.
+
+        Raises ContractError NotDeployer, AlreadyFounded or InvalidFile.
+        """
+        return self._send("found", digest)
+
+    def join(self) -> Receipt:
+        """Joins the sender's account.
+
+        Raises ContractError ParticipantIsBarred, AlreadyJoined, NotAdmitted or AllSeatsTaken.
+        """
+        return self._send("join")
+
+    def leave(self) -> Receipt:
+        """Removes the sender's account, which keeps its number.  Raises ContractError NotJoined."""
+        return self._send("leave")
+
+    def announce(self, endpoint: Endpoint | None) -> Receipt:
+        """Says where the sender's account is reached; None removes that.
+
+        Raises ContractError InvalidEndpoint.
+        """
+        key, url = (endpoint.key, endpoint.url) if endpoint is not None else (bytes(20), "")
+        return self._send("announce", key, url)
+
+    def file(self, uri: Uri, blocks: int) -> Receipt:
+        """Files a request that is open for `blocks` blocks of the node; the event Filed has its number.
+
+        Raises ContractError ParticipantIsBarred, NotJoined or InvalidDuration.
+        """
+        return self._send("file", uri.digest, int(uri.codec), blocks)
+
+    def hand_in(self, request: int, position: Position, uri: Uri) -> Receipt:
+        """Hands in the sender's part of a request for one model.
+
+        Raises ContractError ParticipantIsBarred, NotJoined, UnknownRequest or RequestClosed.
+        """
+        return self._send("handIn", request, position.packed, uri.digest, int(uri.codec))
+
+    def change_file(self, digest: bytes, action: Action) -> Receipt:
+        """Replaces the federation file's digest.
+
+        Raises ContractError InvalidFile, or what IQuorum and ICertified refuse with.
+        """
+        return self._send("changeFile", digest, abi.action(action))
+
+    def admit(self, account: bytes, action: Action) -> Receipt:
+        """Lets an account join a registry that is not open.
+
+        Raises ContractError NothingToChange, or what IQuorum and ICertified refuse with.
+        """
+        return self._send("admit", account, abi.action(action))
+
+    def set_barred(self, account: bytes, barred: bool, action: Action) -> Receipt:
+        """Bars or readmits an account.  Raises: as `admit`."""
+        return self._send("setBarred", account, barred, abi.action(action))
+
+    def change_file_leaf(self, digest: bytes, chunk: int = 0, chunks: int = 1) -> bytes:
+        """Leaf of `change_file(digest)` in a certificate's content."""
+        return self._leaf("changeFile", chunk, chunks, abi.file_digest(digest))
+
+    def admit_leaf(self, account: bytes, chunk: int = 0, chunks: int = 1) -> bytes:
+        """Leaf of `admit(account)` in a certificate's content."""
+        return self._leaf("admit", chunk, chunks, abi.admission_digest(account))
+
+    def set_barred_leaf(self, account: bytes, barred: bool, chunk: int = 0, chunks: int = 1) -> bytes:
+        """Leaf of `set_barred(account, barred)` in a certificate's content."""
+        return self._leaf("setBarred", chunk, chunks, abi.barred_digest(account, barred))
+
+
+def _filed_request(event: PastEvent) -> FiledRequest:
+    values = event.arguments
+    return FiledRequest(
+        number=values["number"],
+        by=values["by"],
+        uri=Uri(values["digest"], Codec(values["codec"])),
+        deadline=values["deadline"],
+        block_number=event.block_number,
+        transaction_hash=event.transaction_hash,
+    )
+
+
+def _hand_in(event: PastEvent) -> HandIn:
+    values = event.arguments
+    return HandIn(
+        request=values["request"],
+        position=Position.unpack(values["position"]),
+        by=values["by"],
+        uri=Uri(values["digest"], Codec(values["codec"])),
+        block_number=event.block_number,
+        transaction_hash=event.transaction_hash,
+    )

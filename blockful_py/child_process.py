@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Processes that do one piece of work for their parent and end with it.
+
+The child reads its task, one line, from its standard input, so that no secret is on a command line or in a
+file.  It ends when it is done or when its standard input closes, as it does when its parent exits.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+
+from blockful_py.closable import Closable
+from blockful_py.errors import BlockfulError, RunError
+
+STOPPED = 130
+"""Exit status of a child whose parent is gone."""
+
+
+class ChildProcesses(Closable):
+    """Runs a module as a child, one at a time; `close`, from any thread, ends the one that is running."""
+
+    def __init__(self, module: str) -> None:
+        self._module = module
+        self._turn = threading.Lock()
+        self._closed = False
+        self._running: subprocess.Popen[str] | None = None
+
+    def run(self, task: str) -> None:
+        """Has a child do `task`, a line without its end, until it is done or `close` ends it.
+
+        Raises RunError with the child's reason when the task was not carried out.
+        """
+        with self._turn:
+            if self._closed:
+                return
+            self._running = subprocess.Popen(
+                [sys.executable, "-m", self._module],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+                start_new_session=True,
+            )
+        with self._running as process:
+            reason = _output(process, task)
+        with self._turn:
+            self._running = None
+            if process.returncode and not self._closed:
+                raise RunError(reason or f"{self._module} ended with exit status {process.returncode}.")
+
+    def close(self) -> None:
+        """Kills the running child and starts no other."""
+        with self._turn:
+            self._closed = True
+            if self._running is not None:
+                self._running.kill()
+                self._running.wait()
+
+
+def serve_task(work: Callable[[str], None]) -> int:
+    """Does the task on standard input.
+
+    Returns exit status 0, or 1 after it wrote the reason to standard output.
+    """
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM, signal.SIGINT})
+    task = sys.stdin.readline()
+    threading.Thread(target=_exit_with_parent, daemon=True).start()
+    try:
+        work(task)
+    except BlockfulError as error:
+        sys.stdout.write(f"{error}\n")
+        return 1
+    return 0
+
+
+def _output(process: subprocess.Popen[str], task: str) -> str:
+    """Standard output of the child, which has ended; its input stays open until then."""
+    stdin, stdout = process.stdin, process.stdout
+    if stdin is None or stdout is None:
+        raise RunError("a child process has no standard input or output.")
+    with suppress(BrokenPipeError):
+        stdin.write(task + "\n")
+        stdin.flush()
+    return stdout.read().strip()
+
+
+def _exit_with_parent() -> None:
+    os.read(sys.stdin.fileno(), 1)
+    os._exit(STOPPED)

@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`blockful participant`: takes part in a federation of machines, with one's own data and keys."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from blockful_py.cli.console import Output
+from blockful_py.cli.options import ArchiveUrl, AsJson, LiveUrl, PassphraseFile
+from blockful_py.cli.passphrase import passphrase_from
+from blockful_py.types import Paradigm
+
+if TYPE_CHECKING:
+    from blockful_py.keys.reader_keys import ReaderKeys
+    from blockful_py.participant.folder import ParticipantFolder
+
+Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="The participant's folder.")]
+
+
+def init(folder: Folder, passphrase_file: PassphraseFile = None, as_json: AsJson = False) -> None:
+    """Make a participant's folder with fresh keys, which only its user can read.
+
+    Example: blockful participant init hospital --passphrase-file words
+    """
+    from blockful_py.participant.folder import ParticipantFolder
+
+    out = Output(as_json)
+    keys = ParticipantFolder(folder).init(passphrase_from(passphrase_file, repeat=True))
+    out.result({"account": "0x" + keys.account.hex()})
+    out.say(f"account 0x{keys.account.hex()}: it pays for gas on both chains")
+
+
+def join(
+    folder: Folder,
+    federation: Annotated[
+        Path, typer.Option("--federation", metavar="FILE", help="The federation file (federation.toml).")
+    ],
+    data: Annotated[
+        str,
+        typer.Option(
+            metavar="DATA",
+            help="The participant's own data: a .safetensors file of samples, or package.module:object.",
+        ),
+    ],
+    live_url: LiveUrl = None,
+    archive_url: ArchiveUrl = None,
+    device: Annotated[str, typer.Option(help="Device of torch that trains.")] = "auto",
+    passphrase_file: PassphraseFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check a federation file against the chains, and register for it.
+
+    The account pays for gas; on development chains an empty one is given some. Repeat the command with a new
+    file when the federation's has changed.
+
+    Example: blockful participant join hospital --federation federation.toml --data samples.safetensors
+    --live-url URL --archive-url URL
+    """
+    from blockful_py.cli.parties import nodes_of, require_funds
+    from blockful_py.participant.joining import join
+    from blockful_py.pipeline.run.entering import read_file
+    from blockful_py.record.federation_file import FederationFile
+
+    out, (party, keys) = Output(as_json), _opened(folder, passphrase_file)
+    file = read_file(federation)
+    with nodes_of(FederationFile.parse(file).chain, live_url, archive_url, keys.account_secret) as nodes:
+        require_funds(nodes, keys.account)
+        run = join(party, keys, file, data, nodes, device=device)
+    number = run.party.user if run.party else None
+    out.result({"number": number, "account": "0x" + keys.account.hex(), "run": str(run.path)})
+    out.say(f"participant {number}, account 0x{keys.account.hex()}")
+    out.say(f"next: blockful participant serve {folder}")
+
+
+def serve(folder: Folder, passphrase_file: PassphraseFile = None, as_json: AsJson = False) -> None:
+    """Train, publish and do one's part of requests, until stopped (SIGTERM or Ctrl-C).
+
+    What is due follows from the chains, so a participant that was away goes on where it was.
+
+    Example: blockful participant serve hospital --passphrase-file words
+    """
+    import signal
+
+    from blockful_py.child_process import ChildProcesses
+    from blockful_py.committee.service.duties import Duties
+    from blockful_py.participant.serving import ParticipantService
+    from blockful_py.participant.task import MODULE
+
+    out, (party, keys) = Output(as_json), _opened(folder, passphrase_file)
+    stopping = {signal.SIGTERM, signal.SIGINT}
+    signal.pthread_sigmask(signal.SIG_BLOCK, stopping)
+    processes = ChildProcesses(MODULE)
+    with ParticipantService(party, keys, processes, out.say) as participant:
+        out.line({"participant": participant.user, "account": "0x" + keys.account.hex()})
+        out.say(f"participant {participant.user} is at work")
+        with Duties([participant], out.problem), processes:
+            signal.sigwait(stopping)
+
+
+def status(folder: Folder, passphrase_file: PassphraseFile = None, as_json: AsJson = False) -> None:
+    """Show what a participant has published, and which requests wait for it.
+
+    Example: blockful participant status hospital --json
+    """
+    from blockful_py.child_process import ChildProcesses
+    from blockful_py.participant.serving import ParticipantService
+    from blockful_py.participant.task import MODULE
+
+    out, (party, keys) = Output(as_json), _opened(folder, passphrase_file)
+    with (
+        ChildProcesses(MODULE) as processes,
+        ParticipantService(party, keys, processes, out.say) as participant,
+    ):
+        catalogue = participant.catalogue()
+        own = {
+            name: placed.version
+            for name, placed in catalogue.models.items()
+            if placed.node.statement.user == participant.user
+        }
+        requests = [
+            (filed, participant.missing(filed, catalogue), participant.due(filed, catalogue))
+            for filed in participant.contracts.participants.filed_requests()
+        ]
+        document = {
+            "participant": participant.user,
+            "account": "0x" + keys.account.hex(),
+            "paused": party.is_paused,
+            "models": own,
+            "federation": len(catalogue.models),
+            "requests": [
+                {"number": filed.number, "deadline": filed.deadline, "waits_for": waits, "due": own_part}
+                for filed, waits, own_part in requests
+            ],
+        }
+    out.result(document)
+    out.say(f"participant {document['participant']}{', paused' if party.is_paused else ''}")
+    for name, version in own.items():
+        out.say(f"{name}  version {version}")
+    for filed, waits, _ in requests:
+        out.say(f"request {filed.number}: waits for {', '.join(waits) or 'nothing: it is done'}")
+
+
+def pause(folder: Folder, as_json: AsJson = False) -> None:
+    """Have a participant start no new work, until `resume`.
+
+    Example: blockful participant pause hospital
+    """
+    from blockful_py.participant.folder import ParticipantFolder
+
+    ParticipantFolder(folder).pause()
+    Output(as_json).result({"paused": True})
+    Output(as_json).say("paused: it starts no new work")
+
+
+def resume(folder: Folder, as_json: AsJson = False) -> None:
+    """Have a paused participant go on.
+
+    Example: blockful participant resume hospital
+    """
+    from blockful_py.participant.folder import ParticipantFolder
+
+    ParticipantFolder(folder).resume()
+    Output(as_json).result({"paused": False})
+    Output(as_json).say("it goes on")
+
+
+def leave(folder: Folder, passphrase_file: PassphraseFile = None, as_json: AsJson = False) -> None:
+    """Leave the federation: the participant publishes nothing more. Its models stay.
+
+    Example: blockful participant leave hospital
+    """
+    from blockful_py.child_process import ChildProcesses
+    from blockful_py.participant.serving import ParticipantService
+    from blockful_py.participant.task import MODULE
+
+    out, (party, keys) = Output(as_json), _opened(folder, passphrase_file)
+    with (
+        ChildProcesses(MODULE) as processes,
+        ParticipantService(party, keys, processes, out.say) as participant,
+    ):
+        participant.contracts.participants.leave()
+        participant.contracts.readers.leave()
+        out.result({"left": participant.user})
+        out.say(f"participant {participant.user} has left")
+
+
+def request(
+    folder: Folder,
+    starts: Annotated[
+        list[str], typer.Option("--start", metavar="MODEL", help="A model of one's own. Repeatable.")
+    ],
+    classes: Annotated[
+        list[int] | None, typer.Option("--class", metavar="LABEL", help="A class to forget. Repeatable.")
+    ] = None,
+    whole: Annotated[bool, typer.Option("--client", help="Forget all data of this participant.")] = False,
+    paradigm: Annotated[Paradigm, typer.Option(help="How the graph is gone through.")] = Paradigm.PARALLEL,
+    blocks: Annotated[
+        int, typer.Option(help="Blocks of the live chain's node in which parts are taken.", min=1)
+    ] = 100_000,
+    passphrase_file: PassphraseFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """File a request: every model that inherits from the starts is to forget.
+
+    The participant signs it; the owners of the affected models do their parts by themselves.
+
+    Example: blockful participant request hospital --start r5 --class 3
+    """
+    from blockful_py.chain.signer import Signer
+    from blockful_py.errors import UnlearningError
+    from blockful_py.forget import Forget
+    from blockful_py.pipeline.party import PartyRun
+    from blockful_py.pipeline.run.nodes import Nodes
+
+    out, (party, keys) = Output(as_json), _opened(folder, passphrase_file)
+    run, joined = party.opened()
+    if bool(classes) == whole:
+        raise UnlearningError(
+            "a request forgets classes or this participant's data: give --class or --client."
+        )
+    forget = Forget.of_clients([joined.user or 0]) if whole else Forget.of_classes(classes or ())
+    with (
+        Nodes(run.place, Signer(keys.account_secret.to_bytes(32, "big"))) as nodes,
+        PartyRun.of_participant(run.path, nodes, keys) as opened,
+    ):
+        number = opened.request(tuple(starts), forget, paradigm, None, blocks)
+    out.result({"request": number})
+    out.say(f"request {number} is filed; see `blockful participant status {folder}`")
+
+
+def certificate(
+    folder: Folder,
+    number: Annotated[int, typer.Argument(metavar="REQUEST", help="Number of the request.", min=1)],
+    file: Annotated[Path, typer.Option("--out", metavar="FILE", help="Where to write it.")],
+    passphrase_file: PassphraseFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Have the committee certify that a request was carried out.
+
+    Example: blockful participant certificate hospital 1 --out erasure.json
+    """
+    from blockful_py.chain.signer import Signer
+    from blockful_py.pipeline.party import PartyRun
+    from blockful_py.pipeline.run.nodes import Nodes
+    from blockful_py.whole_file import write_whole
+
+    out, (party, keys) = Output(as_json), _opened(folder, passphrase_file)
+    run, _ = party.opened()
+    with (
+        Nodes(run.place, Signer(keys.account_secret.to_bytes(32, "big"))) as nodes,
+        PartyRun.of_participant(run.path, nodes, keys) as opened,
+    ):
+        document = opened.certificate(number)
+    write_whole(file, document.to_bytes())
+    out.result({"request": number, "file": str(file)})
+    out.say(f"certificate {file}")
+
+
+def _opened(folder: Path, passphrase_file: Path | None) -> tuple[ParticipantFolder, ReaderKeys]:
+    from blockful_py.participant.folder import ParticipantFolder
+
+    party = ParticipantFolder(folder)
+    return party, party.keys(passphrase_from(passphrase_file))

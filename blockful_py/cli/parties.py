@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the commands of a federation of machines share."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from blockful_py.errors import SettingsError
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
+    from blockful_py.committee.keystore import MemberKeys
+    from blockful_py.committee.service.block_custody import BlockCustody
+    from blockful_py.keys.reader_keys import ReaderKeys
+    from blockful_py.pipeline.run.nodes import Nodes
+    from blockful_py.settings import ChainSettings
+
+
+def founder(folder: Path, words: str) -> ReaderKeys:
+    """The keys in a founder's folder, which are made where there are none.  Raises KeystoreError."""
+    from blockful_py.participant.folder import KEYS, ParticipantFolder
+
+    party = ParticipantFolder(folder)
+    return party.keys(words) if (folder / KEYS).exists() else party.init(words)
+
+
+def nodes_of(chain: ChainSettings, live: list[str] | None, archive: list[str] | None, secret: int) -> Nodes:
+    """The chains at two URLs, where an account pays.  Raises SettingsError without URLs, NodeError."""
+    from blockful_py.chain.signer import Signer
+    from blockful_py.pipeline.run.nodes import Nodes, Place
+
+    chosen = replace(
+        chain,
+        live_url=tuple(live) if live else chain.live_url,
+        archive_url=tuple(archive) if archive else chain.archive_url,
+    )
+    if chosen.live_url is None or chosen.archive_url is None:
+        raise SettingsError(
+            "a federation of machines needs the chains' nodes: give --live-url and --archive-url."
+        )
+    return Nodes(Place.of(chosen, Path()), Signer(secret.to_bytes(32, "big")))
+
+
+def member_run(
+    folder: Path,
+    run: Path | None,
+    federation: Path | None,
+    live: list[str] | None,
+    archive: list[str] | None,
+    keys: MemberKeys,
+) -> Path:
+    """The run directory that a member works on: a laboratory's, or its own, made from the federation file.
+
+    Raises SettingsError without either, otherwise as `enter`.
+    """
+    from blockful_py.pipeline.founding import RUN
+    from blockful_py.pipeline.run.entering import enter, read_file
+    from blockful_py.record.federation_file import FederationFile
+
+    if federation is None:
+        if run is None:
+            raise SettingsError("a member works for a federation: give --federation FILE, or --run DIR.")
+        return run
+    data = read_file(federation)
+    with nodes_of(FederationFile.parse(data).chain, live, archive, keys.account_secret) as nodes:
+        return enter(folder / RUN, data, nodes).path
+
+
+def blocks_of(run: Path) -> tuple[BlockCustody, ASGIApp]:
+    """What keeps the blocks that others push to a party, and what serves those that it keeps."""
+    from blockful_py.committee.service.block_custody import BlockCustody
+    from blockful_py.pipeline.run.directory import RunDirectory
+    from blockful_py.pipeline.run.stores import PartyBlocks
+    from blockful_py.storage.arrivals import Arrivals
+    from blockful_py.storage.gateway import gateway
+    from blockful_py.storage.store import ContentStore
+
+    opened = RunDirectory.open(run)
+    custody = BlockCustody(ContentStore(opened.live_store), Arrivals(opened.arrivals))
+    return custody, gateway(PartyBlocks(opened))
+
+
+def require_funds(nodes: Nodes, account: bytes) -> None:
+    """Funds an empty account on a development chain.
+
+    Raises SettingsError when an account is empty on another chain.
+    """
+    from blockful_py.chain.interface import interface_of
+    from blockful_py.pipeline.run.nodes import Nodes
+    from blockful_py.pipeline.run.pocket_money import provide
+
+    empty = [node for node in (nodes.live, nodes.archive) if not node.balance(account)]
+    if not empty:
+        return
+    with Nodes(nodes.place) as payer:
+        for sender in (payer.live_sender, payer.archive_sender):
+            provide(sender, interface_of("LiveChain"), account)
+    for node in empty:
+        if not node.balance(account):
+            raise SettingsError(
+                f"the account 0x{account.hex()} has no ether on chain {node.chain_id}: send it some for gas, "
+                "and repeat the command."
+            )

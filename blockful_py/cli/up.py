@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`blockful up` and `blockful down`: a whole federation of machines on this one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from blockful_py.cli.console import Output
+from blockful_py.cli.options import AsJson, Overrides
+
+FOLDER = Path(".blockful/federation")
+SETTINGS = Path("examples/machines.toml")
+
+Folder = Annotated[Path, typer.Option("--folder", metavar="DIR", help="The folder of all its processes.")]
+
+
+def up(
+    settings_file: Annotated[
+        Path, typer.Argument(metavar="[SETTINGS]", help="A TOML file.", show_default=True)
+    ] = SETTINGS,
+    folder: Folder = FOLDER,
+    members: Annotated[int, typer.Option(help="Members of the committee.", min=1, max=100)] = 4,
+    overrides: Overrides = None,
+    as_json: AsJson = False,
+) -> None:
+    """Start a federation on this machine: two chains, members, participants with data of their own.
+
+    Each is a process; what is shown are the commands that a person would type on machines of their own.
+    The same command goes on with a federation that was stopped.
+
+    Example: blockful up --members 4
+    """
+    from blockful_py.cli.local_federation import LocalFederation
+
+    out = Output(as_json)
+    federation = LocalFederation(folder, out.progress)
+    federation.up(settings_file, overrides or (), members)
+    running = [each.name for each in federation.services() if each.is_running()]
+    one = federation.party("participant-1")
+    words = federation.words("participant-1")
+    out.result({"folder": str(federation.folder), "running": running})
+    out.say(f"{len(running)} processes run, with two chains, in {folder}")
+    out.say("try:")
+    for command in (
+        f"status {one}",
+        f"request {one} --start r1 --class 3",
+        f"certificate {one} 1 --out erasure.json",
+    ):
+        out.command(f"blockful participant {command} --passphrase-file {words}")
+    out.command(f"blockful verify --run {one / 'run'}")
+    out.command(f"blockful down --folder {folder}")
+
+
+def down(folder: Folder = FOLDER, as_json: AsJson = False) -> None:
+    """Stop the federation that `up` started; its data stay for the next `up`.
+
+    Example: blockful down
+    """
+    from blockful_py.cli.local_federation import LocalFederation
+
+    out = Output(as_json)
+    ended = LocalFederation(folder, out.progress).down()
+    out.result({"stopped": [each.name for each in ended]})
+    out.say(f"stopped {len(ended)} processes and the chains; their data stay in {folder}")

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Says on the chain where a member is reached, and by which key its certificate is pinned."""
+
+from __future__ import annotations
+
+from blockful_py.chain.participant_registry import Endpoint
+from blockful_py.committee.service.folder import MemberFolder
+from blockful_py.errors import RunError
+from blockful_py.member.office import MemberOffice
+
+
+class AnnounceDuty:
+    """Announces a member's URL, once, and again when it has changed; its own account pays."""
+
+    name = "announce"
+
+    def __init__(self, office: MemberOffice, folder: MemberFolder, url: str) -> None:
+        self._office = office
+        self._endpoint = Endpoint(folder.address, url)
+        self._account = folder.keys.account
+        self._done = False
+
+    def step(self) -> None:
+        """Raises ContractError, or NodeError where the account cannot pay."""
+        try:
+            view = self._office.view()
+        except RunError:
+            return  # the run may come after the member
+        if self._done or view.run.party is None:
+            return
+        participants = view.contracts.participants
+        if view.contracts.live.node.balance(self._account):
+            if participants.endpoint(self._account) != self._endpoint:
+                participants.announce(self._endpoint)
+            self._done = True

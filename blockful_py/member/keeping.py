@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Keeps the files that the record names, and removes others after a time."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+
+from blockful_py.errors import BlockfulError, RunError, StorageError
+from blockful_py.member.office import MemberOffice, MemberView
+from blockful_py.record.model_node import parse_node
+from blockful_py.storage.cid import parse_cid
+from blockful_py.storage.federated import FederatedStore
+from blockful_py.types import Codec, Uri
+
+UNNAMED_SECONDS = 3600.0
+"""How long blocks and files stay that no current version and no open proposal names."""
+LOOK_SECONDS = 60.0
+"""Longest time between two looks, where no block is new."""
+EXPIRY_SECONDS = 60.0
+"""Between two looks at the blocks that arrived."""
+UNNAMED_BYTES = 16 * 2**30
+"""Bytes of kept files that nothing names, together."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Unnamed:
+    """A kept file that nothing names: since when, and its bytes."""
+
+    since: float
+    size: int
+
+
+class KeepingDuty:
+    """Fetches the named files that this member lacks, and removes what nothing names.
+
+    A file is removed once this process has found it unnamed for UNNAMED_SECONDS without a break, so that a
+    node that lags for a while costs nothing; earlier where such files have more than UNNAMED_BYTES.
+    """
+
+    name = "files"
+
+    def __init__(
+        self,
+        store: FederatedStore,
+        named: Callable[[], Collection[Uri]],
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`named`: files of current versions and open proposals; raises BlockfulError while unknown."""
+        self._store = store
+        self._named = named
+        self._now = now
+        self._unnamed: dict[Uri, _Unnamed] = {}
+        self._expired = -math.inf
+
+    def step(self) -> None:
+        """Raises the last error of those files that cannot be fetched, once all others are here."""
+        named = frozenset(self._named())
+        problem: BlockfulError | None = None
+        for uri in named:
+            try:
+                self._store.keep(uri)
+            except StorageError as error:
+                problem = error
+        self._remove(named)
+        if self._now() >= self._expired + EXPIRY_SECONDS:
+            self._expired = self._now()
+            self._store.arrivals.expire(UNNAMED_SECONDS)
+        if problem is not None:
+            raise problem
+
+    def _remove(self, named: Collection[Uri]) -> None:
+        now = self._now()
+        unnamed = [uri for uri in self._store if uri not in named]
+        self._unnamed = {uri: self._unnamed.get(uri) or _Unnamed(now, self._size(uri)) for uri in unnamed}
+        total = sum(each.size for each in self._unnamed.values())
+        for uri, each in sorted(self._unnamed.items(), key=lambda item: item[1].since):
+            if each.since <= now - UNNAMED_SECONDS or total > UNNAMED_BYTES:
+                self._store.delete(uri)
+                total -= each.size
+
+    def _size(self, uri: Uri) -> int:
+        try:
+            return self._store.own.size(uri)
+        except StorageError:  # its root is damaged
+            return 0
+
+
+class FilesDuty:
+    """The keeping duties of a member of a federation of machines, which has stores of its own.
+
+    The live store has the public files, the filed requests, and the nodes and sealed files of the current
+    versions; the archive's store has the node and the weights of every version.
+    """
+
+    name = "files"
+
+    def __init__(self, office: MemberOffice, now: Callable[[], float] = time.monotonic) -> None:
+        self._office = office
+        self._now = now
+        self._of: MemberView | None = None
+        self._duties: tuple[KeepingDuty, ...] = ()
+        self._settled: tuple[str, float] = ("", 0.0)
+
+    def step(self) -> None:
+        """Looks when the live chain has a new block, and every minute; raises as `KeepingDuty.step`."""
+        try:
+            view = self._office.view()
+        except RunError:
+            return  # the run may come after the member
+        block = view.contracts.live.newest_block()
+        if block == self._settled[0] and self._now() < self._settled[1] + LOOK_SECONDS:
+            return
+        if view is not self._of:
+            self._of, self._duties = view, _duties(view)
+        for duty in self._duties:
+            duty.step()
+        self._settled = (block, self._now())
+
+
+def _duties(view: MemberView) -> tuple[KeepingDuty, ...]:
+    """None in a laboratory, and where IPFS nodes keep the files."""
+    live, archive = view.stores.live, view.stores.archive
+    if not (isinstance(live, FederatedStore) and isinstance(archive, FederatedStore)):
+        return ()
+    return (
+        KeepingDuty(live, lambda: {*_public(view), *_current(view)}),
+        KeepingDuty(archive, lambda: _archived(view, archive)),
+    )
+
+
+def _public(view: MemberView) -> list[Uri]:
+    """What everybody needs: the files that the federation file names, itself, and the requests."""
+    party, participants = view.run.party, view.contracts.participants
+    if party is None or participants.file_digest() is None:
+        return []  # nobody has them before the federation is founded
+    digest = bytes.fromhex(party.federation)
+    own = [Uri(digest, Codec.RAW)] if participants.file_digest() == digest else []
+    requests = [filed.uri for filed in participants.filed_requests()]
+    return [parse_cid(party.measuring), parse_cid(party.initial), *own, *requests]
+
+
+def _current(view: MemberView) -> list[Uri]:
+    if view.contracts.followers is None:
+        return []
+    models = view.catalogue.read().models.values()
+    return [uri for placed in models for uri in (placed.uri, *placed.node.sealed)]
+
+
+def _archived(view: MemberView, store: FederatedStore) -> list[Uri]:
+    if view.contracts.followers is None:
+        return []
+    records = [stored.record.uri for stored in view.archived.read()]
+    return [uri for node in records for uri in (node, parse_node(store.read(node)).weights)]

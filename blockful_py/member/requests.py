@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Leads the requests on the chain whose parts participants have handed in."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from blockful_py.chain.participant_registry import FiledRequest
+from blockful_py.child_process import ChildProcesses
+from blockful_py.committee.service.folder import MemberFolder
+from blockful_py.crypto.keccak import keccak
+from blockful_py.errors import BlockfulError, RunError
+from blockful_py.member.finishing import rank
+from blockful_py.member.leader_process import LeaderProcess
+from blockful_py.member.office import MemberOffice, MemberView
+from blockful_py.member.takeover import require_funds
+from blockful_py.record.model_node import Request
+from blockful_py.record.parts import is_complete, missing, request_from_bytes
+
+
+class RequestDuty:
+    """Watches the filed requests of a federation of machines, and leads those whose parts are all there.
+
+    A member of rank r waits r times the stall time of the federation first, so that one leads at a time.
+    What is left of a sequential request when its owners are done, and of one whose leader died, is little:
+    the keys of replaced versions are destroyed by every member by itself.
+    """
+
+    name = "request"
+
+    def __init__(
+        self,
+        office: MemberOffice,
+        folder: MemberFolder,
+        processes: ChildProcesses,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._office = office
+        self._folder = folder
+        self._processes = processes
+        self._now = now
+        self._since: dict[int, float] = {}
+        self._passed_over: dict[int, str] = {}
+
+    def step(self) -> None:
+        """Raises RunError when the leader process fails, SettingsError when the member's account is empty."""
+        try:
+            view = self._office.view()
+        except RunError:
+            return  # the run may come after the member
+        if view.run.party is None or view.contracts.followers is None:
+            return
+        for filed in view.contracts.participants.filed_requests():
+            if self._is_ready(view, filed):
+                self._lead(view, filed)
+                return
+
+    def _is_ready(self, view: MemberView, filed: FiledRequest) -> bool:
+        """Whether this member's turn has come to lead the request."""
+        try:
+            request = self._request(view, filed)
+            catalogue = view.catalogue.read()
+            if not missing(catalogue, request):
+                return False
+            handed_in = view.contracts.participants.hand_ins(filed.number)
+            if not is_complete(catalogue, request, handed_in):
+                return False
+        except BlockfulError as error:
+            self._passed_over[filed.number] = str(error)  # another request may be carried out
+            return False
+        roster = self._office.roster(view.contracts.committee.current_epoch())
+        if self._folder.address not in roster:
+            return False
+        since = self._since.setdefault(filed.number, self._now())
+        turn = rank(keccak(filed.uri.digest), roster.index(self._folder.address) + 1, len(roster))
+        return self._now() - since >= turn * view.run.settings.committee.stall_seconds
+
+    def _request(self, view: MemberView, filed: FiledRequest) -> Request:
+        live = view.contracts.live
+        data = view.live_store.read(filed.uri)
+        return request_from_bytes(data, live.chain_id, live.address, view.catalogue.read())
+
+    def _lead(self, view: MemberView, filed: FiledRequest) -> None:
+        self._since[filed.number] = self._now()
+        keys = self._folder.keys
+        require_funds(view, keys.account)
+        secret = self._folder.voting_secret
+        self._processes.run(
+            LeaderProcess(view.run.path, view.place, keys.account_secret, secret, filed.number).to_json()
+        )

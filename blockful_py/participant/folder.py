@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A participant's folder.
+
+keys.json       account and encryption secret, under a passphrase (`keys.reader_keys`)
+run/            its run directory (`pipeline.run.directory`), made when it joins
+paused          is there while the participant is paused
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from blockful_py.crypto.passphrase import KdfCost
+from blockful_py.errors import KeystoreError, RunError
+from blockful_py.keys.reader_keys import ReaderKeys
+from blockful_py.pipeline.run.directory import Party, RunDirectory
+
+KEYS = "keys.json"
+RUN = "run"
+PAUSED = "paused"
+
+
+@dataclass(frozen=True, slots=True)
+class ParticipantFolder:
+    """The paths of a participant."""
+
+    path: Path
+
+    @property
+    def run(self) -> Path:
+        return self.path / RUN
+
+    @property
+    def is_paused(self) -> bool:
+        return (self.path / PAUSED).exists()
+
+    def init(self, words: str, cost: KdfCost | None = None) -> ReaderKeys:
+        """Makes the folder with fresh keys.  Raises KeystoreError when it has keys already."""
+        keys = ReaderKeys.generate()
+        try:
+            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self.path.chmod(0o700)
+        except OSError as error:
+            raise KeystoreError(f"{self.path} cannot be made: {error.strerror}.") from None
+        keys.save(self.path / KEYS, words, cost)
+        return keys
+
+    def keys(self, words: str) -> ReaderKeys:
+        """Raises KeystoreError."""
+        if not (self.path / KEYS).exists():
+            raise KeystoreError(
+                f"there is no participant in {self.path}: make one with "
+                f"`blockful participant init {self.path}`."
+            )
+        return ReaderKeys.load(self.path / KEYS, words)
+
+    def opened(self) -> tuple[RunDirectory, Party]:
+        """Its run.  Raises RunError before it has joined."""
+        if not (self.run / "run.json").exists():
+            raise RunError(
+                f"the participant in {self.path} has joined no federation: "
+                f"`blockful participant join {self.path} --federation FILE`."
+            )
+        run = RunDirectory.open(self.run)
+        if run.party is None or run.party.user is None:
+            raise RunError(f"{self.run} is not a participant's run.")
+        return run, run.party
+
+    def pause(self) -> None:
+        """The participant starts no new work until `resume`."""
+        (self.path / PAUSED).touch()
+
+    def resume(self) -> None:
+        (self.path / PAUSED).unlink(missing_ok=True)

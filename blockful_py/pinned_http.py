@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""HTTP requests to other machines of a federation, whose TLS certificates are pinned to voting keys."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+from urllib.parse import urlsplit
+
+from blockful_py.crypto.tls import client_context, require_voter
+from blockful_py.errors import MessageError, SettingsError, UnreachableError
+from blockful_py.extras import needed_by
+
+
+@asynccontextmanager
+async def stream(
+    method: str, url: str, path: str, voter: bytes | None, headers: dict[str, str], content: bytes = b""
+) -> AsyncIterator[Any]:
+    """The response of the machine at `url`, whose body is yet to be read; on a connection of its own.
+
+    `voter` is the address that the certificate must be bound to where the URL is of TLS; None takes any.
+
+    Raises:
+        SettingsError: not a URL such as http://127.0.0.1:7001 or https://192.0.2.1:7001.
+        UnreachableError: nothing answers, or the connection breaks off, also while the body is read.
+        MessageError: the certificate is not as it must be.
+    """
+    _require_url(url)
+    with needed_by("asking members that are processes"):
+        import httpx2
+
+    async def trace(event: str, info: dict[str, Any]) -> None:
+        if event == "connection.start_tls.complete":
+            stream = info["return_value"]
+            certificate = stream.get_extra_info("ssl_object").getpeercert(binary_form=True)
+            try:
+                require_voter(certificate, voter)
+            except MessageError:
+                await stream.aclose()
+                raise
+
+    context = client_context() if url.startswith("https") else False
+    sent = headers | {"accept-encoding": "identity", "connection": "close"}
+    try:
+        async with (
+            httpx2.AsyncClient(verify=context, trust_env=False, timeout=None) as client,
+            client.stream(
+                method, url.rstrip("/") + path, content=content, headers=sent, extensions={"trace": trace}
+            ) as answer,
+        ):
+            yield answer
+    except httpx2.TransportError as error:
+        raise UnreachableError(f"no member answers at {url} ({error or type(error).__name__})") from None
+
+
+def _require_url(url: str) -> None:
+    try:
+        parts = urlsplit(url)
+        right = parts.hostname and parts.port and parts.path in ("", "/") and not parts.query
+        plain = parts.scheme == "http" and _is_loopback(parts.hostname or "")
+        if right and (plain or parts.scheme == "https"):
+            return
+    except ValueError:
+        pass
+    raise SettingsError(
+        f"{url!r} is not a member's URL such as http://127.0.0.1:7001 or, beyond the loopback interface, "
+        "https://192.0.2.1:7001."
+    )
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

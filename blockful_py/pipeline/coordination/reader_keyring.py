@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Data keys that members in other processes give to a registered reader, and the keyring of a participant."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from blockful_py.committee import codec
+from blockful_py.committee.polling import Refusal, at_once
+from blockful_py.committee.service.member_client import IndexedClient
+from blockful_py.committee.service.messages import MessageKind, ReadRequest, WrappedKey
+from blockful_py.crypto import envelope
+from blockful_py.errors import KeyDestroyedError, RefusedError
+from blockful_py.keys.access import Access
+from blockful_py.keys.appointed_keyring import no_key
+from blockful_py.keys.reader_keys import ReaderKeys
+from blockful_py.pipeline.coordination.remote_committee import ReachableMember, RemoteCommittee
+from blockful_py.pipeline.coordination.remote_keyring import RemoteKeyring
+from blockful_py.pipeline.run.contracts import Contracts
+from blockful_py.record.catalogue import CatalogueReader
+from blockful_py.types import Uri
+
+
+def ask_members(
+    contracts: Contracts, remote: RemoteCommittee, access: Access, keys: ReaderKeys, wanted: ReadRequest
+) -> bytes:
+    """The data key of a current version, from the first member that does not refuse a reader.
+
+    Raises RefusedError with the members' reasons, KeyDestroyedError when none answers.
+    """
+    epoch = contracts.committee.current_epoch()
+    roster = contracts.committee.roster(epoch)[0].members
+    clients = [each.client for each in remote.reachable(1).values() if isinstance(each, ReachableMember)]
+    members = [
+        IndexedClient(number, client) for number, client in enumerate(clients) if client.address in roster
+    ]
+
+    def ask(member: IndexedClient) -> bytes:
+        answer = member.client.ask(MessageKind.READ_KEY, epoch, bytes(32), wanted)
+        return codec.decode(WrappedKey, answer.message.body).wrapped
+
+    reasons = set()
+    for answer in at_once(members, ask, 1).values():
+        if not isinstance(answer, Refusal):
+            return envelope.unwrap(answer, keys.encryption_secret, access.context(keys.account, wanted))
+        reasons.add(str(answer.reason))
+    if not reasons:
+        raise KeyDestroyedError(
+            "no member of the committee answers: nobody can give the key. Ask again later."
+        )
+    raise RefusedError("; ".join(sorted(reasons)))
+
+
+class ReaderKeyring(RemoteKeyring):
+    """The members' keyring for a participant, which gets the keys of current versions as a reader."""
+
+    def __init__(
+        self,
+        contracts: Contracts,
+        remote: Callable[[], RemoteCommittee],
+        access: Access,
+        keys: ReaderKeys,
+        catalogue: CatalogueReader,
+    ) -> None:
+        super().__init__(contracts, remote)
+        self._contracts = contracts
+        self._access = access
+        self._keys = keys
+        self._catalogue = catalogue
+
+    def find(self, uri: Uri) -> bytes:
+        """Raises KeyDestroyedError for a file that is no current version's weights, RefusedError."""
+        for placed in self._catalogue.read().models.values():
+            if placed.node.weights == uri:
+                return self._read(ReadRequest(placed.position, placed.version))
+        raise KeyDestroyedError(no_key(uri))
+
+    def _read(self, wanted: ReadRequest) -> bytes:
+        return ask_members(self._contracts, self._remote(), self._access, self._keys, wanted)

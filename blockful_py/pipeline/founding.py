@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Founds a federation of machines: contracts on the chains, the files that everybody needs, its first
+committee."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from blockful_py.chain import deployments
+from blockful_py.errors import RunError, SettingsError
+from blockful_py.learning.federation import initial_weights
+from blockful_py.learning.sample_files import public_part, samples_to_bytes
+from blockful_py.learning.training_setup import TrainingSetup
+from blockful_py.learning.weights import to_bytes
+from blockful_py.pipeline.coordination.remote_blocks import RemoteBlocks
+from blockful_py.pipeline.coordination.remote_committee import RemoteCommittee, remote_committee_of
+from blockful_py.pipeline.coordination.rotation import Pause, Rotated, Tell
+from blockful_py.pipeline.federation import Federation
+from blockful_py.pipeline.run.contracts import open_contracts, rules_of
+from blockful_py.pipeline.run.creation import creating
+from blockful_py.pipeline.run.directory import Party, RunDirectory
+from blockful_py.pipeline.run.entering import file_of
+from blockful_py.pipeline.run.nodes import Nodes
+from blockful_py.record.federation_file import FederationFile, PublicFiles, uri_of
+from blockful_py.settings import Settings
+from blockful_py.storage.cid import cid_string, parse_cid
+from blockful_py.storage.store import ContentStore
+from blockful_py.whole_file import write_whole
+
+FILE = "federation.toml"
+RUN = "run"
+"""Folder of the founder's run in its own."""
+
+
+def create(name: str, settings: Settings, directory: Path, nodes: Nodes) -> bytes:
+    """Deploys the contracts of the home chain; returns the federation file as far as it goes.
+
+    The measuring samples are the data set's test and proxy samples, the initialisation that of the seed.
+    `directory` becomes the founder's run directory, with these files in its store.
+
+    Raises SettingsError for a committee that is not elected, otherwise as `TrainingSetup.of` and
+    `deploy_elected`.
+    """
+    if settings.committee.roster != "elected":
+        raise SettingsError(
+            'the members of a federation of machines are elected: set committee.roster = "elected", and the '
+            "founders in committee.election.founders."
+        )
+    setup = TrainingSetup.of(settings)
+    with creating(directory):
+        store = ContentStore(directory / "live")
+        measuring = store.add(samples_to_bytes(public_part(setup.dataset)))
+        initial = store.add(to_bytes(initial_weights(setup.federation)))
+        public = PublicFiles(cid_string(measuring), cid_string(initial))
+        founders = [bytes.fromhex(each[2:]) for each in settings.committee.election.founders]
+        rules = rules_of(settings.committee)
+        made = deployments.deploy_elected(nodes.live_sender, rules, founders, seats=settings.federation.users)
+        made.write(directory / "deployments")
+        data = file_of(name, settings, public, nodes, directory / "deployments")
+        common = FederationFile.parse(data).settings(settings.seed)
+        party = Party(uri_of(data).digest.hex(), public.measuring, public.initial)
+        RunDirectory.create(directory, common, nodes.place, party)
+        write_whole(directory / FILE, data)
+    return data
+
+
+def found(directory: Path, nodes: Nodes, secret: int, pause: Pause | None, tell: Tell | None) -> Rotated:
+    """Has the first committee elected, deploys the archive's contracts, and puts the file's digest on chain.
+
+    `secret`: the founder's account, which deployed the contracts.  Continues where it was broken off.
+    """
+    with Federation.open(directory, nodes=nodes, secret=secret, settle=False) as federation:
+        rotated = federation.epochs.rotate(pause, tell)
+        data = _complete(directory, nodes)
+        _hand_out(federation, secret, data)
+        participants = federation.contracts.participants
+        if participants.file_digest() != uri_of(data).digest:
+            participants.found(uri_of(data).digest)
+    return rotated
+
+
+def _hand_out(federation: Federation, secret: int, data: bytes) -> None:
+    """Pushes the public files and the federation file to the members, who serve them from then on."""
+    party = federation.run.party
+    if party is None:
+        raise RunError(f"{federation.run.path} is a laboratory's run.")
+    store, contracts = ContentStore(federation.run.live_store), federation.contracts
+
+    def remote() -> RemoteCommittee:
+        return remote_committee_of(federation.run, contracts, secret)
+
+    public = [parse_cid(party.measuring), parse_cid(party.initial)]
+    RemoteBlocks(contracts, remote, store).push([*public, store.add(data)])
+
+
+def _complete(directory: Path, nodes: Nodes) -> bytes:
+    """The federation file with the contracts of both chains, written beside the run."""
+    run = RunDirectory.open(directory)
+    draft = FederationFile.parse((directory / FILE).read_bytes())
+    data = file_of(draft.name, draft.settings(), draft.public, nodes, run.deployments)
+    party = Party(uri_of(data).digest.hex(), draft.public.measuring, draft.public.initial)
+    write_whole(directory / FILE, data)
+    run.renewed(FederationFile.parse(data).settings(run.settings.seed), party)
+    open_contracts(nodes, run.deployments)
+    return data

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A request among machines: each owner does its part with its own data, and a member gathers the parts.
+
+Parallel: the owners whose data the method needs hand in their new models, signed; whoever leads proposes
+them, with what follows from them, under one certificate.  Sequential: each owner in turn proposes its own
+model, once its references are replaced.  Either way members check what they would check of a laboratory's
+proposal.
+"""
+
+from __future__ import annotations
+
+from blockful_py.chain.participant_registry import FiledRequest, HandIn
+from blockful_py.engine.jobs import Act, PlannedStep
+from blockful_py.errors import BlockfulError, RunError, UnlearningError
+from blockful_py.graph.inheritance import InheritanceGraph
+from blockful_py.learning.federation import initial_weights
+from blockful_py.learning.weights import Weights
+from blockful_py.pipeline.jobs.context import FederationContext
+from blockful_py.pipeline.jobs.redaction import Redactor
+from blockful_py.pipeline.jobs.training import load_models
+from blockful_py.pipeline.jobs.unlearning import PROXY_SAMPLES
+from blockful_py.pipeline.jobs.unstore import missing_files
+from blockful_py.pipeline.review.methods import parse_method
+from blockful_py.pipeline.run.identities import address_of
+from blockful_py.pipeline.run.operations import Counter
+from blockful_py.pipeline.run.progress import Stopwatch
+from blockful_py.record.catalogue import Catalogue
+from blockful_py.record.model_node import ModelNode, Request, parse_node
+from blockful_py.record.parts import due, is_complete, missing, request_from_bytes, with_parts
+from blockful_py.storage.interface import FileStore
+from blockful_py.storage.unixfs import file_uri
+from blockful_py.types import Paradigm
+from blockful_py.unlearning.method import Method, Need
+from blockful_py.unlearning.proxy import balanced_proxy
+from blockful_py.unlearning.recompute import is_recomputable, recompute
+from blockful_py.unlearning.task import UnlearningTask
+
+TOGETHER = frozenset({Need.HOLDERS_DATA, Need.FORGOTTEN_DATA, Need.PUBLISHED_FISHER})
+"""Needs of methods that look at several users' data at once, which only a laboratory has."""
+
+
+def require_parts(method: Method, paradigm: Paradigm) -> None:
+    """Raises UnlearningError for a method that owners cannot carry out each with its own data."""
+    together = sorted(method.needs & TOGETHER)
+    one_by_one = paradigm is Paradigm.PARALLEL or Need.DESCENDANT_DATA in method.needs
+    if together or not one_by_one:
+        raise UnlearningError(
+            f"method {method.name!r} ({paradigm}) needs more than each owner's own data "
+            f"({', '.join(together) or 'the models of others'}): among machines take gradient_ascent "
+            "(parallel) or retrain (sequential)."
+        )
+
+
+class FiledRequests:
+    """The requests on the chain, as a party reads them."""
+
+    def __init__(self, context: FederationContext) -> None:
+        self._context = context
+        self._registry = context.contracts.participants
+
+    def __getitem__(self, number: int) -> tuple[FiledRequest, Request]:
+        """Raises RunError for an unknown number, otherwise as `request_from_bytes`."""
+        for filed in self._registry.filed_requests():
+            if filed.number == number:
+                return filed, read_request(self._context.stores.live, self._context, filed)
+        raise RunError(f"no request {number} is filed: see `blockful participant status`.")
+
+    def handed_in(self, number: int) -> tuple[HandIn, ...]:
+        return self._registry.hand_ins(number)
+
+
+def read_request(store: FileStore, context: FederationContext, filed: FiledRequest) -> Request:
+    """Raises StorageError when its file cannot be had, otherwise as `request_from_bytes`."""
+    live = context.contracts.live
+    catalogue = context.record.catalogue.read()
+    return request_from_bytes(store.read(filed.uri), live.chain_id, live.address, catalogue)
+
+
+class OwnParts:
+    """Does the parts of the one user whose data is here."""
+
+    def __init__(self, context: FederationContext) -> None:
+        self._context = context
+        self._redactor = Redactor(context, Counter(), Stopwatch())
+        (self._user,) = context.setup.users
+
+    def due(self, number: int, request: Request) -> tuple[str, ...]:
+        """Own models whose parts can be done now."""
+        catalogue = self._context.record.catalogue.read()
+        account = self._account()
+        return due(catalogue, request, account, self._context.contracts.participants.hand_ins(number))
+
+    def take(self, number: int, request: Request, name: str) -> ModelNode:
+        """Unlearns an own model, and hands it in or has it replaced.  A job must be open."""
+        catalogue, method = self._context.record.catalogue.read(), parse_method(request.method)
+        weights = self._unlearned(catalogue, request, method, name)
+        if request.paradigm != Paradigm.PARALLEL:
+            return self._redactor.replace(catalogue, {name: weights}, request, (name,)).nodes[name]
+        placed, journal = catalogue[name], self._context.journal
+        sealed, node = self._redactor.make(placed, weights, request, signed_by_owner=True)
+        data, live = node.to_bytes(), self._context.stores.live
+        cids = missing_files(live, [sealed.uri, file_uri(data)])
+        store, keys = journal.plan(
+            [PlannedStep(Act.STORE, name, {"cids": cids}), PlannedStep(Act.KEYS, name)]
+        )
+        with journal.taking(store):
+            live.add(sealed.data)
+            self._context.hand_out([sealed.uri, live.add(data)])
+        with journal.taking(keys):
+            self._context.keys.give([sealed])
+            self._context.contracts.participants.hand_in(number, placed.position, file_uri(data))
+        return node
+
+    def _unlearned(self, catalogue: Catalogue, request: Request, method: Method, name: str) -> Weights:
+        """New weights of one model, from its references as they stand and its owner's data."""
+        references = catalogue.graph.references(name)
+        names = (name, *references)
+        graph = InheritanceGraph.from_references({**dict.fromkeys(references, ()), name: references})
+        setup = self._context.setup
+        proxy = None
+        if Need.PROXY_DATA in method.needs:
+            proxy = balanced_proxy(setup.dataset.proxy, request.forget, PROXY_SAMPLES)
+        placed = [catalogue[each] for each in names]
+        task = UnlearningTask(
+            graph=graph,
+            models=load_models(catalogue, names, self._context.weights),
+            users={self._user.index: self._user},
+            architecture=setup.architecture,
+            initial=initial_weights(setup.federation),
+            starts=(name,),
+            forget=request.forget,
+            seed=setup.federation.seed,
+            proxy=proxy,
+            earlier=self._context.history.earlier_forgets(placed, request),
+            alone=True,
+        )
+        return method.unlearn(task).weights[name]
+
+    def _account(self) -> bytes:
+        return address_of(self._context.accounts.secret(self._user.index))
+
+
+class Gathering:
+    """Proposes what owners handed in, with what follows from it."""
+
+    def __init__(self, context: FederationContext) -> None:
+        self._context = context
+        self._redactor = Redactor(context, Counter(), Stopwatch())
+
+    def replace(self, number: int, request: Request) -> None:
+        """Has the models of a parallel request replaced; does nothing where they are.  A job must be open.
+
+        Raises RunError while parts are missing, UnlearningError for a part that is unusable.
+        """
+        catalogue = self._context.record.catalogue.read()
+        left = missing(catalogue, request)
+        if not left:
+            return
+        handed_in = self._context.contracts.participants.hand_ins(number)
+        wanted = with_parts(catalogue, request)
+        if request.paradigm != Paradigm.PARALLEL or not is_complete(catalogue, request, handed_in):
+            raise RunError(f"request {number} still waits for its participants: {', '.join(left)}.")
+        nodes = self._nodes(catalogue, wanted, handed_in)
+        method = parse_method(request.method)
+        follows: dict[str, Weights] = {}
+        if is_recomputable(method):
+            starts = tuple(start.name for start in request.starts)
+            old = {name: self._context.weights.read(catalogue[name].node.weights) for name in left}
+            announced = {name: self._context.weights.read(nodes[name].weights) for name in starts}
+            new = recompute(method, catalogue.graph, starts, old, announced)
+            follows = {name: weights for name, weights in new.items() if name not in nodes}
+        self._redactor.replace(catalogue, follows, request, (), nodes)
+
+    def _nodes(
+        self, catalogue: Catalogue, wanted: frozenset[str], handed_in: tuple[HandIn, ...]
+    ) -> dict[str, ModelNode]:
+        """The newest part of each model's owner.  Members check the nodes' statements and figures."""
+        names = {(catalogue[name].position, catalogue[name].node.statement.owner): name for name in wanted}
+        nodes: dict[str, ModelNode] = {}
+        for each in handed_in:
+            name = names.get((each.position, "0x" + each.by.hex()))
+            if name is None:
+                continue
+            try:
+                nodes[name] = parse_node(self._context.stores.live.read(each.uri))
+            except BlockfulError as error:
+                raise UnlearningError(f"the part of {name} cannot be read: {error}") from None
+        return nodes

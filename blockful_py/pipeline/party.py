@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What one party of a federation of machines does with its own data and keys: the face of a party's run."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+from blockful_py.chain.settlement import Executed
+from blockful_py.closable import Closable
+from blockful_py.engine.jobs import Kind
+from blockful_py.errors import ContractError, QuorumError
+from blockful_py.forget import Forget
+from blockful_py.keys.reader_keys import ReaderKeys
+from blockful_py.learning.curve_file import keep_curves
+from blockful_py.learning.federation import Wave
+from blockful_py.pipeline.federation import Federation
+from blockful_py.pipeline.jobs.certificate import issue
+from blockful_py.pipeline.jobs.increments import Stored
+from blockful_py.pipeline.jobs.lifecycle import JobLifecycle
+from blockful_py.pipeline.jobs.parts import FiledRequests, Gathering, OwnParts, require_parts
+from blockful_py.pipeline.jobs.publishing import Publisher
+from blockful_py.pipeline.jobs.requesting import draft_request, method_of, sign_request
+from blockful_py.pipeline.jobs.training import train_next
+from blockful_py.pipeline.jobs.unlearning import replaced_for
+from blockful_py.pipeline.run.lease import KINDS, training_text
+from blockful_py.pipeline.run.nodes import Nodes
+from blockful_py.record.certificates.document import ErasureCertificate
+from blockful_py.record.model_node import ModelNode, Request
+from blockful_py.record.parts import request_to_bytes
+from blockful_py.types import Paradigm
+
+ATTEMPTS = 40
+"""Proposals of one model, where others' come first."""
+MOST_SECONDS = 3.0
+"""Longest wait before the next, so that leaders get out of step."""
+OVERTAKEN = frozenset({"HeadMismatch", "ParentMismatch"})
+"""Refusals of a proposal that was drafted before another leader's decision."""
+
+Answer = TypeVar("Answer")
+
+
+def in_turn(attempt: Callable[[], Answer]) -> Answer:
+    """Calls `attempt` until no other leader's decision comes first.  Raises its last refusal."""
+    for left in reversed(range(ATTEMPTS)):
+        try:
+            return attempt()
+        except (ContractError, QuorumError) as error:
+            overtaken = isinstance(error, QuorumError) or error.name in OVERTAKEN
+            if not overtaken or not left:
+                raise
+        time.sleep(random.uniform(0, MOST_SECONDS))
+    raise AssertionError("the last attempt returns or raises")
+
+
+class PartyRun(Closable):
+    """A participant's run, or a member's.
+
+    Attributes:
+        federation: the same run, as a laboratory sees its own.
+    """
+
+    def __init__(self, federation: Federation) -> None:
+        self.federation = federation
+        self._opened = federation.opened
+
+    @classmethod
+    def of_participant(cls, directory: Path, nodes: Nodes, keys: ReaderKeys) -> PartyRun:
+        """Raises as `Federation.open`."""
+        return cls(Federation.open(directory, nodes=nodes, participant=keys))
+
+    @classmethod
+    def of_member(cls, directory: Path, nodes: Nodes, secret: int) -> PartyRun:
+        """`secret`: the member's voting secret.  Raises as `Federation.open`."""
+        return cls(Federation.open(directory, nodes=nodes, secret=secret))
+
+    def close(self) -> None:
+        self.federation.close()
+
+    def train_next(self) -> tuple[Executed, ...]:
+        """Trains and publishes the participant's next model; returns the transactions.
+
+        Another leader's block may come first: then the model is proposed again, and not trained again.
+
+        Raises RunError when there is none, otherwise as `Federation.train`.
+        """
+        trained: list[tuple[Wave, Stored]] = []
+
+        def publish() -> tuple[Executed, ...]:
+            with self.federation.publishing(Kind.TRAIN, training_text(None)):
+                if not trained:
+                    trained.append(self._trained())
+                wave, stored = trained[0]
+                models = self.federation.catalogue().models
+                placed = {name: node.position for name, node in models.items()}
+                return Publisher(self._opened.context).publish(wave, placed, stored)[1]
+
+        with self._opened.leading():
+            return in_turn(publish)
+
+    def _trained(self) -> tuple[Wave, Stored]:
+        federation = self.federation
+        wave, stored = train_next(
+            federation.setup, federation.opted_out(), federation.catalogue(), federation.weights
+        )
+        keep_curves(federation.run.curves, wave)
+        return wave, stored
+
+    def request(
+        self, starts: tuple[str, ...], forget: Forget, paradigm: Paradigm, method: str | None, blocks: int
+    ) -> int:
+        """Signs a request that the participant's own models start, and files it; returns its number.
+
+        `blocks`: of the live chain's node, after which no part is taken.
+
+        Raises as `Federation.draft_request`, and SettingsError when another participant owns a start.
+        """
+        context, catalogue = self._opened.context, self.federation.catalogue()
+        drafted = draft_request(context, catalogue, starts, forget, paradigm, method)
+        return self.file(sign_request(context, catalogue, drafted), blocks)
+
+    def file(self, request: Request, blocks: int) -> int:
+        """Files a request that the owners of its starts have signed; returns its number.
+
+        Raises UnlearningError for a method that owners cannot carry out each with its own data.
+        """
+        context = self._opened.context
+        require_parts(method_of(context, request), Paradigm(request.paradigm))
+        uri = context.stores.live.add(request_to_bytes(request))
+        context.hand_out([uri])
+        registry = context.contracts.participants
+        registry.file(uri, blocks)
+        return max(each.number for each in registry.filed_requests() if each.uri == uri)
+
+    def take_part(self, number: int) -> tuple[ModelNode, ...]:
+        """Does the parts of a filed request that this participant can do now; returns its new nodes."""
+        context = self._opened.context
+        with self._opened.leading():
+            _, request = FiledRequests(context)[number]
+            parts = OwnParts(context)
+            names = parts.due(number, request)
+            if not names:
+                return ()
+            with self._job(request):
+                return tuple(parts.take(number, request, name) for name in names)
+
+    def finish(self, number: int) -> ErasureCertificate:
+        """Leads a filed request whose parts are all there to its end, and certifies the erasure.
+
+        Raises RunError while parts are missing, otherwise as `Federation.unlearn`.
+        """
+        context = self._opened.context
+        with self._opened.leading():
+            _, request = FiledRequests(context)[number]
+            with self._job(request) as lifecycle:
+                Gathering(context).replace(number, request)
+                lifecycle.forget()
+                nodes = replaced_for(self.federation.catalogue(), request)
+                lifecycle.erase(lambda: self.federation.erase_replaced(nodes))
+            return issue(context, request)
+
+    def certificate(self, number: int) -> ErasureCertificate:
+        """Has the committee certify a finished request, once its members destroyed the replaced keys.
+
+        Raises as `issue`.
+        """
+        context = self._opened.context
+        request = FiledRequests(context)[number][1]
+        self.federation.erase_replaced(replaced_for(self.federation.catalogue(), request))
+        return issue(context, request)
+
+    @contextmanager
+    def _job(self, request: Request) -> Iterator[JobLifecycle]:
+        """A job of a request.  The caller holds the lease."""
+        lifecycle, kind = JobLifecycle(self._opened.context), KINDS[Paradigm(request.paradigm)]
+        with lifecycle.job(
+            kind, request.model_dump_json(), lambda: bool(replaced_for(self.federation.catalogue(), request))
+        ):
+            yield lifecycle
+            lifecycle.confirm()

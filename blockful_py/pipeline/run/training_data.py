@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The data and training settings of a run: all users' in a laboratory, a party's own among machines."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from blockful_py.errors import SettingsError
+from blockful_py.learning.data import UserData
+from blockful_py.learning.sample_files import SUFFIX, own_data, samples_from_bytes, samples_to_bytes
+from blockful_py.learning.training_setup import TrainingSetup
+from blockful_py.learning.weights import from_bytes
+from blockful_py.pipeline.run.directory import Party, RunDirectory
+from blockful_py.settings import Settings
+from blockful_py.storage.cid import parse_cid
+from blockful_py.storage.interface import FileStore
+from blockful_py.whole_file import OWN, write_whole
+
+
+def setup_of(run: RunDirectory, store: FileStore) -> TrainingSetup:
+    """Raises as `TrainingSetup.of` and `of_party`; StorageError when the store lacks the public files."""
+    party = run.party
+    if party is None:
+        return TrainingSetup.of(run.settings)
+    public = samples_from_bytes(store.read(parse_cid(party.measuring)))
+    initial = from_bytes(store.read(parse_cid(party.initial)))
+    own = () if party.user is None else (_own(run, party, party.user),)
+    return TrainingSetup.of_party(run.settings, public, initial, own)
+
+
+def _own(run: RunDirectory, party: Party, user: int) -> UserData:
+    if party.data is None:
+        raise SettingsError(f"{run.path} does not say where its data is: give --data when you join.")
+    data = own_data(party.data, run.settings.seed, run.settings.learning)
+    return UserData(user, data.train, data.test)
+
+
+def save_users(settings: Settings, folder: Path) -> list[Path]:
+    """Writes the samples of each user of a laboratory, `user-1.safetensors` and so on; returns the paths.
+
+    Raises SettingsError when they cannot be written, otherwise as `TrainingSetup.of`.
+    """
+    setup = TrainingSetup.of(settings)
+    paths = []
+    for user in setup.users:
+        path = folder / f"user-{user.index}{SUFFIX}"
+        own = replace(setup.dataset, train=user.train, test=user.test)
+        write_whole(path, samples_to_bytes(own), SettingsError, mode=OWN, parents=True)
+        paths.append(path)
+    return paths

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a filed request still needs, read from the record alone: no torch, no data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol
+
+from pydantic import ValidationError
+
+from blockful_py.errors import FormatError
+from blockful_py.record.catalogue import Catalogue
+from blockful_py.record.model_node import PlacedNode, Request
+from blockful_py.types import Paradigm, Position
+
+MAX_REQUEST_BYTES = 1 << 20
+STARTS_ONLY = frozenset({"gradient_ascent"})
+"""Methods that need the data of the starts' owners alone; the others need that of all affected owners."""
+
+
+class PartHandedIn(Protocol):
+    """A part that was handed in on the chain."""
+
+    @property
+    def position(self) -> Position: ...
+
+    @property
+    def by(self) -> bytes: ...
+
+
+def request_to_bytes(request: Request) -> bytes:
+    """The file of a signed request, whose CID is filed on the chain."""
+    return request.model_dump_json().encode()
+
+
+def request_from_bytes(data: bytes, chain_id: int, contract: bytes, catalogue: Catalogue) -> Request:
+    """A filed request that the owners of its starts have signed.
+
+    Raises FormatError when the bytes are none, InvalidSignatureError or UnknownModelError.
+    """
+    if len(data) > MAX_REQUEST_BYTES:
+        raise FormatError(f"a request has at most {MAX_REQUEST_BYTES} bytes, these are {len(data)}.")
+    try:
+        request = Request.model_validate_json(data)
+    except ValidationError as error:
+        raise FormatError(f"this is no request: {error.errors()[0]['msg']}.") from None
+    owners = [catalogue[start.name].node.statement.owner for start in request.starts]
+    signers = ["0x" + signer.hex() for signer in request.signers(chain_id, contract)]
+    if signers != owners:
+        raise FormatError("the request is not signed by the owners of its starts.")
+    return request
+
+
+def affected(catalogue: Catalogue, request: Request) -> tuple[str, ...]:
+    """The starts and their descendants, in topological order."""
+    starts = [start.name for start in request.starts]
+    wanted = {*starts, *catalogue.graph.descendants(starts)}
+    return tuple(name for name in catalogue.graph.topological_order() if name in wanted)
+
+
+def with_parts(catalogue: Catalogue, request: Request) -> frozenset[str]:
+    """The models whose owners do a part of the request."""
+    if request.method.partition(" ")[0] in STARTS_ONLY:
+        return frozenset(start.name for start in request.starts)
+    return frozenset(affected(catalogue, request))
+
+
+def is_replaced(placed: PlacedNode, request: Request) -> bool:
+    """Whether a model's current version came of the request."""
+    return placed.node.redaction is not None and placed.node.redaction.request == request
+
+
+def missing(catalogue: Catalogue, request: Request) -> tuple[str, ...]:
+    """The affected models that the request has not replaced, in topological order."""
+    return tuple(name for name in affected(catalogue, request) if not is_replaced(catalogue[name], request))
+
+
+def due(
+    catalogue: Catalogue, request: Request, account: bytes, handed_in: Iterable[PartHandedIn]
+) -> tuple[str, ...]:
+    """The models of an account whose parts of a request can be done now."""
+    owner = "0x" + account.hex()
+    left = [name for name in missing(catalogue, request) if catalogue[name].node.statement.owner == owner]
+    if request.paradigm == Paradigm.PARALLEL:
+        done = {each.position for each in handed_in if each.by == account}
+        wanted = with_parts(catalogue, request)
+        return tuple(name for name in left if name in wanted and catalogue[name].position not in done)
+    waiting = set(missing(catalogue, request))
+    return tuple(name for name in left if not waiting.intersection(catalogue.graph.references(name)))
+
+
+def is_complete(catalogue: Catalogue, request: Request, handed_in: Iterable[PartHandedIn]) -> bool:
+    """Whether every part is there: handed in by its owner, or replaced."""
+    if request.paradigm != Paradigm.PARALLEL:
+        return not missing(catalogue, request)
+    given = {(each.position, "0x" + each.by.hex()) for each in handed_in}
+    left = set(missing(catalogue, request))
+    return all(
+        name not in left or (catalogue[name].position, catalogue[name].node.statement.owner) in given
+        for name in with_parts(catalogue, request)
+    )

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fetches blocks from the gateways of other machines, which may send anything, late or never."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+
+from blockful_py import pinned_http
+from blockful_py.errors import (
+    BusyError,
+    CommitteeError,
+    FormatError,
+    IntegrityError,
+    SettingsError,
+    StorageError,
+    StoreUnreachableError,
+)
+from blockful_py.storage.assembly import Assembly
+from blockful_py.storage.car import MEDIA_TYPE, CarReader
+from blockful_py.storage.cid import cid_string
+from blockful_py.storage.unixfs import MAX_BLOCK_SIZE
+from blockful_py.types import Codec, Uri
+
+CONNECTIONS = 2
+"""Connections to one machine, fewer than its door gives one address; more would share a slow line."""
+Keep = Callable[[Uri, bytes], None]
+"""Takes a block of the file, verified."""
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """A machine that serves blocks: its URL, and the address of the key that its certificate is bound to."""
+
+    url: str
+    address: bytes
+
+
+Sign = Callable[[Machine], dict[str, str]]
+"""Headers of a request to a machine that show who asks; a stranger has none."""
+
+
+class AbsentError(StorageError):
+    """A machine does not have a block."""
+
+
+class Fetch:
+    """The fetch of one file, whose blocks so far an assembly knows."""
+
+    def __init__(self, assembly: Assembly, keep: Keep, sign: Sign, patience: float) -> None:
+        """`patience`: seconds in which a machine must send another block whole."""
+        self._assembly = assembly
+        self._sign = sign
+        self._keep = keep
+        self._patience = patience
+
+    def ask(self, endpoint: Machine, seconds: float) -> None:
+        """Asks one machine for all that is missing, for at most `seconds`.
+
+        Raises:
+            AbsentError: it does not have a block.
+            BusyError: it gives no more connections at present.
+            StoreUnreachableError: it is not reached, slow, or sends what is not the file.
+            FormatError: the file is not one that is read here, whoever sends it.
+        """
+        try:
+            asyncio.run(self._within(endpoint, seconds))
+        except BusyError:
+            raise
+        except (CommitteeError, SettingsError) as error:
+            raise StoreUnreachableError(str(error)) from None
+
+    async def _within(self, endpoint: Machine, seconds: float) -> None:
+        try:
+            async with asyncio.timeout(seconds) as limit:
+                while nodes := [uri for uri in self._assembly.missing if uri.codec is Codec.DAG_PB]:
+                    await self._car(endpoint, nodes[0])
+                await self._leaves(endpoint)
+        except TimeoutError:
+            waited = "in time" if limit.expired() else f"for {self._patience:g} s"
+            raise StoreUnreachableError(f"it sent no block {waited}") from None
+
+    async def _leaves(self, endpoint: Machine) -> None:
+        """Fetches the missing leaves on a few connections; after an error no further ones are asked for."""
+        left, errors = list(reversed(self._assembly.missing)), list[Exception]()
+
+        async def fetch() -> None:
+            while left and not errors:
+                try:
+                    async with asyncio.timeout(self._patience):
+                        await self._leaf(endpoint, left.pop())
+                except Exception as error:
+                    errors.append(error)
+
+        await asyncio.gather(*(fetch() for _ in range(CONNECTIONS)))
+        if errors:
+            raise errors[0]
+
+    async def _leaf(self, endpoint: Machine, uri: Uri) -> None:
+        block = bytearray()
+        async with self._answer(endpoint, uri, "raw") as pieces:
+            async for piece in pieces:
+                block += piece
+                if len(block) > MAX_BLOCK_SIZE:
+                    raise StoreUnreachableError(f"it sends a block of more than {MAX_BLOCK_SIZE} bytes")
+        if hashlib.sha256(block).digest() != uri.digest:
+            raise StoreUnreachableError(f"the bytes that it sends for {cid_string(uri)} do not hash to it")
+        self._take(uri, bytes(block))
+
+    async def _car(self, endpoint: Machine, root: Uri) -> None:
+        """Fetches the blocks below a node in one stream."""
+        reader, sent = CarReader(), set[Uri]()
+        loop = asyncio.get_running_loop()
+        async with asyncio.timeout(self._patience) as limit, self._answer(endpoint, root, "car") as pieces:
+            async for piece in pieces:
+                with _blaming():
+                    found = list(reader.feed(piece))
+                for uri, block in found:
+                    if uri in sent or uri not in self._assembly:
+                        raise StoreUnreachableError(f"it sends {cid_string(uri)}, which was not asked for")
+                    sent.add(uri)
+                    if self._assembly.is_missing(uri):
+                        self._take(uri, block)
+                        limit.reschedule(loop.time() + self._patience)
+        with _blaming():
+            reader.end()
+        if self._assembly.is_missing(root):
+            raise StoreUnreachableError(f"it sends a CAR without {cid_string(root)}")
+
+    def _take(self, uri: Uri, block: bytes) -> None:
+        self._assembly.take(uri, block)
+        self._keep(uri, block)
+
+    @asynccontextmanager
+    async def _answer(self, endpoint: Machine, uri: Uri, form: str) -> AsyncIterator[AsyncIterator[bytes]]:
+        """The body of a machine's answer, in pieces."""
+        media_type = MEDIA_TYPE + "; version=1; dups=n" if form == "car" else "application/vnd.ipld.raw"
+        path = f"/ipfs/{cid_string(uri)}?format={form}"
+        headers = {"accept": media_type} | self._sign(endpoint)
+        opened = pinned_http.stream("GET", endpoint.url, path, endpoint.address, headers)
+        async with opened as answer:
+            if answer.status_code == 404:
+                raise AbsentError(f"it does not have {cid_string(uri)}")
+            if answer.status_code == 503:
+                raise BusyError("it is busy")
+            if answer.status_code != 200:
+                raise StoreUnreachableError(f"it answers {answer.status_code}")
+            yield answer.aiter_raw()
+
+
+@contextmanager
+def _blaming() -> Iterator[None]:
+    """Turns errors of a CAR into the machine's, as they say nothing about the file."""
+    try:
+        yield
+    except (FormatError, IntegrityError) as error:
+        raise StoreUnreachableError(f"it sends what is no CAR of the file: {error}") from None

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Serves the blocks of kept files over HTTP, as a trustless gateway of IPFS.
+
+    GET or HEAD /ipfs/<cid>?format=raw    one block
+    GET or HEAD /ipfs/<cid>?format=car    all blocks below it, as CAR v1, depth first, each once
+
+What is served is sealed or public, and verified by whoever asked.
+Source: https://specs.ipfs.tech/http-gateways/trustless-gateway/ of 2026-03-05, without paths below a CID,
+ranges (`entity-bytes`) and duplicates in CARs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
+from starlette.routing import Route, Router
+from starlette.types import ASGIApp
+
+from blockful_py.errors import BlockNotFoundError, FormatError, StorageError
+from blockful_py.storage import car
+from blockful_py.storage.cid import cid_string, parse_cid
+from blockful_py.storage.unixfs import blocks_of
+from blockful_py.types import Uri
+
+PREFIX = "/ipfs/"
+PROBE = "bafkqaaa"
+"""The identity CID of no bytes, by which a trustless gateway is recognised."""
+
+GetBlock = Callable[[Uri], bytes]
+
+
+class KeptBlocks(Protocol):
+    """Blocks of files that are kept."""
+
+    def kept_block(self, uri: Uri) -> bytes:
+        """A block, verified.  Raises BlockNotFoundError or IntegrityError."""
+
+
+class BlockForm(Enum):
+    """Form of an answer: its name in queries, its media type, how its file is called."""
+
+    RAW = ("raw", "application/vnd.ipld.raw", "bin")
+    CAR = ("car", car.MEDIA_TYPE, "car")
+
+    @property
+    def media_type(self) -> str:
+        return self.value[1]
+
+    @property
+    def content_type(self) -> str:
+        return self.media_type + ("; version=1; order=dfs; dups=n" if self is BlockForm.CAR else "")
+
+
+@dataclass(frozen=True, slots=True)
+class BlockRequest:
+    """What is asked for; `uri` is None of the probe, `root_only` is the CAR of `dag-scope=block`."""
+
+    uri: Uri | None
+    form: BlockForm
+    root_only: bool = False
+
+    @property
+    def etag(self) -> str:
+        name = PROBE if self.uri is None else cid_string(self.uri)
+        return f'"{name}.{"block." if self.root_only else ""}{self.form.value[0]}"'
+
+
+class RefusedRequestError(Exception):
+    """A request that is answered with `status` and a reason."""
+
+    def __init__(self, status: int, reason: str) -> None:
+        self.status = status
+        super().__init__(reason)
+
+
+def gateway(store: KeptBlocks) -> ASGIApp:
+    """The application; it bounds neither connections nor time."""
+
+    async def answer(request: Request) -> Response:
+        try:
+            rest = request.scope["path"].removeprefix(PREFIX)  # a route drops a line feed at its end
+            asked = parse(rest, request.query_params, request.headers.get("accept", ""))
+            if matches(request.headers.get("if-none-match", ""), asked.etag):
+                return Response(status_code=304, headers=_headers(asked))
+            return await run_in_threadpool(_found, store, asked, request.method == "HEAD")
+        except RefusedRequestError as error:
+            return PlainTextResponse(str(error), error.status)
+        except BlockNotFoundError:
+            status = 412 if "only-if-cached" in request.headers.get("cache-control", "") else 404
+            return PlainTextResponse("this block is of no file that is kept here.", status)
+        except StorageError:
+            return PlainTextResponse("this store cannot be read at present.", 500)
+
+    route = Route(PREFIX + "{rest:path}", answer, methods=["GET"])
+    return Router([route], redirect_slashes=False)
+
+
+def parse(rest: str, query: Mapping[str, str], accept: str) -> BlockRequest:
+    """What a request asks for, by the rest of its path, its query and its Accept header.
+
+    Raises RefusedRequestError.
+    """
+    form, parameters = _form(query.get("format"), accept)
+    uri = None if rest == PROBE else _uri(rest)
+    if form is BlockForm.RAW:
+        return BlockRequest(uri, form)
+    wanted = parameters | {
+        name: query[f"car-{name}"] for name in ("version", "order", "dups") if f"car-{name}" in query
+    }
+    served = {"version": ("1",), "order": ("dfs", "unk", ""), "dups": ("n", "")}
+    if any(wanted.get(name, right[0]) not in right for name, right in served.items()):
+        raise RefusedRequestError(406, f"a CAR is served as {form.content_type}.")
+    if "entity-bytes" in query:
+        raise RefusedRequestError(400, "parts of files are not served: ask for their blocks.")
+    scope = query.get("dag-scope", "all")
+    if scope not in ("all", "entity", "block"):
+        raise RefusedRequestError(400, "dag-scope is all, entity or block.")
+    return BlockRequest(uri, form, scope == "block")
+
+
+def matches(header: str, etag: str) -> bool:
+    """Whether an If-None-Match header names this tag."""
+    tags = (each.strip().removeprefix("W/") for each in header.split(","))
+    return any(each in (etag, "*") for each in tags)
+
+
+def _form(wanted: str | None, accept: str) -> tuple[BlockForm, dict[str, str]]:
+    """The form and the parameters of its media type; a query comes before the header."""
+    offered = dict(_media(each) for each in accept.split(","))
+    if wanted is not None:
+        for form in BlockForm:
+            if wanted == form.value[0]:
+                return form, offered.get(form.media_type, {})
+        raise RefusedRequestError(406, "the formats raw and car are served.")
+    for media_type, parameters in offered.items():
+        for form in BlockForm:
+            if media_type == form.media_type:
+                return form, parameters
+    if offered.keys() <= {"", "*/*"}:
+        raise RefusedRequestError(400, "name a format: ?format=raw or ?format=car.")
+    raise RefusedRequestError(406, f"{BlockForm.RAW.media_type} and {BlockForm.CAR.media_type} are served.")
+
+
+def _media(entry: str) -> tuple[str, dict[str, str]]:
+    """Media type and parameters of an entry of an Accept header."""
+    kind, *rest = (part.strip().lower() for part in entry.split(";"))
+    pairs = (part.partition("=") for part in rest)
+    return kind, {name.strip(): value.strip(' "') for name, _, value in pairs}
+
+
+def _uri(rest: str) -> Uri:
+    if not re.fullmatch(r"[a-z2-7]+", rest):
+        raise RefusedRequestError(400, "the path is /ipfs/ and a CID in base32, without anything below it.")
+    try:
+        return parse_cid(rest)
+    except FormatError as error:
+        raise RefusedRequestError(400, str(error)) from None
+
+
+def _headers(asked: BlockRequest) -> dict[str, str]:
+    name = PROBE if asked.uri is None else cid_string(asked.uri)
+    return {
+        "cache-control": "public, max-age=29030400, immutable",
+        "content-disposition": f'attachment; filename="{name}.{asked.form.value[2]}"',
+        "content-location": f"{PREFIX}{name}?format={asked.form.value[0]}",
+        "etag": asked.etag,
+        "vary": "accept",
+        "x-content-type-options": "nosniff",
+        "x-ipfs-path": PREFIX + name,
+        "x-ipfs-roots": name,
+    }
+
+
+def _found(store: KeptBlocks, asked: BlockRequest, head: bool) -> Response:
+    headers, kind = _headers(asked), asked.form.content_type
+    root = b"" if asked.uri is None else store.kept_block(asked.uri)
+    if asked.form is BlockForm.RAW:
+        return Response(root, headers=headers, media_type=kind)
+    pieces: Iterator[bytes] = iter(())
+    if not head:
+        pieces = iter([PROBE_CAR]) if asked.uri is None else _car(store, asked.uri, asked.root_only)
+    return StreamingResponse(pieces, headers=headers | {"accept-ranges": "none"}, media_type=kind)
+
+
+def _car(store: KeptBlocks, root: Uri, root_only: bool) -> Iterator[bytes]:
+    uris = iter([root]) if root_only else blocks_of(root, store.kept_block)
+    return car.write(root, ((uri, store.kept_block(uri)) for uri in uris))
+
+
+PROBE_CAR = bytes.fromhex("19a265726f6f747381d82a4500015500006776657273696f6e01")
+"""A CAR of no blocks, whose root is the probe."""

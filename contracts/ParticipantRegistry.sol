@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity 0.8.30;
+
+import {Certified} from "./base/Certified.sol";
+import {IParticipantRegistry, Participant} from "./interfaces/IParticipantRegistry.sol";
+import {Action, IQuorum} from "./interfaces/IQuorum.sol";
+
+/// @title The federation file, the participants, and the requests that they file and work on
+contract ParticipantRegistry is IParticipantRegistry, Certified {
+    struct Endpoint {
+        address key;
+        string url;
+    }
+
+    /// @dev One slot.
+    struct Request {
+        bytes24 content;
+        uint64 deadline;
+    }
+
+    uint8 private constant CODEC_RAW = 0x55;
+    uint8 private constant CODEC_DAG_PB = 0x70;
+    uint256 private constant _MAX_URL = 200;
+
+    /// @inheritdoc IParticipantRegistry
+    /// @dev Four months of blocks of 12 seconds.
+    uint64 public constant override MAX_BLOCKS = 1_000_000;
+
+    /// @inheritdoc IParticipantRegistry
+    address public immutable override deployer;
+    /// @inheritdoc IParticipantRegistry
+    uint32 public immutable override seats;
+    /// @inheritdoc IParticipantRegistry
+    bool public immutable override open;
+
+    /// @inheritdoc IParticipantRegistry
+    bytes32 public override fileDigest;
+    /// @inheritdoc IParticipantRegistry
+    uint32 public override count;
+    /// @inheritdoc IParticipantRegistry
+    uint32 public override requests;
+    /// @inheritdoc IParticipantRegistry
+    mapping(uint32 number => address) public override accountOf;
+    /// @inheritdoc IParticipantRegistry
+    mapping(uint32 number => Request) public override filed;
+    /// @inheritdoc IParticipantRegistry
+    mapping(address account => Endpoint) public override endpoint;
+
+    mapping(address account => Participant) private _participants;
+
+    constructor(IQuorum quorum_, uint32 seats_, bool open_) Certified(quorum_) {
+        deployer = msg.sender;
+        seats = seats_;
+        open = open_;
+    }
+
+    /// @inheritdoc IParticipantRegistry
+    function participant(address account) external view override returns (Participant memory) {
+        return _participants[account];
+    }
+
+    /// @inheritdoc IParticipantRegistry
+    function found(bytes32 digest) external override {
+        if (msg.sender != deployer) revert NotDeployer(msg.sender, deployer);
+        if (fileDigest != 0) revert AlreadyFounded(fileDigest);
+        _setFile(digest);
+    }
+
+    /// @inheritdoc IParticipantRegistry
+    function changeFile(bytes32 digest, Action calldata action) external override {
+        _requireCanonical(abi.encodeCall(this.changeFile, (digest, action)));
+        _execute(action, keccak256(abi.encode(digest)));
+        _setFile(digest);
+    }
+
+    /// @inheritdoc IParticipantRegistry
+    function join() external override {
+        Participant storage caller = _participants[msg.sender];
+        if (caller.barred) revert ParticipantIsBarred(msg.sender);
+        if (caller.since != 0) revert AlreadyJoined(msg.sender);
+        if (!(open || caller.admitted)) revert NotAdmitted(msg.sender);
+        if (caller.number == 0) {
+            if (count == seats) revert AllSeatsTaken(seats);
+            caller.number = ++count;
+            accountOf[count] = msg.sender;
+        }
+        caller.since = uint64(block.number);
+        emit ParticipantJoined(msg.sender, caller.number);
+    }
+
+    /// @inheritdoc IParticipantRegistry
+    function leave() external override {
+        Participant storage caller = _participants[msg.sender];
+        if (caller.since == 0) revert NotJoined(msg.sender);
+        caller.since = 0;
+        emit ParticipantLeft(msg.sender, caller.number);
+    }
+
+    /// @inheritdoc IParticipantRegistry
+    function admit(address account, Action calldata action) external override {
+        _requireCanonical(abi.encodeCall(this.admit, (account, action)));
+        _execute(action, keccak256(abi.encode(account)));
+        if (_participants[account].admitted) revert NothingToChange(account);
+        _participants[account].admitted = true;
+        emit ParticipantAdmitted(account);
+    }
+
+    /// @inheritdoc IParticipantRegistry
+    function setBarred(address account, bool barred, Action calldata action) external override {
+        _requireCanonical(abi.encodeCall(this.setBarred, (account, barred, action)));
+        _execute(action, keccak256(abi.encode(account, barred)));
+        Participant storage named = _participants[account];
+        if (named.barred == barred) revert NothingToChange(account);
+        named.barred = barred;
+        named.since = 0;
+        if (barred) emit ParticipantBarred(account);
+        else emit ParticipantReadmitted(account);
+    }
+
+    /// @inheritdoc IParticipantRegistry
+    function announce(address key, string calldata url) external override {
+        uint256 length = bytes(url).length;
+        if (length == 0) {
+            delete endpoint[msg.sender];
+            emit Announced(msg.sender, address(0), "");
+            return;
+        }
+        if (key == address(0) || length > _MAX_URL) revert InvalidEndpoint(msg.sender);
+        // Every log reader decodes this string: bytes that are not UTF-8 would stop it.
+        for (uint256 i = 0; i < length; ++i) {
+            bytes1 character = bytes(url)[i];
+            if (character <= 0x20 || character >= 0x7f) revert InvalidEndpoint(msg.sender);
+        }
+        endpoint[msg.sender] = Endpoint(key, url);
+        emit Announced(msg.sender, key, url);
+    }
+
+    /// @inheritdoc IParticipantRegistry
+    function file(bytes32 digest, uint8 codec, uint64 blocks) external override returns (uint32 number) {
+        _requireJoined();
+        _requireKnown(codec);
+        if (blocks == 0 || blocks > MAX_BLOCKS) revert InvalidDuration(blocks, MAX_BLOCKS);
+        number = ++requests;
+        uint64 deadline = uint64(block.number) + blocks;
+        filed[number] = Request(bytes24(keccak256(abi.encode(msg.sender, digest, codec, deadline))), deadline);
+        emit Filed(number, msg.sender, digest, codec, deadline);
+    }
+
+    /// @inheritdoc IParticipantRegistry
+    function handIn(uint32 request, uint64 position, bytes32 digest, uint8 codec) external override {
+        _requireJoined();
+        _requireKnown(codec);
+        uint64 deadline = filed[request].deadline;
+        if (deadline == 0) revert UnknownRequest(request);
+        if (block.number > deadline) revert RequestClosed(request, deadline);
+        emit HandedIn(request, position, msg.sender, digest, codec);
+    }
+
+    function _setFile(bytes32 digest) private {
+        if (digest == 0 || digest == fileDigest) revert InvalidFile(digest);
+        fileDigest = digest;
+        emit FileChanged(digest);
+    }
+
+    function _requireJoined() private view {
+        Participant storage caller = _participants[msg.sender];
+        if (caller.barred) revert ParticipantIsBarred(msg.sender);
+        if (caller.since == 0) revert NotJoined(msg.sender);
+    }
+
+    function _requireKnown(uint8 codec) private pure {
+        if (codec != CODEC_RAW && codec != CODEC_DAG_PB) revert UnknownCodec(codec);
+    }
+}

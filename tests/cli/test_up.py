@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`blockful up`: a federation of processes, from nothing to a certified erasure, by commands alone."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from blockful_py.cli.local_federation import LocalFederation
+from tests.cli.commands import blockful_process
+from tests.member.leaders import until
+
+pytestmark = pytest.mark.slow
+
+SETTINGS = Path(__file__).parents[2] / "examples" / "machines.toml"
+SMALL = ("federation.users=2", "federation.wave=2", "federation.rounds=2", "learning.epochs=1")
+
+
+def told(folder: Path, *arguments: str) -> Any:
+    outcome = blockful_process(folder, *arguments, "--json")
+    assert outcome.status == 0, outcome.err
+    return json.loads(outcome.out)
+
+
+def test_a_federation_of_processes_forgets(tmp_path: Path) -> None:
+    folder = tmp_path / "federation"
+    sets = [part for each in SMALL for part in ("--set", each)]
+    try:
+        started = told(tmp_path, "up", str(SETTINGS), "--folder", str(folder), *sets)
+        assert len(started["running"]) == 6
+        local = LocalFederation(folder, lambda command: None)
+
+        def participant(command: str, number: int, *more: str) -> Any:
+            name = f"participant-{number}"
+            words = ("--passphrase-file", str(local.words(name)))
+            return told(tmp_path, "participant", command, str(local.party(name)), *more, *words)
+
+        until(lambda: participant("status", 1)["federation"] == 4)
+        assert participant("request", 1, "--start", "r1", "--class", "3") == {"request": 1}
+        until(lambda: not participant("status", 2)["requests"][0]["waits_for"])
+        participant("certificate", 2, "1", "--out", str(tmp_path / "erasure.json"))
+        run = str(local.party("participant-2") / "run")
+        assert told(tmp_path, "certificate", "verify", str(tmp_path / "erasure.json"), "--run", run)
+        assert told(tmp_path, "verify", "--run", run)
+        told(tmp_path, "down", "--folder", str(folder))
+        assert not local.services()
+        again = told(tmp_path, "up", str(SETTINGS), "--folder", str(folder), *sets)
+        assert again["running"] == started["running"]
+        assert participant("status", 1)["federation"] == 4
+    finally:
+        blockful_process(tmp_path, "down", "--folder", str(folder))
+
+
+def test_folders_are_their_owners_alone(tmp_path: Path) -> None:
+    local = LocalFederation(tmp_path, lambda command: None)
+    assert local.words("anybody").stat().st_mode & 0o077 == 0

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A federation of machines on this one: a founder, four members as processes, seven participants.
+
+The participants have the data and seed of a laboratory of the same settings, so that both can be compared.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from blockful_py.chain.committee import CommitteeContract
+from blockful_py.chain.sender import Sender
+from blockful_py.chain.signer import Signer
+from blockful_py.chain.sortition import ElectionState, Phase
+from blockful_py.committee.service.folder import keys_in
+from blockful_py.keys.reader_keys import ReaderKeys
+from blockful_py.member.candidacy import Candidate, fund
+from blockful_py.member.office import signer_of
+from blockful_py.participant.folder import ParticipantFolder
+from blockful_py.participant.joining import join
+from blockful_py.pipeline.founding import FILE, create, found
+from blockful_py.pipeline.party import PartyRun
+from blockful_py.pipeline.run.clock import tick
+from blockful_py.pipeline.run.contracts import Contracts, open_contracts
+from blockful_py.pipeline.run.entering import enter
+from blockful_py.pipeline.run.nodes import Nodes, Place
+from blockful_py.pipeline.run.pocket_money import provide
+from blockful_py.pipeline.run.training_data import save_users
+from blockful_py.settings import Settings
+from tests.devnets import set_balance
+from tests.federations import GRAPH, small
+from tests.member.processes import QUICK, WORDS, MemberProcess, members
+
+ETHER = 10**18
+PERIOD_SECONDS = 600
+SEED = 0
+
+
+@dataclass
+class Participant:
+    """One participant: its folder, keys and nodes; `run` opens what it works on."""
+
+    folder: ParticipantFolder
+    keys: ReaderKeys
+    nodes: Nodes
+
+    def run(self) -> PartyRun:
+        return PartyRun.of_participant(self.folder.run, self.nodes, self.keys)
+
+
+@dataclass
+class Machines:
+    """A founded federation; nobody has published yet."""
+
+    folder: Path
+    settings: Settings
+    members: list[MemberProcess]
+    participants: dict[str, Participant]
+    contracts: Contracts
+
+    @property
+    def file(self) -> Path:
+        return self.folder / "founder" / FILE
+
+
+def machine_settings(urls: tuple[str, ...]) -> Settings:
+    election = {
+        "epoch_length": 86_400,
+        "commit_period": PERIOD_SECONDS,
+        "reveal_period": PERIOD_SECONDS,
+        "prove_period": PERIOD_SECONDS,
+        "confirm_period": PERIOD_SECONDS,
+    }
+    committee = {
+        "roster": "elected",
+        "members": urls,
+        "size": len(urls),
+        "stall_seconds": 3.0,
+        "round_seconds": 60.0,
+        "election": election,
+    }
+    return small(committee=committee)
+
+
+def nodes_for(chains: Nodes, secret: int) -> Nodes:
+    place = Place(chains.live.chain_id, chains.archive.chain_id, chains.live.url, chains.archive.url)
+    return Nodes(place, Signer(secret.to_bytes(32, "big")))
+
+
+def election_of(committee: CommitteeContract, size: int) -> object:
+    """Ends each phase when all have done their part."""
+
+    def pause(election: ElectionState) -> None:
+        done = {
+            Phase.COMMIT: election.committed,
+            Phase.REVEAL: election.revealed,
+            Phase.PROVE: election.proven,
+        }
+        if done.get(election.phase, -1) >= size:
+            committee.node.rpc.call("evm_increaseTime", PERIOD_SECONDS)
+            tick(committee.node)
+        else:
+            time.sleep(0.1)
+
+    return pause
+
+
+@pytest.fixture(scope="module")
+def machines(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machines]:
+    folder = tmp_path_factory.mktemp("machines")
+    founder = ReaderKeys.generate()
+    with ExitStack() as stack:
+        nodes = stack.enter_context(nodes_for(chains, founder.account_secret))
+        for node in (chains.live, chains.archive):
+            set_balance(node, founder.account, ETHER)
+
+        def founded(urls: tuple[str, ...]) -> Path:
+            create("test", machine_settings(urls), folder / "founder", nodes)
+            return folder / "founder" / FILE
+
+        processes = stack.enter_context(members(4, folder, folder, chains, found=founded))
+        settings = machine_settings(tuple(member.url for member in processes))
+        contracts = open_contracts(nodes, folder / "founder" / "deployments")
+        committee = contracts.elected
+        for member in processes:
+            keys = keys_in(member.folder, WORDS)
+            fund(committee, chains.live_sender, keys.account, ETHER)
+            provide(chains.archive_sender, contracts.live.interface, keys.account)
+            sender = Sender(committee.node, signer_of(keys))
+            Candidate(CommitteeContract(committee.node, committee.address, sender), keys).join(ETHER)
+        found(folder / "founder", nodes, founder.account_secret, election_of(committee, 4), None)
+        file = (folder / "founder" / FILE).read_bytes()
+        for member in processes:
+            enter(member.folder / "run", file, nodes)
+        participants = {}
+        data = save_users(replace(settings, seed=SEED), folder / "data")
+        for name, path in zip(GRAPH, data, strict=True):
+            party = ParticipantFolder(folder / f"participant-{name}")
+            keys_of = party.init(WORDS, QUICK)
+            own = stack.enter_context(nodes_for(chains, keys_of.account_secret))
+            for node in (chains.live, chains.archive):
+                set_balance(node, keys_of.account, ETHER)
+            join(party, keys_of, file, str(path), own, SEED, "cpu")
+            participants[name] = Participant(party, keys_of, own)
+        opened = open_contracts(nodes, folder / "founder" / "deployments")
+        yield Machines(folder, settings, processes, participants, opened)

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A federation of machines does what the laboratory does, and nobody has another's data."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+
+import pytest
+
+from blockful_py.committee import packaging
+from blockful_py.errors import KeyDestroyedError, RunError, UnlearningError
+from blockful_py.forget import Forget
+from blockful_py.learning.sample_files import samples_from_bytes
+from blockful_py.learning.weights import Weights, equal, to_bytes
+from blockful_py.pipeline.federation import Federation
+from blockful_py.pipeline.party import PartyRun
+from blockful_py.pipeline.run.nodes import Nodes
+from blockful_py.record.certificates.checking import check_certificate
+from blockful_py.types import Paradigm
+from tests.federations import GRAPH, promised, small
+from tests.member.leaders import until
+from tests.participant.conftest import Machines
+
+PARALLEL = ("s", "x", "y")
+SEQUENTIAL = ("t", "y")
+BLOCKS = 100_000
+
+
+def key_of(content: bytes) -> bytes:
+    """A data key that follows from the content, so that both modes give equal files."""
+    return hashlib.sha256(b"key" + content).digest()
+
+
+@pytest.fixture(scope="module")
+def laboratory(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Federation]:
+    """The same federation in one process, one model a block."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("blockful_py.pipeline.jobs.context.random_keys", key_of)
+        patch.setattr(
+            "blockful_py.pipeline.run.identities.Identities.data_key", lambda self, content: key_of(content)
+        )
+        patch.setattr(packaging, "MAX_BLOCK_MODELS", 1)
+        directory = tmp_path_factory.mktemp("laboratory") / "run"
+        with Federation.create(small(), directory, nodes=chains) as federation:
+            federation.train()
+            yield federation
+
+
+@pytest.fixture(scope="module")
+def published(machines: Machines, laboratory: Federation) -> Machines:
+    """Every participant has published, each by itself, in the laboratory's order."""
+    for name in GRAPH:
+        with machines.participants[name].run() as party:
+            party.train_next()
+    return machines
+
+
+def weights(party: PartyRun, names: Sequence[str]) -> dict[str, Weights]:
+    catalogue = party.federation.catalogue()
+    return {name: party.federation.weights.read(catalogue[name].node.weights) for name in names}
+
+
+def versions(machines: Machines) -> dict[str, int]:
+    with machines.participants["a"].run() as party:
+        return {name: each.version for name, each in party.federation.catalogue().models.items()}
+
+
+def same(left: Mapping[str, Weights], right: Mapping[str, Weights]) -> bool:
+    return left.keys() == right.keys() and all(equal(left[name], right[name]) for name in left)
+
+
+def test_equal_data_seeds_and_order_give_the_laboratorys_files_and_places(
+    published: Machines, laboratory: Federation
+) -> None:
+    with published.participants["z"].run() as party:
+        models = party.federation.catalogue().models
+    expected = laboratory.catalogue().models
+    for name in GRAPH:
+        assert models[name].position == expected[name].position
+        assert models[name].node.weights == expected[name].node.weights
+        assert models[name].node.statement.references == expected[name].node.statement.references
+
+
+def test_a_parallel_request_is_led_by_a_member_once_the_start_is_handed_in(
+    published: Machines, laboratory: Federation
+) -> None:
+    before = versions(published)
+    with published.participants["s"].run() as party:
+        number = party.request(("s",), Forget.of_classes([3]), Paradigm.PARALLEL, None, BLOCKS)
+        assert [node.name for node in party.take_part(number)] == ["s"]
+        assert party.take_part(number) == ()
+    with published.participants["x"].run() as party:
+        assert party.take_part(number) == ()
+    until(lambda: versions(published) == {n: before[n] + (n in PARALLEL) for n in GRAPH})
+    laboratory.unlearn(starts=["s"], classes=[3])
+    with published.participants["y"].run() as party:
+        got = weights(party, PARALLEL)
+        assert party.federation.verify().passed
+        certificate = party.certificate(number)
+    opened = {name: laboratory.weights.read(laboratory.catalogue()[name].node.weights) for name in PARALLEL}
+    assert same(got, opened)
+    check_certificate(certificate)
+    assert {each.name for each in certificate.statement.replaced} == set(PARALLEL)
+
+
+def test_in_a_sequential_request_each_owner_replaces_its_own_model(
+    published: Machines, laboratory: Federation
+) -> None:
+    before = versions(published)
+    with published.participants["t"].run() as party:
+        number = party.request(("t",), Forget.of_classes([5]), Paradigm.SEQUENTIAL, None, BLOCKS)
+    with published.participants["y"].run() as party:
+        assert party.take_part(number) == ()  # its reference comes first
+    for name in SEQUENTIAL:
+        with published.participants[name].run() as party:
+            assert [node.name for node in party.take_part(number)] == [name]
+    assert versions(published) == {n: before[n] + (n in SEQUENTIAL) for n in GRAPH}
+    laboratory.unlearn(starts=["t"], classes=[5], paradigm="sequential")
+    with published.participants["y"].run() as party:
+        got = weights(party, SEQUENTIAL)
+        check_certificate(party.certificate(number))
+        assert party.federation.verify().passed
+        assert party.federation.audit().passed
+    opened = {name: laboratory.weights.read(laboratory.catalogue()[name].node.weights) for name in SEQUENTIAL}
+    assert same(got, opened)
+    promised(published.contracts)
+
+
+def test_nobody_asks_for_anothers_model(published: Machines) -> None:
+    with (
+        published.participants["a"].run() as party,
+        pytest.raises(Exception, match="only its owner has it"),
+    ):
+        party.request(("s",), Forget.of_classes([3]), Paradigm.PARALLEL, None, BLOCKS)
+
+
+def test_a_method_that_looks_at_several_users_data_is_refused_before_it_is_filed(
+    published: Machines,
+) -> None:
+    filed = len(published.contracts.participants.filed_requests())
+    with (
+        published.participants["s"].run() as party,
+        pytest.raises(UnlearningError, match="needs more than each owner's own data"),
+    ):
+        party.request(("s",), Forget.of_classes([3]), Paradigm.PARALLEL, "clean_increments", BLOCKS)
+    assert len(published.contracts.participants.filed_requests()) == filed
+
+
+def test_who_has_published_all_has_nothing_to_train(published: Machines) -> None:
+    with published.participants["a"].run() as party, pytest.raises(RunError, match="no model to publish"):
+        party.train_next()
+
+
+def test_a_replaced_versions_key_is_gone_everywhere(published: Machines) -> None:
+    with published.participants["s"].run() as party:
+        context = party.federation.opened.context
+        placed = party.federation.catalogue()["s"]
+        old = context.history.version(placed.position, 0)
+        with pytest.raises(KeyDestroyedError):
+            context.keys.keyring.find(old.weights)
+
+
+def test_no_store_of_another_holds_samples_or_plain_weights(published: Machines) -> None:
+    own = published.participants["z"].folder.path
+    samples = samples_from_bytes((published.folder / "data" / "user-5.safetensors").read_bytes())
+    with published.participants["z"].run() as party:
+        plain = to_bytes(weights(party, ("z",))["z"])
+    # A pixel row of zeros is everywhere: take a whole image, and a piece of the weights' numbers.
+    secrets = [samples.train.x[row].numpy().tobytes() for row in range(len(samples.train))]
+    secrets.append(plain[-256:])
+    looked = 0
+    for path in published.folder.rglob("*"):
+        if not path.is_file() or own in path.parents or path.parent == published.folder / "data":
+            continue
+        content = path.read_bytes()
+        looked += 1
+        assert not any(secret in content for secret in secrets), path
+    assert looked > 100

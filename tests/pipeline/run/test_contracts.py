@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The contracts that a federation is deployed with, and those that do not fit together."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from blockful_py.chain.deployments import DeployedContract, deployments_path, load
+from blockful_py.chain.interface import interface_of
+from blockful_py.errors import DeploymentError
+from blockful_py.pipeline.run.contracts import deploy, open_contracts
+from blockful_py.pipeline.run.nodes import Nodes
+from tests.federations import GRAPH, small
+
+MEMBERS = tuple(f"http://127.0.0.1:{port}" for port in range(9001, 9005))
+ELECTED = {"roster": "elected", "members": MEMBERS}
+
+
+@pytest.mark.parametrize("committee", [{}, ELECTED], ids=["appointed", "elected"])
+def test_each_user_has_a_seat_among_the_participants(
+    chains: Nodes, tmp_path: Path, committee: dict[str, Any]
+) -> None:
+    contracts = deploy(chains, small(committee=committee), tmp_path / "deployments")
+    registry = contracts.participants
+    assert (registry.seats(), registry.is_open(), registry.accounts()) == (len(GRAPH), True, ())
+    assert registry.deployer() == chains.live_sender.address
+    assert registry.quorum() == contracts.committee.address
+
+
+def test_a_registry_of_another_committee_is_refused(chains: Nodes, tmp_path: Path) -> None:
+    directory = tmp_path / "deployments"
+    deploy(chains, small(), directory)
+    right = load(deployments_path(directory, chains.live.chain_id), chains.live)
+    interface = interface_of("ParticipantRegistry")
+    address, receipt = chains.live_sender.deploy(interface, bytes([2]) * 20, len(GRAPH), True)
+    strange = DeployedContract(address, receipt.block_number, receipt.transaction_hash)
+    mixed = replace(right, contracts={**right.contracts, "ParticipantRegistry": strange})
+    mixed.write(directory)
+    with pytest.raises(DeploymentError, match=r"ParticipantRegistry at 0x.* obeys 0x0202"):
+        open_contracts(chains, directory)
+    right.write(directory)
+    open_contracts(chains, directory)

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A federation on chains whose blocks come in their own time: they are waited for, and confirmed."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from blockful_py.chain.devnet import Devnet, NodeOptions, start_together
+from blockful_py.chain.node import connect
+from blockful_py.pipeline.federation import Federation
+from tests.federations import promised, small
+
+MINING_SECONDS = 0.05
+
+
+@contextmanager
+def mined(devnets: Sequence[Devnet]) -> Iterator[None]:
+    """Somebody else mines all the time."""
+    over = threading.Event()
+
+    def mine() -> None:
+        nodes = [connect(each.url) for each in devnets]
+        while not over.wait(MINING_SECONDS):
+            for node in nodes:
+                node.rpc.call("evm_mine")
+        for node in nodes:
+            node.close()
+
+    thread = threading.Thread(target=mine)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def forgets(devnets: Sequence[Devnet], folder: Path, confirmations: int) -> None:
+    """Deploys, trains, unlearns, verifies and audits a federation of two users."""
+    settings = small(
+        federation={"users": 2, "graph": {"s": (), "x": ("s",)}},
+        unlearning={"starts": ("s",)},
+        chain={
+            "packaging_interval": 0,
+            "confirmations": confirmations,
+            "live_url": devnets[0].url,
+            "archive_url": devnets[1].url,
+        },
+    )
+    with Federation.create(settings, folder / "run") as federation:
+        federation.train()
+        federation.unlearn()
+    with Federation.open(folder / "run") as again:
+        assert {name: placed.version for name, placed in again.catalogue().models.items()} == {"s": 1, "x": 1}
+        assert again.nodes.live.confirmations == confirmations
+        assert again.verify().passed
+        assert again.audit().passed
+        promised(again.contracts)
+
+
+@pytest.mark.parametrize("confirmations", [0, pytest.param(2, marks=pytest.mark.slow)])
+def test_a_chain_with_a_block_a_second(tmp_path: Path, confirmations: int) -> None:
+    options = [NodeOptions(each, kind="anvil", block_time=1) for each in (1337, 1338)]
+    devnets = start_together(*options)
+    try:
+        forgets(devnets, tmp_path, confirmations)
+    finally:
+        for each in devnets:
+            each.close()
+
+
+@pytest.mark.parametrize("confirmations", [pytest.param(0, marks=pytest.mark.slow), 3])
+def test_a_chain_that_does_not_mine_at_once(tmp_path: Path, confirmations: int) -> None:
+    options = [NodeOptions(each, kind="anvil", more=("--no-mining",)) for each in (1337, 1338)]
+    devnets = start_together(*options)
+    try:
+        with mined(devnets):
+            forgets(devnets, tmp_path, confirmations)
+    finally:
+        for each in devnets:
+            each.close()
