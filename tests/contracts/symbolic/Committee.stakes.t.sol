@@ -109,8 +109,7 @@ contract StakeChecks is AnyCommittee {
     }
 
     function _registers(address caller, uint96 value, Request memory request) private returns (bool) {
-        bytes memory call =
-            abi.encodeCall(COMMITTEE.register, (request.key, request.consent, request.possession));
+        bytes memory call = abi.encodeCall(COMMITTEE.register, (request.key, request.consent, request.possession));
         return passes(caller, address(COMMITTEE), value, call);
     }
 

@@ -34,8 +34,7 @@ contract VoteChecks is AnyCommittee {
         if (!passes(caller, address(COMMITTEE), abi.encodeCall(COMMITTEE.acknowledge, (certificate)))) return;
         assert(held && certificate.epoch != newest && COMMITTEE.acknowledged() == COMMITTEE.currentEpoch());
         bytes32 digest = keccak256(abi.encode(certificate.epoch));
-        bytes32 inner =
-            keccak256(abi.encode(block.chainid, COMMITTEE, COMMITTEE.acknowledge.selector, 0, 1, digest));
+        bytes32 inner = keccak256(abi.encode(block.chainid, COMMITTEE, COMMITTEE.acknowledge.selector, 0, 1, digest));
         assert(certificate.contentHash == keccak256(bytes.concat(inner)));
         assert(surplus() == rest && unchanged(other, before));
     }
@@ -50,9 +49,8 @@ contract VoteChecks is AnyCommittee {
     ) external {
         address member = _alone(other);
         (bytes32[9] memory before, uint256 rest) = (stored(other), surplus());
-        (uint96 stake, uint256 known) = (
-            COMMITTEE.candidate(member).stake, COMMITTEE.credited(certificate.epoch, certificate.proposal)
-        );
+        (uint96 stake, uint256 known) =
+            (COMMITTEE.candidate(member).stake, COMMITTEE.credited(certificate.epoch, certificate.proposal));
         bytes memory call = abi.encodeCall(COMMITTEE.report, (certificate, chainId, executor));
         if (!passes(caller, address(COMMITTEE), call)) return;
         assert(certificate.epoch == COMMITTEE.currentEpoch() && certificate.voters == 1 && known & 1 == 0);

@@ -107,14 +107,9 @@ contract ParticipantRegistryChecks is CommitteeChecks {
         assert(_is(REGISTRY, caller, own) && _onlyIn(REGISTRY, at, before, 0));
     }
 
-    function check_file(
-        address caller,
-        uint64 height,
-        bytes32 digest,
-        uint8 codec,
-        uint64 blocks,
-        Places memory at
-    ) external {
+    function check_file(address caller, uint64 height, bytes32 digest, uint8 codec, uint64 blocks, Places memory at)
+        external
+    {
         VM.roll(height);
         (bytes32[8] memory before, Participant memory own) = (_words(REGISTRY, at), REGISTRY.participant(caller));
         uint32 number = REGISTRY.requests();

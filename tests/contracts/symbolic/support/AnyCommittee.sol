@@ -76,8 +76,7 @@ abstract contract AnyCommittee is Checks {
     /// @notice balance - totalStake - totalRewards - burnt, modulo 2^256.
     function surplus() internal view returns (uint256) {
         unchecked {
-            return
-                address(COMMITTEE).balance - COMMITTEE.totalStake() - COMMITTEE.totalRewards() - COMMITTEE.burnt();
+            return address(COMMITTEE).balance - COMMITTEE.totalStake() - COMMITTEE.totalRewards() - COMMITTEE.burnt();
         }
     }
 
