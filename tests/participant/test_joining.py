@@ -21,6 +21,7 @@ from blockful_py.pipeline.run.entering import enter
 from blockful_py.pipeline.run.nodes import Nodes, Place
 from blockful_py.pipeline.run.training_data import save_users
 from blockful_py.record.federation_file import FederationFile, uri_of
+from blockful_py.settings import Settings
 from blockful_py.storage.cid import parse_cid
 from blockful_py.storage.store import ContentStore
 from tests.devnets import set_balance
@@ -40,7 +41,7 @@ class Ground:
         self._made = 0
         self.data = save_users(self.settings(), folder / "data")
 
-    def settings(self, participants: str = "any"):  # type: ignore[no-untyped-def]
+    def settings(self, participants: str = "any") -> Settings:
         committee = {"roster": "elected", "members": self._urls, "size": 4}
         return small(committee=committee, access={"participants": participants})
 
