@@ -33,7 +33,7 @@ class FileChanges:
         Raises RefusedError for a change that is not allowed; StorageError when a file cannot be had;
         SettingsError or LearningError for rules that this party cannot go by.
         """
-        before, after = self._file(bytes.fromhex(self._party.federation)), self._file(digest)
+        before, after = self._file(bytes.fromhex(self.require_party().federation)), self._file(digest)
         changed = differences(before, after)
         require_allowed(changed, self.open_requests())
         settings, party = following(self._run, after, digest)
@@ -63,8 +63,8 @@ class FileChanges:
                 waiting.append(filed.number)
         return tuple(waiting)
 
-    @property
-    def _party(self) -> Party:
+    def require_party(self) -> Party:
+        """Whose run it is.  Raises RefusedError for a laboratory's."""
         if self._run.party is None:
             raise RefusedError("a laboratory has no federation file: change its settings instead.")
         return self._run.party
