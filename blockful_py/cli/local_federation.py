@@ -108,10 +108,6 @@ class LocalFederation:
                     *self._urls,
                 )
             self._found()
-            for name in names:
-                self._run(
-                    name, "committee", "enter", self.party(name), "--federation", self.file, *self._urls
-                )
             (self.folder / "founded").touch()
         for number in range(1, self._users() + 1):
             self._participant(number)
