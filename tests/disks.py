@@ -56,6 +56,6 @@ def small_disk(folder: Path, mebibytes: int = 16) -> Iterator[SmallDisk]:
     finally:
         shutil.rmtree(beside)
         shutil.copytree(folder, beside, symlinks=True)
-        subprocess.run(["umount", str(folder)], check=True)
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
         shutil.copytree(beside, folder, symlinks=True, dirs_exist_ok=True)
         shutil.rmtree(beside)

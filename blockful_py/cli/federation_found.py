@@ -20,8 +20,8 @@ def found(
 ) -> None:
     """Elect the first committee, deploy the archive chain's contracts and put the file's digest on chain.
 
-    An interrupted command goes on when it is repeated. Everybody needs the file that it prints: members
-    replace the earlier one by it.
+    An interrupted command goes on when it is repeated. Participants need the file that it prints; members
+    fetch it by themselves.
 
     Example: blockful federation found fed
     """
@@ -41,4 +41,4 @@ def found(
     file = folder / RUN / FILE
     digest = uri_of(file.read_bytes()).digest
     out.result({"file": str(file), "digest": "0x" + digest.hex(), "epoch": rotated.epoch})
-    out.say(f"federation file {file}, 0x{digest.hex()} on the chain: give it to everybody")
+    out.say(f"federation file {file}, 0x{digest.hex()} on the chain: give it to the participants")

@@ -104,7 +104,6 @@ class LocalFederation:
             self._create(settings_file, overrides, names)
             together(self._stand, names)
             self._found()
-            together(self._enter, names)
             (self.folder / "founded").touch()
         together(self._participant, range(1, self._users() + 1))
 
@@ -162,10 +161,6 @@ class LocalFederation:
         self._serve_member(name)
         stake = ("--federation", self.file, "--stake", "1", "--fund")
         self._run(name, "committee", "join", self.party(name), *stake, *self._urls)
-
-    def _enter(self, name: str) -> None:
-        """Gives a member the file that the founder completed."""
-        self._run(name, "committee", "enter", self.party(name), "--federation", self.file, *self._urls)
 
     def _found(self) -> None:
         for attempt in range(1, ATTEMPTS + 1):

@@ -54,8 +54,8 @@ def join(
 ) -> None:
     """Check a federation file against the chains, and register for it.
 
-    The account pays for gas; on development chains an empty one is given some. Repeat the command with a new
-    file when the federation's has changed.
+    The account pays for gas; on development chains an empty one is given some. A participant follows changes
+    of the file by itself; repeat the command to give it one that no member hands out.
 
     Example: blockful participant join hospital --federation federation.toml --data samples.safetensors
     --live-url URL --archive-url URL

@@ -27,7 +27,7 @@ from blockful_py.record.catalogue import Catalogue, CatalogueReader
 from blockful_py.record.model_node import Request
 from blockful_py.record.parts import (
     due,
-    is_complete,
+    has_lapsed,
     missing,
     request_from_bytes,
     with_parts,
@@ -251,14 +251,15 @@ class ParticipantService(Closable):
     def open_parts(self, filed: FiledRequest, catalogue: Catalogue) -> tuple[str, ...]:
         """Own models whose parts an open request waits for, now or later; none for one that is unusable."""
         registry = self.contracts.participants
-        if registry.node.block_number() > filed.deadline:
-            return ()
         account, owner = self._keys.account, "0x" + self._keys.account.hex()
         try:
             request = self._request(filed, catalogue)
-            done = {each.position for each in registry.hand_ins(filed.number) if each.by == account}
         except BlockfulError:
             return ()
+        handed_in, now = registry.hand_ins(filed.number), registry.node.block_number()
+        if has_lapsed(catalogue, request, handed_in, filed.deadline, now):
+            return ()
+        done = {each.position for each in handed_in if each.by == account}
         wanted = with_parts(catalogue, request)
         return tuple(
             name
@@ -278,19 +279,16 @@ class ParticipantService(Closable):
             request = self._request(filed, catalogue)
         except BlockfulError as error:
             return RequestState(filed.number, filed.deadline, problem=f"it cannot be used: {error}")
-        waits_for, problem = missing(catalogue, request), None
-        if waits_for and request.paradigm == Paradigm.PARALLEL:
-            over = registry.node.block_number() > filed.deadline
-            if over and not is_complete(catalogue, request, registry.hand_ins(filed.number)):
-                problem = "it has lapsed: not all who signed it did their parts in time"
+        handed_in, now = registry.hand_ins(filed.number), registry.node.block_number()
+        lapsed = has_lapsed(catalogue, request, handed_in, filed.deadline, now)
         return RequestState(
             filed.number,
             filed.deadline,
-            waits_for,
+            missing(catalogue, request),
             withdrawn_for(catalogue, request),
             self.due(filed, catalogue),
             self.refusal(filed, catalogue),
-            problem,
+            "it has lapsed: not all who signed it did their parts in time" if lapsed else None,
         )
 
     def _request(self, filed: FiledRequest, catalogue: Catalogue) -> Request:

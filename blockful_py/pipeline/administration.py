@@ -63,6 +63,7 @@ class Administration:
         """
         context, store = self._context, self._context.stores.live
         changes = FileChanges(context.run, context.contracts, store)
+        changes.require_party()
         digest = store.add(data).digest
         changed = changes.review(digest)
         context.hand_out(changes.files(digest))

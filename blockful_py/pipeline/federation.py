@@ -359,7 +359,7 @@ class Federation(Closable):
         clock.wait_until(request.created)
 
     def administration(self) -> Administration:
-        """Decisions of the committee about readers and auditors."""
+        """Decisions of the committee beside models."""
         return Administration(self.opened.context)
 
     def expire(self) -> tuple[ReplacedVersion, ...]:

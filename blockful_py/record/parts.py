@@ -151,3 +151,18 @@ def is_complete(catalogue: Catalogue, request: Request, handed_in: Iterable[Part
     """Whether every part of a parallel request is there: handed in by its owner, or replaced."""
     left = set(missing(catalogue, request)) & with_parts(catalogue, request)
     return left == newest_parts(catalogue, request, handed_in).keys()
+
+
+def has_lapsed(
+    catalogue: Catalogue,
+    request: Request,
+    handed_in: Iterable[PartHandedIn],
+    deadline: int,
+    block_number: int,
+) -> bool:
+    """Whether a parallel request waits for parts that nobody can hand in any more.
+
+    `deadline`: last block of the node in which parts are handed in.
+    """
+    over = request.paradigm == Paradigm.PARALLEL and block_number > deadline
+    return over and bool(missing(catalogue, request)) and not is_complete(catalogue, request, handed_in)

@@ -11,7 +11,14 @@ from pathlib import Path
 import pytest
 
 from blockful_py.chain.participant_registry import ParticipantRegistryContract
-from blockful_py.errors import DeploymentError, LearningError, NodeError, RunError, SettingsError
+from blockful_py.errors import (
+    BlockfulError,
+    DeploymentError,
+    LearningError,
+    NodeError,
+    RunError,
+    SettingsError,
+)
 from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.participant.folder import ParticipantFolder
 from blockful_py.participant.joining import join
@@ -21,6 +28,7 @@ from blockful_py.pipeline.run.entering import enter
 from blockful_py.pipeline.run.nodes import Nodes, Place
 from blockful_py.pipeline.run.training_data import save_users
 from blockful_py.record.federation_file import FederationFile, uri_of
+from blockful_py.settings import Settings
 from blockful_py.storage.cid import parse_cid
 from blockful_py.storage.store import ContentStore
 from tests.devnets import set_balance
@@ -40,7 +48,7 @@ class Ground:
         self._made = 0
         self.data = save_users(self.settings(), folder / "data")
 
-    def settings(self, participants: str = "any"):  # type: ignore[no-untyped-def]
+    def settings(self, participants: str = "any") -> Settings:
         committee = {"roster": "elected", "members": self._urls, "size": 4}
         return small(committee=committee, access={"participants": participants})
 
@@ -214,7 +222,7 @@ def test_data_that_does_not_fit_is_refused_before_anything_is_registered(
 def test_a_full_disk_loses_nothing(file: bytes, newcomer: Newcomer) -> None:
     with ExitStack() as stack:
         disk = stack.enter_context(small_disk(newcomer.party.path))
-        with disk.full(), pytest.raises(RunError, match="No space left on device"):
+        with disk.full(), pytest.raises(BlockfulError, match="No space left on device"):
             newcomer.join(file)
         assert newcomer.keys.account == newcomer.party.keys(WORDS).account
         assert newcomer.join(file) == newcomer.number(file) > 0

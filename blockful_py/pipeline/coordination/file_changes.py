@@ -13,7 +13,7 @@ from blockful_py.pipeline.run.training_data import setup_of
 from blockful_py.record.catalogue import CatalogueReader
 from blockful_py.record.federation_file import MAX_BYTES, FederationFile, uri_of_digest
 from blockful_py.record.file_change import Difference, differences, require_allowed
-from blockful_py.record.parts import is_complete, missing, request_from_bytes
+from blockful_py.record.parts import has_lapsed, missing, request_from_bytes
 from blockful_py.storage.cid import parse_cid
 from blockful_py.storage.interface import FileStore
 from blockful_py.types import Uri
@@ -33,7 +33,7 @@ class FileChanges:
         Raises RefusedError for a change that is not allowed; StorageError when a file cannot be had;
         SettingsError or LearningError for rules that this party cannot go by.
         """
-        before, after = self._file(bytes.fromhex(self._party.federation)), self._file(digest)
+        before, after = self._file(bytes.fromhex(self.require_party().federation)), self._file(digest)
         changed = differences(before, after)
         require_allowed(changed, self.open_requests())
         settings, party = following(self._run, after, digest)
@@ -54,17 +54,17 @@ class FileChanges:
             try:
                 data = self._store.read(filed.uri)
                 request = request_from_bytes(data, live.chain_id, live.address, catalogue)
-                if not missing(catalogue, request):
-                    continue
-                complete = is_complete(catalogue, request, registry.hand_ins(filed.number))
             except BlockfulError:
                 continue  # nobody carries out a request that is unreadable or not signed by its owners
-            if complete or height <= filed.deadline:
+            handed_in = registry.hand_ins(filed.number)
+            if missing(catalogue, request) and not has_lapsed(
+                catalogue, request, handed_in, filed.deadline, height
+            ):
                 waiting.append(filed.number)
         return tuple(waiting)
 
-    @property
-    def _party(self) -> Party:
+    def require_party(self) -> Party:
+        """Whose run it is.  Raises RefusedError for a laboratory's."""
         if self._run.party is None:
             raise RefusedError("a laboratory has no federation file: change its settings instead.")
         return self._run.party
