@@ -12,6 +12,7 @@ import typer
 from blockful_py.cli.console import Output
 from blockful_py.cli.options import LATEST, ArchiveUrl, AsJson, LiveUrl, PassphraseFile, Run, urls
 from blockful_py.cli.passphrase import passphrase_from
+from blockful_py.member.office import MemberView
 
 
 def leave(
@@ -31,16 +32,12 @@ def leave(
     from blockful_py.chain.ether import format_ether
     from blockful_py.committee.service.folder import keys_in
     from blockful_py.member.candidacy import Candidate
-    from blockful_py.member.place import place_for, signer_of
-    from blockful_py.pipeline.run.contracts import open_contracts
-    from blockful_py.pipeline.run.directory import RunDirectory
-    from blockful_py.pipeline.run.nodes import Nodes
+    from blockful_py.member.office import signer_of
 
     out = Output(as_json)
     place, keys = urls(live_url, archive_url), keys_in(folder, passphrase_from(passphrase_file))
-    opened = RunDirectory.open(run)
-    with Nodes(place_for(opened.place, place), signer_of(keys)) as nodes:
-        departure = Candidate(open_contracts(nodes, opened.deployments).elected, keys).leave()
+    with MemberView(run, place, signer_of(keys)) as view:
+        departure = Candidate(view.contracts.elected, keys).leave()
     stake = format_ether(departure.stake)
     out.result({"state": departure.state, "stake": stake, "withdrawableAt": departure.at})
     if departure.state == "serving":

@@ -6,14 +6,16 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from dataclasses import dataclass
 
 from blockful_py.errors import BlockfulError, RunError, StorageError
 from blockful_py.member.office import MemberOffice, MemberView
+from blockful_py.pipeline.run.lease import request_under_way
 from blockful_py.record.model_node import parse_node
 from blockful_py.storage.cid import parse_cid
 from blockful_py.storage.federated import FederatedStore
-from blockful_py.types import Codec, Uri
+from blockful_py.types import ArchiveReason, Codec, Uri
 
 UNNAMED_SECONDS = 3600.0
 """How long blocks and files stay that no current version and no open proposal names."""
@@ -37,7 +39,8 @@ class KeepingDuty:
     """Fetches the named files that this member lacks, and removes what nothing names.
 
     A file is removed once this process has found it unnamed for UNNAMED_SECONDS without a break, so that a
-    node that lags for a while costs nothing; earlier where such files have more than UNNAMED_BYTES.
+    node that lags for a while costs nothing; earlier where such files have more than UNNAMED_BYTES.  A file
+    of a replaced version is removed at once, since the committee certifies that it is gone.
     """
 
     name = "files"
@@ -47,10 +50,15 @@ class KeepingDuty:
         store: FederatedStore,
         named: Callable[[], Collection[Uri]],
         now: Callable[[], float] = time.monotonic,
+        replaced: Callable[[], Collection[Uri]] = tuple,
     ) -> None:
-        """`named`: files of current versions and open proposals; raises BlockfulError while unknown."""
+        """`named`: files of current versions and open proposals; raises BlockfulError while unknown.
+
+        `replaced`: files of versions that the record says were replaced.
+        """
         self._store = store
         self._named = named
+        self._replaced = replaced
         self._now = now
         self._unnamed: dict[Uri, _Unnamed] = {}
         self._expired = -math.inf
@@ -73,6 +81,9 @@ class KeepingDuty:
 
     def _remove(self, named: Collection[Uri]) -> None:
         now = self._now()
+        for uri in self._replaced():
+            if uri not in named and self._store.has(uri):
+                self._store.delete(uri)
         unnamed = [uri for uri in self._store if uri not in named]
         self._unnamed = {uri: self._unnamed.get(uri) or _Unnamed(now, self._size(uri)) for uri in unnamed}
         total = sum(each.size for each in self._unnamed.values())
@@ -126,7 +137,7 @@ def _duties(view: MemberView) -> tuple[KeepingDuty, ...]:
     if not (isinstance(live, FederatedStore) and isinstance(archive, FederatedStore)):
         return ()
     return (
-        KeepingDuty(live, lambda: {*_public(view), *_current(view)}),
+        KeepingDuty(live, lambda: {*_public(view), *_current(view)}, replaced=lambda: _replaced(view)),
         KeepingDuty(archive, lambda: _archived(view, archive)),
     )
 
@@ -147,6 +158,17 @@ def _current(view: MemberView) -> list[Uri]:
         return []
     models = view.catalogue.read().models.values()
     return [uri for placed in models for uri in (placed.uri, *placed.node.sealed)]
+
+
+def _replaced(view: MemberView) -> list[Uri]:
+    """Nodes and sealed files of replaced versions; none while this member leads a request."""
+    if view.contracts.followers is None or request_under_way(view.run.journal) is not None:
+        return []
+    records = [stored.record for stored in view.archived.read()]
+    nodes = [record.uri for record in records if record.reason is ArchiveReason.SUPERSEDED]
+    with suppress(StorageError):  # a node that is yet to arrive in the archive's store
+        return [*nodes, *(uri for version in view.versions.all() for uri in version.sealed)]
+    return []
 
 
 def _archived(view: MemberView, store: FederatedStore) -> list[Uri]:

@@ -161,17 +161,18 @@ class PartyRun(Closable):
                 lifecycle.forget()
                 nodes = replaced_for(self.federation.catalogue(), request)
                 lifecycle.erase(lambda: self.federation.erase_replaced(nodes))
-            return issue(context, request)
+            return in_turn(lambda: issue(context, request))
 
     def certificate(self, number: int) -> ErasureCertificate:
-        """Has the committee certify a finished request, once its members destroyed the replaced keys.
+        """Has the committee certify a finished request, once its members destroyed the replaced keys and
+        deleted the replaced files, which is waited for.
 
         Raises as `issue`.
         """
         context = self._opened.context
         request = FiledRequests(context)[number][1]
         self.federation.erase_replaced(replaced_for(self.federation.catalogue(), request))
-        return issue(context, request)
+        return in_turn(lambda: issue(context, request))
 
     @contextmanager
     def _job(self, request: Request) -> Iterator[JobLifecycle]:
