@@ -32,7 +32,7 @@ def leave(
     from blockful_py.chain.ether import format_ether
     from blockful_py.committee.service.folder import keys_in
     from blockful_py.member.candidacy import Candidate
-    from blockful_py.member.office import signer_of
+    from blockful_py.member.place import signer_of
 
     out = Output(as_json)
     place, keys = urls(live_url, archive_url), keys_in(folder, passphrase_from(passphrase_file))
