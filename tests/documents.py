@@ -24,7 +24,7 @@ SKIPPED = frozenset(
     {".git", ".home", ".pytest_cache", ".venv", ".venv-brownie", "build", "node_modules", "runs"}
 )
 
-RENDERED = frozenset({"audit.md", "tables.md", "unlearning.md"})
+RENDERED = frozenset({"audit.md", "machines.md", "tables.md", "unlearning.md"})
 """Pages of benchmarks/results that commands write."""
 
 FENCE = re.compile(r" *```")
