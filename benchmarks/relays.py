@@ -97,6 +97,8 @@ async def _run(relays: list[Relay], pipe: Connection) -> None:
         await asked.wait()
         asked.clear()
         try:
+            if not pipe.poll():
+                continue  # it was told of the same question twice
             pipe.recv()
         except EOFError:
             return

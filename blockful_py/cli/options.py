@@ -64,6 +64,16 @@ RUNS = Path("runs")
 LATEST = RUNS / "latest"
 
 
+MemberOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--member",
+        metavar="FOLDER",
+        help="The folder of a member of a federation of machines, in place of a run.",
+        show_default=False,
+    ),
+]
+
 FederationOption = Annotated[
     Path | None,
     typer.Option(

@@ -90,6 +90,21 @@ def led_by_member(folder: Path, keys: MemberKeys) -> Iterator[Federation]:
         yield federation
 
 
+@contextmanager
+def opened(run: Path, member: Path | None, passphrase_file: Path | None) -> Iterator[Federation]:
+    """A laboratory's run, or that of the member in the folder `member`."""
+    from blockful_py.cli.passphrase import passphrase_from
+    from blockful_py.committee.service.folder import keys_in
+    from blockful_py.pipeline.federation import Federation
+
+    if member is None:
+        with Federation.open(run) as federation:
+            yield federation
+    else:
+        with led_by_member(member, keys_in(member, passphrase_from(passphrase_file))) as federation:
+            yield federation
+
+
 def blocks_of(run: Path) -> tuple[BlockCustody, ASGIApp]:
     """What keeps the blocks that others push to a party, and what serves those that it keeps."""
     from blockful_py.committee.service.block_custody import BlockCustody

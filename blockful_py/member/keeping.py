@@ -8,14 +8,16 @@ import time
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 
 from blockful_py.errors import BlockfulError, RunError, StorageError
 from blockful_py.member.office import MemberOffice, MemberView
+from blockful_py.pipeline.run.lease import request_under_way
 from blockful_py.record.model_node import parse_node
 from blockful_py.record.parts import newest_parts, request_from_bytes
 from blockful_py.storage.cid import parse_cid
 from blockful_py.storage.federated import FederatedStore
-from blockful_py.types import Codec, Uri
+from blockful_py.types import ArchiveReason, Codec, Uri
 
 UNNAMED_SECONDS = 3600.0
 """How long blocks and files stay that no current version and no open proposal names."""
@@ -39,7 +41,8 @@ class KeepingDuty:
     """Fetches the named files that this member lacks, and removes what nothing names.
 
     A file is removed once this process has found it unnamed for UNNAMED_SECONDS without a break, so that a
-    node that lags for a while costs nothing; earlier where such files have more than UNNAMED_BYTES.
+    node that lags for a while costs nothing; earlier where such files have more than UNNAMED_BYTES.  A file
+    of a replaced version is removed at once, since the committee certifies that it is gone.
     """
 
     name = "files"
@@ -49,10 +52,15 @@ class KeepingDuty:
         store: FederatedStore,
         named: Callable[[], Collection[Uri]],
         now: Callable[[], float] = time.monotonic,
+        replaced: Callable[[], Collection[Uri]] = tuple,
     ) -> None:
-        """`named`: files of current versions and open proposals; raises BlockfulError while unknown."""
+        """`named`: files of current versions and open proposals; raises BlockfulError while unknown.
+
+        `replaced`: files of versions that the record says were replaced.
+        """
         self._store = store
         self._named = named
+        self._replaced = replaced
         self._now = now
         self._unnamed: dict[Uri, _Unnamed] = {}
         self._expired = -math.inf
@@ -75,6 +83,9 @@ class KeepingDuty:
 
     def _remove(self, named: Collection[Uri]) -> None:
         now = self._now()
+        for uri in self._replaced():
+            if uri not in named and self._store.has(uri):
+                self._store.delete(uri)
         unnamed = [uri for uri in self._store if uri not in named]
         self._unnamed = {uri: self._unnamed.get(uri) or _Unnamed(now, self._size(uri)) for uri in unnamed}
         total = sum(each.size for each in self._unnamed.values())
@@ -117,10 +128,18 @@ class FilesDuty:
             return
         if view is not self._of:
             self._of = view
-            self._duties = tuple(KeepingDuty(store, named) for store, named in kept_files(view))
+            self._duties = _duties(view)
         for duty in self._duties:
             duty.step()
         self._settled = (block, self._now())
+
+
+def _duties(view: MemberView) -> tuple[KeepingDuty, ...]:
+    """One for each store; the live store loses replaced versions at once."""
+    return tuple(
+        KeepingDuty(store, named, replaced=partial(_replaced, view) if store is view.stores.live else tuple)
+        for store, named in kept_files(view)
+    )
 
 
 def kept_files(view: MemberView) -> tuple[tuple[FederatedStore, Callable[[], Collection[Uri]]], ...]:
@@ -169,6 +188,17 @@ def _handed_in(view: MemberView) -> list[Uri]:
             for uri in newest_parts(catalogue, request, participants.hand_ins(filed.number)).values():
                 uris += (uri, *parse_node(view.live_store.read(uri)).sealed)
     return uris
+
+
+def _replaced(view: MemberView) -> list[Uri]:
+    """Nodes and sealed files of replaced versions; none while this member leads a request."""
+    if view.contracts.followers is None or request_under_way(view.run.journal) is not None:
+        return []
+    records = [stored.record for stored in view.archived.read()]
+    nodes = [record.uri for record in records if record.reason is ArchiveReason.SUPERSEDED]
+    with suppress(StorageError):  # a node that is yet to arrive in the archive's store
+        return [*nodes, *(uri for version in view.versions.all() for uri in version.sealed)]
+    return []
 
 
 def _archived(view: MemberView, store: FederatedStore) -> list[Uri]:

@@ -191,14 +191,15 @@ class PartyRun(Closable):
                 lifecycle.erase(lambda: self.federation.erase_replaced(nodes))
 
     def certificate(self, number: int) -> ErasureCertificate:
-        """Has the committee certify a finished request, once its members destroyed the replaced keys.
+        """Has the committee certify a finished request, once its members destroyed the replaced keys and
+        deleted the replaced files, which is waited for.
 
         Raises as `issue`.
         """
         context = self._opened.context
         request = FiledRequests(context)[number][1]
         self.federation.erase_replaced(replaced_for(self.federation.catalogue(), request))
-        return issue(context, request)
+        return in_turn(lambda: issue(context, request))
 
     @contextmanager
     def _leading(self) -> Iterator[bool]:

@@ -17,7 +17,7 @@ from blockful_py.forget import Forget
 from blockful_py.learning.sample_files import samples_from_bytes
 from blockful_py.learning.weights import Weights, equal, to_bytes
 from blockful_py.participant.folder import LIMITS
-from blockful_py.participant.serving import LOOK_SECONDS, NextWork, ParticipantService
+from blockful_py.participant.serving import FIRST_PAUSE, LOOK_SECONDS, NextWork, ParticipantService
 from blockful_py.participant.task import MODULE
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.party import PartyRun
@@ -26,7 +26,7 @@ from blockful_py.record.certificates.checking import check_certificate
 from blockful_py.types import Paradigm
 from tests.federations import GRAPH, promised, small
 from tests.member.leaders import until
-from tests.participant.conftest import Machines
+from tests.participant.conftest import Machines, Participant
 
 PARALLEL = ("s", "x", "y")
 SEQUENTIAL = ("t", "y")
@@ -109,11 +109,39 @@ def test_a_parallel_request_is_led_by_a_member_once_the_start_is_handed_in(
     assert {each.name for each in certificate.statement.replaced} == set(PARALLEL)
 
 
+class Failing(ChildProcesses):
+    """Fails at every task."""
+
+    tasks = 0
+
+    def run(self, task: str) -> bool:
+        self.tasks += 1
+        raise RunError("out of memory")
+
+
+def fail_twice(participant: Participant) -> None:
+    """Work that failed is tried again after a pause, which grows."""
+    at, processes = [0.0], Failing(MODULE)
+    with ParticipantService(
+        participant.folder, participant.keys, processes, lambda text: None, lambda: at[0]
+    ) as service:
+        for pause, tasks in ((FIRST_PAUSE, 1), (2 * FIRST_PAUSE, 2)):
+            with pytest.raises(RunError, match="out of memory"):
+                service.step()
+            at[0] += pause - 0.01
+            service.step()
+            assert processes.tasks == tasks
+            at[0] += 0.01
+
+
 def test_an_owners_limits_put_work_off_and_refuse_requests(published: Machines) -> None:
     participant, told = published.participants["z"], list[str]()
     folder, before = participant.folder, versions(published)["z"]
     with participant.run() as party:
         number = party.request(("z",), Forget.of_classes([7]), Paradigm.PARALLEL, None)
+    fail_twice(participant)
+    failed = folder.log.entries()
+    assert [each.error for each in failed] == ["out of memory"] * 2
     now = count(0.0, LOOK_SECONDS).__next__
     with (
         ChildProcesses(MODULE) as processes,
@@ -131,11 +159,12 @@ def test_an_owners_limits_put_work_off_and_refuse_requests(published: Machines) 
         limits.write_text(f'hours = ["{"-".join(later)}"]')
         service.step()
         assert len(told) == 1 and f"request {number}: unlearning z: work begins in" in told[0]
-        assert folder.log.entries() == ()
+        assert folder.log.entries() == failed
         limits.write_text("cores = 1\nmodels = 1")
         service.step()
         assert "1 models, of 1 at most" in str(service.withheld(NextWork(("more",)), catalogue))
-    (work,) = folder.log.entries()
+    *before_it, work = folder.log.entries()
+    assert tuple(before_it) == failed
     assert (work.models, work.request, work.error) == (("z",), number, None)
     until(lambda: versions(published)["z"] == before + 1)
 
