@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 
@@ -24,7 +25,8 @@ class RequestDuty:
     """Watches the filed requests of a federation of machines, and leads those whose parts are all there, and
     those whose owners have not answered in time.
 
-    A member of rank r waits r times the stall time of the federation first, so that one leads at a time.
+    A member of rank r waits r times the stall time of the federation first, so that one leads at a time.  One
+    that has led a request in vain lets all others try, and leads other requests before that one.
     What is left of a sequential request when its owners are done, and of one whose leader died, is little:
     the keys of replaced versions are destroyed by every member by itself.
     """
@@ -43,6 +45,7 @@ class RequestDuty:
         self._processes = processes
         self._now = now
         self._since: dict[int, float] = {}
+        self._tried: dict[int, float] = {}
         self._passed_over: dict[int, str] = {}
 
     def step(self) -> None:
@@ -53,10 +56,10 @@ class RequestDuty:
             return  # the run may come after the member
         if view.run.party is None or view.contracts.followers is None:
             return
-        for filed in view.contracts.participants.filed_requests():
-            if self._is_ready(view, filed):
-                self._lead(view, filed)
-                return
+        filed_requests = view.contracts.participants.filed_requests()
+        ready = [filed for filed in filed_requests if self._is_ready(view, filed)]
+        if ready:
+            self._lead(view, min(ready, key=lambda filed: self._tried.get(filed.number, -math.inf)))
 
     def _is_ready(self, view: MemberView, filed: FiledRequest) -> bool:
         """Whether this member's turn has come to lead the request."""
@@ -72,6 +75,8 @@ class RequestDuty:
             return False
         since = self._since.setdefault(filed.number, self._now())
         turn = rank(keccak(filed.uri.digest), roster.index(self._folder.address) + 1, len(roster))
+        if filed.number in self._tried:
+            since, turn = self._tried[filed.number], len(roster)
         return self._now() - since >= turn * view.run.settings.committee.stall_seconds
 
     @staticmethod
@@ -92,10 +97,12 @@ class RequestDuty:
         return request_from_bytes(data, live.chain_id, live.address, view.catalogue.read())
 
     def _lead(self, view: MemberView, filed: FiledRequest) -> None:
-        self._since[filed.number] = self._now()
         keys = self._folder.keys
         require_funds(view, keys.account)
         secret = self._folder.voting_secret
-        self._processes.run(
-            LeaderProcess(view.run.path, view.place, keys.account_secret, secret, filed.number).to_json()
-        )
+        try:
+            self._processes.run(
+                LeaderProcess(view.run.path, view.place, keys.account_secret, secret, filed.number).to_json()
+            )
+        finally:
+            self._tried[filed.number] = self._now()
