@@ -45,7 +45,7 @@ class LogicalClock:
 
 
 def newest_time(nodes: Sequence[Node]) -> int:
-    """Time of the newest block of the chain that is behind: the contracts of both bound the record's times."""
+    """Time of the newest block of the chain that is behind: both chains' contracts bound the times."""
     return min(node.timestamp() for node in nodes)
 
 
