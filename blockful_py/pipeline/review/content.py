@@ -37,6 +37,7 @@ from blockful_py.pipeline.review.erasure import review_erasure
 from blockful_py.pipeline.review.methods import parse_method, require_paradigm, require_review
 from blockful_py.pipeline.review.times import require_timely
 from blockful_py.pipeline.review.withdrawal import review_withdrawal
+from blockful_py.pipeline.run.clock import newest_time
 from blockful_py.pipeline.run.contracts import Contracts
 from blockful_py.pipeline.run.operations import Counter
 from blockful_py.record.catalogue import Catalogue, RecordReaders
@@ -121,7 +122,8 @@ class ContentReviewer:
     def _require_timely(self, archive: Sequence[ArchiveChunk]) -> None:
         """Where several lead, one of their clocks may be wrong."""
         if self._sources.registered:
-            require_timely(archive, self._live.node.timestamp())
+            contracts = self._sources.contracts
+            require_timely(archive, newest_time((self._live.node, contracts.archive.node)))
 
     def _require_finished(self) -> None:
         """Where several lead, no decision comes between another's archive records and its live ones.

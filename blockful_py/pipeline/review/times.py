@@ -17,14 +17,14 @@ MAX_DRIFT = 15 * 60
 def require_timely(archive: Sequence[ArchiveChunk], newest: int) -> None:
     """Raises RefusedError for a time that the contracts would refuse, or that would give up on it early.
 
-    `newest`: time of the chain's newest block, which may be old where blocks come with transactions only;
+    `newest`: time of the chains' newest block, which may be old where blocks come with transactions only;
     the member's own clock counts then.
     """
     latest = max(newest, int(time.time())) + MAX_DRIFT
     for chunk in archive:
         if not newest - MAX_DRIFT <= chunk.timestamp <= latest:
             raise RefusedError(
-                f"the proposal's time is {_shown(chunk.timestamp)}, the chain's is {_shown(newest)}: set the "
+                f"the proposal's time is {_shown(chunk.timestamp)}, the chains' is {_shown(newest)}: set the "
                 "clock of the machine that leads"
             )
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 from blockful_py.chain.node import Node
 from blockful_py.chain.turn import turn
@@ -11,13 +12,13 @@ from blockful_py.pipeline.run.identities import DEVELOPMENT_CHAINS
 
 
 class WallClock:
-    """The machine's clock, or that of a chain where the machine's is behind it."""
+    """The machine's clock, or that of the chains where the machine's is behind both."""
 
-    def __init__(self, node: Node) -> None:
-        self._node = node
+    def __init__(self, nodes: Sequence[Node]) -> None:
+        self._nodes = nodes
 
     def now(self) -> int:
-        return max(int(time.time()), self._node.timestamp())
+        return max(int(time.time()), newest_time(self._nodes))
 
     def wait_until(self, moment: float) -> None:
         remaining = moment - self.now()
@@ -41,6 +42,11 @@ class LogicalClock:
 
     def wait_until(self, moment: float) -> None:
         self._now = max(self._now, int(moment))
+
+
+def newest_time(nodes: Sequence[Node]) -> int:
+    """Time of the newest block of the chain that is behind: both chains' contracts bound the times."""
+    return min(node.timestamp() for node in nodes)
 
 
 def tick(node: Node) -> None:
