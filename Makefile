@@ -4,6 +4,7 @@
 PYTHON ?= python3
 VENV := .venv
 BROWNIE_VENV := .venv-brownie
+SYMBOLIC_VENV := .venv-symbolic
 STAMPS := .stamps
 # Not compiled ahead: of what the packages bring, few modules are ever imported.  Those that are must be kept
 # compiled then, or every process would compile them again.
@@ -25,11 +26,15 @@ PY := $(VENV)/bin/python
 BROWNIE_ENV := HOME="$(CURDIR)/.home" SOLCX_BINARY_PATH="$(CURDIR)/.home/solcx" \
 	PATH="$(CURDIR)/$(BROWNIE_VENV)/bin:$(CURDIR)/node_modules/.bin:$$PATH"
 
-FORMATTED := contracts tests/contracts/forge tests/contracts/solidity
+# Forge, which halmos calls, the solver, and a HOME that keeps what they cache out of the user's.
+SYMBOLIC_ENV := HOME="$(CURDIR)/.home" PATH="$(CURDIR)/$(SYMBOLIC_VENV)/bin:$(CURDIR)/node_modules/.bin:$$PATH"
+
+FORMATTED := contracts tests/contracts/forge tests/contracts/solidity tests/contracts/symbolic
 
 .DEFAULT_GOAL := help
 .PHONY: help setup contracts demo test test-all test-rest test-python test-slow test-beside test-web3-7 test-contracts \
-	test-forge test-histories test-byzantine test-ipfs fuzz check check-python check-contracts fmt bench clean distclean
+	test-forge test-histories test-symbolic test-mutants test-byzantine test-ipfs fuzz check check-python \
+	check-contracts fmt bench clean distclean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
@@ -54,6 +59,12 @@ $(STAMPS)/brownie: requirements/brownie.lock.txt | $(STAMPS)/python
 	@echo "setup: contract environment ($(BROWNIE_VENV))"
 	@$(PYTHON) -m venv $(BROWNIE_VENV)
 	@$(BROWNIE_VENV)/bin/pip install $(PIP_FLAGS) -r requirements/brownie.lock.txt
+	@touch $@
+
+$(STAMPS)/symbolic: requirements/symbolic.lock.txt | $(STAMPS)/python
+	@echo "setup: environment of the symbolic checks ($(SYMBOLIC_VENV))"
+	@$(PYTHON) -m venv $(SYMBOLIC_VENV)
+	@$(SYMBOLIC_VENV)/bin/pip install $(PIP_FLAGS) -r requirements/symbolic.lock.txt
 	@touch $@
 
 $(STAMPS)/npm: package.json package-lock.json | $(STAMPS)/python
@@ -120,6 +131,15 @@ test-forge: setup
 test-histories: setup
 	@if [ -x node_modules/.bin/forge ]; then FOUNDRY_INVARIANT_RUNS=128 node_modules/.bin/forge test --match-test invariant_; fi
 
+test-symbolic: setup $(STAMPS)/symbolic ## Prove who may change what in the contracts, with halmos and z3
+	@test -x node_modules/.bin/forge || { echo "Forge is needed, and npm has none for this platform"; exit 1; }
+	@$(SYMBOLIC_ENV) forge build contracts
+	@$(SYMBOLIC_ENV) FOUNDRY_PROFILE=symbolic halmos --config tests/contracts/symbolic/halmos.toml --no-status
+
+# Takes conditions out of a copy of the contracts; each proof must fail without its own.
+test-mutants: setup $(STAMPS)/symbolic
+	@$(SYMBOLIC_ENV) $(SYMBOLIC_VENV)/bin/python -m tests.contracts.symbolic.mutants
+
 test-ipfs: setup $(STAMPS)/ipfs ## Run the tests that need an IPFS node, a Kubo (`ipfs`) where one is on PATH
 	@$(PY) -m pytest -n $(WORKERS) --dist loadfile tests/ipfs
 
@@ -163,4 +183,4 @@ clean: ## Remove what was built and the caches; keep environments and runs
 	@rm -rf build .pytest_cache .mypy_cache .ruff_cache .hypothesis $(STAMPS)/contracts $(STAMPS)/ipfs
 
 distclean: clean ## Remove everything that is not in the repository, runs too
-	@rm -rf $(VENV) $(BROWNIE_VENV) node_modules .home $(STAMPS) runs .blockful deployments
+	@rm -rf $(VENV) $(BROWNIE_VENV) $(SYMBOLIC_VENV) node_modules .home $(STAMPS) runs .blockful deployments

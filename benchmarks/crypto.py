@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Operations a second of the chameleon hash, single and shared, on one core.
 
-    python benchmarks/crypto.py [--output crypto.json]
+    python -m benchmarks.crypto [--output crypto.json]
 
 CPU time of one process, median of `--repeats` runs.  A committee makes collisions for a batch of messages;
 the same core does the work of all t members and of the coordinator, which is:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How much of the audit's AUC gap is chance among its held-out samples, of which there are few.
 
-    python benchmarks/held_out.py [--seeds 0 1] [--situation all_hold] [--output FILE]
+    python -m benchmarks.held_out [--seeds 0 1] [--situation all_hold] [--output FILE]
 
 Shapes are drawn, so there can be as many held-out ones as one likes.  No model was trained on the audit's
 held-out samples nor on these: what tells the two apart is chance.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Seconds to redact models through a committee of member processes, by stage, on two Ganache devnets.
 
-    python benchmarks/redaction.py [--models 100] [--members 4] [--repeats 3]
+    python -m benchmarks.redaction [--models 100] [--members 4] [--repeats 3]
 
 All models inherit from one and are replaced under one certificate (the parallel paradigm).  Each repeat
 makes them forget another class.  The members, the chains and the leader share this machine.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What passing leaves of the class and of the rest, by what it does with batch normalisation's statistics.
 
-    python benchmarks/running_statistics.py [seeds]
+    python -m benchmarks.running_statistics [seeds]
 
 `paper14` on digits with a small network with batch normalisation; means over the descendants and the seeds.
 """

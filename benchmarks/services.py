@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A member's service under attack: how late honest answers are, and how much memory it takes.
 
-python benchmarks/services.py [seconds]        (default 10 seconds of each attack)
+python -m benchmarks.services [seconds]        (default 10 seconds of each attack)
 
 The member is a process that signs real answers and has neither chains nor torch.  The leader asks it ten
 times a second while another process attacks it.  Memory is the growth of the member over its size when idle.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The chameleon hash beside the one that docs/explanation/chameleon-hash.md falls back on: gas and time.
 
-    python benchmarks/signed_hash.py [--samples 100]
+    python -m benchmarks.signed_hash [--samples 100]
 
 The fallback commits to the first message by keccak256 and signs every later one.  Gas is that of the function
 alone, and of `eth_estimateGas` for a call of it, on a Ganache of its own; microseconds are CPU time of one

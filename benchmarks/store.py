@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Storage throughput: sha256 alone, CID only, durable add, verified read, both of them sealed; small files.
 
-python benchmarks/store.py [MiB]        (default 256; one run of each)
+python -m benchmarks.store [MiB]        (default 256; one run of each)
 """
 
 from __future__ import annotations

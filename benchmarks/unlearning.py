@@ -131,7 +131,7 @@ STORING_HEAD = ("graph", "situation", "stored", "passes, % more", "CPU s, % more
 def markdown(result: dict[str, Any]) -> str:
     """What a request takes, in percent of sequential retraining, and what storing adds to training."""
     machine = result["machine"]
-    lines = ["# What a request takes", "", "`python benchmarks/unlearning.py --output FILE`", ""]
+    lines = ["# What a request takes", "", "`python -m benchmarks.unlearning --output FILE`", ""]
     lines += [
         f"Digits, seed {result['seed']}, CPU time of {machine['threads']} thread, median of "
         f"{result['repeats']}, {machine['cores']} cores, Python {machine['python']}, torch "

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Models verified a second, on one core, from a snapshot of their transactions.
 
-    python benchmarks/verification.py [--models 1000] [--repeats 5] [--output verification.json]
+    python -m benchmarks.verification [--models 1000] [--repeats 5] [--output verification.json]
 
 CPU time of one process, median of `--repeats` runs.  Blocks of 50 models, each model with two references;
 every second one was replaced once, for one request.  What a node takes to hand out the transactions is not

@@ -31,14 +31,14 @@ class ChildProcesses(Closable):
         self._closed = False
         self._running: subprocess.Popen[str] | None = None
 
-    def run(self, task: str) -> None:
-        """Has a child do `task`, a line without its end, until it is done or `close` ends it.
+    def run(self, task: str) -> bool:
+        """Has a child do `task`, a line without its end; returns whether it did, before `close` ended it.
 
         Raises RunError with the child's reason when the task was not carried out.
         """
         with self._turn:
             if self._closed:
-                return
+                return False
             self._running = subprocess.Popen(
                 [sys.executable, "-m", self._module],
                 stdin=subprocess.PIPE,
@@ -52,6 +52,7 @@ class ChildProcesses(Closable):
             self._running = None
             if process.returncode and not self._closed:
                 raise RunError(reason or f"{self._module} ended with exit status {process.returncode}.")
+            return not process.returncode
 
     def close(self) -> None:
         """Kills the running child and starts no other."""

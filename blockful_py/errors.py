@@ -94,6 +94,13 @@ class UnknownModelError(GraphError):
         super().__init__(f"there is no model {name!r}. Known models: {shown or 'none'}.")
 
 
+class WithdrawnError(GraphError):
+    """A model that has no weights, because its owner did not do its part of a request in time."""
+
+    def __init__(self, model: str) -> None:
+        super().__init__(f"model {model} is withdrawn: it has no weights until its owner publishes it again.")
+
+
 class LearningError(BlockfulError):
     exit_code = 2
 

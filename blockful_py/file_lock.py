@@ -8,6 +8,7 @@ import os
 import platform
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -39,9 +40,10 @@ class FileLock(Closable):
         limit = time.monotonic() + PATIENCE
         while self._held < 0:
             self._held = self._attempt(late=time.monotonic() > limit)
-        os.ftruncate(self._held, 0)
         since = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-        os.pwrite(self._held, f"process {os.getpid()} on {platform.node()} since {since}\n".encode(), 0)
+        with suppress(OSError):  # a full disk: the lock holds without its note
+            os.ftruncate(self._held, 0)
+            os.pwrite(self._held, f"process {os.getpid()} on {platform.node()} since {since}\n".encode(), 0)
 
     @classmethod
     def is_free(cls, path: Path) -> bool:

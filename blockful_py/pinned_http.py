@@ -16,22 +16,41 @@ from blockful_py.extras import needed_by
 
 @asynccontextmanager
 async def stream(
-    method: str, url: str, path: str, voter: bytes | None, headers: dict[str, str], content: bytes = b""
+    method: str,
+    url: str,
+    path: str,
+    voter: bytes | None,
+    headers: dict[str, str],
+    content: bytes = b"",
+    *,
+    inside: bool = True,
 ) -> AsyncIterator[Any]:
     """The response of the machine at `url`, whose body is yet to be read; on a connection of its own.
 
     `voter` is the address that the certificate must be bound to where the URL is of TLS; None takes any.
+    `inside`: whether the URL may lead to this host or a private network; where strangers choose it, it must
+    not, whatever its name resolves to.
 
     Raises:
         SettingsError: not a URL such as http://127.0.0.1:7001 or https://192.0.2.1:7001.
-        UnreachableError: nothing answers, or the connection breaks off, also while the body is read.
+        UnreachableError: nothing answers, or the connection breaks off, also while the body is read; or the
+            URL leads where it must not.
         MessageError: the certificate is not as it must be.
     """
     _require_url(url)
+    if not inside:
+        _require_outside(url, urlsplit(url).hostname or "")
     with needed_by("asking members that are processes"):
         import httpx2
 
     async def trace(event: str, info: dict[str, Any]) -> None:
+        if event == "connection.connect_tcp.complete" and not inside:
+            stream = info["return_value"]
+            try:
+                _require_outside(url, str(stream.get_extra_info("server_addr")[0]))
+            except UnreachableError:
+                await stream.aclose()
+                raise
         if event == "connection.start_tls.complete":
             stream = info["return_value"]
             certificate = stream.get_extra_info("ssl_object").getpeercert(binary_form=True)
@@ -70,10 +89,25 @@ def _require_url(url: str) -> None:
     )
 
 
+def _require_outside(url: str, host: str) -> None:
+    """Raises UnreachableError for an address that is not public; a name is looked at once it is resolved."""
+    address = _address(host)
+    if host == "localhost" or (address and (not address.is_global or address.is_multicast)):
+        raise UnreachableError(
+            f"{url} is not asked: it leads to this host or a private network, and only the federation file "
+            "may name machines there (committee.members)"
+        )
+
+
 def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
+    address = _address(host)
+    return host == "localhost" or (address is not None and address.is_loopback)
+
+
+def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """None for a name; of an IPv4 address in an IPv6 one, the former."""
     try:
-        return ipaddress.ip_address(host).is_loopback
+        address = ipaddress.ip_address(host)
     except ValueError:
-        return False
+        return None
+    return getattr(address, "ipv4_mapped", None) or address

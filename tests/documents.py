@@ -20,11 +20,10 @@ WIDTH = 100
 """Columns of a line of prose.  Tables, headings, code and images are exempt."""
 
 SOURCES = ("*.py", "*.sol", "*.toml", "Makefile")
-SKIPPED = frozenset(
-    {".git", ".home", ".pytest_cache", ".venv", ".venv-brownie", "build", "node_modules", "runs"}
-)
+VENVS = {".venv", ".venv-brownie", ".venv-symbolic"}
+SKIPPED = frozenset({".git", ".home", ".pytest_cache", "build", "node_modules", "runs", *VENVS})
 
-RENDERED = frozenset({"audit.md", "tables.md", "unlearning.md"})
+RENDERED = frozenset({"audit.md", "machines.md", "tables.md", "unlearning.md"})
 """Pages of benchmarks/results that commands write."""
 
 FENCE = re.compile(r" *```")

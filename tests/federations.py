@@ -28,6 +28,7 @@ from blockful_py.pipeline.run.contracts import Contracts
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.record.history import check_promises
 from blockful_py.settings import Settings
+from blockful_py.storage.cid import cid_string
 from blockful_py.types import ModelTransaction, Uri
 
 GRAPH = {
@@ -111,10 +112,7 @@ def transactions(federation: Federation) -> dict[str, ModelTransaction]:
 
 def weights(federation: Federation) -> dict[str, str]:
     """CIDs of the weights as they stand, by model."""
-    return {
-        name: placed.node.redaction.weights if placed.node.redaction else placed.node.statement.weights
-        for name, placed in federation.catalogue().models.items()
-    }
+    return {name: cid_string(placed.node.weights) for name, placed in federation.catalogue().models.items()}
 
 
 def versions(federation: Federation) -> dict[str, int]:

@@ -42,7 +42,7 @@ FLOORS: Mapping[str, tuple[frozenset[str], ...]] = {
         frozenset({"run"}),
     ),
     f"{PACKAGE}.record": (
-        frozenset({"audit", "parts", "request_file"}),
+        frozenset({"audit", "file_change", "parts", "request_file"}),
         frozenset({"archive_memory"}),
         frozenset({"catalogue"}),
         frozenset({"certificates"}),
@@ -50,7 +50,7 @@ FLOORS: Mapping[str, tuple[frozenset[str], ...]] = {
         frozenset({"verify"}),
         frozenset({"chain_view", "checks", "decryption", "history"}),
         frozenset({"model_node"}),
-        frozenset({"statement_parts"}),
+        frozenset({"federation_file", "statement_parts"}),
     ),
 }
 """By folder, its rooms from the top floor down: a room imports only from floors below its own."""

@@ -110,12 +110,17 @@ def deploy_live(sender: Sender, roster: Roster, *, seats: int) -> Deployment:
 
 
 def deploy_elected(
-    sender: Sender, parameters: Parameters, founders: Sequence[bytes] = (), *, seats: int
+    sender: Sender,
+    parameters: Parameters,
+    founders: Sequence[bytes] = (),
+    *,
+    seats: int,
+    is_open: bool = True,
 ) -> Deployment:
     """Deploys VrfVerifier, the elected Committee, and the contracts that obey it.
 
     `founders`: accounts (20 bytes) that alone may stand for the first committee; everybody may without any.
-    `seats`: participants that may join.
+    `seats`: participants that may join; `is_open`: without being admitted.
 
     Raises: as `Sender.send`; ContractError InvalidParameters names the rule that is broken.
     """
@@ -125,7 +130,7 @@ def deploy_elected(
         interface_of("Committee"), verifier, parameters.values(), list(founders)
     )
     made = {"VrfVerifier": (verifier, verifier_receipt), "Committee": (committee, committee_receipt)}
-    return _deployment(sender.node, {**made, **_models(sender, committee, seats)})
+    return _deployment(sender.node, {**made, **_models(sender, committee, seats, is_open)})
 
 
 def _require_push0(node: Node) -> None:
@@ -142,10 +147,12 @@ def _require_push0(node: Node) -> None:
         )
 
 
-def _models(sender: Sender, committee: bytes, seats: int) -> dict[str, tuple[bytes, Receipt]]:
-    """Deploys LiveChain, ParticipantRegistry (open to all), ReaderRegistry and AlarmRegistry."""
+def _models(
+    sender: Sender, committee: bytes, seats: int, is_open: bool = True
+) -> dict[str, tuple[bytes, Receipt]]:
+    """Deploys LiveChain, ParticipantRegistry, ReaderRegistry and AlarmRegistry."""
     live = sender.deploy(interface_of("LiveChain"), committee)
-    participants = sender.deploy(interface_of("ParticipantRegistry"), committee, seats, True)
+    participants = sender.deploy(interface_of("ParticipantRegistry"), committee, seats, is_open)
     readers = sender.deploy(interface_of("ReaderRegistry"), committee, live[0])
     alarms = sender.deploy(interface_of("AlarmRegistry"), committee)
     return {
@@ -183,7 +190,7 @@ def load(path: Path, node: Node) -> Deployment:
     Raises:
         DeploymentError: missing, malformed, altered, of another chain, or no code at an address.
     """
-    deployment = _parse(path)
+    deployment = read(path)
     if deployment.chain_id != node.chain_id:
         raise DeploymentError(
             f"{path} is of chain {deployment.chain_id}, the node at {node.url} is on {node.chain_id}: "
@@ -231,7 +238,8 @@ def _deployment(node: Node, made: Mapping[str, tuple[bytes, Receipt]]) -> Deploy
     return Deployment(node.chain_id, contracts, compiler)
 
 
-def _parse(path: Path) -> Deployment:
+def read(path: Path) -> Deployment:
+    """A deployments file, not checked against a chain.  Raises DeploymentError."""
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
         if value["format"] != FORMAT:

@@ -46,8 +46,9 @@ def show(
     table = Table("model", "position", "version", "AD_f %", "AD_r %", "record", box=None, pad_edge=False)
     for row in page.models:
         ad_f = "" if row.ad_f is None else f"{100 * row.ad_f:.1f}"
-        version = f"{row.version_before} → {row.version_after}"
-        table.add_row(row.name, row.position, version, ad_f, f"{100 * row.ad_r:.1f}", str(row.record))
+        ad_r = "" if row.ad_r is None else f"{100 * row.ad_r:.1f}"
+        version = f"{row.version_before} → {row.version_after}{'' if row.new_weights else ', withdrawn'}"
+        table.add_row(row.name, row.position, version, ad_f, ad_r, str(row.record))
     out.say(table)
     for vote in page.votes:
         voters = ", ".join(map(str, vote.voters))

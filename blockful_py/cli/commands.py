@@ -100,10 +100,11 @@ COMMITTEE = Group(
 
 MACHINES = Group(
     "federation",
-    "Make a federation of machines.",
+    "Make a federation of machines, and change its file.",
     (
         Command("create", "federation_create:create", "Deploy the contracts and write the federation file."),
         Command("found", "federation_found:found", "Elect the first committee and complete the file."),
+        Command("change", "federation_change:change", "Have the committee change the file."),
     ),
 )
 
@@ -115,11 +116,15 @@ PARTICIPANT = Group(
         Command("join", "participant:join", "Check a federation file and register."),
         Command("serve", "participant:serve", "Train, publish and do one's part of requests."),
         Command("status", "participant:status", "Show own models, and the requests that wait."),
+        Command("log", "participant:log", "Show what a participant did."),
         Command("request", "participant:request", "File a request that starts at own models."),
         Command("certificate", "participant:certificate", "Have a finished request certified."),
         Command("pause", "participant:pause", "Start no new work."),
         Command("resume", "participant:resume", "Go on after a pause."),
         Command("leave", "participant:leave", "Leave the federation."),
+        Command("admit", "participant_admission:admit", "Have the committee let an account join."),
+        Command("bar", "participant_admission:bar", "Have the committee bar a participant."),
+        Command("readmit", "participant_admission:readmit", "Have the committee readmit one."),
     ),
 )
 

@@ -4,13 +4,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.text import Text
 
 from blockful_py.cli.console import Output
 from blockful_py.cli.options import AsJson, PassphraseFile
 from blockful_py.cli.passphrase import passphrase_from
+
+if TYPE_CHECKING:
+    from blockful_py.committee.keystore import MemberKeys
+    from blockful_py.committee.motions import Motion
 
 
 def agree(
@@ -24,8 +29,9 @@ def agree(
     passphrase_file: PassphraseFile = None,
     as_json: AsJson = False,
 ) -> None:
-    """Agree that a member votes for a motion to bar or readmit a reader, or to add or remove an auditor.
+    """Agree that a member votes for a motion: about readers, auditors, participants or the federation file.
 
+    Of a new federation file it shows what differs, and refuses one that the federation cannot go on with.
     The member may be running. It votes for this motion only, in the motion's epoch. Once the operators of a
     quorum have agreed, the author of the motion repeats the command that made it.
 
@@ -36,11 +42,33 @@ def agree(
     from blockful_py.pipeline.coordination.motions import read_motion
 
     out, parsed = Output(as_json), read_motion(motion)
-    keys_in(folder, passphrase_from(passphrase_file))
-    agreements = Agreements(folder / AGREED)
+    keys = keys_in(folder, passphrase_from(passphrase_file))
+    agreements, changed = Agreements(folder / AGREED), tuple[str, ...]()
     if withdraw:
-        agreements.withdraw(parsed.proposal)
+        agreements.withdraw(parsed)
     else:
-        agreements.agree(parsed.proposal)
-    out.result({"motion": str(parsed), "proposal": "0x" + parsed.proposal.hex(), "agreed": not withdraw})
+        changed = _changed(folder, keys, parsed)
+        agreements.agree(parsed)
+    out.result(
+        {
+            "motion": str(parsed),
+            "proposal": "0x" + parsed.proposal.hex(),
+            "agreed": not withdraw,
+            "changed": list(changed),
+        }
+    )
     out.say(f"the member in {folder} {'does not agree' if withdraw else 'agrees'} to {parsed}")
+    out.say(*(Text(f"  {each}") for each in changed))
+
+
+def _changed(folder: Path, keys: MemberKeys, motion: Motion) -> tuple[str, ...]:
+    """What a motion changes in the federation file, once that is found in order; nothing for others."""
+    from blockful_py.committee.motions import Matter
+    from blockful_py.member.office import MemberView
+    from blockful_py.member.place import signer_of
+    from blockful_py.pipeline.run.entering import RUN
+
+    if motion.matter is not Matter.CHANGE_FILE:
+        return ()
+    with MemberView(folder / RUN, None, signer_of(keys)) as view:
+        return tuple(map(str, view.file_changes.review(motion.subject)))

@@ -25,6 +25,8 @@ def enter(
 ) -> None:
     """Check a federation file against the chains and have the member work by it, also while it serves.
 
+    A member follows changes of the file by itself; this gives it one that no other member hands out.
+
     Example: blockful committee enter members/1 --federation federation.toml
     """
     from blockful_py.cli.parties import member_run

@@ -46,7 +46,9 @@ def join(
     from blockful_py.cli.parties import member_run
     from blockful_py.committee.service.folder import keys_in
     from blockful_py.member.candidacy import Candidate, fund
-    from blockful_py.member.office import MemberView, signer_of
+    from blockful_py.member.place import place_for, signer_of
+    from blockful_py.pipeline.run.contracts import open_contracts
+    from blockful_py.pipeline.run.directory import RunDirectory
     from blockful_py.pipeline.run.nodes import Nodes
     from blockful_py.pipeline.run.pocket_money import provide
 
@@ -54,13 +56,14 @@ def join(
     wei, place = parse_ether(stake), urls(live_url, archive_url)
     keys = keys_in(folder, passphrase_from(passphrase_file))
     run = member_run(folder, run, federation, live_url, archive_url, keys)
-    with MemberView(run, place, signer_of(keys)) as view:
-        committee = view.contracts.elected
-        sent = 0
+    opened = RunDirectory.open(run)
+    with Nodes(place_for(opened.place, place), signer_of(keys)) as nodes:
+        contracts = open_contracts(nodes, opened.deployments)
+        committee, sent = contracts.elected, 0
         if funded:
-            with Nodes(view.place) as payer:
+            with Nodes(nodes.place) as payer:
                 sent = fund(committee, payer.live_sender, keys.account, wei)
-                provide(payer.archive_sender, view.contracts.live.interface, keys.account)
+                provide(payer.archive_sender, contracts.live.interface, keys.account)
         joined = Candidate(committee, keys).join(wei)
     account, address = "0x" + joined.account.hex(), "0x" + joined.voter.hex()
     out.result(

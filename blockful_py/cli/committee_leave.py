@@ -20,23 +20,32 @@ def leave(
     run: Run = LATEST,
     live_url: LiveUrl = None,
     archive_url: ArchiveUrl = None,
+    anyway: Annotated[
+        bool, typer.Option("--anyway", help="Leave even if what only this member keeps is lost.")
+    ] = False,
     passphrase_file: PassphraseFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Take a member out of elections. Repeat the command after the delay to withdraw the stake.
+
+    Among machines the member first hands the files and data keys that it keeps on to the others.
 
     The stake of a serving member stays bound until another committee is in force on both chains.
 
     Example: blockful committee leave members/1 --run runs/mine
     """
     from blockful_py.chain.ether import format_ether
-    from blockful_py.committee.service.folder import keys_in
+    from blockful_py.committee.service.folder import VAULT, keys_in
+    from blockful_py.committee.vault import Vault
     from blockful_py.member.candidacy import Candidate
-    from blockful_py.member.office import signer_of
+    from blockful_py.member.leaving import hand_on
+    from blockful_py.member.place import signer_of
 
     out = Output(as_json)
     place, keys = urls(live_url, archive_url), keys_in(folder, passphrase_from(passphrase_file))
     with MemberView(run, place, signer_of(keys)) as view:
+        if not anyway and hand_on(view, keys, Vault(folder / VAULT, keys.voting_secret)):
+            out.say("a quorum of the members has the files and keys that this one keeps")
         departure = Candidate(view.contracts.elected, keys).leave()
     stake = format_ether(departure.stake)
     out.result({"state": departure.state, "stake": stake, "withdrawableAt": departure.at})

@@ -4,10 +4,16 @@
 from __future__ import annotations
 
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import LATEST, AsJson, Quiet, Run
+from blockful_py.cli.options import LATEST, AsJson, MemberOption, PassphraseFile, Quiet, Run
 
 
-def rotate(run: Run = LATEST, as_json: AsJson = False, quiet: Quiet = False) -> None:
+def rotate(
+    run: Run = LATEST,
+    member: MemberOption = None,
+    passphrase_file: PassphraseFile = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
     """Elect the next committee, have it generate its key, and let the archive chain follow.
 
     Waits for the phases of the election. If the command is interrupted, anybody can run it again to
@@ -15,10 +21,10 @@ def rotate(run: Run = LATEST, as_json: AsJson = False, quiet: Quiet = False) -> 
 
     Example: blockful committee rotate --run runs/mine
     """
-    from blockful_py.pipeline.federation import Federation
+    from blockful_py.cli.parties import opened
 
     out = Output(as_json, quiet)
-    with Federation.open(run) as federation:
+    with opened(run, member, passphrase_file) as federation:
         rotated = federation.epochs.rotate(tell=out.progress)
     members = ["0x" + address.hex() for address in rotated.members]
     out.result(

@@ -65,7 +65,7 @@ def serve(
     from blockful_py.cli.parties import blocks_of, member_run
     from blockful_py.committee.outbox_store import NOTES, OutboxStore
     from blockful_py.committee.service.dkg_participant import DkgParticipant
-    from blockful_py.committee.service.duties import Duties
+    from blockful_py.committee.service.duties import Duties, Duty
     from blockful_py.committee.service.folder import MemberFolder
     from blockful_py.committee.service.outbox import Outbox
     from blockful_py.committee.service.request_handler import RequestHandler
@@ -79,7 +79,9 @@ def serve(
     from blockful_py.member.keeping import FilesDuty
     from blockful_py.member.office import MemberOffice
     from blockful_py.member.requests import RequestDuty
+    from blockful_py.member.rules import RulesDuty
     from blockful_py.member.takeover import TakeoverDuty
+    from blockful_py.member.watching import when_changed
 
     place = urls(live_url, archive_url)
     member = MemberFolder.open(folder, passphrase_from(passphrase_file))
@@ -96,23 +98,22 @@ def serve(
             out, processes = Output(as_json), ChildProcesses("blockful_py.member.leader_process")
             tls = None if is_loopback(host) else server_context(member.voting_secret)
             server = Server(handler, host, port, tls, gate)
-            duties = Duties(
-                [
-                    AnnounceDuty(office, member, url or server.url),
-                    ElectionDuty(office, member),
-                    FinishingDuty(office, outbox),
-                    FollowingDuty(office, member),
-                    TakeoverDuty(office, member, processes),
-                    RequestDuty(office, member, processes),
-                    ChainsDuty(office),
-                    CustodyDuty(office, member),
-                    FilesDuty(office),
-                    AlarmDuty(office, member, outbox),
-                    SlashingDuty(office, member, outbox),
-                    PruneDuty(office, outbox),
-                ],
-                out.problem,
-            )
+            watchful: list[Duty] = [
+                RulesDuty(office),
+                ElectionDuty(office, member),
+                FinishingDuty(office, outbox),
+                FollowingDuty(office, member),
+                TakeoverDuty(office, member, processes),
+                RequestDuty(office, member, processes),
+                ChainsDuty(office),
+                CustodyDuty(office, member),
+                FilesDuty(office),
+                AlarmDuty(office, member, outbox),
+                SlashingDuty(office, member, outbox),
+                PruneDuty(office, outbox),
+            ]
+            announcing = AnnounceDuty(office, member, url or server.url)
+            duties = Duties([announcing, *when_changed(office, watchful)], out.problem)
             with server, duties, processes:
                 out.line({"url": server.url, "address": "0x" + member.address.hex()})
                 out.say(f"member 0x{member.address.hex()} listens on {server.url}")

@@ -10,14 +10,19 @@ import typer
 
 from blockful_py.cli.alarms import documents, lines
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import LATEST, AsJson, Run
+from blockful_py.cli.options import LATEST, AsJson, MemberOption, PassphraseFile, Run
 
 if TYPE_CHECKING:
     from blockful_py.chain.sortition import ElectionState
     from blockful_py.pipeline.coordination.status import MemberStatus
 
 
-def status(run: Run = LATEST, as_json: AsJson = False) -> None:
+def status(
+    run: Run = LATEST,
+    member: MemberOption = None,
+    passphrase_file: PassphraseFile = None,
+    as_json: AsJson = False,
+) -> None:
     """Show the epoch of both chains, the election, the members with stake and trust, and the alarms.
 
     A member whose account cannot pay for a block's gas may be unable to take a request over.
@@ -26,12 +31,12 @@ def status(run: Run = LATEST, as_json: AsJson = False) -> None:
 
     Example: blockful committee status --run runs/mine
     """
+    from blockful_py.cli.parties import opened
     from blockful_py.pipeline.coordination.status import status_of
-    from blockful_py.pipeline.federation import Federation
     from blockful_py.settings import quorum_of
 
     out = Output(as_json)
-    with Federation.open(run) as federation:
+    with opened(run, member, passphrase_file) as federation:
         enough = quorum_of(len(federation.settings.committee.members))
         current = status_of(federation.contracts, federation.epochs.reachable(enough))
         alarms = federation.alarms()
@@ -42,7 +47,7 @@ def status(run: Run = LATEST, as_json: AsJson = False) -> None:
             "quorum": current.quorum,
             "ready": current.ready,
             "election": _election(current.election),
-            "members": [_member(member) for member in current.members],
+            "members": [_member(each) for each in current.members],
             "alarms": documents(alarms),
         }
     )
@@ -53,9 +58,9 @@ def status(run: Run = LATEST, as_json: AsJson = False) -> None:
     )
     if current.election is not None:
         out.say(_phase(current.election))
-    for member in current.members:
-        address = "0x" + member.address.hex() if member.address else "-"
-        out.say(f"{member.url}  {address:42}  {_state(member)}")
+    for each in current.members:
+        address = "0x" + each.address.hex() if each.address else "-"
+        out.say(f"{each.url}  {address:42}  {_state(each)}")
     for line in lines(alarms):
         out.say(line)
     if current.epoch == 0 or current.ready < current.quorum:

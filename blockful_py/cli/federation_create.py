@@ -31,7 +31,8 @@ def create(
     Example: blockful federation create fed examples/machines.toml --live-url URL --archive-url URL
     """
     from blockful_py.cli.parties import founder, nodes_of, require_funds
-    from blockful_py.pipeline.founding import FILE, RUN, create
+    from blockful_py.pipeline.founding import create
+    from blockful_py.pipeline.run.entering import FILE, RUN
     from blockful_py.settings import Settings
 
     settings = Settings.load(settings_file, overrides or ())

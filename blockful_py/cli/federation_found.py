@@ -20,15 +20,16 @@ def found(
 ) -> None:
     """Elect the first committee, deploy the archive chain's contracts and put the file's digest on chain.
 
-    An interrupted command goes on when it is repeated. Everybody needs the file that it prints: members
-    replace the earlier one by it.
+    An interrupted command goes on when it is repeated. Participants need the file that it prints; members
+    fetch it by themselves.
 
     Example: blockful federation found fed
     """
     from blockful_py.chain.signer import Signer
     from blockful_py.cli.parties import founder
-    from blockful_py.pipeline.founding import FILE, RUN, found
+    from blockful_py.pipeline.founding import found
     from blockful_py.pipeline.run.directory import RunDirectory
+    from blockful_py.pipeline.run.entering import FILE, RUN
     from blockful_py.pipeline.run.nodes import Nodes
     from blockful_py.record.federation_file import uri_of
 
@@ -40,4 +41,4 @@ def found(
     file = folder / RUN / FILE
     digest = uri_of(file.read_bytes()).digest
     out.result({"file": str(file), "digest": "0x" + digest.hex(), "epoch": rotated.epoch})
-    out.say(f"federation file {file}, 0x{digest.hex()} on the chain: give it to everybody")
+    out.say(f"federation file {file}, 0x{digest.hex()} on the chain: give it to the participants")

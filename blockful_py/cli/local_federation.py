@@ -18,16 +18,22 @@ import secrets
 import shlex
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TypeVar
+
+import tomli_w
 
 from blockful_py.chain import persistent
 from blockful_py.chain.processes import last_lines, take_port
 from blockful_py.detached import end, is_running, start_detached
 from blockful_py.errors import RunError
-from blockful_py.pipeline.founding import FILE, RUN
+from blockful_py.participant.folder import LIMITS
+from blockful_py.pipeline.run.entering import FILE, RUN
 from blockful_py.whole_file import OWN, write_whole
 
 LIVE, ARCHIVE = 1337, 1338
@@ -37,6 +43,8 @@ READY_SECONDS = 120.0
 
 Tell = Callable[[str], None]
 """Is called with each command."""
+
+Each = TypeVar("Each")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +66,7 @@ class LocalFederation:
         self.folder = folder.resolve()
         self._tell = tell
         self._urls: tuple[str, ...] = ()
+        self._listing = threading.Lock()
 
     @property
     def file(self) -> Path:
@@ -85,36 +94,18 @@ class LocalFederation:
 
     def up(self, settings_file: Path, overrides: Sequence[str], members: int) -> None:
         """Starts everything that does not run.  Raises RunError with the reason of a command that failed."""
-        chains = [persistent.up(self.folder / "chains", chain) for chain in (LIVE, ARCHIVE)]
-        self._urls = ("--live-url", chains[0].url, "--archive-url", chains[1].url)
-        founded = (self.folder / "founded").exists()
+        chains: dict[int, str] = {}
+        together(lambda chain: chains.update({chain: self._chain(chain)}), (LIVE, ARCHIVE))
+        self._urls = ("--live-url", chains[LIVE], "--archive-url", chains[ARCHIVE])
         names = [f"member-{number}" for number in range(1, members + 1)]
-        if not founded:
+        if (self.folder / "founded").exists():
+            together(self._serve_member, names)
+        else:
             self._create(settings_file, overrides, names)
-        for name in names:
-            self._serve_member(name)
-        if not founded:
-            for name in names:
-                self._run(
-                    name,
-                    "committee",
-                    "join",
-                    self.party(name),
-                    "--federation",
-                    self.file,
-                    "--stake",
-                    "1",
-                    "--fund",
-                    *self._urls,
-                )
+            together(self._stand, names)
             self._found()
-            for name in names:
-                self._run(
-                    name, "committee", "enter", self.party(name), "--federation", self.file, *self._urls
-                )
             (self.folder / "founded").touch()
-        for number in range(1, self._users() + 1):
-            self._participant(number)
+        together(self._participant, range(1, self._users() + 1))
 
     def down(self) -> tuple[LocalService, ...]:
         """Ends all processes and chains, whose data stay; returns the processes that ran."""
@@ -124,28 +115,20 @@ class LocalFederation:
         return ended
 
     def _create(self, settings_file: Path, overrides: Sequence[str], names: Sequence[str]) -> None:
-        if self.file.exists():
-            return
-        ports = self._ports(names)
-        urls = json.dumps([f"http://127.0.0.1:{port}" for port in ports.values()])
-        sets = [part for each in overrides for part in ("--set", each)]
-        members = ("--set", f"committee.members={urls}", "--set", f"committee.size={len(names)}")
-        for name in names:
-            if not self.party(name).exists():
-                self._run(name, "committee", "init", self.party(name))
-        self._run(None, "data", settings_file, "--save", self.folder / "data", *sets, *members)
-        self._run(
-            "founder",
-            "federation",
-            "create",
-            self.party("founder"),
-            settings_file,
-            "--name",
-            "local",
-            *self._urls,
-            *sets,
-            *members,
-        )
+        """Shares out the samples, and has the founder deploy the contracts."""
+        urls = json.dumps([f"http://127.0.0.1:{port}" for port in self._ports(names).values()])
+        sets = (*overrides, f"committee.members={urls}", f"committee.size={len(names)}")
+        options = [part for each in sets for part in ("--set", each)]
+        steps: list[Callable[[], object]] = []
+        if not (shared := self.folder / "shared").exists():
+            steps.append(
+                lambda: self._run(None, "data", settings_file, "--save", self.folder / "data", *options)
+            )
+        if not self.file.exists():
+            create = ("federation", "create", self.party("founder"), settings_file, "--name", "local")
+            steps.append(lambda: self._run("founder", *create, *self._urls, *options))
+        together(lambda step: step(), steps)
+        shared.touch()
 
     def _ports(self, names: Sequence[str]) -> dict[str, int]:
         path = self.folder / "ports.json"
@@ -159,19 +142,25 @@ class LocalFederation:
 
         return FederationFile.parse(self.file.read_bytes()).federation.users
 
+    def _chain(self, chain_id: int) -> str:
+        """URL of a chain's node, which runs."""
+        return persistent.up(self.folder / "chains", chain_id).url
+
+    def _listening(self, name: str) -> tuple[str, ...]:
+        """Options that say where a member listens."""
+        return "--port", str(self._ports(())[name])
+
     def _serve_member(self, name: str) -> None:
-        port = self._ports(())[name]
-        self._serve(
-            name,
-            "committee",
-            "serve",
-            self.party(name),
-            "--federation",
-            self.file,
-            "--port",
-            str(port),
-            *self._urls,
-        )
+        file = ("--federation", self.file)
+        self._serve(name, "committee", "serve", self.party(name), *file, *self._listening(name), *self._urls)
+
+    def _stand(self, name: str) -> None:
+        """Has a member serve and stand for the first committee."""
+        if not self.party(name).exists():
+            self._run(name, "committee", "init", self.party(name))
+        self._serve_member(name)
+        stake = ("--federation", self.file, "--stake", "1", "--fund")
+        self._run(name, "committee", "join", self.party(name), *stake, *self._urls)
 
     def _found(self) -> None:
         for attempt in range(1, ATTEMPTS + 1):
@@ -191,41 +180,39 @@ class LocalFederation:
         if not own.exists():
             (self.folder / "data" / f"user-{number}.safetensors").rename(own)
         if not (folder / "joined").exists():
-            self._run(
-                name,
-                "participant",
-                "join",
-                folder,
-                "--federation",
-                self.file,
-                "--data",
-                own,
-                "--device",
-                "cpu",
-                *self._urls,
-            )
+            joining = ("--federation", self.file, "--data", own, "--device", "cpu")
+            self._run(name, "participant", "join", folder, *joining, *self._urls)
+            self._limit(folder, number)
             (folder / "joined").touch()
         self._serve(name, "participant", "serve", folder)
 
+    def _limit(self, folder: Path, number: int) -> None:
+        """As many participants work at a time as there are cores: each holds torch and a model then."""
+        turn = self.folder / f"turn-{number % (os.cpu_count() or 1)}"
+        write_whole(folder / LIMITS, tomli_w.dumps({"turn": str(turn)}))
+
     def _serve(self, name: str, *arguments: str | Path) -> None:
         """Starts a service, unless it runs, and waits until it says that it is ready."""
-        running = [each for each in self.services() if each.is_running()]
-        if any(each.name == name for each in running):
-            return
         log = self.folder / f"{name}.log"
-        log.unlink(missing_ok=True)
-        command = self._command(name, [*arguments, "--json"])
-        pid = start_detached(command, log)
-        running.append(LocalService(name, pid, str(self.party(name))))
-        listed = json.dumps([asdict(each) for each in running], indent=2) + "\n"
-        write_whole(self.folder / "processes.json", listed)
+        with self._listing:
+            running = [each for each in self.services() if each.is_running()]
+            if any(each.name == name for each in running):
+                return
+            log.unlink(missing_ok=True)
+            started = self._start(name, log, [*arguments, "--json"])
+            listed = json.dumps([asdict(each) for each in (*running, started)], indent=2) + "\n"
+            write_whole(self.folder / "processes.json", listed)
         limit = time.monotonic() + READY_SECONDS
         while not (log.exists() and log.read_text(errors="replace").startswith("{")):
-            if not running[-1].is_running() and time.monotonic() > limit - READY_SECONDS + 2:
+            if not started.is_running() and time.monotonic() > limit - READY_SECONDS + 2:
                 raise RunError(f"{name} ended; {last_lines(log)}.")
             if time.monotonic() > limit:
                 raise RunError(f"{name} is not ready after {READY_SECONDS:g} s; {last_lines(log)}.")
             time.sleep(0.1)
+
+    def _start(self, name: str, log: Path, arguments: Sequence[str | Path]) -> LocalService:
+        pid = start_detached(self._command(name, arguments), log)
+        return LocalService(name, pid, str(self.party(name)))
 
     def _run(self, name: str | None, *arguments: str | Path) -> str:
         command = self._command(name, arguments)
@@ -239,6 +226,16 @@ class LocalFederation:
         self._tell(_shown(arguments))
         words = [] if name is None else ["--passphrase-file", str(self.words(name))]
         return [sys.executable, "-m", "blockful_py.cli.main", *map(str, arguments), *words]
+
+
+def together(work: Callable[[Each], object], each: Iterable[Each]) -> None:
+    """Calls `work` for all, one a core at a time, since most of it is programs that start.
+
+    Raises the error of the first that failed, once the others have ended.
+    """
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for done in [pool.submit(work, one) for one in each]:
+            done.result()
 
 
 def _free_port() -> int:

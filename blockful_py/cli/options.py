@@ -12,7 +12,7 @@ import typer
 from blockful_py.errors import SettingsError
 
 if TYPE_CHECKING:
-    from blockful_py.member.office import Urls
+    from blockful_py.member.place import Urls
     from blockful_py.record.model_node import PlacedNode
 
 SettingsFile = Annotated[
@@ -64,6 +64,16 @@ RUNS = Path("runs")
 LATEST = RUNS / "latest"
 
 
+MemberOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--member",
+        metavar="FOLDER",
+        help="The folder of a member of a federation of machines, in place of a run.",
+        show_default=False,
+    ),
+]
+
 FederationOption = Annotated[
     Path | None,
     typer.Option(
@@ -88,7 +98,7 @@ def spent(placed: PlacedNode) -> dict[str, float] | None:
 
 def urls(live: list[str] | None, archive: list[str] | None) -> Urls | None:
     """Raises SettingsError for one URL without the other."""
-    from blockful_py.member.office import Urls
+    from blockful_py.member.place import Urls
 
     if bool(live) != bool(archive):
         raise SettingsError("give --live-url and --archive-url, or neither.")

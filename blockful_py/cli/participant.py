@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -53,8 +54,8 @@ def join(
 ) -> None:
     """Check a federation file against the chains, and register for it.
 
-    The account pays for gas; on development chains an empty one is given some. Repeat the command with a new
-    file when the federation's has changed.
+    The account pays for gas; on development chains an empty one is given some. A participant follows changes
+    of the file by itself; repeat the command to give it one that no member hands out.
 
     Example: blockful participant join hospital --federation federation.toml --data samples.safetensors
     --live-url URL --archive-url URL
@@ -78,7 +79,8 @@ def join(
 def serve(folder: Folder, passphrase_file: PassphraseFile = None, as_json: AsJson = False) -> None:
     """Train, publish and do one's part of requests, until stopped (SIGTERM or Ctrl-C).
 
-    What is due follows from the chains, so a participant that was away goes on where it was.
+    What is due follows from the chains, so a participant that was away goes on where it was. It works within
+    its owner's limits, FOLDER/limits.toml.
 
     Example: blockful participant serve hospital --passphrase-file words
     """
@@ -120,27 +122,56 @@ def status(folder: Folder, passphrase_file: PassphraseFile = None, as_json: AsJs
             for name, placed in catalogue.models.items()
             if placed.node.statement.user == participant.user
         }
-        requests = [
-            (filed, participant.missing(filed, catalogue), participant.due(filed, catalogue))
-            for filed in participant.contracts.participants.filed_requests()
-        ]
+        withdrawn = [name for name in catalogue.models if name not in catalogue.with_weights]
+        requests = participant.states(catalogue)
+        work = participant.next_work(catalogue)
+        why = "it is paused" if party.is_paused else work and participant.withheld(work, catalogue)
         document = {
             "participant": participant.user,
             "account": "0x" + keys.account.hex(),
             "paused": party.is_paused,
             "models": own,
             "federation": len(catalogue.models),
-            "requests": [
-                {"number": filed.number, "deadline": filed.deadline, "waits_for": waits, "due": own_part}
-                for filed, waits, own_part in requests
-            ],
+            "withdrawn": withdrawn,
+            "next": None if work is None else {"models": work.models, "request": work.request},
+            "withheld": why if work is not None else None,
+            "requests": [asdict(each) for each in requests],
         }
     out.result(document)
     out.say(f"participant {document['participant']}{', paused' if party.is_paused else ''}")
     for name, version in own.items():
         out.say(f"{name}  version {version}")
-    for filed, waits, _ in requests:
-        out.say(f"request {filed.number}: waits for {', '.join(waits) or 'nothing: it is done'}")
+    if withdrawn:
+        out.say(f"without weights, as their owners did not answer a request: {', '.join(withdrawn)}")
+    if work is not None:
+        out.say(f"next: {work}{f' (not yet: {why})' if why else ''}")
+    for each in requests:
+        out.say(str(each))
+        if each.refused:
+            out.say(f"  this participant does no part of it: {each.refused}")
+
+
+def log(
+    folder: Folder,
+    last: Annotated[int, typer.Option("--last", metavar="N", help="Show the newest N.", min=1)] = 20,
+    as_json: AsJson = False,
+) -> None:
+    """Show what a participant did: trainings and parts of requests, when, how long, and what failed.
+
+    Example: blockful participant log hospital --last 5
+    """
+    from datetime import datetime
+
+    from blockful_py.participant.folder import ParticipantFolder
+
+    out, entries = Output(as_json), ParticipantFolder(folder).log.entries()[-last:]
+    out.result([asdict(each) for each in entries])
+    for each in entries:
+        what = "training" if each.request is None else f"request {each.request},"
+        when = datetime.fromtimestamp(each.started).astimezone().isoformat(" ", "seconds")
+        took = "not finished" if each.seconds is None else f"{each.seconds:.1f} s"
+        failed = f": failed, {each.error}" if each.error else ""
+        out.say(f"{when}  {what} {', '.join(each.models)}  {took}{failed}")
 
 
 def pause(folder: Folder, as_json: AsJson = False) -> None:
@@ -167,12 +198,22 @@ def resume(folder: Folder, as_json: AsJson = False) -> None:
     Output(as_json).say("it goes on")
 
 
-def leave(folder: Folder, passphrase_file: PassphraseFile = None, as_json: AsJson = False) -> None:
+def leave(
+    folder: Folder,
+    anyway: Annotated[
+        bool, typer.Option("--anyway", help="Leave even if requests wait for this participant's models.")
+    ] = False,
+    passphrase_file: PassphraseFile = None,
+    as_json: AsJson = False,
+) -> None:
     """Leave the federation: the participant publishes nothing more. Its models stay.
+
+    Where requests wait for its models it names them, and does not leave: `serve` does what is due.
 
     Example: blockful participant leave hospital
     """
     from blockful_py.child_process import ChildProcesses
+    from blockful_py.participant.leaving import leave
     from blockful_py.participant.serving import ParticipantService
     from blockful_py.participant.task import MODULE
 
@@ -181,9 +222,12 @@ def leave(folder: Folder, passphrase_file: PassphraseFile = None, as_json: AsJso
         ChildProcesses(MODULE) as processes,
         ParticipantService(party, keys, processes, out.say) as participant,
     ):
-        participant.contracts.participants.leave()
-        participant.contracts.readers.leave()
-        out.result({"left": participant.user})
+        left_open = leave(participant, keys, anyway)
+        out.result(
+            {"left": participant.user, "open": {str(n): list(names) for n, names in left_open.items()}}
+        )
+        for number, names in left_open.items():
+            out.say(f"request {number} does not get {', '.join(names)} from it any more")
         out.say(f"participant {participant.user} has left")
 
 
@@ -197,9 +241,6 @@ def request(
     ] = None,
     whole: Annotated[bool, typer.Option("--client", help="Forget all data of this participant.")] = False,
     paradigm: Annotated[Paradigm, typer.Option(help="How the graph is gone through.")] = Paradigm.PARALLEL,
-    blocks: Annotated[
-        int, typer.Option(help="Blocks of the live chain's node in which parts are taken.", min=1)
-    ] = 100_000,
     passphrase_file: PassphraseFile = None,
     as_json: AsJson = False,
 ) -> None:
@@ -226,7 +267,7 @@ def request(
         Nodes(run.place, Signer(keys.account_secret.to_bytes(32, "big"))) as nodes,
         PartyRun.of_participant(run.path, nodes, keys) as opened,
     ):
-        number = opened.request(tuple(starts), forget, paradigm, None, blocks)
+        number = opened.request(tuple(starts), forget, paradigm, None)
     out.result({"request": number})
     out.say(f"request {number} is filed; see `blockful participant status {folder}`")
 

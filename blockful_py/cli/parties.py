@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from blockful_py.committee.keystore import MemberKeys
     from blockful_py.committee.service.block_custody import BlockCustody
     from blockful_py.keys.reader_keys import ReaderKeys
+    from blockful_py.pipeline.federation import Federation
     from blockful_py.pipeline.run.nodes import Nodes
     from blockful_py.settings import ChainSettings
 
@@ -54,10 +57,10 @@ def member_run(
 ) -> Path:
     """The run directory that a member works on: a laboratory's, or its own, made from the federation file.
 
-    Raises SettingsError without either, otherwise as `enter`.
+    A file that the committee has replaced since leaves the member's own as it is: the member has a newer one,
+    or fetches it.  Raises SettingsError without either, otherwise as `enter`.
     """
-    from blockful_py.pipeline.founding import RUN
-    from blockful_py.pipeline.run.entering import enter, read_file
+    from blockful_py.pipeline.run.entering import RUN, enter, is_outdated, read_file
     from blockful_py.record.federation_file import FederationFile
 
     if federation is None:
@@ -66,7 +69,40 @@ def member_run(
         return run
     data = read_file(federation)
     with nodes_of(FederationFile.parse(data).chain, live, archive, keys.account_secret) as nodes:
-        return enter(folder / RUN, data, nodes).path
+        own = folder / RUN
+        return own if is_outdated(own, data, nodes) else enter(own, data, nodes).path
+
+
+@contextmanager
+def led_by_member(folder: Path, keys: MemberKeys) -> Iterator[Federation]:
+    """The run of a member among machines, to lead the committee as that member; it may be serving."""
+    from blockful_py.member.place import signer_of
+    from blockful_py.pipeline.federation import Federation
+    from blockful_py.pipeline.run.directory import RunDirectory
+    from blockful_py.pipeline.run.entering import RUN
+    from blockful_py.pipeline.run.nodes import Nodes
+
+    run = folder / RUN
+    with (
+        Nodes(RunDirectory.open(run).place, signer_of(keys)) as nodes,
+        Federation.open(run, nodes=nodes, secret=keys.voting_secret) as federation,
+    ):
+        yield federation
+
+
+@contextmanager
+def opened(run: Path, member: Path | None, passphrase_file: Path | None) -> Iterator[Federation]:
+    """A laboratory's run, or that of the member in the folder `member`."""
+    from blockful_py.cli.passphrase import passphrase_from
+    from blockful_py.committee.service.folder import keys_in
+    from blockful_py.pipeline.federation import Federation
+
+    if member is None:
+        with Federation.open(run) as federation:
+            yield federation
+    else:
+        with led_by_member(member, keys_in(member, passphrase_from(passphrase_file))) as federation:
+            yield federation
 
 
 def blocks_of(run: Path) -> tuple[BlockCustody, ASGIApp]:

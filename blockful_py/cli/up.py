@@ -38,7 +38,7 @@ def up(
     out = Output(as_json)
     federation = LocalFederation(folder, out.progress)
     federation.up(settings_file, overrides or (), members)
-    running = [each.name for each in federation.services() if each.is_running()]
+    running = sorted(each.name for each in federation.services() if each.is_running())
     one = federation.party("participant-1")
     words = federation.words("participant-1")
     out.result({"folder": str(federation.folder), "running": running})

@@ -114,7 +114,7 @@ def _document(outcome: ProofOutcome) -> dict[str, Any]:
                 "version": each.transaction.version,
                 "owner": "0x" + each.transaction.owner.hex(),
                 "node": cid_string(each.transaction.uri),
-                "weights": cid_string(each.node.weights),
+                "weights": None if each.node.is_withdrawn else cid_string(each.node.weights),
                 "records": [stored.index for stored in each.history],
             }
             for each in outcome.models

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Motions: decisions of a committee about readers and auditors.
+"""Motions: decisions of a committee about readers, auditors, participants and the federation file.
 
 No chain tells whether a motion is right, so a member votes only for motions that its operator agreed to.
 """
@@ -16,15 +16,32 @@ from blockful_py.crypto.keccak import keccak
 from blockful_py.types import Point
 
 DST_MOTION = tag("motion")
+ACCOUNT_BYTES, DIGEST_BYTES = 20, 32
 
 
 class Matter(IntEnum):
-    """The subject of a motion about an account."""
+    """What a motion decides."""
 
     BAR = 1
     READMIT = 2
     NAME_AUDITOR = 3
     REMOVE_AUDITOR = 4
+    ADMIT_PARTICIPANT = 5
+    BAR_PARTICIPANT = 6
+    READMIT_PARTICIPANT = 7
+    CHANGE_FILE = 8
+
+
+WORDS = {
+    Matter.BAR: "bar {} from reading",
+    Matter.READMIT: "let {} register as a reader again",
+    Matter.NAME_AUDITOR: "register {} as an auditor",
+    Matter.REMOVE_AUDITOR: "remove the auditor {}",
+    Matter.ADMIT_PARTICIPANT: "admit {} as a participant",
+    Matter.BAR_PARTICIPANT: "bar the participant {}",
+    Matter.READMIT_PARTICIPANT: "let {} join as a participant again",
+    Matter.CHANGE_FILE: "change the federation file to {}",
+}
 
 
 class ReadersLedger(Protocol):
@@ -41,21 +58,48 @@ class AuditorsLedger(Protocol):
         """Leaf of `setAuditor(auditor, key)` in a certificate's content."""
 
 
+class ParticipantsLedger(Protocol):
+    """The ParticipantRegistry contract."""
+
+    def change_file_leaf(self, digest: bytes, chunk: int = 0, chunks: int = 1) -> bytes:
+        """Leaf of `changeFile(digest)` in a certificate's content."""
+
+    def admit_leaf(self, account: bytes, chunk: int = 0, chunks: int = 1) -> bytes:
+        """Leaf of `admit(account)` in a certificate's content."""
+
+    def set_barred_leaf(self, account: bytes, barred: bool, chunk: int = 0, chunks: int = 1) -> bytes:
+        """Leaf of `setBarred(account, barred)` in a certificate's content."""
+
+
+class Ledgers(Protocol):
+    """The contracts that carry motions out."""
+
+    @property
+    def readers(self) -> ReadersLedger: ...
+
+    @property
+    def archive(self) -> AuditorsLedger: ...
+
+    @property
+    def participants(self) -> ParticipantsLedger: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Motion:
     """A motion that the committee of `epoch` may decide once.
 
     Attributes:
-        address: the account that it is about.
+        subject: the account that it is about (20 bytes), or the digest of the new federation file (32 bytes).
         key_x, key_y: encryption key of an auditor to be named; 0, 0 otherwise.
         salt: distinguishes it from equal motions, so that one agreement allows one decision.
 
-    Raises ValueError unless it has a key exactly when it names an auditor.
+    Raises ValueError unless the subject has the length of its kind, and it has a key exactly when it names an
+    auditor.
     """
 
     epoch: int
     matter: Matter
-    address: bytes
+    subject: bytes
     key_x: int
     key_y: int
     salt: bytes
@@ -63,37 +107,37 @@ class Motion:
     def __post_init__(self) -> None:
         if bool(self.key_x or self.key_y) != (self.matter is Matter.NAME_AUDITOR):
             raise ValueError("a motion has a key exactly when it names an auditor")
+        size = DIGEST_BYTES if self.matter is Matter.CHANGE_FILE else ACCOUNT_BYTES
+        if len(self.subject) != size:
+            raise ValueError(f"the subject of this motion has {size} bytes, not {len(self.subject)}")
 
     def __str__(self) -> str:
-        account = "0x" + self.address.hex()
-        words = {
-            Matter.BAR: f"bar {account} from reading",
-            Matter.READMIT: f"let {account} register as a reader again",
-            Matter.NAME_AUDITOR: f"register {account} as an auditor",
-            Matter.REMOVE_AUDITOR: f"remove the auditor {account}",
-        }
-        return f"{words[self.matter]} (epoch {self.epoch})"
+        return f"{WORDS[self.matter].format('0x' + self.subject.hex())} (epoch {self.epoch})"
 
     @classmethod
     def about(
-        cls, epoch: int, matter: Matter, account: bytes, salt: bytes, key: Point | None = None
+        cls, epoch: int, matter: Matter, subject: bytes, salt: bytes, key: Point | None = None
     ) -> Motion:
         """`salt`: 32 bytes."""
         x, y = (key.x, key.y) if key is not None else (0, 0)
-        return cls(epoch, matter, account, x, y, salt)
+        return cls(epoch, matter, subject, x, y, salt)
 
     @property
     def proposal(self) -> bytes:
         """Hash of the content, so that one proposal cannot have two contents."""
         return keccak(DST_MOTION + codec.encode(self))
 
-    @property
-    def about_reader(self) -> bool:
-        """Whether the registry of readers carries it out; otherwise the archive does."""
-        return self.matter in (Matter.BAR, Matter.READMIT)
-
-    def leaf(self, readers: ReadersLedger, archive: AuditorsLedger) -> bytes:
+    def leaf(self, ledgers: Ledgers) -> bytes:
         """Leaf of the call that it allows, in a certificate's content."""
-        if self.about_reader:
-            return readers.set_barred_leaf(self.address, self.matter is Matter.BAR)
-        return archive.set_auditor_leaf(self.address, self.key_x, self.key_y, 0, 1)
+        match self.matter:
+            case Matter.BAR | Matter.READMIT:
+                return ledgers.readers.set_barred_leaf(self.subject, self.matter is Matter.BAR)
+            case Matter.NAME_AUDITOR | Matter.REMOVE_AUDITOR:
+                return ledgers.archive.set_auditor_leaf(self.subject, self.key_x, self.key_y, 0, 1)
+            case Matter.ADMIT_PARTICIPANT:
+                return ledgers.participants.admit_leaf(self.subject)
+            case Matter.BAR_PARTICIPANT | Matter.READMIT_PARTICIPANT:
+                barred = self.matter is Matter.BAR_PARTICIPANT
+                return ledgers.participants.set_barred_leaf(self.subject, barred)
+            case Matter.CHANGE_FILE:
+                return ledgers.participants.change_file_leaf(self.subject)

@@ -115,7 +115,10 @@ class ReplacedVersions:
             placed = places.get(record.position)
             if placed is None or record.reason is not ArchiveReason.SUPERSEDED:
                 continue
-            weights, *increments = parse_node(self._store.read(record.uri)).sealed
+            sealed = parse_node(self._store.read(record.uri)).sealed
+            if not sealed:  # it was withdrawn
+                continue
+            weights, *increments = sealed
             if record.version < placed.version and weights not in current:
                 place = (placed.node.name, record.position, record.version)
                 left = tuple(uri for uri in increments if uri not in current)

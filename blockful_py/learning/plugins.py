@@ -39,7 +39,7 @@ def find(name: str, what: str, builtin: Mapping[str, Plugin], group: str) -> Plu
         if separator:
             named: Plugin = getattr(import_module(module), attribute)
             return named
-    except (ImportError, AttributeError, ValueError) as error:
+    except (ImportError, AttributeError, TypeError, ValueError) as error:
         raise SettingsError(
             f"{what} {name!r} cannot be imported ({error}): "
             "install its package, or put its folder on PYTHONPATH."

@@ -8,13 +8,13 @@ there are.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import torch
 from safetensors import SafetensorError
 from safetensors import torch as safetensors_torch
 
+from blockful_py.bounded_json import parse_json
 from blockful_py.errors import FormatError, LearningError, SettingsError
 from blockful_py.learning.data import Dataset, Samples
 from blockful_py.learning.datasets import load_dataset
@@ -77,6 +77,8 @@ def own_data(name: str, seed: int, options: DataOptions) -> Dataset:
             data = samples_from_bytes(Path(name).read_bytes())
         except OSError as error:
             raise SettingsError(f"the data in {name} cannot be read: {error.strerror}.") from None
+        except FormatError as error:
+            raise FormatError(f"the data in {name} cannot be used: {error}") from None
     else:
         data = load_dataset(name, seed, torch.device("cpu"), options)
     for part in ("train", "test"):
@@ -103,7 +105,7 @@ def _metadata(data: bytes) -> dict[str, str]:
     size = int.from_bytes(data[:8], "little")
     if not 0 < size <= min(MAX_HEADER, len(data) - 8):
         raise ValueError(f"a header of {size} bytes")
-    about = json.loads(data[8 : 8 + size])["__metadata__"]
+    about = parse_json(data[8 : 8 + size])["__metadata__"]
     if about["format"] != FORMAT:
         raise ValueError(f"format {about['format']!r:.40}")
     return dict(about)

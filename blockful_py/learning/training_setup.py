@@ -10,7 +10,7 @@ import torch
 
 from blockful_py.errors import LearningError, SettingsError
 from blockful_py.forget import Forget
-from blockful_py.learning.data import Dataset, UserData
+from blockful_py.learning.data import Dataset, Samples, UserData
 from blockful_py.learning.datasets import load_dataset
 from blockful_py.learning.device import resolve_device, use_portable_products, use_threads
 from blockful_py.learning.federation import FederationSpec
@@ -100,11 +100,8 @@ class TrainingSetup:
         architecture = Architecture.of(learning.model, public, learning.options)
         architecture.module(initial, torch.device("cpu"))  # refuses another architecture's weights
         for user in own:
-            if user.train.x.shape[1:] != public.input_shape or user.test.x.shape[1:] != public.input_shape:
-                raise LearningError(
-                    f"the inputs of user {user.index} have shape {tuple(user.train.x.shape[1:])}, those of "
-                    f"this federation {public.input_shape}: convert them."
-                )
+            for samples in (user.train, user.test):
+                _require_like(public, samples)
         spec = FederationSpec(
             architecture,
             settings.federation,
@@ -133,6 +130,25 @@ class TrainingSetup:
             for user in self.users
         )
         return replace(self, users=tuple(users))
+
+
+def _require_like(public: Dataset, own: Samples) -> None:
+    """Raises LearningError unless a party's own samples are of the federation's kind."""
+    kind, expected = (own.x.dtype, tuple(own.x.shape[1:])), (public.test.x.dtype, public.input_shape)
+    if kind != expected:
+        raise LearningError(
+            f"the inputs of this party's data are {kind[0]} of shape {kind[1]}, those of this federation "
+            f"{expected[0]} of shape {expected[1]}: convert them."
+        )
+    for what, values, count in (
+        ("labels", own.y, public.class_count),
+        ("token ids", own.x if public.vocabulary else own.y[:0], public.vocabulary or 0),
+    ):
+        if len(values) and not 0 <= int(values.min()) <= int(values.max()) < count:
+            raise LearningError(
+                f"this party's data has {what} from {int(values.min())} to {int(values.max())}, this "
+                f"federation has {what} from 0 to {count - 1}: correct the file, or leave the others out."
+            )
 
 
 def _prepared(learning: LearningSettings) -> torch.device:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from blockful_py.chain.calls import Call
 from blockful_py.chain.committee import CommitteeContract
@@ -15,9 +16,11 @@ from blockful_py.chain.sortition import CandidateState, ElectionState, Phase, St
 from blockful_py.committee.keystore import MemberKeys
 from blockful_py.committee.service.folder import MemberFolder
 from blockful_py.errors import ChainError, ContractError, RunError, SettingsError
-from blockful_py.member.office import MemberOffice
 from blockful_py.pipeline.run.clock import tick
 from blockful_py.pipeline.run.identities import DEVELOPMENT_CHAINS
+
+if TYPE_CHECKING:
+    from blockful_py.member.office import MemberOffice
 
 GAS_RESERVE = 5_000_000
 """Gas that a member should be able to pay in addition to its stake, to join and for some elections."""

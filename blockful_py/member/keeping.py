@@ -5,17 +5,19 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 
 from blockful_py.errors import BlockfulError, RunError, StorageError
 from blockful_py.member.office import MemberOffice, MemberView
+from blockful_py.pipeline.run.lease import request_under_way
 from blockful_py.record.model_node import parse_node
-from blockful_py.record.parts import missing, request_from_bytes
+from blockful_py.record.parts import newest_parts, request_from_bytes
 from blockful_py.storage.cid import parse_cid
 from blockful_py.storage.federated import FederatedStore
-from blockful_py.types import Codec, Uri
+from blockful_py.types import ArchiveReason, Codec, Uri
 
 UNNAMED_SECONDS = 3600.0
 """How long blocks and files stay that no current version and no open proposal names."""
@@ -39,7 +41,8 @@ class KeepingDuty:
     """Fetches the named files that this member lacks, and removes what nothing names.
 
     A file is removed once this process has found it unnamed for UNNAMED_SECONDS without a break, so that a
-    node that lags for a while costs nothing; earlier where such files have more than UNNAMED_BYTES.
+    node that lags for a while costs nothing; earlier where such files have more than UNNAMED_BYTES.  A file
+    of a replaced version is removed at once, since the committee certifies that it is gone.
     """
 
     name = "files"
@@ -49,10 +52,15 @@ class KeepingDuty:
         store: FederatedStore,
         named: Callable[[], Collection[Uri]],
         now: Callable[[], float] = time.monotonic,
+        replaced: Callable[[], Collection[Uri]] = tuple,
     ) -> None:
-        """`named`: files of current versions and open proposals; raises BlockfulError while unknown."""
+        """`named`: files of current versions and open proposals; raises BlockfulError while unknown.
+
+        `replaced`: files of versions that the record says were replaced.
+        """
         self._store = store
         self._named = named
+        self._replaced = replaced
         self._now = now
         self._unnamed: dict[Uri, _Unnamed] = {}
         self._expired = -math.inf
@@ -75,6 +83,9 @@ class KeepingDuty:
 
     def _remove(self, named: Collection[Uri]) -> None:
         now = self._now()
+        for uri in self._replaced():
+            if uri not in named and self._store.has(uri):
+                self._store.delete(uri)
         unnamed = [uri for uri in self._store if uri not in named]
         self._unnamed = {uri: self._unnamed.get(uri) or _Unnamed(now, self._size(uri)) for uri in unnamed}
         total = sum(each.size for each in self._unnamed.values())
@@ -93,9 +104,8 @@ class KeepingDuty:
 class FilesDuty:
     """The keeping duties of a member of a federation of machines, which has stores of its own.
 
-    The live store has the public files, the filed requests, the parts of those that are not over, and the
-    nodes and sealed files of the current versions; the archive's store has the node and the weights of every
-    version.
+    The live store has the public files, the filed requests, the parts that wait for others, and the nodes and
+    sealed files of the current versions; the archive's store has the node and the weights of every version.
     """
 
     name = "files"
@@ -117,32 +127,45 @@ class FilesDuty:
         if block == self._settled[0] and self._now() < self._settled[1] + LOOK_SECONDS:
             return
         if view is not self._of:
-            self._of, self._duties = view, _duties(view)
+            self._of = view
+            self._duties = _duties(view)
         for duty in self._duties:
             duty.step()
         self._settled = (block, self._now())
 
 
 def _duties(view: MemberView) -> tuple[KeepingDuty, ...]:
-    """None in a laboratory, and where IPFS nodes keep the files."""
+    """One for each store; the live store loses replaced versions at once."""
+    return tuple(
+        KeepingDuty(store, named, replaced=partial(_replaced, view) if store is view.stores.live else tuple)
+        for store, named in kept_files(view)
+    )
+
+
+def kept_files(view: MemberView) -> tuple[tuple[FederatedStore, Callable[[], Collection[Uri]]], ...]:
+    """The stores of a member, each with what names the files that it keeps there.
+
+    None in a laboratory, and where IPFS nodes keep the files.
+    """
     live, archive = view.stores.live, view.stores.archive
     if not (isinstance(live, FederatedStore) and isinstance(archive, FederatedStore)):
         return ()
     return (
-        KeepingDuty(live, lambda: {*_public(view), *_current(view), *_handed_in(view, live)}),
-        KeepingDuty(archive, lambda: _archived(view, archive)),
+        (live, lambda: {*_public(view), *_current(view), *_handed_in(view)}),
+        (archive, lambda: _archived(view, archive)),
     )
 
 
 def _public(view: MemberView) -> list[Uri]:
-    """What everybody needs: the files that the federation file names, itself, and the requests."""
+    """What everybody needs: the files that the federation file names, itself, the requests, and what would
+    follow it."""
     party, participants = view.run.party, view.contracts.participants
     if party is None or participants.file_digest() is None:
         return []  # nobody has them before the federation is founded
     digest = bytes.fromhex(party.federation)
     own = [Uri(digest, Codec.RAW)] if participants.file_digest() == digest else []
     requests = [filed.uri for filed in participants.filed_requests()]
-    return [parse_cid(party.measuring), parse_cid(party.initial), *own, *requests]
+    return [parse_cid(party.measuring), parse_cid(party.initial), *own, *requests, *view.agreed_files()]
 
 
 def _current(view: MemberView) -> list[Uri]:
@@ -152,28 +175,34 @@ def _current(view: MemberView) -> list[Uri]:
     return [uri for placed in models for uri in (placed.uri, *placed.node.sealed)]
 
 
-def _handed_in(view: MemberView, store: FederatedStore) -> Iterator[Uri]:
-    """The parts of requests that are not over, whose owners may have switched off since.
-
-    One that cannot be read is passed over; whoever leads says so.
-    """
-    participants, live = view.contracts.participants, view.contracts.live
-    for filed in participants.filed_requests() if view.contracts.followers else ():
+def _handed_in(view: MemberView) -> list[Uri]:
+    """The parts of requests that are not carried out yet, as far as they can be read here."""
+    if view.contracts.followers is None:
+        return []
+    catalogue, live, participants = view.catalogue.read(), view.contracts.live, view.contracts.participants
+    uris: list[Uri] = []
+    for filed in participants.filed_requests():
         with suppress(BlockfulError):
-            catalogue = view.catalogue.read()
-            request = request_from_bytes(store.read(filed.uri), live.chain_id, live.address, catalogue)
-            waiting = [catalogue[name] for name in missing(catalogue, request)]
-            newest = {
-                (each.position, each.by.hex()): each.uri for each in participants.hand_ins(filed.number)
-            }
-            for placed in waiting:
-                uri = newest.get((placed.position, placed.node.statement.owner[2:]))
-                if uri is not None:
-                    yield from (uri, *parse_node(store.read(uri)).sealed)
+            data = view.live_store.read(filed.uri)
+            request = request_from_bytes(data, live.chain_id, live.address, catalogue)
+            for uri in newest_parts(catalogue, request, participants.hand_ins(filed.number)).values():
+                uris += (uri, *parse_node(view.live_store.read(uri)).sealed)
+    return uris
+
+
+def _replaced(view: MemberView) -> list[Uri]:
+    """Nodes and sealed files of replaced versions; none while this member leads a request."""
+    if view.contracts.followers is None or request_under_way(view.run.journal) is not None:
+        return []
+    records = [stored.record for stored in view.archived.read()]
+    nodes = [record.uri for record in records if record.reason is ArchiveReason.SUPERSEDED]
+    with suppress(StorageError):  # a node that is yet to arrive in the archive's store
+        return [*nodes, *(uri for version in view.versions.all() for uri in version.sealed)]
+    return []
 
 
 def _archived(view: MemberView, store: FederatedStore) -> list[Uri]:
     if view.contracts.followers is None:
         return []
     records = [stored.record.uri for stored in view.archived.read()]
-    return [uri for node in records for uri in (node, parse_node(store.read(node)).weights)]
+    return [uri for node in records for uri in (node, *parse_node(store.read(node)).sealed[:1])]

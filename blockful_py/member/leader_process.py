@@ -68,7 +68,7 @@ def lead(task: str) -> None:
                 take_up(federation)
         else:
             with PartyRun.of_member(spec.run, nodes, spec.leader) as party:
-                party.finish(spec.request)
+                party.lead(spec.request)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Collection
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,8 +16,8 @@ from blockful_py.chain.sortition import Phase
 from blockful_py.closable import Closable
 from blockful_py.committee import codec, wire
 from blockful_py.committee.certificate_signer import CertificateSigner, PendingNonces
-from blockful_py.committee.keystore import MemberKeys
 from blockful_py.committee.member import Member
+from blockful_py.committee.motions import Matter
 from blockful_py.committee.service.agreements import AGREED, Agreements
 from blockful_py.committee.service.block_custody import BlockCustody
 from blockful_py.committee.service.folder import MemberFolder
@@ -31,21 +30,24 @@ from blockful_py.committee.succession import MirrorVoter
 from blockful_py.crypto import curve, eip712, multisignature
 from blockful_py.crypto.randomness import gathered_rng
 from blockful_py.crypto.roster import Roster
-from blockful_py.errors import BlockfulError, RefusedError, SettingsError
+from blockful_py.errors import BlockfulError, RefusedError
 from blockful_py.keys.access import Access
 from blockful_py.keys.appointed_keyring import NO_KEYS, VaultKeyring
 from blockful_py.keys.erasure import ReplacedVersions
 from blockful_py.keys.sealing import Keyring, require_key
+from blockful_py.member.place import Urls, place_for, signer_of
+from blockful_py.pipeline.coordination.file_changes import FileChanges
 from blockful_py.pipeline.coordination.motions import AgreedMotions
 from blockful_py.pipeline.coordination.remote_committee import RemoteCommittee, remote_committee_of
 from blockful_py.pipeline.coordination.remote_keyring import PeerKeyring, RemoteKeyring
 from blockful_py.pipeline.review.content import ReviewSources
 from blockful_py.pipeline.review.fresh import FreshReviewer
 from blockful_py.pipeline.run.accounts import identities_in
+from blockful_py.pipeline.run.catching_up import catch_up
 from blockful_py.pipeline.run.contracts import EVENTS, open_contracts
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.identities import address_of
-from blockful_py.pipeline.run.nodes import Nodes, Place
+from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.pipeline.run.operations import Counter
 from blockful_py.pipeline.run.stores import Stores
 from blockful_py.pipeline.run.training_data import setup_of
@@ -53,14 +55,6 @@ from blockful_py.record.catalogue import ArchiveReader, CatalogueReader, RecordR
 from blockful_py.settings import quorum_of
 from blockful_py.storage.interface import FileStore
 from blockful_py.types import Certificate, Uri
-
-
-@dataclass(frozen=True, slots=True)
-class Urls:
-    """URLs of the two chains' nodes, where they differ from those of the run."""
-
-    live: str | tuple[str, ...]
-    archive: str | tuple[str, ...]
 
 
 class MemberView(Closable):
@@ -76,7 +70,7 @@ class MemberView(Closable):
         self.run = RunDirectory.open(directory)
         self.made = _made(directory)
         self._folder = folder
-        self.place = _place_for(self.run.place, urls)
+        self.place = place_for(self.run.place, urls)
         self._nodes = Nodes(self.place, account)
         try:
             kept = (folder.path if folder else self.run.path) / EVENTS
@@ -91,14 +85,60 @@ class MemberView(Closable):
     @cached_property
     def reviewer(self) -> FreshReviewer:
         setup = setup_of(self.run, self.live_store)
-        agreements = Agreements((self._folder.path if self._folder else self.run.path) / AGREED)
-        motions = AgreedMotions(self.contracts, agreements)
+        motions = AgreedMotions(self.contracts, self._agreements, self.file_changes.review)
         attested = self.run.settings.committee.attested
         record = RecordReaders.of(self.contracts.live, self.contracts.archive, self.live_store)
+        rules = self.run.settings.unlearning
         sources = ReviewSources(
-            self.contracts, record, self.live_store, self.keyring, setup, attested, self.run.party is not None
+            self.contracts,
+            record,
+            self.live_store,
+            self.keyring,
+            setup,
+            attested,
+            registered=self.run.party is not None,
+            blocks=rules.blocks if rules.unanswered == "withdraw" else None,
         )
         return FreshReviewer(sources, motions)
+
+    @property
+    def _agreements(self) -> Agreements:
+        return Agreements((self._folder.path if self._folder else self.run.path) / AGREED)
+
+    @property
+    def file_changes(self) -> FileChanges:
+        """Judges changes of the federation file."""
+        return FileChanges(self.run, self.contracts, self.live_store)
+
+    def agreed_files(self) -> tuple[Uri, ...]:
+        """The federation files that the operator agreed to in this epoch, and what they name, as far as they
+        are here."""
+        agreed = self._agreements.motions(self.contracts.committee.current_epoch())
+        files = list[Uri]()
+        for motion in agreed:
+            if motion.matter is Matter.CHANGE_FILE:
+                with suppress(BlockfulError):
+                    files += self.file_changes.files(motion.subject)
+        return tuple(files)
+
+    def catch_up(self) -> None:
+        """Brings the run to the federation file that the chain names, where this member can go by it.
+
+        Raises as the run's `catch_up`.
+        """
+        store = self.live_store
+        catch_up(self.run, self.contracts, store, self._nodes, lambda run: setup_of(run, store))
+
+    def is_standing(self) -> bool:
+        """Whether the chain names this member's federation file, or none; a laboratory has none."""
+        party = self.run.party
+        digest = None if party is None else self.contracts.participants.file_digest()
+        return party is None or digest in (None, bytes.fromhex(party.federation))
+
+    def require_standing(self) -> None:
+        """Raises RefusedError while the chain names another federation file than this member's."""
+        if not self.is_standing():
+            raise RefusedError("the federation's file has changed, and this member does not have it yet")
 
     @cached_property
     def keyring(self) -> Keyring:
@@ -239,9 +279,11 @@ class MemberOffice:
         return Extent(models, max(settings.committee.size, len(settings.committee.members)))
 
     def seat(self, epoch: int) -> Seat:
-        current = self.view().contracts.committee.current_epoch()
+        view = self.view()
+        current = view.contracts.committee.current_epoch()
         if epoch != current:
             raise RefusedError(f"epoch {epoch} is not the current one, which is {current}")
+        view.require_standing()
         with self._seating:
             if self._seat is None or self._seat[0] != epoch:
                 self._seat = (epoch, self._take_seat(epoch))
@@ -328,11 +370,6 @@ class MemberOffice:
         return Seat(member, view.reviewer.downloads)
 
 
-def signer_of(keys: MemberKeys) -> Signer:
-    """The member's account on the chains."""
-    return Signer(keys.account_secret.to_bytes(32, "big"))
-
-
 def _require_elected(charter: Charter, committee: CommitteeContract) -> None:
     """Raises RefusedError unless the charter is for the elected members, in this attempt."""
     election = committee.election()
@@ -362,14 +399,3 @@ def _made(directory: Path) -> tuple[tuple[str, int, int], ...]:
             status = path.stat()
             files.append((path.name, status.st_ino, status.st_mtime_ns))
     return tuple(files)
-
-
-def _place_for(place: Place, urls: Urls | None) -> Place:
-    if urls is not None:
-        return replace(place, live_url=urls.live, archive_url=urls.archive, databases=None)
-    if place.own:
-        raise SettingsError(
-            "the run keeps chains of its own, which another process cannot open: give the URLs of the two "
-            "nodes, or make the run on the devnets of `blockful devnet up`."
-        )
-    return place

@@ -17,11 +17,13 @@ from blockful_py.member.leader_process import LeaderProcess
 from blockful_py.member.office import MemberOffice, MemberView
 from blockful_py.member.takeover import require_funds
 from blockful_py.record.model_node import Request
-from blockful_py.record.parts import is_complete, missing, request_from_bytes
+from blockful_py.record.parts import is_complete, missing, request_from_bytes, unanswered
+from blockful_py.types import Paradigm
 
 
 class RequestDuty:
-    """Watches the filed requests of a federation of machines, and leads those whose parts are all there.
+    """Watches the filed requests of a federation of machines, and leads those whose parts are all there, and
+    those whose owners have not answered in time.
 
     A member of rank r waits r times the stall time of the federation first, so that one leads at a time.  One
     that has led a request in vain lets all others try, and leads other requests before that one.
@@ -63,11 +65,7 @@ class RequestDuty:
         """Whether this member's turn has come to lead the request."""
         try:
             request = self._request(view, filed)
-            catalogue = view.catalogue.read()
-            if not missing(catalogue, request):
-                return False
-            handed_in = view.contracts.participants.hand_ins(filed.number)
-            if not is_complete(catalogue, request, handed_in):
+            if not self._is_due(view, filed, request):
                 return False
         except BlockfulError as error:
             self._passed_over[filed.number] = str(error)  # another request may be carried out
@@ -80,6 +78,18 @@ class RequestDuty:
         if filed.number in self._tried:
             since, turn = self._tried[filed.number], len(roster)
         return self._now() - since >= turn * view.run.settings.committee.stall_seconds
+
+    @staticmethod
+    def _is_due(view: MemberView, filed: FiledRequest, request: Request) -> bool:
+        """Whether a leader has something to do: parts to gather, or models to withdraw."""
+        catalogue, rules = view.catalogue.read(), view.run.settings.unlearning
+        if not missing(catalogue, request):
+            return False
+        if request.paradigm == Paradigm.PARALLEL:
+            return is_complete(catalogue, request, view.contracts.participants.hand_ins(filed.number))
+        now = view.contracts.live.node.block_number()
+        over = unanswered(catalogue, request, filed, rules.blocks, now)
+        return rules.unanswered == "withdraw" and bool(over)
 
     def _request(self, view: MemberView, filed: FiledRequest) -> Request:
         live = view.contracts.live

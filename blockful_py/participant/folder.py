@@ -3,6 +3,8 @@
 
 keys.json       account and encryption secret, under a passphrase (`keys.reader_keys`)
 run/            its run directory (`pipeline.run.directory`), made when it joins
+limits.toml     its owner's limits (`settings.limits`), if any
+work.jsonl      what it did (`participant.work_log`)
 paused          is there while the participant is paused
 """
 
@@ -14,10 +16,14 @@ from pathlib import Path
 from blockful_py.crypto.passphrase import KdfCost
 from blockful_py.errors import KeystoreError, RunError
 from blockful_py.keys.reader_keys import ReaderKeys
+from blockful_py.participant.work_log import WorkLog
 from blockful_py.pipeline.run.directory import Party, RunDirectory
+from blockful_py.settings.limits import OwnerLimits
 
 KEYS = "keys.json"
 RUN = "run"
+LIMITS = "limits.toml"
+LOG = "work.jsonl"
 PAUSED = "paused"
 
 
@@ -34,6 +40,14 @@ class ParticipantFolder:
     @property
     def is_paused(self) -> bool:
         return (self.path / PAUSED).exists()
+
+    @property
+    def log(self) -> WorkLog:
+        return WorkLog(self.path / LOG)
+
+    def limits(self) -> OwnerLimits:
+        """The owner's limits, as they are now.  Raises SettingsError."""
+        return OwnerLimits.load(self.path / LIMITS)
 
     def init(self, words: str, cost: KdfCost | None = None) -> ReaderKeys:
         """Makes the folder with fresh keys.  Raises KeystoreError when it has keys already."""
@@ -64,7 +78,10 @@ class ParticipantFolder:
             )
         run = RunDirectory.open(self.run)
         if run.party is None or run.party.user is None:
-            raise RunError(f"{self.run} is not a participant's run.")
+            raise RunError(
+                f"the participant in {self.path} has not joined yet: repeat `blockful participant join "
+                f"{self.path} --federation FILE --data DATA`."
+            )
         return run, run.party
 
     def pause(self) -> None:

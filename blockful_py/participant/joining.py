@@ -4,14 +4,19 @@
 from __future__ import annotations
 
 import secrets
+from pathlib import Path
 
-from blockful_py.errors import SettingsError
+from blockful_py.chain.participant_registry import ParticipantRegistryContract
+from blockful_py.errors import ContractError, RunError, SettingsError
 from blockful_py.keys.reader_keys import ReaderKeys
+from blockful_py.learning.sample_files import SUFFIX
 from blockful_py.participant.folder import ParticipantFolder
 from blockful_py.pipeline.run.contracts import open_contracts
 from blockful_py.pipeline.run.directory import RunDirectory
-from blockful_py.pipeline.run.entering import enter, require_standing
+from blockful_py.pipeline.run.entering import enter
 from blockful_py.pipeline.run.nodes import Nodes
+from blockful_py.pipeline.run.stores import Stores
+from blockful_py.pipeline.run.training_data import require_usable
 
 
 def join(
@@ -30,26 +35,46 @@ def join(
 
     A call after an interruption, or with a new federation file, continues.
 
-    Raises as `enter` and `require_standing`; SettingsError without money for gas, ContractError when the
-    registry refuses.
+    Raises as `enter` and `require_usable`, before anything is registered; SettingsError without money for
+    gas; RunError or ContractError when the registry refuses.
     """
     before = RunDirectory.open(folder.run) if (folder.run / "run.json").exists() else None
+    party = before.party if before else None
     if seed is None:
         seed = before.settings.seed if before else secrets.randbits(32)
-    own = {"learning": {"device": device}}
-    run = enter(folder.run, file, nodes, seed, None, own_data, own)
+    if own_data.endswith(SUFFIX):
+        own_data = str(Path(own_data).resolve())
+    own, number = {"learning": {"device": device}}, party.user if party else None
+    run = enter(folder.run, file, nodes, seed, number, party.data if party else own_data, own)
     contracts = open_contracts(nodes, run.deployments)
-    if run.party is not None:
-        require_standing(contracts, run.party)
-    account = keys.account
-    if not nodes.live.balance(account):
-        raise SettingsError(
-            f"the account 0x{account.hex()} cannot pay for gas on chain {nodes.live.chain_id}: send it some "
-            "ether, and repeat the command."
-        )
-    if contracts.readers.reader(account).key != keys.encryption_key:
+    require_usable(run, own_data, Stores.of(run, contracts).live)
+    _require_funds(nodes, keys.account)
+    if contracts.readers.reader(keys.account).key != keys.encryption_key:
         contracts.readers.register(keys.encryption_key)
-    if not contracts.participants.participant(account).since:
-        contracts.participants.join()
-    number = contracts.participants.participant(account).number
+    if not contracts.participants.participant(keys.account).since:
+        _register(contracts.participants, keys.account)
+    number = contracts.participants.participant(keys.account).number
     return enter(folder.run, file, nodes, seed, number, own_data, own)
+
+
+def _require_funds(nodes: Nodes, account: bytes) -> None:
+    for node in (nodes.live, nodes.archive):
+        if not node.balance(account):
+            raise SettingsError(
+                f"the account 0x{account.hex()} cannot pay for gas on chain {node.chain_id}: send it some "
+                "ether, and repeat the command."
+            )
+
+
+def _register(participants: ParticipantRegistryContract, account: bytes) -> None:
+    try:
+        participants.join()
+    except ContractError as error:
+        if error.name == "NotAdmitted":
+            raise RunError(
+                "the committee admits participants to this federation, and has not admitted this account: "
+                f"ask a member for `blockful participant admit 0x{account.hex()} FOLDER`, and repeat."
+            ) from None
+        if error.name == "ParticipantIsBarred":
+            raise RunError(f"the committee has barred 0x{account.hex()} from this federation.") from None
+        raise

@@ -5,27 +5,85 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
 
 from blockful_py.chain.participant_registry import FiledRequest
 from blockful_py.chain.signer import Signer
 from blockful_py.child_process import ChildProcesses
 from blockful_py.closable import Closable
-from blockful_py.errors import BlockfulError
+from blockful_py.errors import BlockfulError, RunError, SettingsError
 from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.learning.scenario import ModelSpec, holders_of, next_of, plan
+from blockful_py.participant.cores import Cores
 from blockful_py.participant.folder import ParticipantFolder
 from blockful_py.participant.task import ParticipantTask
+from blockful_py.participant.turn import turn_of
+from blockful_py.pipeline.run.catching_up import catch_up
 from blockful_py.pipeline.run.contracts import open_contracts
-from blockful_py.pipeline.run.entering import require_standing
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.pipeline.run.stores import Stores
 from blockful_py.record.catalogue import Catalogue, CatalogueReader
 from blockful_py.record.model_node import Request
-from blockful_py.record.parts import due, missing, request_from_bytes
+from blockful_py.record.parts import (
+    due,
+    has_lapsed,
+    missing,
+    request_from_bytes,
+    with_parts,
+    withdrawn_for,
+)
+from blockful_py.settings.limits import OwnerLimits
 from blockful_py.types import Paradigm
 
 Tell = Callable[[str], None]
 """Is called with what the participant does."""
+
+RETRY_SECONDS = 30.0
+"""Wait after a federation file could not be had or used."""
+LOOK_SECONDS = 30.0
+"""Longest time between two looks at the record, where no block is new."""
+FIRST_PAUSE, LONGEST_PAUSE = 5.0, 300.0
+"""Seconds after work that failed, twice as many each time that it fails again."""
+
+
+@dataclass(frozen=True, slots=True)
+class NextWork:
+    """Work that is due: models to train, or whose parts of a request are to be done."""
+
+    models: tuple[str, ...]
+    request: int | None = None
+
+    def __str__(self) -> str:
+        names = ", ".join(self.models)
+        return f"training {names}" if self.request is None else f"request {self.request}: unlearning {names}"
+
+
+@dataclass(frozen=True, slots=True)
+class RequestState:
+    """A filed request as a participant sees it.
+
+    Attributes:
+        deadline: last block of the live chain's node in which parts are handed in.
+        waits_for: models that it has not replaced yet, in topological order.
+        withdrawn: models that it has withdrawn.
+        due: own models whose parts can be done now.
+        refused: why the owner has no part of it done; None where it has.
+        problem: why nobody carries it out any more; None where that can be done.
+    """
+
+    number: int
+    deadline: int
+    waits_for: tuple[str, ...] = ()
+    withdrawn: tuple[str, ...] = ()
+    due: tuple[str, ...] = ()
+    refused: str | None = None
+    problem: str | None = None
+
+    def __str__(self) -> str:
+        gone = f"; withdrawn: {', '.join(self.withdrawn)}" if self.withdrawn else ""
+        told = f"waits for {', '.join(self.waits_for)}" if self.waits_for else "it is done"
+        return f"request {self.number}: {self.problem or told}{gone}"
 
 
 class ParticipantService(Closable):
@@ -50,12 +108,15 @@ class ParticipantService(Closable):
         self._processes = processes
         self._tell = tell
         self._now = now
-        self.run, self.party = folder.opened()
-        account = Signer(keys.account_secret.to_bytes(32, "big"))
+        self._blocked: tuple[SettingsError, float] | None = None
+        self._open()
+
+    def _open(self) -> None:
+        self.run, self.party = self._folder.opened()
+        account = Signer(self._keys.account_secret.to_bytes(32, "big"))
         self._nodes = Nodes(self.run.place, account)
         try:
             self.contracts = open_contracts(self._nodes, self.run.deployments)
-            require_standing(self.contracts, self.party)
         except BaseException:
             self._nodes.close()
             raise
@@ -63,6 +124,11 @@ class ParticipantService(Closable):
         self._catalogue = CatalogueReader(self.contracts.live, self._store)
         self._plan = plan(self.run.settings.federation, holders_of(self.run.settings))
         self._seen = (-1, self._now())
+        self._settled = ("", self._now())
+        self._pause = 0.0
+        self._after = self._now()
+        self._told: str | None = None
+        self._cores = Cores()
 
     @property
     def user(self) -> int:
@@ -74,21 +140,100 @@ class ParticipantService(Closable):
         return self._catalogue.read()
 
     def step(self) -> None:
-        """Does what is due, one piece of work; raises its error."""
-        if self._folder.is_paused:
+        """Does what is due, one piece of work, by the federation file and within the owner's limits.
+
+        Raises the work's error; what failed is tried again after a pause, which grows.
+        """
+        if self._folder.is_paused or self._now() < self._after:
             return
+        block = self.contracts.live.newest_block()
+        if block == self._settled[0] and self._now() < self._settled[1] + LOOK_SECONDS:
+            return
+        self._follow()
+        self._require_joined()
         catalogue = self._catalogue.read()
+        work = self.next_work(catalogue)
+        why = None if work is None else self.withheld(work, catalogue)
+        if why and why != self._told:
+            self._tell(f"{work}: {why}")
+        self._told = why
+        if work is None or why:
+            self._settled = (block, self._now())
+            return
+        limits = self._folder.limits()
+        with turn_of(limits.turn) as is_ours:
+            if is_ours:
+                self._do(work, limits)
+
+    def next_work(self, catalogue: Catalogue) -> NextWork | None:
+        """A part of a request, or the next model; None when nothing is due."""
         for filed in self.contracts.participants.filed_requests():
-            names = self.due(filed, catalogue)
+            names = () if self.refusal(filed, catalogue) else self.due(filed, catalogue)
             if names:
-                self._tell(f"request {filed.number}: unlearning {', '.join(names)}")
-                self._work(filed.number)
-                return
+                return NextWork(names, filed.number)
         spec = self.next_model(catalogue)
-        if spec is not None:
-            self._tell(f"training {spec.name}")
-            self._work(None)
-            self._tell(f"published {spec.name}")
+        return None if spec is None else NextWork((spec.name,))
+
+    def withheld(self, work: NextWork, catalogue: Catalogue) -> str | None:
+        """The reason why the owner's limits put work off; None when it may begin.  Raises SettingsError."""
+        limits, now = self._folder.limits(), datetime.now().astimezone()
+        midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
+        if why := limits.withheld(now):
+            return why
+        if work.request is not None:
+            return None
+        own = sum(each.node.statement.user == self.user for each in catalogue.models.values())
+        return limits.enough(own, self._folder.log.trained_since(midnight.timestamp()))
+
+    def refusal(self, filed: FiledRequest, catalogue: Catalogue) -> str | None:
+        """The reason why the owner lets this participant do no part of a request; None when it does.
+
+        Raises SettingsError.
+        """
+        limits = self._folder.limits()
+        if not (limits.refused_levels or limits.refused_methods):
+            return None
+        try:
+            request = self._request(filed, catalogue)
+        except BlockfulError:
+            return None  # nobody does a part of it
+        return limits.refused(request.forget.level, request.method.partition(" ")[0])
+
+    def _follow(self) -> None:
+        """Goes by another federation file once the committee has changed it.
+
+        Raises SettingsError, as long as the file cannot be had or this participant cannot go by it.
+        """
+        if self._blocked is not None and self._now() < self._blocked[1]:
+            raise self._blocked[0]
+        self._blocked = None
+        standing = self.contracts.participants.file_digest()
+        if standing in (None, bytes.fromhex(self.party.federation)):
+            return
+        try:
+            if self._folder.opened()[1] == self.party:  # no other process has brought the run to it
+                catch_up(self.run, self.contracts, self._store, self._nodes)
+        except SettingsError as error:
+            self._blocked = (error, self._now() + RETRY_SECONDS)
+            raise
+        self._nodes.close()
+        self._open()
+        self._tell(f"goes on with the federation file 0x{self.party.federation}")
+
+    def _require_joined(self) -> None:
+        """Raises RunError for a participant that the committee has barred, or that has left."""
+        entry = self.contracts.participants.participant(self._keys.account)
+        if entry.since:
+            return
+        account = "0x" + self._keys.account.hex()
+        if entry.barred:
+            raise RunError(
+                f"the committee has barred {account}: it publishes nothing until it is readmitted."
+            )
+        raise RunError(
+            f"{account} has left the federation, or was barred: `blockful participant join "
+            f"{self._folder.path} --federation FILE --data DATA` joins it again."
+        )
 
     def due(self, filed: FiledRequest, catalogue: Catalogue) -> tuple[str, ...]:
         """Own models whose part of a request can be done now; none for a request that is unusable, nor for a
@@ -103,9 +248,48 @@ class ParticipantService(Closable):
         except BlockfulError:
             return ()
 
-    def missing(self, filed: FiledRequest, catalogue: Catalogue) -> tuple[str, ...]:
-        """Models that a request has not replaced yet.  Raises as `request_from_bytes`."""
-        return missing(catalogue, self._request(filed, catalogue))
+    def open_parts(self, filed: FiledRequest, catalogue: Catalogue) -> tuple[str, ...]:
+        """Own models whose parts an open request waits for, now or later; none for one that is unusable."""
+        registry = self.contracts.participants
+        account, owner = self._keys.account, "0x" + self._keys.account.hex()
+        try:
+            request = self._request(filed, catalogue)
+        except BlockfulError:
+            return ()
+        handed_in, now = registry.hand_ins(filed.number), registry.node.block_number()
+        if has_lapsed(catalogue, request, handed_in, filed.deadline, now):
+            return ()
+        done = {each.position for each in handed_in if each.by == account}
+        wanted = with_parts(catalogue, request)
+        return tuple(
+            name
+            for name in missing(catalogue, request)
+            if name in wanted
+            and catalogue[name].node.statement.owner == owner
+            and catalogue[name].position not in done
+        )
+
+    def states(self, catalogue: Catalogue) -> tuple[RequestState, ...]:
+        """All filed requests, in the order of their numbers."""
+        return tuple(self._state(each, catalogue) for each in self.contracts.participants.filed_requests())
+
+    def _state(self, filed: FiledRequest, catalogue: Catalogue) -> RequestState:
+        registry = self.contracts.participants
+        try:
+            request = self._request(filed, catalogue)
+        except BlockfulError as error:
+            return RequestState(filed.number, filed.deadline, problem=f"it cannot be used: {error}")
+        handed_in, now = registry.hand_ins(filed.number), registry.node.block_number()
+        lapsed = has_lapsed(catalogue, request, handed_in, filed.deadline, now)
+        return RequestState(
+            filed.number,
+            filed.deadline,
+            missing(catalogue, request),
+            withdrawn_for(catalogue, request),
+            self.due(filed, catalogue),
+            self.refusal(filed, catalogue),
+            "it has lapsed: not all who signed it did their parts in time" if lapsed else None,
+        )
 
     def _request(self, filed: FiledRequest, catalogue: Catalogue) -> Request:
         live = self.contracts.live
@@ -124,11 +308,22 @@ class ParticipantService(Closable):
         there = spec.needs & catalogue.models.keys()
         return None if patient or spec.references is not None or not there else spec
 
-    def _work(self, request: int | None) -> None:
+    def _do(self, work: NextWork, limits: OwnerLimits) -> None:
+        """Does a piece of work in a child process, on the cores that the owner allows."""
+        self._tell(str(work))
         keys = self._keys
-        self._processes.run(
-            ParticipantTask(self.run.path, keys.account_secret, keys.encryption_secret, request).to_json()
-        )
+        task = ParticipantTask(self.run.path, keys.account_secret, keys.encryption_secret, work.request)
+        self._cores.limit(limits.cores)
+        try:
+            with self._folder.log.recording(work.models, work.request):
+                if not self._processes.run(task.to_json()):
+                    raise RunError("the participant was stopped before it was done.")
+        except BlockfulError:
+            self._pause = min(max(FIRST_PAUSE, 2 * self._pause), LONGEST_PAUSE)
+            self._after = self._now() + self._pause
+            raise
+        self._pause = 0.0
+        self._tell(f"done: {work}")
 
     def close(self) -> None:
         self._nodes.close()

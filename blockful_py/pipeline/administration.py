@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Decisions of the committee beside models: which readers are barred, and who audits.
+"""Decisions of the committee beside models: readers, auditors, participants, and the federation file.
 
 Members of this process vote as their one operator decides.  A member that is a process of its own votes for
 a motion once its operator has agreed to it (`blockful committee agree`).
@@ -10,9 +10,11 @@ from __future__ import annotations
 from blockful_py.committee.certificates import Executor
 from blockful_py.committee.motions import Matter
 from blockful_py.errors import ContractError, QuorumError
-from blockful_py.pipeline.coordination.motions import OpenMotions, carry_out
+from blockful_py.pipeline.coordination.file_changes import FileChanges
+from blockful_py.pipeline.coordination.motions import OpenMotions, carry_out, executor_of
 from blockful_py.pipeline.jobs.context import FederationContext
 from blockful_py.pipeline.run.operations import Counter
+from blockful_py.record.file_change import Difference
 from blockful_py.types import Point
 
 
@@ -28,7 +30,7 @@ class Administration:
 
         Raises ContractError NothingToChange; QuorumError, with advice, when too few members agree.
         """
-        self._carry(Matter.BAR if barred else Matter.READMIT, account, None)
+        self._carry(Matter.BAR if barred else Matter.READMIT, account)
 
     def set_auditor(self, account: bytes, key: Point | None) -> None:
         """Registers an auditor or replaces its key; None removes it.
@@ -40,18 +42,42 @@ class Administration:
         keys = self._context.keys
         keys.auditors.drop(account)
         if key is not None:
-            models = self._context.record.catalogue.read().models.values()
+            models = self._context.record.catalogue.read().with_weights.values()
             current = {placed.node.weights for placed in models}
             keys.auditors.wrap({uri: keys.keyring.find(uri) for uri in current})
 
-    def _carry(self, matter: Matter, account: bytes, key: Point | None) -> None:
+    def admit_participant(self, account: bytes) -> None:
+        """Lets an account join a federation that is not open.  Raises as `set_barred`."""
+        self._carry(Matter.ADMIT_PARTICIPANT, account)
+
+    def set_participant_barred(self, account: bytes, barred: bool) -> None:
+        """Bars or readmits a participant.  Raises as `set_barred`."""
+        self._carry(Matter.BAR_PARTICIPANT if barred else Matter.READMIT_PARTICIPANT, account)
+
+    def change_file(self, data: bytes) -> tuple[Difference, ...]:
+        """Puts another federation file on the chain, which all members hold by then; returns what differs.
+
+        The public files that it names must be in this run's store, or at a member.
+
+        Raises RefusedError for a change that is not allowed, otherwise as `set_barred`.
+        """
+        context, store = self._context, self._context.stores.live
+        changes = FileChanges(context.run, context.contracts, store)
+        changes.require_party()
+        digest = store.add(data).digest
+        changed = changes.review(digest)
+        context.hand_out(changes.files(digest))
+        self._carry(Matter.CHANGE_FILE, digest)
+        return changed
+
+    def _carry(self, matter: Matter, subject: bytes, key: Point | None = None) -> None:
         contracts, coordinator = self._context.contracts, self._context.session(Counter()).coordinator
         epoch = contracts.committee.current_epoch()
-        motion = self._open.find(epoch, matter, account, key)
+        motion = self._open.find(epoch, matter, subject, key)
+        contract = executor_of(contracts, motion)
+        executor = Executor(contract.chain_id, contract.address)
         try:
-            contract = contracts.readers if motion.about_reader else contracts.archive
-            leaf = motion.leaf(contracts.readers, contracts.archive)
-            action = coordinator.certify_motion(motion, leaf, Executor(contract.chain_id, contract.address))
+            action = coordinator.certify_motion(motion, motion.leaf(contracts), executor)
         except QuorumError as error:
             raise QuorumError(
                 f"{error}. Have the members' operators agree, each with `blockful committee agree "

@@ -39,6 +39,7 @@ from blockful_py.pipeline.jobs.recalling import kept, newest_request, recalled
 from blockful_py.pipeline.jobs.requesting import draft_request, method_of, sign_request
 from blockful_py.pipeline.jobs.training import load_models, train_and_publish
 from blockful_py.pipeline.jobs.unlearning import Unlearned, Unlearner, replaced_for
+from blockful_py.pipeline.review.times import MAX_DRIFT
 from blockful_py.pipeline.run.contracts import Contracts
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.lease import KINDS, request_of, require_same, rounds_of, training_text
@@ -153,7 +154,7 @@ class Federation(Closable):
     def models(self) -> dict[str, TrainedModel]:
         """The current version of every model, its weights verified."""
         catalogue = self.catalogue()
-        return load_models(catalogue, catalogue.models, self.weights)
+        return load_models(catalogue, catalogue.with_weights, self.weights)
 
     def train(self, progress: Progress | None = None, rounds: int | None = None) -> tuple[Executed, ...]:
         """Trains and publishes the missing models, wave by wave; returns the transactions.
@@ -246,7 +247,7 @@ class Federation(Closable):
                 )
                 request = sign_request(self.opened.context, catalogue, drafted)
             else:
-                self.opened.context.clock.wait_until(request.created)
+                self._await(request)
             chosen = method_of(self.opened.context, request)
             if under_way is not None:
                 require_same(under_way, request)
@@ -344,8 +345,21 @@ class Federation(Closable):
         """The alarms that members raised when they refused a proposal, oldest first."""
         return raised_alarms(self.contracts.alarms)
 
+    def _await(self, request: Request) -> None:
+        """Waits until the time of a request that was made elsewhere.
+
+        Raises UnlearningError where that is further ahead than clocks of two machines should differ.
+        """
+        clock = self.opened.context.clock
+        if not self.nodes.place.own and request.created > clock.now() + MAX_DRIFT:
+            raise UnlearningError(
+                f"the request says that it was made {request.created - clock.now()} s from now: set this "
+                "machine's clock, or that of whoever made it, and have it made and signed again."
+            )
+        clock.wait_until(request.created)
+
     def administration(self) -> Administration:
-        """Decisions of the committee about readers and auditors."""
+        """Decisions of the committee beside models."""
         return Administration(self.opened.context)
 
     def expire(self) -> tuple[ReplacedVersion, ...]:

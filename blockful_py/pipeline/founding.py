@@ -14,22 +14,18 @@ from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.learning.weights import to_bytes
 from blockful_py.pipeline.coordination.remote_blocks import RemoteBlocks
 from blockful_py.pipeline.coordination.remote_committee import RemoteCommittee, remote_committee_of
-from blockful_py.pipeline.coordination.rotation import Pause, Rotated, Tell
+from blockful_py.pipeline.coordination.rotation import Pause, Rotated, Tell, skipping
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.run.contracts import open_contracts, rules_of
 from blockful_py.pipeline.run.creation import creating
 from blockful_py.pipeline.run.directory import Party, RunDirectory
-from blockful_py.pipeline.run.entering import file_of
+from blockful_py.pipeline.run.entering import FILE, file_of
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.record.federation_file import FederationFile, PublicFiles, uri_of
 from blockful_py.settings import Settings
 from blockful_py.storage.cid import cid_string, parse_cid
 from blockful_py.storage.store import ContentStore
 from blockful_py.whole_file import write_whole
-
-FILE = "federation.toml"
-RUN = "run"
-"""Folder of the founder's run in its own."""
 
 
 def create(name: str, settings: Settings, directory: Path, nodes: Nodes) -> bytes:
@@ -54,7 +50,13 @@ def create(name: str, settings: Settings, directory: Path, nodes: Nodes) -> byte
         public = PublicFiles(cid_string(measuring), cid_string(initial))
         founders = [bytes.fromhex(each[2:]) for each in settings.committee.election.founders]
         rules = rules_of(settings.committee)
-        made = deployments.deploy_elected(nodes.live_sender, rules, founders, seats=settings.federation.users)
+        made = deployments.deploy_elected(
+            nodes.live_sender,
+            rules,
+            founders,
+            seats=settings.federation.users,
+            is_open=settings.access.participants == "any",
+        )
         made.write(directory / "deployments")
         data = file_of(name, settings, public, nodes, directory / "deployments")
         common = FederationFile.parse(data).settings(settings.seed)
@@ -67,9 +69,12 @@ def create(name: str, settings: Settings, directory: Path, nodes: Nodes) -> byte
 def found(directory: Path, nodes: Nodes, secret: int, pause: Pause | None, tell: Tell | None) -> Rotated:
     """Has the first committee elected, deploys the archive's contracts, and puts the file's digest on chain.
 
-    `secret`: the founder's account, which deployed the contracts.  Continues where it was broken off.
+    `secret`: the founder's account, which deployed the contracts.  `pause` waits between two looks at the
+    election; without one, by `skipping`.  Continues where it was broken off.
     """
     with Federation.open(directory, nodes=nodes, secret=secret, settle=False) as federation:
+        members = len(federation.settings.committee.members)
+        pause = pause or skipping(federation.contracts.elected, members)
         rotated = federation.epochs.rotate(pause, tell)
         data = _complete(directory, nodes)
         _hand_out(federation, secret, data)

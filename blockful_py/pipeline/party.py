@@ -28,8 +28,10 @@ from blockful_py.pipeline.jobs.publishing import Publisher
 from blockful_py.pipeline.jobs.requesting import draft_request, method_of, sign_request
 from blockful_py.pipeline.jobs.training import train_next
 from blockful_py.pipeline.jobs.unlearning import replaced_for
+from blockful_py.pipeline.run.catching_up import catch_up
 from blockful_py.pipeline.run.lease import KINDS, training_text
 from blockful_py.pipeline.run.nodes import Nodes
+from blockful_py.pipeline.run.stores import Stores
 from blockful_py.record.certificates.document import ErasureCertificate
 from blockful_py.record.model_node import ModelNode, Request
 from blockful_py.record.parts import request_to_bytes
@@ -71,13 +73,26 @@ class PartyRun(Closable):
 
     @classmethod
     def of_participant(cls, directory: Path, nodes: Nodes, keys: ReaderKeys) -> PartyRun:
-        """Raises as `Federation.open`."""
-        return cls(Federation.open(directory, nodes=nodes, participant=keys))
+        """Goes by the federation file that the chain names.  Raises as `Federation.open` and `catch_up`."""
+        return cls._standing(lambda: Federation.open(directory, nodes=nodes, participant=keys))
 
     @classmethod
     def of_member(cls, directory: Path, nodes: Nodes, secret: int) -> PartyRun:
-        """`secret`: the member's voting secret.  Raises as `Federation.open`."""
-        return cls(Federation.open(directory, nodes=nodes, secret=secret))
+        """`secret`: the member's voting secret.  Otherwise as `of_participant`."""
+        return cls._standing(lambda: Federation.open(directory, nodes=nodes, secret=secret))
+
+    @classmethod
+    def _standing(cls, opened: Callable[[], Federation]) -> PartyRun:
+        federation = opened()
+        try:
+            store = Stores.of(federation.run, federation.contracts).live
+            if catch_up(federation.run, federation.contracts, store, federation.nodes) is None:
+                return cls(federation)
+        except BaseException:
+            federation.close()
+            raise
+        federation.close()
+        return cls(opened())
 
     def close(self) -> None:
         self.federation.close()
@@ -119,30 +134,27 @@ class PartyRun(Closable):
         keep_curves(federation.run.curves, wave)
         return wave, stored
 
-    def request(
-        self, starts: tuple[str, ...], forget: Forget, paradigm: Paradigm, method: str | None, blocks: int
-    ) -> int:
+    def request(self, starts: tuple[str, ...], forget: Forget, paradigm: Paradigm, method: str | None) -> int:
         """Signs a request that the participant's own models start, and files it; returns its number.
-
-        `blocks`: of the live chain's node, after which no part is taken.
 
         Raises as `Federation.draft_request`, and SettingsError when another participant owns a start.
         """
         context, catalogue = self._opened.context, self.federation.catalogue()
         drafted = draft_request(context, catalogue, starts, forget, paradigm, method)
-        return self.file(sign_request(context, catalogue, drafted), blocks)
+        return self.file(sign_request(context, catalogue, drafted))
 
-    def file(self, request: Request, blocks: int) -> int:
+    def file(self, request: Request) -> int:
         """Files a request that the owners of its starts have signed; returns its number.
 
-        Raises UnlearningError for a method that owners cannot carry out each with its own data.
+        Raises UnlearningError for a request that owners cannot carry out each with its own data.
         """
         context = self._opened.context
-        require_parts(method_of(context, request), Paradigm(request.paradigm))
+        method_of(context, request)
+        require_parts(request, self.federation.catalogue().graph)
         uri = context.stores.live.add(request_to_bytes(request))
         context.hand_out([uri])
         registry = context.contracts.participants
-        registry.file(uri, blocks)
+        registry.file(uri, context.run.settings.unlearning.blocks)
         return max(each.number for each in registry.filed_requests() if each.uri == uri)
 
     def take_part(self, number: int) -> tuple[ModelNode, ...]:
@@ -157,30 +169,37 @@ class PartyRun(Closable):
             with self._job(request):
                 return tuple(parts.take(number, request, name) for name in names)
 
-    def finish(self, number: int) -> ErasureCertificate:
-        """Leads a filed request whose parts are all there to its end, and certifies the erasure.
+    def lead(self, number: int) -> None:
+        """Does a leader's part of a filed request.
 
-        Raises RunError while parts are missing, otherwise as `Federation.unlearn`.
+        A parallel one whose parts are all there is carried to its end.  In a sequential one, models are
+        withdrawn whose owners did not do their parts in time.
+
+        Raises RunError while there is nothing to lead, otherwise as `Federation.unlearn`.
         """
         context = self._opened.context
         with self._leading():
-            _, request = FiledRequests(context)[number]
+            filed, request = FiledRequests(context)[number]
+            gathering = Gathering(context)
             with self._job(request) as lifecycle:
-                Gathering(context).replace(number, request)
+                if request.paradigm != Paradigm.PARALLEL:
+                    gathering.withdraw(filed, request)
+                    return
+                gathering.replace(number, request)
                 lifecycle.forget()
                 nodes = replaced_for(self.federation.catalogue(), request)
                 lifecycle.erase(lambda: self.federation.erase_replaced(nodes))
-            return issue(context, request)
 
     def certificate(self, number: int) -> ErasureCertificate:
-        """Has the committee certify a finished request, once its members destroyed the replaced keys.
+        """Has the committee certify a finished request, once its members destroyed the replaced keys and
+        deleted the replaced files, which is waited for.
 
         Raises as `issue`.
         """
         context = self._opened.context
         request = FiledRequests(context)[number][1]
         self.federation.erase_replaced(replaced_for(self.federation.catalogue(), request))
-        return issue(context, request)
+        return in_turn(lambda: issue(context, request))
 
     @contextmanager
     def _leading(self) -> Iterator[bool]:

@@ -200,17 +200,22 @@ def _entry(stored: StoredArchiveRecord, store: FileStore, decryptor: Decryptor |
     name: str | None = None
     decrypted, defect = False, None
     unread, node = None, None
+    weights: Uri | None = None
     try:
         node = parse_node(store.read(record.uri))
         name = node.name
-        store.read(node.weights)
+        if not node.is_withdrawn:
+            weights = node.weights
+            store.read(weights)
     except StorageError as error:
         part: Literal["node", "weights"] = "node" if node is None else "weights"
-        unread = Unread(part, cid_string(record.uri if node is None else node.weights), str(error))
+        unread = Unread(part, cid_string(weights or record.uri), str(error))
     else:
         try:
-            decrypted = decryptor is not None and decryptor.decrypts(
-                record.position, record.version, node.weights
+            decrypted = (
+                decryptor is not None
+                and weights is not None
+                and decryptor.decrypts(record.position, record.version, weights)
             )
         except (StorageError, LearningError, CryptoError) as error:
             defect = str(error)

@@ -3,16 +3,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 from blockful_py.committee.protocols import LiveLedger, Store
 from blockful_py.errors import RunError, UnknownModelError
 from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.record.certificates.verifying import ArchiveChainSource
-from blockful_py.record.model_node import PlacedNode, parse_node
-from blockful_py.types import Header, ModelTransaction, Position, StoredArchiveRecord
+from blockful_py.record.model_node import ModelNode, PlacedNode, parse_node
+from blockful_py.types import Header, ModelTransaction, Position, StoredArchiveRecord, Uri
+
+
+class LoggedRedaction(Protocol):
+    """A replacement of a model as the live chain logged it."""
+
+    @property
+    def position(self) -> Position: ...
+
+    @property
+    def version(self) -> int: ...
 
 
 class LiveChainReader(LiveLedger, Protocol):
@@ -20,6 +32,9 @@ class LiveChainReader(LiveLedger, Protocol):
 
     def newest_block(self) -> str:
         """Hash of the node's newest block: while it is the same, so is what the contract says."""
+
+    def redactions(self) -> Sequence[LoggedRedaction]:
+        """Every replacement, oldest first."""
 
 
 class ArchiveChainReader(ArchiveChainSource, Protocol):
@@ -42,6 +57,11 @@ class Catalogue:
             raise UnknownModelError(name, tuple(self.models))
         return self.models[name]
 
+    @cached_property
+    def with_weights(self) -> Mapping[str, PlacedNode]:
+        """The models that are not withdrawn."""
+        return {name: placed for name, placed in self.models.items() if not placed.node.is_withdrawn}
+
     def references(self) -> dict[str, tuple[str, ...]]:
         """Names of the references of every model."""
         return {name: self.graph.references(name) for name in self.models}
@@ -52,11 +72,19 @@ class Catalogue:
 
         Raises StorageError when a node cannot be read, RunError when two models share a name.
         """
+        return cls.of(all_transactions(live), lambda uri: parse_node(store.read(uri)))
+
+    @classmethod
+    def of(cls, transactions: Iterable[ModelTransaction], node_of: Callable[[Uri], ModelNode]) -> Catalogue:
+        """The catalogue of all transactions, by position.
+
+        Raises RunError when two models share a name, and as `node_of`.
+        """
         models: dict[str, PlacedNode] = {}
         by_position: dict[Position, str] = {}
         references: dict[str, tuple[str, ...]] = {}
-        for transaction in all_transactions(live):
-            node = parse_node(store.read(transaction.uri))
+        for transaction in transactions:
+            node = node_of(transaction.uri)
             if node.name in models:
                 raise RunError(
                     f"two models on the chain are named {node.name!r}; this federation is not ours."
@@ -65,6 +93,36 @@ class Catalogue:
             models[node.name] = PlacedNode(transaction.position, transaction.version, transaction.uri, node)
             references[node.name] = tuple(by_position[place] for place in transaction.references)
         return cls(models, InheritanceGraph.from_references(references))
+
+
+class KnownTransactions:
+    """The transactions of a live chain, of which only those that are new or replaced are read again.
+
+    A block's hash covers all before it, and what a replacement changes is logged, so whatever the chain shows
+    as unchanged is as it was read.
+    """
+
+    def __init__(self, live: LiveChainReader) -> None:
+        self._live = live
+        self._tip: tuple[int, bytes] = (0, b"")
+        self._known: dict[Position, ModelTransaction] = {}
+        self._versions: dict[Position, int] = {}
+
+    def read(self) -> Sequence[ModelTransaction]:
+        """All of them, by position.  Raises NodeError."""
+        live, (height, tip) = self._live, self._tip
+        newest = live.height()
+        if newest < height or (height and live.block_hash(height) != tip):
+            height, self._known, self._versions = 0, {}, {}
+        versions = {each.position: each.version for each in live.redactions()}
+        changed = {place for place, _ in versions.items() ^ self._versions.items()} & self._known.keys()
+        headers = live.headers(range(height + 1, newest + 1))
+        added = [Position(header.height, index) for header in headers for index in range(header.tx_count)]
+        wanted = [*sorted(changed), *added]
+        self._known.update(zip(wanted, live.transactions(wanted), strict=True))
+        self._tip = (newest, live.block_hash(newest) if newest else b"")
+        self._versions = versions
+        return tuple(self._known.values())
 
 
 class CatalogueReader:
@@ -76,15 +134,24 @@ class CatalogueReader:
     def __init__(self, live: LiveChainReader, store: Store) -> None:
         self._live = live
         self._store = store
+        self._reading = threading.Lock()
+        self._transactions = KnownTransactions(live)
+        self._nodes: dict[Uri, ModelNode] = {}
         self._block: str | None = None
         self._catalogue: Catalogue | None = None
 
     def read(self) -> Catalogue:
         """The models as they stand; errors as `Catalogue.read`."""
-        block = self._live.newest_block()
-        if self._catalogue is None or block != self._block:
-            self._catalogue, self._block = Catalogue.read(self._live, self._store), block
-        return self._catalogue
+        with self._reading:
+            block = self._live.newest_block()
+            if self._catalogue is None or block != self._block:
+                self._catalogue = Catalogue.of(self._transactions.read(), self._node)
+                self._block = block
+                self._nodes = {placed.uri: placed.node for placed in self._catalogue.models.values()}
+            return self._catalogue
+
+    def _node(self, uri: Uri) -> ModelNode:
+        return self._nodes.get(uri) or parse_node(self._store.read(uri))
 
 
 class ArchiveReader:

@@ -9,6 +9,7 @@ have the same file.
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -29,7 +30,7 @@ from blockful_py.settings.section import Range, Section
 from blockful_py.settings.validation import validated
 from blockful_py.storage.cid import parse_cid
 from blockful_py.storage.unixfs import file_uri
-from blockful_py.types import Uri
+from blockful_py.types import Codec, Uri
 
 FORMAT = "blockful-federation/1"
 MAX_BYTES = 1 << 20
@@ -126,8 +127,20 @@ class FederationFile(Section):
             raise SettingsError(f"{', '.join(own)} is everybody's own: it is in no federation file.")
         for cid in (file.public.measuring, file.public.initial):
             parse_cid(cid)
+        file._require_contracts()
         file.settings()
         return file
+
+    def _require_contracts(self) -> None:
+        for chain_id, entries in self.contracts.items():
+            for name, entry in entries.items():
+                for field_, digits in (("address", 40), ("code", 64), ("transaction", 64)):
+                    text = getattr(entry, field_)
+                    if not re.fullmatch(f"0x[0-9a-fA-F]{{{digits}}}", text):
+                        raise SettingsError(
+                            f"contracts.{chain_id}.{name}.{field_} is {text[:80]!r}: 0x and {digits} "
+                            "hexadecimal digits are expected."
+                        )
 
     def settings(self, seed: int = 0, **own: Mapping[str, Any]) -> Settings:
         """The settings of one participant or member: `own` adds what is its own, by section.
@@ -155,6 +168,11 @@ class FederationFile(Section):
 def uri_of(data: bytes) -> Uri:
     """URI of a federation file; its digest is the one on the chain."""
     return file_uri(data)
+
+
+def uri_of_digest(digest: bytes) -> Uri:
+    """URI of the federation file that the chain names: MAX_BYTES make one raw block."""
+    return Uri(digest, Codec.RAW)
 
 
 def _common(rule: str, section: Any) -> Any:

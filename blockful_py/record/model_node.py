@@ -26,7 +26,7 @@ from pydantic import (
 
 from blockful_py.crypto import eip712, payload, signature
 from blockful_py.crypto.keccak import keccak
-from blockful_py.errors import FormatError, InvalidSignatureError
+from blockful_py.errors import FormatError, InvalidSignatureError, WithdrawnError
 from blockful_py.forget import Forget
 from blockful_py.record.statement_parts import Increment, Privacy
 from blockful_py.storage.cid import parse_cid
@@ -186,15 +186,22 @@ class Claimed(BaseModel):
 class Redaction(BaseModel):
     """How a version came about: the request, and the weights that replaced the old ones.
 
-    A committee member measures `claims` again before it votes.
+    A committee member measures `claims` again before it votes.  Without weights and claims the model is
+    withdrawn: its owner did not do its part of the request in time.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     version: int = Field(ge=1)
-    weights: str
+    weights: str | None
     request: Request
-    claims: Claimed
+    claims: Claimed | None
+
+    @model_validator(mode="after")
+    def _claims_of_its_weights(self) -> Redaction:
+        if (self.weights is None) != (self.claims is None):
+            raise ValueError("new weights have claims, and a withdrawn model has neither")
+        return self
 
 
 class ModelNode(BaseModel):
@@ -212,9 +219,17 @@ class ModelNode(BaseModel):
         return self.statement.name
 
     @property
+    def is_withdrawn(self) -> bool:
+        """Whether this version has no weights."""
+        return self.redaction is not None and self.redaction.weights is None
+
+    @property
     def weights(self) -> Uri:
-        """URI of the weights of this version."""
-        return parse_cid(self.redaction.weights if self.redaction else self.statement.weights)
+        """URI of the weights of this version.  Raises WithdrawnError where it has none."""
+        cid = self.redaction.weights if self.redaction else self.statement.weights
+        if cid is None:
+            raise WithdrawnError(self.name)
+        return parse_cid(cid)
 
     @property
     def increments(self) -> tuple[Increment, ...]:
@@ -223,7 +238,9 @@ class ModelNode(BaseModel):
 
     @property
     def sealed(self) -> tuple[Uri, ...]:
-        """Sealed files of this version: its weights, then its increments."""
+        """Sealed files of this version: its weights, then its increments; none where it is withdrawn."""
+        if self.is_withdrawn:
+            return ()
         return (self.weights, *(parse_cid(each.weights) for each in self.increments))
 
     def to_bytes(self) -> bytes:

@@ -11,11 +11,22 @@ from pydantic import ValidationError
 from blockful_py.errors import FormatError
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.model_node import PlacedNode, Request
-from blockful_py.types import Paradigm, Position
+from blockful_py.storage.unixfs import file_uri
+from blockful_py.types import Paradigm, Position, Uri
 
 MAX_REQUEST_BYTES = 1 << 20
 STARTS_ONLY = frozenset({"gradient_ascent"})
 """Methods that need the data of the starts' owners alone; the others need that of all affected owners."""
+
+
+class Filed(Protocol):
+    """A request's file on the chain; numbers of the live chain's node's blocks."""
+
+    @property
+    def uri(self) -> Uri: ...
+
+    @property
+    def block_number(self) -> int: ...
 
 
 class PartHandedIn(Protocol):
@@ -26,6 +37,9 @@ class PartHandedIn(Protocol):
 
     @property
     def by(self) -> bytes: ...
+
+    @property
+    def uri(self) -> Uri: ...
 
 
 def request_to_bytes(request: Request) -> bytes:
@@ -71,16 +85,52 @@ def is_replaced(placed: PlacedNode, request: Request) -> bool:
 
 
 def missing(catalogue: Catalogue, request: Request) -> tuple[str, ...]:
-    """The affected models that the request has not replaced, in topological order."""
-    return tuple(name for name in affected(catalogue, request) if not is_replaced(catalogue[name], request))
+    """The affected models that the request has not replaced, in topological order; a model that is withdrawn
+    has nothing to forget."""
+    return tuple(
+        name
+        for name in affected(catalogue, request)
+        if name in catalogue.with_weights and not is_replaced(catalogue[name], request)
+    )
+
+
+def withdrawn_for(catalogue: Catalogue, request: Request) -> tuple[str, ...]:
+    """The models that the request has withdrawn, and that their owners have not published again."""
+    return tuple(
+        name
+        for name in affected(catalogue, request)
+        if name not in catalogue.with_weights and is_replaced(catalogue[name], request)
+    )
+
+
+def unanswered(
+    catalogue: Catalogue, request: Request, filed: Filed, blocks: int, block_number: int
+) -> tuple[str, ...]:
+    """The models to be withdrawn at a block of the node, because their owners had their time.
+
+    An owner has `blocks` for each model, counted along the longest path from the starts: the part at depth d
+    is due d + 1 times `blocks` after the filing.  Its references come first.  None in the parallel paradigm,
+    where only those who signed the request hand in.
+    """
+    if request.paradigm == Paradigm.PARALLEL or filed.uri != file_uri(request_to_bytes(request)):
+        return ()
+    depths = catalogue.graph.depth([start.name for start in request.starts])
+    waiting = set(missing(catalogue, request))
+    return tuple(
+        name
+        for name in missing(catalogue, request)
+        if block_number > filed.block_number + blocks * (depths[name].longest + 1)
+        and not waiting.intersection(catalogue.graph.references(name))
+    )
 
 
 def due(
     catalogue: Catalogue, request: Request, account: bytes, handed_in: Iterable[PartHandedIn]
 ) -> tuple[str, ...]:
-    """The models of an account whose parts of a request can be done now."""
+    """The models of an account whose parts of a request can be done now; withdrawn ones can come back."""
     owner = "0x" + account.hex()
-    left = [name for name in missing(catalogue, request) if catalogue[name].node.statement.owner == owner]
+    undone = (*missing(catalogue, request), *withdrawn_for(catalogue, request))
+    left = [name for name in undone if catalogue[name].node.statement.owner == owner]
     if request.paradigm == Paradigm.PARALLEL:
         done = {each.position for each in handed_in if each.by == account}
         wanted = with_parts(catalogue, request)
@@ -89,13 +139,30 @@ def due(
     return tuple(name for name in left if not waiting.intersection(catalogue.graph.references(name)))
 
 
+def newest_parts(catalogue: Catalogue, request: Request, handed_in: Iterable[PartHandedIn]) -> dict[str, Uri]:
+    """The node that the owner of each model handed in last, of those that the request has not replaced."""
+    left = set(missing(catalogue, request)) & with_parts(catalogue, request)
+    names = {(catalogue[name].position, catalogue[name].node.statement.owner): name for name in left}
+    parts = ((names.get((each.position, "0x" + each.by.hex())), each.uri) for each in handed_in)
+    return {name: uri for name, uri in parts if name is not None}
+
+
 def is_complete(catalogue: Catalogue, request: Request, handed_in: Iterable[PartHandedIn]) -> bool:
-    """Whether every part is there: handed in by its owner, or replaced."""
-    if request.paradigm != Paradigm.PARALLEL:
-        return not missing(catalogue, request)
-    given = {(each.position, "0x" + each.by.hex()) for each in handed_in}
-    left = set(missing(catalogue, request))
-    return all(
-        name not in left or (catalogue[name].position, catalogue[name].node.statement.owner) in given
-        for name in with_parts(catalogue, request)
-    )
+    """Whether every part of a parallel request is there: handed in by its owner, or replaced."""
+    left = set(missing(catalogue, request)) & with_parts(catalogue, request)
+    return left == newest_parts(catalogue, request, handed_in).keys()
+
+
+def has_lapsed(
+    catalogue: Catalogue,
+    request: Request,
+    handed_in: Iterable[PartHandedIn],
+    deadline: int,
+    block_number: int,
+) -> bool:
+    """Whether a parallel request waits for parts that nobody can hand in any more.
+
+    `deadline`: last block of the node in which parts are handed in.
+    """
+    over = request.paradigm == Paradigm.PARALLEL and block_number > deadline
+    return over and bool(missing(catalogue, request)) and not is_complete(catalogue, request, handed_in)

@@ -143,6 +143,8 @@ class Verifier:
     def _content(self, transaction: ModelTransaction, subject: str) -> ModelNode:
         try:
             node = parse_node(self._store.read(transaction.uri))
+            if node.is_withdrawn:
+                return node
             self._store.read(node.weights)
             if self._decryptor is not None and self._decryptor.decrypts(
                 transaction.position, transaction.version, node.weights

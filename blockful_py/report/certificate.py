@@ -13,6 +13,8 @@ from blockful_py.report.pages import page_templates
 class ModelRow:
     """A model that was replaced; accuracies in [0, 1], None where there is no class to measure on.
 
+    A version without weights is withdrawn.
+
     Attributes:
         start: whether the request started here.
         verdict: of the attached audit; None without one.
@@ -23,12 +25,12 @@ class ModelRow:
     start: bool
     version_before: int
     version_after: int
-    old_weights: str
-    new_weights: str
+    old_weights: str | None
+    new_weights: str | None
     record: int
     head: str
     ad_f: float | None
-    ad_r: float
+    ad_r: float | None
     verdict: str | None
 
 

@@ -71,6 +71,9 @@ class UnlearningSettings(Section):
         alpha: discount factor of eq. 7.
         epsilon: descendants whose update is at most this long (L2) stay.
         options: a method's own settings by its name, such as {clean_increments = {heal_steps = 8}}.
+        blocks: of the live chain's node, in which an owner among machines does its part for one model.
+        unanswered: what becomes of a model whose owner has not retrained it by then: members "withdraw" it,
+            or the request has to "wait".
     """
 
     starts: tuple[str, ...] = ("r5", "r7")
@@ -82,19 +85,24 @@ class UnlearningSettings(Section):
     alpha: Positive = 1.0
     epsilon: NonNegative = 0.0
     options: dict[str, dict[str, bool | int | float | str]] = field(default_factory=dict)
+    blocks: Annotated[int, Range(ge=1, le=1_000_000)] = 100_000
+    unanswered: Literal["withdraw", "wait"] = "withdraw"
 
 
 @dataclass(frozen=True)
 class AccessSettings(Section):
-    """Access to models.
+    """Access to models, and to the federation.
 
     Attributes:
         joined_by: "any" registered reader reads every current model; by "publication", those only that
             were published after it had joined (heights of the live chain; a redaction does not count as
             publication).
+        participants: "any" account joins a federation of machines, or those that the committee has
+            "admitted"; in force for ever once deployed.
     """
 
     joined_by: Literal["any", "publication"] = "any"
+    participants: Literal["any", "admitted"] = "any"
 
 
 @dataclass(frozen=True)

@@ -35,11 +35,14 @@ Keep = Callable[[Uri, bytes], None]
 class Machine:
     """A machine that serves blocks.
 
-    `address`: of the key that its certificate is bound to; None takes any, since blocks are verified anyway.
+    Attributes:
+        address: of the key that its certificate is bound to; None takes any, as blocks are verified anyway.
+        inside: whether the URL may lead to this host or a private network.
     """
 
     url: str
     address: bytes | None
+    inside: bool = True
 
 
 Sign = Callable[[Machine], dict[str, str]]
@@ -143,7 +146,9 @@ class Fetch:
         media_type = MEDIA_TYPE + "; version=1; dups=n" if form == "car" else "application/vnd.ipld.raw"
         path = f"/ipfs/{cid_string(uri)}?format={form}"
         headers = {"accept": media_type} | self._sign(endpoint)
-        opened = pinned_http.stream("GET", endpoint.url, path, endpoint.address, headers)
+        opened = pinned_http.stream(
+            "GET", endpoint.url, path, endpoint.address, headers, inside=endpoint.inside
+        )
         async with opened as answer:
             if answer.status_code == 404:
                 raise AbsentError(f"it does not have {cid_string(uri)}")

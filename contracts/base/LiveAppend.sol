@@ -16,7 +16,7 @@ abstract contract LiveAppend is LiveState {
     /// @inheritdoc ILiveChain
     function append(NewBlock calldata newBlock, Action calldata action) external override {
         bytes32 keyId = _executeUncounted(action, _blockDigest(newBlock, action));
-        Context memory context = _context(keyId, action, 0);
+        Context memory context = _context(keyId, action);
 
         bytes32 parent = _head;
         if (newBlock.parentHash != parent) revert ParentMismatch(newBlock.parentHash, parent);

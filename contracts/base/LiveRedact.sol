@@ -4,7 +4,6 @@ pragma solidity 0.8.30;
 import {HeaderUpdate, ILiveChain, Update} from "../interfaces/ILiveChain.sol";
 import {Action} from "../interfaces/IQuorum.sol";
 import {BlockCode, BlockFields, ModelFields} from "../lib/BlockCode.sol";
-import {Transcript} from "../lib/ChameleonHash.sol";
 import {Entries, Entry} from "../lib/Entry.sol";
 import {Position} from "../lib/Position.sol";
 import {LiveState} from "./LiveState.sol";
@@ -23,7 +22,7 @@ abstract contract LiveRedact is LiveState {
         override
     {
         bytes32 keyId = _executeUncounted(action, _redactionDigest(updates, headerUpdates, action));
-        Context memory context = _context(keyId, action, 0);
+        Context memory context = _context(keyId, action);
         if (action.chunks != 1) context.batch = _batchFor(context.proposal);
 
         if (updates.length == 0) revert NothingToRedact();
@@ -31,11 +30,18 @@ abstract contract LiveRedact is LiveState {
         ModelFields memory fields;
         uint256 previous = 0;
         uint256 headers = 0;
-        for (uint256 i = 0; i < updates.length;) {
+        uint256 next;
+        uint256 end;
+        assembly ("memory-safe") {
+            next := updates.offset
+            end := add(next, mul(updates.length, 0xc0))
+        }
+        while (next != end) {
             Update calldata update;
             uint256 position;
             assembly ("memory-safe") {
-                update := add(updates.offset, mul(i, 0xc0))
+                update := next
+                next := add(next, 0xc0)
                 position := calldataload(update)
             }
             if (position <= previous) revert PositionsNotAscending(uint64(position), uint64(previous));
@@ -44,9 +50,6 @@ abstract contract LiveRedact is LiveState {
             }
             _redactTransaction(context, current, fields, update, position);
             previous = position;
-            unchecked {
-                ++i;
-            }
         }
         if (headerUpdates.length != headers) revert HeaderUpdateMismatch(headers, headerUpdates[headers].height, 0);
     }
@@ -131,25 +134,15 @@ abstract contract LiveRedact is LiveState {
             version := calldataload(add(update, 0x20))
         }
         if (given != expected) revert HeaderUpdateMismatch(index, uint32(given), uint32(expected));
-        _requireNext(Position.ofHeader(uint32(expected)), version, entry.version());
+        uint64 place = Position.ofHeader(uint32(expected));
+        _requireNext(place, version, entry.version());
 
         (current.code, current.models) = (BlockCode.locate(expected), models);
-        _requireHeaderOpening(context.words, update, version, current);
+        BlockFields memory fields = BlockCode.header(current.code);
+        bytes32 payload = _headerPayload(fields.parentHash, fields.merkleRoot, fields.timestamp, models);
+        _requireOpening(context.words, place, version, payload, fields.ch, update.opening.px, update.opening.s);
         _entries[key] = Entries.put(slot, 0, Entries.ofHeader(version, context.epoch, models));
         emit HeaderRedacted(uint32(expected), context.proposal, uint32(version), update.opening);
-    }
-
-    /// @dev payload = H(parentHash || merkleRoot || timestamp || txCount)
-    function _requireHeaderOpening(
-        Transcript words,
-        HeaderUpdate calldata update,
-        uint256 version,
-        Block memory current
-    ) private view {
-        BlockFields memory fields = BlockCode.header(current.code);
-        bytes32 payload = _headerPayload(fields.parentHash, fields.merkleRoot, fields.timestamp, current.models);
-        uint64 place = Position.ofHeader(update.height);
-        _requireOpening(words, place, version, payload, fields.ch, update.opening.px, update.opening.s);
     }
 
     /// @dev version = stored + 1. The word is compared whole.

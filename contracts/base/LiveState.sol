@@ -106,10 +106,11 @@ abstract contract LiveState is ILiveChain, Certified {
         return BlockCode.header(BlockCode.locate(uint256(height_) + 1)).parentHash;
     }
 
-    function _context(bytes32 keyId, Action calldata action, uint256 batch) internal view returns (Context memory) {
-        uint256 epoch = action.certificate.epoch;
-        if (epoch >= Entries.LIMIT) revert CounterExhausted();
-        return Context(ChameleonHash.transcript(keyId), action.certificate.proposal, epoch, batch);
+    function _context(bytes32 keyId, Action calldata action) internal view returns (Context memory context) {
+        context.epoch = action.certificate.epoch;
+        if (context.epoch >= Entries.LIMIT) revert CounterExhausted();
+        context.words = ChameleonHash.transcript(keyId);
+        context.proposal = action.certificate.proposal;
     }
 
     function _requireOpening(

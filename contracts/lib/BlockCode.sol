@@ -51,7 +51,9 @@ library BlockCode {
 
     /// @notice Bytes of the code of a block.
     function sizeOf(uint256 models, uint256 references) internal pure returns (uint256) {
-        return _HEADER + _MODEL * models + _REFERENCE * references;
+        unchecked {
+            return _HEADER + _MODEL * models + _REFERENCE * references;
+        }
     }
 
     /// @notice Memory for a block of so many models and references in all.
@@ -81,9 +83,14 @@ library BlockCode {
         uint256 owner,
         uint64[] calldata references
     ) internal pure {
-        uint256 at = made.code + _HEADER + _MODEL * index;
-        uint256 next = made.code + sizeOf(made.models, made.references);
-        uint256 end = made.references + references.length;
+        uint256 at;
+        uint256 next;
+        uint256 end;
+        unchecked {
+            at = made.code + _HEADER + _MODEL * index;
+            next = made.code + sizeOf(made.models, made.references);
+            end = made.references + references.length;
+        }
         made.references = end;
         assembly ("memory-safe") {
             // Backwards, as each word spills into the field before it.
@@ -166,7 +173,10 @@ library BlockCode {
         returns (bytes32 digest)
     {
         uint256 start = fields.start;
-        uint256 count = fields.end - start;
+        uint256 count;
+        unchecked {
+            count = fields.end - start;
+        }
         uint256 at = sizeOf(models, start);
         assembly ("memory-safe") {
             let words := mload(0x40)

@@ -16,7 +16,9 @@ library Quorum {
 
     /// @notice ceil(2n / 3), or n when the rule is unanimity. 1 -> 1, 4 -> 3, 7 -> 5, 10 -> 7, 15 -> 10.
     function size(uint256 members, bool unanimous) internal pure returns (uint256) {
-        return unanimous ? members : (2 * members + 2) / 3;
+        unchecked {
+            return unanimous ? members : (2 * members + 2) / 3;
+        }
     }
 
     /// @notice Number of set bits: sums of two, four and eight neighbours at once, then of all bytes.

@@ -64,7 +64,9 @@ library RosterCodes {
     /// @notice Number of members; 0 for no roster.
     function size(RosterCode pointer) internal view returns (uint256) {
         uint256 length = RosterCode.unwrap(pointer).code.length;
-        return length == 0 ? 0 : (length - _HEAD) / 64;
+        unchecked {
+            return length == 0 ? 0 : (length - _HEAD) / 64;
+        }
     }
 
     /// @notice Identifier of the group key; 0 for no roster.
@@ -82,15 +84,17 @@ library RosterCodes {
     /// @notice Identifier of the group key, and the sum of the keys of all members but the `absent`, affine.
     /// @dev Pre: no bit of `absent` beyond the roster.
     function signers(RosterCode pointer, uint256 absent) internal view returns (bytes32 id, uint256 x, uint256 y) {
-        uint256[] memory words = _words(pointer, 0, absent == 0 ? 3 : 6 + 2 * size(pointer));
-        (id, x, y) = (bytes32(words[0]), words[1], words[2]);
-        if (absent == 0) return (id, x, y);
-        uint256 z = 1;
-        for (uint256 i = 6; absent != 0; i += 2) {
-            if (absent & 1 == 1) (x, y, z) = Secp256k1.add(x, y, z, words[i], Secp256k1.FIELD - words[i + 1]);
-            absent >>= 1;
+        unchecked {
+            uint256[] memory words = _words(pointer, 0, absent == 0 ? 3 : 6 + 2 * size(pointer));
+            (id, x, y) = (bytes32(words[0]), words[1], words[2]);
+            if (absent == 0) return (id, x, y);
+            uint256 z = 1;
+            for (uint256 i = 6; absent != 0; i += 2) {
+                if (absent & 1 == 1) (x, y, z) = Secp256k1.add(x, y, z, words[i], Secp256k1.FIELD - words[i + 1]);
+                absent >>= 1;
+            }
+            (x, y) = Secp256k1.affine(x, y, z);
         }
-        (x, y) = Secp256k1.affine(x, y, z);
     }
 
     /// @dev `count` words from the word at `start`; zeros where there is no code.

@@ -51,8 +51,13 @@ def test_an_operator_agrees_to_one_motion_and_takes_it_back(member: Path) -> Non
     agreements, path = Agreements(member / AGREED), str(motions.path(one))
     agree = ("committee", "agree", path, "m")
     agreed = blockful(member.parent, *agree, "--json", environment=WORDS)
-    assert agreed.document == {"motion": str(one), "proposal": "0x" + one.proposal.hex(), "agreed": True}
-    assert (agreements.holds(one.proposal), agreements.holds(other.proposal)) == (True, False)
+    assert agreed.document == {
+        "motion": str(one),
+        "proposal": "0x" + one.proposal.hex(),
+        "agreed": True,
+        "changed": [],
+    }
+    assert (agreements.holds(one), agreements.holds(other)) == (True, False)
     for arguments, environment, reason, status in (
         (agree, {"BLOCKFUL_PASSPHRASE": "wrong horse battery"}, "passphrase is wrong", 6),
         (("committee", "agree", "words", "m"), WORDS, "holds no motion", 2),
@@ -63,7 +68,7 @@ def test_an_operator_agrees_to_one_motion_and_takes_it_back(member: Path) -> Non
         assert refused.status == status
     withdrawn = blockful(member.parent, *agree, "--withdraw", environment=WORDS)
     assert "does not agree to bar 0x" in withdrawn.out
-    assert not agreements.holds(one.proposal)
+    assert not agreements.holds(one)
 
 
 def test_a_member_serves_until_it_is_ended(member: Path) -> None:

@@ -39,6 +39,11 @@ def test_a_federation_of_processes_forgets(tmp_path: Path) -> None:
             return told(tmp_path, "participant", command, str(local.party(name)), *more, *words)
 
         until(lambda: participant("status", 1)["federation"] == 4)
+        log = told(tmp_path, "participant", "log", str(local.party("participant-1")))
+        assert [(each["request"], each["error"]) for each in log] == [(None, None)] * 2
+        one = ("--passphrase-file", str(local.words("member-1")))
+        status = told(tmp_path, "committee", "status", "--member", str(local.party("member-1")), *one)
+        assert (status["epoch"], status["ready"]) == (1, 4)
         assert participant("request", 1, "--start", "r1", "--class", "3") == {"request": 1}
         until(lambda: not participant("status", 2)["requests"][0]["waits_for"])
         participant("certificate", 2, "1", "--out", str(tmp_path / "erasure.json"))

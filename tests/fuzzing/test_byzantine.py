@@ -15,9 +15,12 @@ from blockful_py.committee.pledges import Pledge, SignedPledge
 from blockful_py.committee.service.messages import MessageKind
 from blockful_py.crypto import curve, eip712, signature
 from blockful_py.crypto.multisignature import NoncePoints
-from tests.fuzzing.byzantine import VOTING, HonestLeader, Schemer, World, run_case, watched
+from tests.fuzzing.byzantine import run_case
+from tests.fuzzing.byzantine_world import VOTING, World, watched
+from tests.fuzzing.honest_leader import HonestLeader
 from tests.fuzzing.ledgers import ViolationError
 from tests.fuzzing.liars import ANSWERS, GENERATIONS
+from tests.fuzzing.schemer import Schemer
 
 CASES = 25
 PATIENCE = 300

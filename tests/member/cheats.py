@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -75,10 +76,27 @@ def in_steps() -> None:
     ChildProcesses.__init__ = init  # type: ignore[method-assign]
 
 
+def an_hour_ahead() -> None:
+    """Its machine's clock is wrong."""
+    _off_by(3600)
+
+
+def an_hour_behind() -> None:
+    """Its machine's clock is wrong."""
+    _off_by(-3600)
+
+
+def _off_by(seconds: int) -> None:
+    right = time.time
+    time.time = lambda: right() + seconds
+
+
 CHEATS: dict[str, Callable[[], None]] = {
     "wrong shares": wrong_shares,
     "wrong deal": wrong_deal,
     "blind": blind,
     "two votes": two_votes,
     "in steps": in_steps,
+    "an hour ahead": an_hour_ahead,
+    "an hour behind": an_hour_behind,
 }

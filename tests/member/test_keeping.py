@@ -77,6 +77,13 @@ def test_an_unnamed_file_goes_after_its_time_and_not_before(store: FederatedStor
     assert list(store) == [stands]
 
 
+def test_a_replaced_file_goes_at_once_unless_it_is_named(store: FederatedStore) -> None:
+    replaced, named, waits = store.add(b"replaced"), store.add(b"named again"), store.add(b"waits")
+    record = Record(named)
+    KeepingDuty(store, record.named, lambda: 0.0, lambda: [replaced, named, file_uri(b"never here")]).step()
+    assert set(store) == {named, waits}
+
+
 def test_a_file_that_is_named_again_has_its_whole_time_again(store: FederatedStore) -> None:
     uri = store.add(b"waits")
     record = Record()

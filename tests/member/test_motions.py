@@ -29,7 +29,7 @@ def agree(crew: Crew, members: int) -> Motion:
     (path,) = crew.federation.run.motions.glob("*.json")
     motion = read_motion(path)
     for member in crew.members[:members]:
-        Agreements(member.folder / AGREED).agree(motion.proposal)
+        Agreements(member.folder / AGREED).agree(motion)
     return motion
 
 
@@ -76,7 +76,7 @@ def test_an_auditor_is_named_and_has_the_keys_of_what_stands(crew: Crew) -> None
         administration.set_auditor(AUDITOR.account, AUDITOR.encryption_key)
     motion = agree(crew, 3)
     for member in crew.members[:2]:
-        assert Agreements(member.folder / AGREED).withdraw(motion.proposal)
+        assert Agreements(member.folder / AGREED).withdraw(motion)
     with pytest.raises(QuorumError, match="1 of 4 members agree"):
         administration.set_auditor(AUDITOR.account, AUDITOR.encryption_key)
     agree(crew, 3)
@@ -89,6 +89,44 @@ def test_an_auditor_is_named_and_has_the_keys_of_what_stands(crew: Crew) -> None
     administration.set_auditor(AUDITOR.account, None)
     with pytest.raises(RefusedError, match="is not wrapped to"):
         auditor.read_archived("a", 0)
+
+
+def test_participants_are_admitted_barred_and_readmitted(crew: Crew) -> None:
+    administration, registry = crew.federation.administration(), crew.federation.contracts.participants
+    for decide, words, expected in (
+        (lambda: administration.admit_participant(OTHER.account), "admit", (False, True)),
+        (lambda: administration.set_participant_barred(OTHER.account, True), "bar the", (True, True)),
+        (lambda: administration.set_participant_barred(OTHER.account, False), "let", (False, True)),
+    ):
+        with pytest.raises(QuorumError, match=f"has not agreed to {words}"):
+            decide()
+        agree(crew, 3)
+        decide()
+        entry = registry.participant(OTHER.account)
+        assert (entry.barred, entry.admitted) == expected
+    with pytest.raises(QuorumError, match="0 of 4 members agree"):
+        administration.admit_participant(OTHER.account)
+    agree(crew, 3)
+    with pytest.raises(ContractError, match="NothingToChange"):
+        administration.admit_participant(OTHER.account)
+
+
+def test_a_laboratory_has_no_federation_file_to_change(crew: Crew) -> None:
+    with pytest.raises(RefusedError, match="a laboratory has no federation file"):
+        crew.federation.administration().change_file(b"anything")
+    administration = crew.federation.administration()
+    with pytest.raises(QuorumError, match="0 of 4 members agree"):
+        administration._carry(Matter.CHANGE_FILE, bytes(range(32)))
+    agree(crew, 4)
+    with pytest.raises(QuorumError, match="a laboratory has no federation file"):
+        administration._carry(Matter.CHANGE_FILE, bytes(range(32)))
+    assert crew.federation.contracts.participants.file_digest() is None
+
+
+def test_the_subject_of_a_motion_has_the_length_of_its_kind() -> None:
+    for matter, subject in ((Matter.CHANGE_FILE, bytes(20)), (Matter.BAR_PARTICIPANT, bytes(32))):
+        with pytest.raises(ValueError, match="the subject of this motion"):
+            Motion.about(1, matter, subject, bytes(32))
 
 
 def test_motions_of_an_epoch_that_is_over_are_removed(tmp_path: Path) -> None:

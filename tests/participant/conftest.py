@@ -6,8 +6,7 @@ The participants have the data and seed of a laboratory of the same settings, so
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,18 +17,16 @@ import pytest
 from blockful_py.chain.committee import CommitteeContract
 from blockful_py.chain.sender import Sender
 from blockful_py.chain.signer import Signer
-from blockful_py.chain.sortition import ElectionState, Phase
 from blockful_py.committee.service.folder import keys_in
 from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.member.candidacy import Candidate, fund
-from blockful_py.member.office import signer_of
+from blockful_py.member.place import signer_of
 from blockful_py.participant.folder import ParticipantFolder
 from blockful_py.participant.joining import join
-from blockful_py.pipeline.founding import FILE, create, found
+from blockful_py.pipeline.founding import create, found
 from blockful_py.pipeline.party import PartyRun
-from blockful_py.pipeline.run.clock import tick
 from blockful_py.pipeline.run.contracts import Contracts, open_contracts
-from blockful_py.pipeline.run.entering import enter
+from blockful_py.pipeline.run.entering import FILE, enter
 from blockful_py.pipeline.run.nodes import Nodes, Place
 from blockful_py.pipeline.run.pocket_money import provide
 from blockful_py.pipeline.run.training_data import save_users
@@ -94,26 +91,16 @@ def nodes_for(chains: Nodes, secret: int) -> Nodes:
     return Nodes(place, Signer(secret.to_bytes(32, "big")))
 
 
-def election_of(committee: CommitteeContract, size: int) -> object:
-    """Ends each phase when all have done their part."""
-
-    def pause(election: ElectionState) -> None:
-        done = {
-            Phase.COMMIT: election.committed,
-            Phase.REVEAL: election.revealed,
-            Phase.PROVE: election.proven,
-        }
-        if done.get(election.phase, -1) >= size:
-            committee.node.rpc.call("evm_increaseTime", PERIOD_SECONDS)
-            tick(committee.node)
-        else:
-            time.sleep(0.1)
-
-    return pause
+@pytest.fixture(scope="module")
+def rules() -> Mapping[str, Any]:
+    """Settings in which a test's federation differs."""
+    return {}
 
 
 @pytest.fixture(scope="module")
-def machines(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machines]:
+def machines(
+    chains: Nodes, rules: Mapping[str, Any], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Machines]:
     folder = tmp_path_factory.mktemp("machines")
     founder = ReaderKeys.generate()
     with ExitStack() as stack:
@@ -122,11 +109,11 @@ def machines(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Iterato
             set_balance(node, founder.account, ETHER)
 
         def founded(urls: tuple[str, ...]) -> Path:
-            create("test", machine_settings(urls), folder / "founder", nodes)
+            create("test", machine_settings(urls, **rules), folder / "founder", nodes)
             return folder / "founder" / FILE
 
         processes = stack.enter_context(members(4, folder, folder, chains, found=founded))
-        settings = machine_settings(tuple(member.url for member in processes))
+        settings = machine_settings(tuple(member.url for member in processes), **rules)
         contracts = open_contracts(nodes, folder / "founder" / "deployments")
         committee = contracts.elected
         for member in processes:
@@ -135,7 +122,7 @@ def machines(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Iterato
             provide(chains.archive_sender, contracts.live.interface, keys.account)
             sender = Sender(committee.node, signer_of(keys))
             Candidate(CommitteeContract(committee.node, committee.address, sender), keys).join(ETHER)
-        found(folder / "founder", nodes, founder.account_secret, election_of(committee, 4), None)
+        found(folder / "founder", nodes, founder.account_secret, None, None)
         file = (folder / "founder" / FILE).read_bytes()
         for member in processes:
             enter(member.folder / "run", file, nodes)

@@ -24,7 +24,7 @@ from blockful_py.committee.service.folder import MemberFolder, keys_in
 from blockful_py.errors import NodeError, ToolchainError
 from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.member.candidacy import Candidate, fund
-from blockful_py.member.office import signer_of
+from blockful_py.member.place import signer_of
 from blockful_py.participant.folder import ParticipantFolder
 from blockful_py.participant.joining import join
 from blockful_py.pipeline.federation import Federation
@@ -43,7 +43,7 @@ from tests.federations import promised
 from tests.forks import FORKS
 from tests.member.leaders import until
 from tests.member.processes import QUICK, WORDS, MemberProcess, ServiceProcess, stop
-from tests.participant.conftest import ETHER, SEED, election_of, machine_settings
+from tests.participant.conftest import ETHER, SEED, machine_settings
 from tests.participant.steps import Stop
 
 LIVE, ARCHIVE = 1337, 1338
@@ -199,7 +199,7 @@ def process_federation(
                 provide(payer.archive_sender, contracts.live.interface, keys.account)
                 sender = Sender(committee.node, signer_of(keys))
                 Candidate(CommitteeContract(committee.node, committee.address, sender), keys).join(ETHER)
-        found(folder / "founder", nodes, founder.account_secret, election_of(committee, 4), None)
+        found(folder / "founder", nodes, founder.account_secret, None, None)
         shutil.copy(folder / "founder" / FILE, file)
         place = (live.url, archive.url)
         for member in members:

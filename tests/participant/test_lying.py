@@ -179,7 +179,7 @@ def test_a_late_part_is_refused_and_not_made_again(machines: Machines) -> None:
         ParticipantService(late.folder, late.keys, processes, lambda what: None) as service,
     ):
         assert service.due(request, service.catalogue()) == ()
-        assert service.missing(request, service.catalogue()) == ("s", "x")
+        assert service.states(service.catalogue())[request.number - 1].waits_for == ("s", "x")
     assert versions(machines) == before
 
 

@@ -5,14 +5,20 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from itertools import count
 
 import pytest
 
+from blockful_py.child_process import ChildProcesses
 from blockful_py.committee import packaging
 from blockful_py.errors import KeyDestroyedError, RunError, UnlearningError
 from blockful_py.forget import Forget
 from blockful_py.learning.sample_files import samples_from_bytes
 from blockful_py.learning.weights import Weights, equal, to_bytes
+from blockful_py.participant.folder import LIMITS
+from blockful_py.participant.serving import FIRST_PAUSE, LOOK_SECONDS, NextWork, ParticipantService
+from blockful_py.participant.task import MODULE
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.party import PartyRun
 from blockful_py.pipeline.run.nodes import Nodes
@@ -20,11 +26,10 @@ from blockful_py.record.certificates.checking import check_certificate
 from blockful_py.types import Paradigm
 from tests.federations import GRAPH, promised, small
 from tests.member.leaders import until
-from tests.participant.conftest import Machines
+from tests.participant.conftest import Machines, Participant
 
 PARALLEL = ("s", "x", "y")
 SEQUENTIAL = ("t", "y")
-BLOCKS = 100_000
 
 
 def key_of(content: bytes) -> bytes:
@@ -87,7 +92,7 @@ def test_a_parallel_request_is_led_by_a_member_once_the_start_is_handed_in(
 ) -> None:
     before = versions(published)
     with published.participants["s"].run() as party:
-        number = party.request(("s",), Forget.of_classes([3]), Paradigm.PARALLEL, None, BLOCKS)
+        number = party.request(("s",), Forget.of_classes([3]), Paradigm.PARALLEL, None)
         assert [node.name for node in party.take_part(number)] == ["s"]
         assert party.take_part(number) == ()
     with published.participants["x"].run() as party:
@@ -104,12 +109,72 @@ def test_a_parallel_request_is_led_by_a_member_once_the_start_is_handed_in(
     assert {each.name for each in certificate.statement.replaced} == set(PARALLEL)
 
 
+class Failing(ChildProcesses):
+    """Fails at every task."""
+
+    tasks = 0
+
+    def run(self, task: str) -> bool:
+        self.tasks += 1
+        raise RunError("out of memory")
+
+
+def fail_twice(participant: Participant) -> None:
+    """Work that failed is tried again after a pause, which grows."""
+    at, processes = [0.0], Failing(MODULE)
+    with ParticipantService(
+        participant.folder, participant.keys, processes, lambda text: None, lambda: at[0]
+    ) as service:
+        for pause, tasks in ((FIRST_PAUSE, 1), (2 * FIRST_PAUSE, 2)):
+            with pytest.raises(RunError, match="out of memory"):
+                service.step()
+            at[0] += pause - 0.01
+            service.step()
+            assert processes.tasks == tasks
+            at[0] += 0.01
+
+
+def test_an_owners_limits_put_work_off_and_refuse_requests(published: Machines) -> None:
+    participant, told = published.participants["z"], list[str]()
+    folder, before = participant.folder, versions(published)["z"]
+    with participant.run() as party:
+        number = party.request(("z",), Forget.of_classes([7]), Paradigm.PARALLEL, None)
+    fail_twice(participant)
+    failed = folder.log.entries()
+    assert [each.error for each in failed] == ["out of memory"] * 2
+    now = count(0.0, LOOK_SECONDS).__next__
+    with (
+        ChildProcesses(MODULE) as processes,
+        ParticipantService(folder, participant.keys, processes, told.append, now) as service,
+    ):
+        limits, catalogue = folder.path / LIMITS, service.catalogue()
+        (filed,) = (
+            each for each in published.contracts.participants.filed_requests() if each.number == number
+        )
+        limits.write_text('refused_levels = ["class"]')
+        service.step()
+        assert service.next_work(catalogue) is None
+        assert "level class" in str(service.refusal(filed, catalogue))
+        later = [f"{(datetime.now().astimezone() + timedelta(hours=ahead)):%H:%M}" for ahead in (2, 3)]
+        limits.write_text(f'hours = ["{"-".join(later)}"]')
+        service.step()
+        assert len(told) == 1 and f"request {number}: unlearning z: work begins in" in told[0]
+        assert folder.log.entries() == failed
+        limits.write_text("cores = 1\nmodels = 1")
+        service.step()
+        assert "1 models, of 1 at most" in str(service.withheld(NextWork(("more",)), catalogue))
+    *before_it, work = folder.log.entries()
+    assert tuple(before_it) == failed
+    assert (work.models, work.request, work.error) == (("z",), number, None)
+    until(lambda: versions(published)["z"] == before + 1)
+
+
 def test_in_a_sequential_request_each_owner_replaces_its_own_model(
     published: Machines, laboratory: Federation
 ) -> None:
     before = versions(published)
     with published.participants["t"].run() as party:
-        number = party.request(("t",), Forget.of_classes([5]), Paradigm.SEQUENTIAL, None, BLOCKS)
+        number = party.request(("t",), Forget.of_classes([5]), Paradigm.SEQUENTIAL, None)
     with published.participants["y"].run() as party:
         assert party.take_part(number) == ()  # its reference comes first
     for name in SEQUENTIAL:
@@ -132,7 +197,7 @@ def test_nobody_asks_for_anothers_model(published: Machines) -> None:
         published.participants["a"].run() as party,
         pytest.raises(Exception, match="only its owner has it"),
     ):
-        party.request(("s",), Forget.of_classes([3]), Paradigm.PARALLEL, None, BLOCKS)
+        party.request(("s",), Forget.of_classes([3]), Paradigm.PARALLEL, None)
 
 
 def test_a_method_that_looks_at_several_users_data_is_refused_before_it_is_filed(
@@ -143,7 +208,7 @@ def test_a_method_that_looks_at_several_users_data_is_refused_before_it_is_filed
         published.participants["s"].run() as party,
         pytest.raises(UnlearningError, match="needs more than each owner's own data"),
     ):
-        party.request(("s",), Forget.of_classes([3]), Paradigm.PARALLEL, "clean_increments", BLOCKS)
+        party.request(("s",), Forget.of_classes([3]), Paradigm.PARALLEL, "clean_increments")
     assert len(published.contracts.participants.filed_requests()) == filed
 
 

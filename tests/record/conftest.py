@@ -17,7 +17,7 @@ from blockful_py.record.proofs.anchors import Anchors
 from blockful_py.record.proofs.checking import check_record
 from blockful_py.record.proofs.fields import octets
 from blockful_py.record.proofs.proof import Proof
-from tests.federations import put_back, readable, small, trained
+from tests.federations import readable, set_back, small, trained
 
 
 @dataclass(frozen=True, repr=False)
@@ -43,7 +43,7 @@ class Scene:
         folder, nodes = self.federation.stores.live.directory, self.federation.nodes
         kept = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
         try:
-            with readable(self.federation), put_back(nodes.live, nodes.archive):
+            with readable(self.federation), set_back(self.federation, nodes.live, nodes.archive):
                 yield
         finally:
             for path, data in kept.items():

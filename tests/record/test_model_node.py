@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from blockful_py.crypto import curve
-from blockful_py.errors import FormatError
+from blockful_py.errors import FormatError, WithdrawnError
 from blockful_py.record.model_node import (
     Privacy,
+    Redaction,
     Reference,
     Request,
     Start,
@@ -133,3 +134,20 @@ def _damaged(**changes: Any) -> bytes:
 def test_bytes_that_are_no_node_are_refused(data: bytes) -> None:
     with pytest.raises(FormatError):
         parse_node(data)
+
+
+def test_new_weights_have_claims_and_a_withdrawn_model_has_neither() -> None:
+    request = Request(
+        starts=(Start(name="r6", position="1:5"),), classes=(3,), paradigm="sequential", method="m", created=1
+    )
+    redaction = Redaction(version=1, weights=None, request=request, claims=None)
+    node = sign_statement(_statement(), SECRET, 1337, CONTRACT).model_copy(update={"redaction": redaction})
+    again = parse_node(node.to_bytes())
+    assert (again.is_withdrawn, again.sealed) == (True, ())
+    assert again.signer(1337, CONTRACT) == OWNER
+    with pytest.raises(WithdrawnError, match="model r6 is withdrawn"):
+        _ = again.weights
+    half = json.loads(node.to_bytes())
+    half["redaction"]["claims"] = {"ad_f": 0.0, "ad_r": 1.0}
+    with pytest.raises(FormatError, match="a withdrawn model has neither"):
+        parse_node(json.dumps(half).encode())

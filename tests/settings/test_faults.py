@@ -36,7 +36,7 @@ def refusal(*overrides: str) -> str:
         ("committee.elections.reward=1", "(did you mean [committee.election]?)"),
         ("committee.election.rewards=1", "(did you mean 'committee.election.reward'?)"),
         ("seeds=1", "seeds is an unknown setting (did you mean 'seed'?)."),
-        ("access.zzz=1", "access.zzz is an unknown setting: [access] has joined_by."),
+        ("access.zzz=1", "access.zzz is an unknown setting: [access] has joined_by, participants."),
         ("zzz=1", "zzz is an unknown setting: there are seed, federation, learning,"),
         ("learning.seconds=1", "`seconds` belongs to [storage]"),
         ("federation.scenario=organik", "not 'organik' (did you mean 'organic'?)."),

@@ -52,12 +52,14 @@ class Liar:
     """Answers a request for a block or a CAR with what `answer` yields; None is 404.
 
     Attributes:
+        headers: further ones of each answer.
         sent: bytes of bodies that were taken from it.
         asked: the form and the CID of each request.
     """
 
     answer: Callable[[str, Uri], Pieces | None]
     status: int = 200
+    headers: dict[str, str] = field(default_factory=dict)
     sent: int = 0
     asked: list[tuple[str, Uri]] = field(default_factory=list)
     over: threading.Event = field(default_factory=threading.Event)
@@ -74,6 +76,8 @@ def lying(liar: Liar) -> Iterator[Machine]:
             liar.asked.append(asked)
             pieces = liar.answer(*asked)
             self.send_response(404 if pieces is None else liar.status)
+            for name, value in liar.headers.items():
+                self.send_header(name, value)
             self.end_headers()
             with suppress(OSError):
                 for piece in pieces or ():

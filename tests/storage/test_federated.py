@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import datetime
 import itertools
 import socket
 import threading
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from blockful_py.committee.service.server import Server
+from blockful_py.crypto import transport
 from blockful_py.crypto.tls import server_context
 from blockful_py.errors import BlockNotFoundError, FormatError, StorageError, StoreUnreachableError
 from blockful_py.storage import ContentStore, car, cid_string, file_uri, uri_of
@@ -72,6 +74,33 @@ def test_tls_is_pinned_to_the_key_of_the_machine(tmp_path: Path, source: Content
         assert [url for url, _ in reports] == [server.url]
         store, reports = store_at(tmp_path / "other", [Machine(server.url, None)])
         assert store.read(uri) == LONG
+
+
+@pytest.mark.parametrize("year", [2001, 2100])
+def test_no_clock_makes_a_certificate_invalid(
+    tmp_path: Path, source: ContentStore, year: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that is over, or not valid yet, is bound to its key all the same."""
+    for name, day in (("_BEGIN", 1), ("_END", 2)):
+        monkeypatch.setattr(transport, name, datetime.datetime(year, 1, day, tzinfo=datetime.UTC))
+    uri = source.add(LONG)
+    with Server(None, tls=server_context(SECRET), gateway=gateway(source)) as server:
+        store, _ = store_at(tmp_path / "store", [Machine(server.url, ADDRESS)])
+        assert store.read(uri) == LONG
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+def test_a_machine_that_sends_elsewhere_is_not_followed(
+    tmp_path: Path, source: ContentStore, status: int
+) -> None:
+    uri, target = source.add(LONG), Liar(honest(source))
+    with lying(target) as elsewhere:
+        location = {"Location": f"{elsewhere.url}/ipfs/{cid_string(uri)}?format=car", "Content-Length": "0"}
+        with lying(Liar(lambda form, asked: [], status=status, headers=location)) as machine:
+            store, _ = store_at(tmp_path / "store", [machine])
+            with pytest.raises(StoreUnreachableError, match=f"it answers {status}"):
+                store.read(uri)
+    assert target.asked == []
 
 
 Answer = Callable[[str, Uri], Pieces | None]

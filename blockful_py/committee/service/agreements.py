@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Motions that a member's operator agreed to: an empty file for each, named by its proposal."""
+"""Motions that a member's operator agreed to: a file for each, named by its proposal."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
-from blockful_py.errors import KeystoreError
+from blockful_py.committee import codec
+from blockful_py.committee.motions import Motion
+from blockful_py.errors import KeystoreError, MessageError
+from blockful_py.whole_file import OWN, write_whole
 
 AGREED = "agreed"
 """Name of the folder in a member's folder."""
@@ -17,21 +21,31 @@ class Agreements:
     def __init__(self, directory: Path) -> None:
         self._directory = directory
 
-    def agree(self, proposal: bytes) -> None:
+    def agree(self, motion: Motion) -> None:
         """Raises KeystoreError when it cannot be written."""
         try:
             self._directory.mkdir(mode=0o700, exist_ok=True)
-            (self._directory / proposal.hex()).touch(mode=0o600)
         except OSError as error:
             raise KeystoreError(f"{self._directory} cannot be written: {error.strerror}.") from None
+        write_whole(self._path(motion), codec.encode(motion), KeystoreError, mode=OWN)
 
-    def withdraw(self, proposal: bytes) -> bool:
+    def withdraw(self, motion: Motion) -> bool:
         """Whether there was an agreement."""
-        path = self._directory / proposal.hex()
-        agreed = path.exists()
-        path.unlink(missing_ok=True)
+        agreed = self.holds(motion)
+        self._path(motion).unlink(missing_ok=True)
         return agreed
 
-    def holds(self, proposal: bytes) -> bool:
+    def holds(self, motion: Motion) -> bool:
         """Whether the operator has agreed to it."""
-        return (self._directory / proposal.hex()).exists()
+        return self._path(motion).exists()
+
+    def motions(self, epoch: int) -> tuple[Motion, ...]:
+        """The motions of an epoch that the operator has agreed to; unreadable files are passed over."""
+        agreed = []
+        for path in sorted(self._directory.glob("*")):
+            with suppress(OSError, MessageError):
+                agreed.append(codec.decode(Motion, path.read_bytes()))
+        return tuple(motion for motion in agreed if motion.epoch == epoch)
+
+    def _path(self, motion: Motion) -> Path:
+        return self._directory / motion.proposal.hex()

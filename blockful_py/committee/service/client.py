@@ -17,10 +17,17 @@ LimitOf = Callable[[bytes], int]
 """Maximum length of the answer's body, given its first line; raises MessageError for a wrong line."""
 
 
-def post(url: str, data: bytes, seconds: float, limit_of: LimitOf, voter: bytes | None = None) -> bytes:
+def post(
+    url: str,
+    data: bytes,
+    seconds: float,
+    limit_of: LimitOf,
+    voter: bytes | None = None,
+    inside: bool = True,
+) -> bytes:
     """The answer of the member at `url`, received whole within `seconds`.
 
-    `voter` is the address that the certificate must be bound to where the URL is of TLS; None takes any.
+    `voter` and `inside` are as in `pinned_http.stream`.
 
     Raises:
         SettingsError: not a URL such as http://127.0.0.1:7001 or https://192.0.2.1:7001.
@@ -31,7 +38,7 @@ def post(url: str, data: bytes, seconds: float, limit_of: LimitOf, voter: bytes 
 
     async def exchange() -> bytes:
         async with asyncio.timeout(seconds):
-            return await _exchange(url, data, limit_of, voter)
+            return await _exchange(url, data, limit_of, voter, inside)
 
     try:
         return asyncio.run(exchange())
@@ -39,9 +46,9 @@ def post(url: str, data: bytes, seconds: float, limit_of: LimitOf, voter: bytes 
         raise UnreachableError(f"the member at {url} did not answer within {seconds:g} s") from None
 
 
-async def _exchange(url: str, data: bytes, limit_of: LimitOf, voter: bytes | None) -> bytes:
+async def _exchange(url: str, data: bytes, limit_of: LimitOf, voter: bytes | None, inside: bool) -> bytes:
     headers = {"content-type": "application/json"}
-    async with pinned_http.stream("POST", url, PATH, voter, headers, data) as answer:
+    async with pinned_http.stream("POST", url, PATH, voter, headers, data, inside=inside) as answer:
         if answer.status_code == 200:
             return await _read(answer.aiter_raw(), limit_of, url)
         reason = (await _upto(answer.aiter_raw(), MAX_REASON)).decode(errors="replace")[:300]

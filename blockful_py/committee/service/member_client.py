@@ -37,12 +37,14 @@ class MemberClient:
     Attributes:
         address: of the member's voting key.
         signer: signs the questions.
+        inside: whether the URL may lead to this host or a private network.
     """
 
     url: str
     address: bytes
     signer: wire.MessageSigner
     deadlines: Deadlines
+    inside: bool = True
 
     def ask(self, kind: MessageKind, epoch: int, subject: bytes, body: Any) -> wire.Received:
         """The member's answer; `body` is a value that `codec` encodes, or the bytes of a CAR.
@@ -58,7 +60,8 @@ class MemberClient:
             else self.deadlines.round
         )
         encoded = body if isinstance(body, bytes) else codec.encode(body)
-        return _answer(self.url, self.signer, (kind, epoch, subject, encoded), seconds, self.address)
+        asked = (kind, epoch, subject, encoded)
+        return _answer(self.url, self.signer, asked, seconds, self.address, self.inside)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +72,15 @@ class IndexedClient:
     client: MemberClient
 
 
-def identify(url: str, signer: wire.MessageSigner, seconds: float) -> tuple[bytes, Identity]:
-    """Address and identity of the member at a URL.
+def identify(
+    url: str, signer: wire.MessageSigner, seconds: float, inside: bool = True
+) -> tuple[bytes, Identity]:
+    """Address and identity of the member at a URL; `inside` as in `MemberClient`.
 
     Raises UnreachableError, MessageError or RefusedError.
     """
     asked = (MessageKind.IDENTIFY, 0, bytes(32), codec.encode(Empty()))
-    message = _answer(url, signer, asked, seconds, None).message
+    message = _answer(url, signer, asked, seconds, None, inside).message
     return message.sender, codec.decode(Identity, message.body)
 
 
@@ -91,13 +96,13 @@ def signed_fetch(signer: wire.MessageSigner, epoch: Callable[[], int]) -> Sign:
 
 
 def _answer(
-    url: str, signer: wire.MessageSigner, asked: Asked, seconds: float, member: bytes | None
+    url: str, signer: wire.MessageSigner, asked: Asked, seconds: float, member: bytes | None, inside: bool
 ) -> wire.Received:
     """The answer to a question; a busy member is asked again, by another question, until the time is over."""
     deadline = time.monotonic() + seconds
     while True:
         try:
-            return _one_answer(url, signer, asked, deadline - time.monotonic(), member)
+            return _one_answer(url, signer, asked, deadline - time.monotonic(), member, inside)
         except BusyError:
             if time.monotonic() + RETRY_SECONDS >= deadline:
                 raise
@@ -105,7 +110,7 @@ def _answer(
 
 
 def _one_answer(
-    url: str, signer: wire.MessageSigner, asked: Asked, seconds: float, member: bytes | None
+    url: str, signer: wire.MessageSigner, asked: Asked, seconds: float, member: bytes | None, inside: bool
 ) -> wire.Received:
     kind, epoch, subject, body = asked
     question = signer.question(kind.label, epoch, subject, kind.round, member or NOBODY, body)
@@ -115,7 +120,7 @@ def _one_answer(
         wire.require_answer(question, header, member or header.sender)
         return LIMITS[kind].answer_bytes(len(body)) if header.kind == wire.ANSWERED else REFUSAL
 
-    answer = wire.receive(signer.domain, post(url, question.envelope, seconds, limit_of, member))
+    answer = wire.receive(signer.domain, post(url, question.envelope, seconds, limit_of, member, inside))
     if answer.message.kind == wire.REFUSED:
         raise _refusal(codec.decode(Refused, answer.message.body))
     return answer

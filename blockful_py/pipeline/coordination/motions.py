@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace as changed
 from pathlib import Path
 
+from blockful_py.chain.contract import Contract
 from blockful_py.committee import codec
 from blockful_py.committee.motions import Matter, Motion
 from blockful_py.committee.service.agreements import Agreements
@@ -15,6 +18,8 @@ from blockful_py.storage.blockstore import readable_errors
 from blockful_py.types import Action, Point
 from blockful_py.whole_file import replace
 
+NO_SALT = bytes(32)
+
 
 class OpenMotions:
     """The motions that were made and not carried yet, one file each."""
@@ -22,20 +27,20 @@ class OpenMotions:
     def __init__(self, directory: Path) -> None:
         self._directory = directory
 
-    def find(self, epoch: int, matter: Matter, account: bytes, key: Point | None) -> Motion:
+    def find(self, epoch: int, matter: Matter, subject: bytes, key: Point | None = None) -> Motion:
         """The open motion, or a new one, which the members' operators have yet to agree to.
 
         Removes motions of past epochs, for which nobody can vote any more.  Raises StorageError when a new
         one cannot be written.
         """
-        wanted = Motion.about(epoch, matter, account, bytes(32), key)
+        wanted = Motion.about(epoch, matter, subject, NO_SALT, key)
         for path in sorted(self._directory.glob("*.json")):
             kept = read_motion(path)
             if kept.epoch < epoch:
                 path.unlink(missing_ok=True)
-            if Motion.about(kept.epoch, kept.matter, kept.address, bytes(32), _key(kept)) == wanted:
+            if changed(kept, salt=NO_SALT) == wanted:
                 return kept
-        motion = Motion.about(epoch, matter, account, system_rng(32), key)
+        motion = changed(wanted, salt=system_rng(32))
         with readable_errors(self._directory):
             self._directory.mkdir(exist_ok=True)
             replace(self.path(motion), (codec.encode(motion), b"\n"))
@@ -57,20 +62,27 @@ class OwnMotions:
 
     def review(self, motion: Motion) -> bytes:
         """The leaf of the call that the motion allows."""
-        return motion.leaf(self._contracts.readers, self._contracts.archive)
+        return motion.leaf(self._contracts)
 
 
 class AgreedMotions(OwnMotions):
-    """A member votes only for the motions that its operator has agreed to."""
+    """A member votes only for the motions that its operator has agreed to, and for a federation file only
+    that it holds and finds in order itself."""
 
-    def __init__(self, contracts: Contracts, agreements: Agreements) -> None:
+    def __init__(
+        self, contracts: Contracts, agreements: Agreements, review_file: Callable[[bytes], object]
+    ) -> None:
+        """`review_file`: raises BlockfulError unless the federation may go on with the file of a digest."""
         super().__init__(contracts)
         self._agreements = agreements
+        self._review_file = review_file
 
     def review(self, motion: Motion) -> bytes:
-        """Raises RefusedError unless the operator has agreed."""
-        if not self._agreements.holds(motion.proposal):
+        """Raises RefusedError unless the operator has agreed, otherwise as `review_file`."""
+        if not self._agreements.holds(motion):
             raise RefusedError(f"its operator has not agreed to {motion}")
+        if motion.matter is Matter.CHANGE_FILE:
+            self._review_file(motion.subject)
         return super().review(motion)
 
 
@@ -84,13 +96,28 @@ def read_motion(path: Path) -> Motion:
         raise SettingsError(f"{path} holds no motion: {error}") from None
 
 
+def executor_of(contracts: Contracts, motion: Motion) -> Contract:
+    """The contract that carries the motion out."""
+    match motion.matter:
+        case Matter.BAR | Matter.READMIT:
+            return contracts.readers
+        case Matter.NAME_AUDITOR | Matter.REMOVE_AUDITOR:
+            return contracts.archive
+        case _:
+            return contracts.participants
+
+
 def carry_out(contracts: Contracts, motion: Motion, action: Action) -> None:
     """Sends the decision.  Raises ContractError, NothingToChange among others."""
-    if motion.matter in (Matter.BAR, Matter.READMIT):
-        contracts.readers.set_barred(motion.address, motion.matter is Matter.BAR, action)
-    else:
-        contracts.archive.set_auditor(motion.address, motion.key_x, motion.key_y, action)
-
-
-def _key(motion: Motion) -> Point | None:
-    return Point(motion.key_x, motion.key_y) if motion.matter is Matter.NAME_AUDITOR else None
+    subject = motion.subject
+    match motion.matter:
+        case Matter.BAR | Matter.READMIT:
+            contracts.readers.set_barred(subject, motion.matter is Matter.BAR, action)
+        case Matter.NAME_AUDITOR | Matter.REMOVE_AUDITOR:
+            contracts.archive.set_auditor(subject, motion.key_x, motion.key_y, action)
+        case Matter.ADMIT_PARTICIPANT:
+            contracts.participants.admit(subject, action)
+        case Matter.BAR_PARTICIPANT | Matter.READMIT_PARTICIPANT:
+            contracts.participants.set_barred(subject, motion.matter is Matter.BAR_PARTICIPANT, action)
+        case Matter.CHANGE_FILE:
+            contracts.participants.change_file(subject, action)

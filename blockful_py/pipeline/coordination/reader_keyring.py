@@ -70,7 +70,7 @@ class ReaderKeyring(RemoteKeyring):
 
     def find(self, uri: Uri) -> bytes:
         """Raises KeyDestroyedError for a file that is no current version's weights, RefusedError."""
-        for placed in self._catalogue.read().models.values():
+        for placed in self._catalogue.read().with_weights.values():
             if placed.node.weights == uri:
                 return self._read(ReadRequest(placed.position, placed.version))
         raise KeyDestroyedError(no_key(uri))

@@ -43,6 +43,7 @@ from blockful_py.errors import (
 from blockful_py.pipeline.coordination.group_keys import GroupKeys
 from blockful_py.pipeline.run.contracts import Contracts
 from blockful_py.pipeline.run.directory import RunDirectory
+from blockful_py.pipeline.run.identities import DEVELOPMENT_CHAINS
 from blockful_py.pipeline.run.operations import Counter
 from blockful_py.settings import CommitteeSettings, quorum_of
 
@@ -62,8 +63,11 @@ class ReachableMember:
 
 @dataclass(frozen=True, slots=True)
 class _Url:
+    """A member's URL; `inside` where it may lead to this host or a private network."""
+
     index: int
     url: str
+    inside: bool
 
 
 class TransferTally:
@@ -109,10 +113,12 @@ class RemoteCommittee:
 
     def reachable(self, needed: int | None = None) -> dict[str, ReachableMember | BlockfulError]:
         """The member at each URL, or the error; waits for all, or for `needed` and a little longer."""
-        places = [_Url(index, url) for index, url in enumerate(self._urls())]
+        places = [_Url(index, url, self._is_inside(url)) for index, url in enumerate(self._urls())]
         seconds = min(FIND_SECONDS, self._deadlines.round)
         enough = len(places) if needed is None else needed
-        answers = at_once(places, lambda place: identify(place.url, self._signer, seconds), enough)
+        answers = at_once(
+            places, lambda place: identify(place.url, self._signer, seconds, place.inside), enough
+        )
         reachable: dict[str, ReachableMember | BlockfulError] = {}
         for place in places:
             answer = answers[place.index]
@@ -121,9 +127,13 @@ class RemoteCommittee:
             else:
                 address, identity = answer
                 reachable[place.url] = ReachableMember(
-                    MemberClient(place.url, address, self._signer, self._deadlines), identity
+                    MemberClient(place.url, address, self._signer, self._deadlines, place.inside), identity
                 )
         return reachable
+
+    def _is_inside(self, url: str) -> bool:
+        """Whether a URL may lead to this host or a private network: not where its member alone chose it."""
+        return url in self._settings.members or self._contracts.live.node.chain_id in DEVELOPMENT_CHAINS
 
     def _urls(self) -> tuple[str, ...]:
         """Those of the settings, then others that the members and the elected have announced."""

@@ -20,7 +20,7 @@ from blockful_py.closable import Closable
 from blockful_py.errors import ContractError, QuorumError, RunError
 from blockful_py.file_lock import FileLock
 from blockful_py.pipeline.coordination.remote_committee import RemoteCommittee
-from blockful_py.pipeline.run.clock import tick
+from blockful_py.pipeline.run.clock import skip_to, tick
 from blockful_py.pipeline.run.contracts import Contracts, open_contracts
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.nodes import Nodes
@@ -233,6 +233,24 @@ def found_followers(nodes: Nodes, contracts: Contracts, directory: Path) -> Cont
 def a_second(election: ElectionState) -> None:
     """Waits a second."""
     time.sleep(1.0)
+
+
+def skipping(committee: CommitteeContract, members: int) -> Pause:
+    """A pause that ends a phase in which all have acted, on a development chain; elsewhere, a second.
+
+    `members`: how many are expected to stand for election.
+    """
+
+    def pause(election: ElectionState) -> None:
+        acted = {
+            Phase.COMMIT: election.committed >= members,
+            Phase.REVEAL: election.revealed >= election.committed > 0,
+            Phase.PROVE: election.proven >= election.revealed > 0,
+        }
+        if not (acted.get(election.phase) and skip_to(committee.node, election.deadline)):
+            a_second(election)
+
+    return pause
 
 
 def unheard(phase: str) -> None:

@@ -9,6 +9,8 @@ proposal.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from blockful_py.chain.participant_registry import FiledRequest, HandIn
 from blockful_py.engine.jobs import Act, PlannedStep
 from blockful_py.errors import BlockfulError, RunError, UnlearningError
@@ -17,7 +19,7 @@ from blockful_py.learning.federation import initial_weights
 from blockful_py.learning.weights import Weights
 from blockful_py.pipeline.jobs.context import FederationContext
 from blockful_py.pipeline.jobs.redaction import Redactor
-from blockful_py.pipeline.jobs.training import load_models
+from blockful_py.pipeline.jobs.training import load_model, load_models, trained_model
 from blockful_py.pipeline.jobs.unlearning import PROXY_SAMPLES
 from blockful_py.pipeline.jobs.unstore import missing_files
 from blockful_py.pipeline.review.methods import parse_method
@@ -25,11 +27,11 @@ from blockful_py.pipeline.run.identities import address_of
 from blockful_py.pipeline.run.operations import Counter
 from blockful_py.pipeline.run.progress import Stopwatch
 from blockful_py.record.catalogue import Catalogue
-from blockful_py.record.model_node import ModelNode, Request, parse_node
-from blockful_py.record.parts import due, is_complete, missing, request_from_bytes, with_parts
+from blockful_py.record.model_node import ModelNode, PlacedNode, Redaction, Request, parse_node
+from blockful_py.record.parts import due, is_complete, missing, newest_parts, request_from_bytes, unanswered
 from blockful_py.storage.interface import FileStore
 from blockful_py.storage.unixfs import file_uri
-from blockful_py.types import Paradigm
+from blockful_py.types import Paradigm, Uri
 from blockful_py.unlearning.method import Method, Need
 from blockful_py.unlearning.proxy import balanced_proxy
 from blockful_py.unlearning.recompute import is_recomputable, recompute
@@ -39,8 +41,9 @@ TOGETHER = frozenset({Need.HOLDERS_DATA, Need.FORGOTTEN_DATA, Need.PUBLISHED_FIS
 """Needs of methods that look at several users' data at once, which only a laboratory has."""
 
 
-def require_parts(method: Method, paradigm: Paradigm) -> None:
-    """Raises UnlearningError for a method that owners cannot carry out each with its own data."""
+def require_parts(request: Request, graph: InheritanceGraph) -> None:
+    """Raises UnlearningError for a request that owners cannot carry out each with its own data."""
+    method, paradigm = parse_method(request.method), Paradigm(request.paradigm)
     together = sorted(method.needs & TOGETHER)
     one_by_one = paradigm is Paradigm.PARALLEL or Need.DESCENDANT_DATA in method.needs
     if together or not one_by_one:
@@ -48,6 +51,13 @@ def require_parts(method: Method, paradigm: Paradigm) -> None:
             f"method {method.name!r} ({paradigm}) needs more than each owner's own data "
             f"({', '.join(together) or 'the models of others'}): among machines take gradient_ascent "
             "(parallel) or retrain (sequential)."
+        )
+    starts = {start.name for start in request.starts}
+    below = sorted(start for start in starts if starts.intersection(graph.ancestors([start])))
+    if paradigm is Paradigm.PARALLEL and below:
+        raise UnlearningError(
+            f"{', '.join(below)} inherits from another start, whose new weights its owner does not have yet: "
+            "take the sequential paradigm, or one request after the other."
         )
 
 
@@ -113,25 +123,26 @@ class OwnParts:
 
     def _unlearned(self, catalogue: Catalogue, request: Request, method: Method, name: str) -> Weights:
         """New weights of one model, from its references as they stand and its owner's data."""
-        references = catalogue.graph.references(name)
-        names = (name, *references)
+        references = [each for each in catalogue.graph.references(name) if each in catalogue.with_weights]
         graph = InheritanceGraph.from_references({**dict.fromkeys(references, ()), name: references})
         setup = self._context.setup
         proxy = None
         if Need.PROXY_DATA in method.needs:
             proxy = balanced_proxy(setup.dataset.proxy, request.forget, PROXY_SAMPLES)
-        placed = [catalogue[each] for each in names]
+        initial, weights = initial_weights(setup.federation), self._context.weights
+        placed = catalogue[name]
+        own = trained_model(placed, initial) if placed.node.is_withdrawn else load_model(placed, weights)
         task = UnlearningTask(
             graph=graph,
-            models=load_models(catalogue, names, self._context.weights),
+            models={name: own, **load_models(catalogue, references, weights)},
             users={self._user.index: self._user},
             architecture=setup.architecture,
-            initial=initial_weights(setup.federation),
+            initial=initial,
             starts=(name,),
             forget=request.forget,
             seed=setup.federation.seed,
             proxy=proxy,
-            earlier=self._context.history.earlier_forgets(placed, request),
+            earlier=self._context.history.earlier_forgets([placed], request),
             alone=True,
         )
         return method.unlearn(task).weights[name]
@@ -141,7 +152,7 @@ class OwnParts:
 
 
 class Gathering:
-    """Proposes what owners handed in, with what follows from it."""
+    """Proposes what owners handed in, with what follows from it, and withdraws what they owe."""
 
     def __init__(self, context: FederationContext) -> None:
         self._context = context
@@ -157,10 +168,9 @@ class Gathering:
         if not left:
             return
         handed_in = self._context.contracts.participants.hand_ins(number)
-        wanted = with_parts(catalogue, request)
         if request.paradigm != Paradigm.PARALLEL or not is_complete(catalogue, request, handed_in):
             raise RunError(f"request {number} still waits for its participants: {', '.join(left)}.")
-        nodes = self._nodes(catalogue, wanted, handed_in)
+        nodes = self._nodes(newest_parts(catalogue, request, handed_in))
         method = parse_method(request.method)
         follows: dict[str, Weights] = {}
         if is_recomputable(method):
@@ -171,18 +181,34 @@ class Gathering:
             follows = {name: weights for name, weights in new.items() if name not in nodes}
         self._redactor.replace(catalogue, follows, request, (), nodes)
 
-    def _nodes(
-        self, catalogue: Catalogue, wanted: frozenset[str], handed_in: tuple[HandIn, ...]
-    ) -> dict[str, ModelNode]:
-        """The newest part of each model's owner.  Members check the nodes' statements and figures."""
-        names = {(catalogue[name].position, catalogue[name].node.statement.owner): name for name in wanted}
+    def withdraw(self, filed: FiledRequest, request: Request) -> None:
+        """Has the models withdrawn whose owners did not answer in time.  A job must be open.
+
+        Raises RunError where every owner has answered or still has time.
+        """
+        catalogue = self._context.record.catalogue.read()
+        now = self._context.contracts.live.node.block_number()
+        blocks = self._context.run.settings.unlearning.blocks
+        names = unanswered(catalogue, request, filed, blocks, now)
+        if not names:
+            raise RunError(f"no model of request {filed.number} is to be withdrawn now.")
+        nodes = {name: withdrawn(catalogue[name], request) for name in names}
+        live = self._context.stores.live
+        self._context.hand_out([live.add(node.to_bytes()) for node in nodes.values()])
+        self._redactor.replace(catalogue, {}, request, (), nodes)
+
+    def _nodes(self, parts: Mapping[str, Uri]) -> dict[str, ModelNode]:
+        """The nodes that were handed in.  Members check their statements and figures."""
         nodes: dict[str, ModelNode] = {}
-        for each in handed_in:
-            name = names.get((each.position, "0x" + each.by.hex()))
-            if name is None:
-                continue
+        for name, uri in parts.items():
             try:
-                nodes[name] = parse_node(self._context.stores.live.read(each.uri))
+                nodes[name] = parse_node(self._context.stores.live.read(uri))
             except BlockfulError as error:
                 raise UnlearningError(f"the part of {name} cannot be read: {error}") from None
         return nodes
+
+
+def withdrawn(placed: PlacedNode, request: Request) -> ModelNode:
+    """The node of a model that a request withdraws: its owner's statement, and no weights."""
+    redaction = Redaction(version=placed.version + 1, weights=None, request=request, claims=None)
+    return placed.node.model_copy(update={"redaction": redaction})

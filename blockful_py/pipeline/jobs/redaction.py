@@ -164,7 +164,7 @@ class Redactor:
 
     def _keep_for_auditors(self, placed: PlacedNode) -> None:
         """Adds a version that is to be replaced to the archive's store, unless publication already has."""
-        for uri in (placed.uri, placed.node.weights):
+        for uri in (placed.uri, *placed.node.sealed[:1]):
             if not self._context.stores.archive.has(uri):
                 self._context.stores.archive.add(self._context.stores.live.read(uri))
 
@@ -177,7 +177,7 @@ def erased(catalogue: Catalogue, replaced: Mapping[str, ModelNode]) -> tuple[str
         uris = {placed.uri, *placed.node.sealed}
         if name in replaced:
             gone |= uris
-            kept.add(replaced[name].weights)
+            kept.update(replaced[name].sealed)
         else:
             kept |= uris
     return tuple(sorted(map(cid_string, gone - kept)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from blockful_py.errors import UnlearningError
+from blockful_py.errors import UnlearningError, WithdrawnError
 from blockful_py.forget import Forget
 from blockful_py.learning.partitions import require_classes
 from blockful_py.pipeline.jobs.context import FederationContext
@@ -38,9 +38,11 @@ def draft_request(
 
     Raises:
         UnknownModelError: a start is not on the chain.
+        WithdrawnError: a start is withdrawn.
         SettingsError: the method is unknown or does not work in the paradigm.
         UnknownClassError: the data has no such class.
-        UnlearningError: no start is named, or members could not check the method's results.
+        UnlearningError: no start is named, a parallel request would reach a withdrawn model, or members could
+            not check the method's results.
     """
     settings = context.run.settings.unlearning
     name = method or (settings.parallel if paradigm is Paradigm.PARALLEL else settings.sequential)
@@ -50,6 +52,7 @@ def draft_request(
     forgotten = forget or forget_of(settings)
     if not wanted:
         raise UnlearningError("a request needs a start: name at least one.")
+    _require_weights(catalogue, wanted, paradigm)
     request = Request(
         starts=tuple(Start(name=start, position=str(catalogue[start].position)) for start in wanted),
         classes=forgotten.classes,
@@ -61,6 +64,17 @@ def draft_request(
     )
     method_of(context, request)
     return request
+
+
+def _require_weights(catalogue: Catalogue, starts: Sequence[str], paradigm: Paradigm) -> None:
+    gone = [start for start in starts if catalogue[start].node.is_withdrawn]
+    if gone:
+        raise WithdrawnError(gone[0])
+    reached = sorted(set(catalogue.graph.descendants(starts)) - catalogue.with_weights.keys())
+    if reached and paradigm is Paradigm.PARALLEL:
+        raise UnlearningError(
+            f"{', '.join(reached)} is withdrawn and passes no change on: take the sequential paradigm."
+        )
 
 
 def method_of(context: FederationContext, request: Request) -> Method:

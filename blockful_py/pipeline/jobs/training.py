@@ -15,6 +15,7 @@ from blockful_py.learning.curve_file import keep_curves
 from blockful_py.learning.federation import TrainedModel, Wave, train_federation, train_wave
 from blockful_py.learning.scenario import from_those_there, next_of, without_users
 from blockful_py.learning.training_setup import TrainingSetup
+from blockful_py.learning.weights import Weights
 from blockful_py.pipeline.jobs.increments import IncrementMaker, Stored
 from blockful_py.pipeline.jobs.publishing import Publisher
 from blockful_py.pipeline.jobs.statements import spent_of, training_of
@@ -26,16 +27,21 @@ from blockful_py.record.model_node import PlacedNode
 def load_model(placed: PlacedNode, store: SealedWeights) -> TrainedModel:
     """The current model of a node, its weights verified against their CID.
 
-    Raises StorageError when the weights cannot be read, KeyDestroyedError when their key is gone, FormatError
-    for an unusable node.
+    Raises WithdrawnError where there are no weights, StorageError when they cannot be read, KeyDestroyedError
+    when their key is gone, FormatError for an unusable node.
     """
+    return trained_model(placed, store.read(placed.node.weights))
+
+
+def trained_model(placed: PlacedNode, weights: Weights) -> TrainedModel:
+    """The model of a node with weights that its owner gives it."""
     statement = placed.node.statement
     return TrainedModel(
         name=statement.name,
         user=statement.user,
         round=statement.round,
         references=tuple(ScoredModel(r.name, r.accuracy or 0.0) for r in statement.references),
-        weights=store.read(placed.node.weights),
+        weights=weights,
         accuracy=statement.accuracy,
         training=training_of(statement),
         privacy=spent_of(statement),
@@ -109,7 +115,7 @@ def train_next(
     if spec is None or user.index in _left(setup, opted_out):
         raise RunError(f"user {user.index} has no model to publish.")
     published = CurrentModels(catalogue, store)
-    spec = from_those_there(spec, catalogue.models)
+    spec = from_those_there(spec, catalogue.with_weights)
     wave = train_wave(setup.federation, [spec], setup.users, published)
     return wave, IncrementMaker(setup, catalogue, store).with_wave(wave, published)
 
@@ -118,24 +124,24 @@ class CurrentModels(Mapping[str, TrainedModel]):
     """The models as they stand, each fetched when it is needed."""
 
     def __init__(self, catalogue: Catalogue, store: SealedWeights) -> None:
-        self._catalogue = catalogue
+        self._placed = catalogue.with_weights
         self._store = store
         self._loaded: dict[str, TrainedModel] = {}
 
     def __getitem__(self, name: str) -> TrainedModel:
         """Raises KeyError for an unknown name, otherwise as `load_model`."""
         if name not in self._loaded:
-            self._loaded[name] = load_model(self._catalogue.models[name], self._store)
+            self._loaded[name] = load_model(self._placed[name], self._store)
         return self._loaded[name]
 
     def __contains__(self, name: object) -> bool:
-        return name in self._catalogue.models
+        return name in self._placed
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._catalogue.models)
+        return iter(self._placed)
 
     def __len__(self) -> int:
-        return len(self._catalogue.models)
+        return len(self._placed)
 
 
 def _left(setup: TrainingSetup, opted_out: Mapping[int, tuple[Forget, ...]]) -> set[int]:

@@ -36,8 +36,8 @@ def page_of(certificate: ErasureCertificate, checked: CheckedStatement, file: st
             each.new_weights,
             each.record,
             of_octets(checked.heads[each.record + 1]),
-            each.claims.ad_f,
-            each.claims.ad_r,
+            None if each.claims is None else each.claims.ad_f,
+            None if each.claims is None else each.claims.ad_r,
             _verdict(verdicts.get(each.name)),
         )
         for each in statement.replaced

@@ -19,7 +19,7 @@ from typing import Protocol
 
 from blockful_py.chain.quorum import AppointedCommitteeContract
 from blockful_py.committee.motions import Motion
-from blockful_py.committee.proposals import PublicationProposal, RedactionDraft, Target
+from blockful_py.committee.proposals import ArchiveChunk, PublicationProposal, RedactionDraft, Target
 from blockful_py.committee.protocols import Store
 from blockful_py.errors import (
     BlockfulError,
@@ -35,6 +35,8 @@ from blockful_py.pipeline.review.claims import measure
 from blockful_py.pipeline.review.copies import KnownWeights
 from blockful_py.pipeline.review.erasure import review_erasure
 from blockful_py.pipeline.review.methods import parse_method, require_paradigm, require_review
+from blockful_py.pipeline.review.times import require_timely
+from blockful_py.pipeline.review.withdrawal import review_withdrawal
 from blockful_py.pipeline.run.contracts import Contracts
 from blockful_py.pipeline.run.operations import Counter
 from blockful_py.record.catalogue import Catalogue, RecordReaders
@@ -73,6 +75,8 @@ class ReviewSources:
         store: the store of the live chain.
         attested: whether the member also signs results that only owners attest.
         registered: whether owners are participants of the registry, who publish under their own number.
+        blocks: of the live chain's node, in which an owner does its part before members withdraw the model;
+            None where they withdraw none.
         known: weights that the member has read.
     """
 
@@ -83,6 +87,7 @@ class ReviewSources:
     setup: TrainingSetup
     attested: bool = False
     registered: bool = False
+    blocks: int | None = None
     known: KnownWeights = field(default_factory=KnownWeights)
 
 
@@ -97,6 +102,7 @@ class ContentReviewer:
         self._fetched = FetchedWeights(self._weights, counter)
 
     def review_publication(self, proposal: PublicationProposal) -> None:
+        self._require_timely(proposal.archive)
         self._require_finished()
         for publication in proposal.block.publications:
             node = self._node(publication.uri)
@@ -111,6 +117,11 @@ class ContentReviewer:
                 self._require_own(node)
             listed = sorted(reference.place() for reference in node.statement.references)
             _require(listed == list(publication.references), f"model {node.name} lists other references")
+
+    def _require_timely(self, archive: Sequence[ArchiveChunk]) -> None:
+        """Where several lead, one of their clocks may be wrong."""
+        if self._sources.registered:
+            require_timely(archive, self._live.node.timestamp())
 
     def _require_finished(self) -> None:
         """Where several lead, no decision comes between another's archive records and its live ones.
@@ -156,6 +167,7 @@ class ContentReviewer:
             all(each.redaction.request == request for each in proposed),
             "the models of one proposal come from different requests",
         )
+        self._require_timely(draft.archive)
         self._require_finished()
         catalogue = self._sources.record.catalogue.read()
         self._check_request(request, catalogue)
@@ -166,7 +178,16 @@ class ContentReviewer:
         _require(names <= affected, f"{', '.join(sorted(names - affected))} descends from no start")
         for each in proposed:
             self._check_statement(each, catalogue)
+        withdrawn = [each.node for each in proposed if each.node.is_withdrawn]
+        if withdrawn:
+            _require(len(withdrawn) == len(proposed), "models are withdrawn by a decision of their own")
+            participants = self._sources.contracts.participants
+            review_withdrawal(withdrawn, request, catalogue, participants, self._sources.blocks)
+            return
         method = self._reviewable(request)
+        if request.paradigm == Paradigm.PARALLEL:
+            gone = sorted(affected - catalogue.with_weights.keys())
+            _require(not gone, f"{', '.join(gone)} is withdrawn and passes no change on")
         if request.paradigm == Paradigm.PARALLEL and is_recomputable(method):
             self._recompute(method, request, proposed, catalogue)
             return
@@ -259,7 +280,7 @@ class ContentReviewer:
             self._measure(each, expected[name], request)
 
     def _is_sealed(self, proposed: Proposed, weights: Weights) -> bool:
-        uri = parse_cid(proposed.redaction.weights)
+        uri = proposed.node.weights
         with _refusing(f"the new weights of {proposed.node.name}"):
             return is_sealed(uri, weights, self._sources.keyring.find(uri))
 
@@ -273,7 +294,7 @@ class ContentReviewer:
         for each in proposed:
             name = each.node.name
             if name in starts:
-                signed = each.node.statement.weights == each.redaction.weights
+                signed = parse_cid(each.node.statement.weights) == each.node.weights
                 _require(signed, f"the new weights of {name} are not those that its owner signed")
                 with _refusing(f"the new weights of {name}"):
                     announced[name] = self._weights.read(each.node.weights)

@@ -11,13 +11,16 @@ from blockful_py.pipeline.run.identities import DEVELOPMENT_CHAINS
 
 
 class WallClock:
-    """The machine's clock."""
+    """The machine's clock, or that of a chain where the machine's is behind it."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
 
     def now(self) -> int:
-        return int(time.time())
+        return max(int(time.time()), self._node.timestamp())
 
     def wait_until(self, moment: float) -> None:
-        remaining = moment - time.time()
+        remaining = moment - self.now()
         if remaining > 0:
             time.sleep(remaining)
 
@@ -42,6 +45,20 @@ class LogicalClock:
 
 def tick(node: Node) -> None:
     """Mines an empty block on a development node, whose clock stops between transactions."""
-    if node.chain_id in DEVELOPMENT_CHAINS and node.is_development:
+    if _is_set_by_us(node):
         with turn(node):
             node.rpc.call("evm_mine")
+
+
+def skip_to(node: Node, moment: int) -> bool:
+    """Sets the clock of a development node forward to `moment` (seconds); returns whether it is one."""
+    if not _is_set_by_us(node):
+        return False
+    with turn(node):
+        node.rpc.call("evm_increaseTime", max(0, moment - node.timestamp()))
+        node.rpc.call("evm_mine")
+    return True
+
+
+def _is_set_by_us(node: Node) -> bool:
+    return node.chain_id in DEVELOPMENT_CHAINS and node.is_development

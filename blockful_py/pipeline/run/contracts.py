@@ -275,7 +275,7 @@ def appointed_committee(
 def clock_for(nodes: Nodes, contracts: Contracts) -> Clock:
     """A logical clock on our own devnets, so that runs repeat; the machine's clock elsewhere."""
     if not nodes.place.own:
-        return WallClock()
+        return WallClock(contracts.live.node)
     height = contracts.live.height()
     latest = contracts.live.header(height).timestamp if height else EPOCH_OF_TIME
     length = contracts.archive.length()

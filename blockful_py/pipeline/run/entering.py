@@ -7,16 +7,22 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from blockful_py.chain import deployments
 from blockful_py.chain.deployments import DeployedContract, Deployment
 from blockful_py.chain.node import Node
+from blockful_py.chain.participant_registry import ParticipantRegistryContract
 from blockful_py.crypto.keccak import keccak
 from blockful_py.errors import DeploymentError, SettingsError
-from blockful_py.pipeline.run.contracts import Contracts
 from blockful_py.pipeline.run.creation import creating
 from blockful_py.pipeline.run.directory import Party, RunDirectory
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.record.federation_file import ContractEntry, FederationFile, PublicFiles, uri_of
 from blockful_py.settings import Settings
+
+FILE = "federation.toml"
+"""The federation file, in the founder's run directory."""
+RUN = "run"
+"""The run directory in the folder of a founder or a member."""
 
 
 def read_file(path: Path) -> bytes:
@@ -45,19 +51,33 @@ def enter(
     section.
 
     Raises SettingsError for another file than the federation's, DeploymentError where the chains hold other
-    contracts, RunError when the directory cannot be made.
+    contracts, RunError when the directory cannot be made; what is there stays as it is then.
     """
     file = FederationFile.parse(data)
     require_contracts(file, nodes)
+    digest = uri_of(data).digest
+    _require_standing(_standing(file, nodes), digest)
     settings = file.settings(seed, **(own or {}))
     public = file.public
-    party = Party(uri_of(data).digest.hex(), public.measuring, public.initial, user, own_data)
+    party = Party(digest.hex(), public.measuring, public.initial, user, own_data)
     if (path / "run.json").exists():
-        _write_deployments(file, path / "deployments")
-        return RunDirectory.open(path).renewed(settings, party)
+        return renewed_under(RunDirectory.open(path), file, settings, party)
     with creating(path):
         _write_deployments(file, path / "deployments")
         return RunDirectory.create(path, settings, nodes.place, party)
+
+
+def is_outdated(path: Path, data: bytes, nodes: Nodes) -> bool:
+    """Whether the run directory at `path` follows a federation whose file is no longer this one.
+
+    Raises as `enter` for a file of other chains or contracts.
+    """
+    if not (path / "run.json").exists():
+        return False
+    file = FederationFile.parse(data)
+    require_contracts(file, nodes)
+    _require_same(RunDirectory.open(path), file)
+    return _standing(file, nodes) not in (None, uri_of(data).digest)
 
 
 def require_contracts(file: FederationFile, nodes: Nodes) -> None:
@@ -72,16 +92,6 @@ def require_contracts(file: FederationFile, nodes: Nodes) -> None:
     for chain_id, entries in file.contracts.items():
         for name, entry in entries.items():
             _require_code(file, by_chain[chain_id], name, entry)
-
-
-def require_standing(contracts: Contracts, party: Party) -> None:
-    """Raises SettingsError unless the chain names the party's federation file, or none yet."""
-    digest = contracts.participants.file_digest()
-    if digest not in (None, bytes.fromhex(party.federation)):
-        raise SettingsError(
-            f"the federation's file is 0x{digest.hex()} on the chain, this party has 0x{party.federation}: "
-            "get the file that stands, and repeat with it."
-        )
 
 
 def file_of(name: str, settings: Settings, public: PublicFiles, nodes: Nodes, directory: Path) -> bytes:
@@ -102,6 +112,49 @@ def file_of(name: str, settings: Settings, public: PublicFiles, nodes: Nodes, di
                 for contract, each in sorted(load(path, node).contracts.items())
             }
     return FederationFile.of(name, settings, public, contracts).to_bytes()
+
+
+def _standing(file: FederationFile, nodes: Nodes) -> bytes | None:
+    """Digest of the federation file on the chain; None before the federation is founded."""
+    entries = file.contracts.get(str(nodes.live.chain_id), {})
+    name = ParticipantRegistryContract.NAME
+    if name not in entries:
+        raise SettingsError(
+            f"the federation file of {file.name!r} names no {name} on chain {nodes.live.chain_id}: give "
+            "--live-url of the live chain, and a file that was not altered."
+        )
+    address = bytes.fromhex(entries[name].address[2:])
+    return ParticipantRegistryContract(nodes.live, address).file_digest()
+
+
+def _require_standing(standing: bytes | None, digest: bytes) -> None:
+    if standing not in (None, digest):
+        raise SettingsError(
+            f"the federation's file is 0x{standing.hex()} on the chain, this party has 0x{digest.hex()}: "
+            "get the file that stands, and repeat with it."
+        )
+
+
+def renewed_under(run: RunDirectory, file: FederationFile, settings: Settings, party: Party) -> RunDirectory:
+    """The run under another file of its federation.  Raises SettingsError for another federation's."""
+    _require_same(run, file)
+    _write_deployments(file, run.deployments)
+    return run.renewed(settings, party)
+
+
+def _require_same(run: RunDirectory, file: FederationFile) -> None:
+    """Raises SettingsError unless the file has the contracts that the run knows; it may have further ones."""
+    for path in sorted(run.deployments.glob("*.json")):
+        known = deployments.read(path)
+        entries = file.contracts.get(str(known.chain_id), {})
+        for name, contract in known.contracts.items():
+            entry = entries.get(name)
+            if entry is None or bytes.fromhex(entry.address[2:]) != contract.address:
+                raise SettingsError(
+                    f"the file is of another federation ({file.name!r}): {run.path} belongs to the one whose "
+                    f"{name} is 0x{contract.address.hex()} on chain {known.chain_id}. Take a folder of its "
+                    "own for each federation."
+                )
 
 
 def _require_code(file: FederationFile, node: Node, name: str, entry: ContractEntry) -> None:

@@ -6,12 +6,14 @@ A party's folders are filled from other machines' by CID, as files are needed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from blockful_py.chain.participant_registry import Endpoint
 from blockful_py.errors import BlockNotFoundError
 from blockful_py.pipeline.run.contracts import Contracts
 from blockful_py.pipeline.run.directory import RunDirectory
+from blockful_py.pipeline.run.identities import DEVELOPMENT_CHAINS
 from blockful_py.storage.arrivals import Arrivals
 from blockful_py.storage.federated import FederatedStore
 from blockful_py.storage.fetch import Machine
@@ -61,26 +63,39 @@ class PartyBlocks:
 
 
 def machines_of(run: RunDirectory, contracts: Contracts) -> Machines:
-    """The members, where they have announced on the chain that they are reached; the URLs of the federation
-    file, under any key, of those that have not.
+    """Whom to ask for a block, as the chain has it now (`in_order`).
 
-    Every account can announce any URL: it counts with the voting key that the account registered.
+    Every account can announce any URL; it counts as a member's with the voting key that the account
+    registered.
     """
-    registered: dict[tuple[bytes, bytes], bool] = {}
+    inside = contracts.live.node.chain_id in DEVELOPMENT_CHAINS
+    listed = run.settings.committee.members
+    registered: set[tuple[bytes, bytes]] = set()
 
-    def is_registered(account: bytes, key: bytes) -> bool:
-        if not registered.get((account, key)):
-            registered[account, key] = contracts.elected.registrant_of(key) == account
-        return registered[account, key]
+    def is_member(account: bytes, key: bytes) -> bool:
+        if (account, key) not in registered and contracts.elected.registrant_of(key) == account:
+            registered.add((account, key))
+        return (account, key) in registered
 
     def machines() -> Sequence[Machine]:
-        announced = [
-            Machine(each.url, each.key)
-            for account, each in contracts.participants.endpoints().items()
-            if is_registered(account, each.key)
-        ]
-        urls = run.settings.committee.members
-        silent = [Machine(url, None) for url in urls if url not in {each.url for each in announced}]
-        return (*sorted(announced, key=lambda each: each.url not in urls), *silent)
+        members, others = list[Endpoint](), list[Endpoint]()
+        for account, each in contracts.participants.endpoints().items():
+            (members if is_member(account, each.key) else others).append(each)
+        return in_order(members, others, listed, inside)
 
     return machines
+
+
+def in_order(
+    members: Iterable[Endpoint], others: Iterable[Endpoint], listed: Sequence[str], inside: bool
+) -> tuple[Machine, ...]:
+    """The members that have announced where they are reached, those at the `listed` URLs first; listed URLs
+    of members that have not, under any key; the others.
+
+    An address of the asker's own network is asked only where it is listed, or `inside` is true.
+    """
+    known = [Machine(each.url, each.key, inside or each.url in listed) for each in dict.fromkeys(members)]
+    known.sort(key=lambda machine: listed.index(machine.url) if machine.url in listed else len(listed))
+    announced = {machine.url for machine in known}
+    silent = [Machine(url, None) for url in listed if url not in announced]
+    return (*known, *silent, *(Machine(each.url, each.key, inside) for each in dict.fromkeys(others)))

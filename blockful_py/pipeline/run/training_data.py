@@ -29,6 +29,13 @@ def setup_of(run: RunDirectory, store: FileStore) -> TrainingSetup:
     return TrainingSetup.of_party(run.settings, public, initial, own)
 
 
+def require_usable(run: RunDirectory, data: str, store: FileStore) -> None:
+    """Raises as `setup_of` unless a participant, who may have no number yet, can work with this data."""
+    if run.party is not None:
+        party = replace(run.party, user=run.party.user or 1, data=data)
+        setup_of(replace(run, party=party), store)
+
+
 def _own(run: RunDirectory, party: Party, user: int) -> UserData:
     if party.data is None:
         raise SettingsError(f"{run.path} does not say where its data is: give --data when you join.")

@@ -55,7 +55,8 @@ class ReplacedModel(Part):
     """A model that was replaced; accuracies on held-out data, in [0, 1], as members measured them again.
 
     Attributes:
-        old_node, new_node, old_weights, new_weights: CIDs.
+        old_node, new_node, old_weights, new_weights: CIDs.  A version without weights is withdrawn; it has no
+            claims.
         record: index of the archive's record of the version before.
         before: the bytes of the old node as text.
     """
@@ -66,9 +67,9 @@ class ReplacedModel(Part):
     version_after: Small
     old_node: Cid
     new_node: Cid
-    old_weights: Cid
-    new_weights: Cid
-    claims: Claimed
+    old_weights: Cid | None
+    new_weights: Cid | None
+    claims: Claimed | None
     record: Small
     before: str
 

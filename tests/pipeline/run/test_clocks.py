@@ -7,7 +7,10 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from blockful_py.pipeline.federation import Federation
+from blockful_py.pipeline.run.clock import WallClock
 from blockful_py.pipeline.run.nodes import Nodes
 from tests.federations import small
 
@@ -37,3 +40,14 @@ def test_leaders_whose_clocks_are_behind_publish_and_redact(chains: Nodes, tmp_p
         archive = federation.contracts.archive
         times = [stored.timestamp for stored in archive.records(0, archive.length())]
         assert times == sorted(times)
+
+
+def test_a_machine_whose_clock_is_behind_records_the_time_of_the_chain(
+    chains: Nodes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock, newest = WallClock(chains.live), chains.live.timestamp()
+    monkeypatch.setattr(time, "time", lambda: newest - 3600.0)
+    assert clock.now() == newest
+    monkeypatch.setattr(time, "time", lambda: newest + 60.0)
+    assert clock.now() == newest + 60
+    clock.wait_until(newest)

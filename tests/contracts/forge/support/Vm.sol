@@ -27,6 +27,9 @@ interface Vm {
     function roll(uint256 height) external;
     function getBlockTimestamp() external view returns (uint256);
     function prank(address sender) external;
+    function etch(address account, bytes calldata code) external;
+    function load(address account, bytes32 slot) external view returns (bytes32);
+    function store(address account, bytes32 slot, bytes32 value) external;
     function snapshotState() external returns (uint256);
     function revertToState(uint256 snapshot) external returns (bool);
 

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Hands what a member keeps on to the others, before it leaves."""
+
+from __future__ import annotations
+
+from blockful_py.committee.keystore import MemberKeys
+from blockful_py.committee.vault import Vault
+from blockful_py.errors import QuorumError
+from blockful_py.member.keeping import kept_files
+from blockful_py.member.office import MemberView
+from blockful_py.pipeline.coordination.remote_blocks import RemoteBlocks
+from blockful_py.pipeline.coordination.remote_committee import remote_committee_of
+from blockful_py.pipeline.coordination.remote_keyring import RemoteKeyring
+
+
+def hand_on(view: MemberView, keys: MemberKeys, vault: Vault) -> bool:
+    """Gives a quorum of the members the files and data keys of this one that they lack.
+
+    False where there is nothing to do: in a laboratory, and for a member that is in no committee.
+    Raises QuorumError when fewer take them.
+    """
+    contracts = view.contracts
+    epoch = contracts.committee.current_epoch()
+    members = contracts.committee.roster(epoch)[0].members if epoch else ()
+    if view.run.party is None or contracts.followers is None or keys.address not in members:
+        return False
+    remote = remote_committee_of(view.run, contracts, keys.voting_secret)
+    try:
+        for store, named in kept_files(view):
+            files = [uri for uri in named() if store.own.has(uri)]
+            RemoteBlocks(contracts, lambda: remote, store.own).push(files)
+        own = vault.versions()
+        held = {uri: vault.get(uri.digest) for uri in view.versions.current() if uri.digest in own}
+        if held:
+            RemoteKeyring(contracts, lambda: remote).deliver(held)
+    except QuorumError as error:
+        raise QuorumError(
+            f"what this member keeps cannot be handed on: {error} Repeat when the others answer; with "
+            "--anyway it leaves all the same, and what only it has is lost."
+        ) from None
+    return True

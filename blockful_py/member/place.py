@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The chains' nodes and the account that a member uses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from blockful_py.chain.signer import Signer
+from blockful_py.committee.keystore import MemberKeys
+from blockful_py.errors import SettingsError
+from blockful_py.pipeline.run.nodes import Place
+
+
+@dataclass(frozen=True, slots=True)
+class Urls:
+    """URLs of the two chains' nodes, where they differ from those of the run."""
+
+    live: str | tuple[str, ...]
+    archive: str | tuple[str, ...]
+
+
+def place_for(place: Place, urls: Urls | None) -> Place:
+    """A run's place as a member's process reaches it.
+
+    Raises SettingsError for a run that keeps chains of its own, without URLs.
+    """
+    if urls is not None:
+        return replace(place, live_url=urls.live, archive_url=urls.archive, databases=None)
+    if place.own:
+        raise SettingsError(
+            "the run keeps chains of its own, which another process cannot open: give the URLs of the two "
+            "nodes, or make the run on the devnets of `blockful devnet up`."
+        )
+    return place
+
+
+def signer_of(keys: MemberKeys) -> Signer:
+    """The member's account on the chains."""
+    return Signer(keys.account_secret.to_bytes(32, "big"))

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Brings a party to the federation file that the chain names, once the committee has changed it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, replace
+
+from blockful_py.errors import BlockfulError, NodeError, SettingsError, StorageError
+from blockful_py.pipeline.run.contracts import Contracts
+from blockful_py.pipeline.run.directory import Party, RunDirectory
+from blockful_py.pipeline.run.entering import renewed_under, require_contracts
+from blockful_py.pipeline.run.nodes import Nodes
+from blockful_py.record.federation_file import MAX_BYTES, OWN, FederationFile, uri_of_digest
+from blockful_py.settings import Settings
+from blockful_py.storage.interface import FileStore
+
+Check = Callable[[RunDirectory], object]
+"""Raises BlockfulError when a party cannot work by a run as it would be."""
+
+
+def catch_up(
+    run: RunDirectory,
+    contracts: Contracts,
+    store: FileStore,
+    nodes: Nodes,
+    check: Check = lambda run: None,
+) -> RunDirectory | None:
+    """Brings a party to the federation file that the chain names; None where it has that one already.
+
+    The file is fetched from members where `store` lacks it.  What is the party's own stays.
+
+    Raises SettingsError when the file cannot be had, or this party cannot go by it; nothing has changed then.
+    """
+    digest = contracts.participants.file_digest()
+    if run.party is None or digest in (None, bytes.fromhex(run.party.federation)):
+        return None
+    try:
+        file = FederationFile.parse(store.read(uri_of_digest(digest), MAX_BYTES))
+    except StorageError as error:
+        raise SettingsError(
+            f"the federation's file has changed to 0x{digest.hex()}, and no member hands it out: {error} Get "
+            "it from another party, and give it with `blockful participant join` or `committee enter`."
+        ) from None
+    except SettingsError as error:
+        raise _unusable(digest, error) from None
+    try:
+        require_contracts(file, nodes)
+        settings, party = following(run, file, digest)
+        check(replace(run, settings=settings, party=party))
+        return renewed_under(run, file, settings, party)
+    except NodeError:
+        raise
+    except BlockfulError as error:
+        raise _unusable(digest, error) from None
+
+
+def following(run: RunDirectory, file: FederationFile, digest: bytes) -> tuple[Settings, Party]:
+    """Settings and entry of a party under another federation file; what is the party's own stays.
+
+    Raises SettingsError for a laboratory's run, or where the settings do not fit together.
+    """
+    if run.party is None:
+        raise SettingsError(f"{run.path} is a laboratory's run, and has no federation file.")
+    settings, public = run.settings, file.public
+    own = {rule: {key: getattr(getattr(settings, rule), key) for key in keys} for rule, keys in OWN.items()}
+    own["storage"] = asdict(settings.storage)
+    party = replace(run.party, federation=digest.hex(), measuring=public.measuring, initial=public.initial)
+    return file.settings(settings.seed, **own), party
+
+
+def _unusable(digest: bytes, error: BlockfulError) -> SettingsError:
+    return SettingsError(
+        f"the federation's file has changed to 0x{digest.hex()}, and this party cannot go by it: {error}"
+    )

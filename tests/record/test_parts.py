@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a filed request needs, and whose time is over, on a chain of models a <- b <- c and a <- c, and d."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import pytest
+
+from blockful_py.graph.inheritance import InheritanceGraph
+from blockful_py.record.catalogue import Catalogue
+from blockful_py.record.model_node import (
+    Claimed,
+    ModelNode,
+    PlacedNode,
+    Redaction,
+    Request,
+    Start,
+    Statement,
+    sign_statement,
+)
+from blockful_py.record.parts import due, is_complete, missing, newest_parts, request_to_bytes, unanswered
+from blockful_py.storage.cid import cid_string, uri_of
+from blockful_py.storage.unixfs import file_uri
+from blockful_py.types import Codec, Position, Uri
+
+GRAPH = {"a": (), "b": ("a",), "c": ("a", "b"), "d": ()}
+OWNERS = {name: bytes([i]) * 20 for i, name in enumerate(GRAPH, start=1)}
+WEIGHTS = cid_string(uri_of(b"weights", Codec.RAW))
+SEQUENTIAL = Request(
+    starts=(Start(name="a", position="1:0"),),
+    classes=(3,),
+    paradigm="sequential",
+    method="retrain",
+    created=9,
+)
+PARALLEL = SEQUENTIAL.model_copy(update={"paradigm": "parallel", "method": "gradient_ascent {}"})
+BLOCKS = 10
+
+
+@dataclass(frozen=True)
+class Filed:
+    """A filed request, at block 100."""
+
+    uri: Uri
+    block_number: int = 100
+
+
+@dataclass(frozen=True)
+class HandedIn:
+    position: Position
+    by: bytes
+    uri: Uri
+
+
+def part(name: str, by: str, data: bytes = b"part") -> HandedIn:
+    return HandedIn(START[name].position, OWNERS[by], uri_of(data, Codec.RAW))
+
+
+def filed(request: Request) -> Filed:
+    return Filed(file_uri(request_to_bytes(request)))
+
+
+def node_of(name: str) -> ModelNode:
+    statement = Statement(
+        name=name,
+        user=1,
+        round=1,
+        owner="0x" + OWNERS[name].hex(),
+        weights=WEIGHTS,
+        references=(),
+        accuracy=0.5,
+        training={},
+        created=0,
+    )
+    return sign_statement(statement, 7, 1337, bytes(20))
+
+
+def changed(placed: PlacedNode, request: Request, weights: str | None = WEIGHTS) -> PlacedNode:
+    claims = None if weights is None else Claimed(ad_f=0.0, ad_r=1.0)
+    redaction = Redaction(version=1, weights=weights, request=request, claims=claims)
+    return replace(placed, version=1, node=placed.node.model_copy(update={"redaction": redaction}))
+
+
+def catalogue(**by_name: PlacedNode) -> Catalogue:
+    """The models, those named as they are given."""
+    models = {
+        name: PlacedNode(Position(1, i), 0, uri_of(name.encode(), Codec.RAW), node_of(name))
+        for i, name in enumerate(GRAPH)
+    }
+    return Catalogue(models | by_name, InheritanceGraph.from_references(GRAPH))
+
+
+START = catalogue()
+A, B, C = (START[name] for name in "abc")
+
+
+def test_an_owner_has_its_time_for_each_edge_from_the_starts() -> None:
+    nothing, one = START, catalogue(a=changed(A, SEQUENTIAL))
+    two = catalogue(a=changed(A, SEQUENTIAL), b=changed(B, SEQUENTIAL))
+    ends = [(nothing, "a", 110), (one, "b", 120), (two, "c", 130)]
+    for record, name, end in ends:
+        assert unanswered(record, SEQUENTIAL, filed(SEQUENTIAL), BLOCKS, end) == ()
+        assert unanswered(record, SEQUENTIAL, filed(SEQUENTIAL), BLOCKS, end + 1) == (name,)
+
+
+def test_a_model_is_withdrawn_after_its_references_alone() -> None:
+    late = 1_000
+    assert unanswered(START, SEQUENTIAL, filed(SEQUENTIAL), BLOCKS, late) == ("a",)
+    gone = catalogue(a=changed(A, SEQUENTIAL, None))
+    assert missing(gone, SEQUENTIAL) == ("b", "c")
+    assert unanswered(gone, SEQUENTIAL, filed(SEQUENTIAL), BLOCKS, late) == ("b",)
+
+
+def test_no_filing_of_another_request_ends_an_owners_time() -> None:
+    other = SEQUENTIAL.model_copy(update={"created": 8})
+    assert unanswered(START, SEQUENTIAL, filed(other), BLOCKS, 1_000) == ()
+
+
+def test_a_parallel_request_withdraws_nothing() -> None:
+    assert unanswered(START, PARALLEL, filed(PARALLEL), BLOCKS, 1_000) == ()
+
+
+def test_the_owner_of_a_withdrawn_model_may_come_back() -> None:
+    gone = catalogue(a=changed(A, SEQUENTIAL, None))
+    assert due(gone, SEQUENTIAL, OWNERS["a"], ()) == ("a",)
+    assert due(gone, SEQUENTIAL, OWNERS["b"], ()) == ("b",)
+    assert due(gone, SEQUENTIAL, OWNERS["c"], ()) == ()
+    assert due(catalogue(a=changed(A, SEQUENTIAL)), SEQUENTIAL, OWNERS["a"], ()) == ()
+
+
+def test_a_model_that_an_earlier_request_withdrew_has_nothing_to_forget() -> None:
+    earlier = SEQUENTIAL.model_copy(update={"created": 1})
+    gone = catalogue(b=changed(B, earlier, None))
+    assert missing(gone, SEQUENTIAL) == ("a", "c")
+    assert due(gone, SEQUENTIAL, OWNERS["b"], ()) == ()
+
+
+@pytest.mark.parametrize(("by", "complete"), [("a", True), ("b", False)])
+def test_a_parallel_request_is_complete_with_what_the_owner_of_its_start_hands_in(
+    by: str, complete: bool
+) -> None:
+    assert not is_complete(START, PARALLEL, ())
+    assert is_complete(START, PARALLEL, [part("a", by)]) is complete
+
+
+def test_what_an_owner_handed_in_last_counts_until_it_is_carried_out() -> None:
+    handed_in = [part("a", "a"), part("a", "a", b"later"), part("a", "d"), part("b", "b")]
+    assert newest_parts(START, PARALLEL, handed_in) == {"a": uri_of(b"later", Codec.RAW)}
+    assert newest_parts(catalogue(a=changed(A, PARALLEL)), PARALLEL, handed_in) == {}

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The files of deploy/compose, as far as they can be checked without Docker."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import tomllib
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from blockful_py.chain.signer import DEV_MNEMONIC
+from blockful_py.settings import Settings
+from tests.documents import refused
+
+ROOT = Path(__file__).parents[1]
+FOLDER = ROOT / "deploy" / "compose"
+MEMBERS = [f"member-{number}" for number in range(1, 5)]
+PARTICIPANTS = [f"participant-{number}" for number in range(1, 6)]
+PARTIES = ["founder", *MEMBERS, *PARTICIPANTS]
+KEYS = {
+    "build",
+    "cap_drop",
+    "command",
+    "depends_on",
+    "environment",
+    "image",
+    "mem_limit",
+    "networks",
+    "profiles",
+    "read_only",
+    "restart",
+    "secrets",
+    "security_opt",
+    "tmpfs",
+    "user",
+    "volumes",
+}
+"""Of a service, as the Compose specification names them."""
+
+
+@pytest.fixture(scope="module")
+def document() -> dict[str, Any]:
+    loaded: dict[str, Any] = yaml.safe_load((FOLDER / "compose.yaml").read_text())
+    return loaded
+
+
+@pytest.fixture(scope="module")
+def settings() -> Settings:
+    return Settings.load(FOLDER / "settings.toml")
+
+
+def options(command: list[str]) -> dict[str, str]:
+    """Values by option."""
+    return {name: value for name, value in pairwise(command) if name.startswith("--")}
+
+
+def test_there_is_a_service_for_each_party_and_chain(document: dict[str, Any], settings: Settings) -> None:
+    assert document["services"].keys() == {"live", "archive", *PARTIES}
+    assert settings.federation.users == len(PARTICIPANTS)
+    assert settings.committee.members == tuple(f"https://{name}:7001" for name in MEMBERS)
+
+
+@pytest.mark.parametrize("name", ["live", "archive", *PARTIES])
+def test_a_container_has_no_privileges_and_its_own_folder_alone(document: dict[str, Any], name: str) -> None:
+    service = document["services"][name]
+    assert service.keys() <= KEYS
+    assert service["read_only"] is True
+    assert service["cap_drop"] == ["ALL"]
+    assert service["security_opt"] == ["no-new-privileges:true"]
+    assert service["user"].startswith("${PARTY_UID:?") and "0:0" not in service["user"]
+    assert "ports" not in service
+    written = [each for each in service["volumes"] if not each.endswith(":ro")]
+    assert written == [f"./parties/{name}:/party" if name in PARTIES else f"./chains/{name}:/chain"]
+    assert service["networks"] == ["federation"]
+    if name in PARTIES:
+        assert service["secrets"] == [{"source": name, "target": "words"}]
+        assert document["secrets"][name] == {"file": f"./words/{name}"}
+
+
+@pytest.mark.parametrize("name", [*MEMBERS, *PARTICIPANTS])
+def test_services_run_commands_of_the_command_line(document: dict[str, Any], name: str) -> None:
+    command = document["services"][name]["command"]
+    assert refused(command) is None
+    assert refused([*command, "--sideways"]) is not None
+    assert options(command)["--passphrase-file"] == "/run/secrets/words"
+
+
+def test_members_listen_where_the_settings_say(document: dict[str, Any], settings: Settings) -> None:
+    for name, url in zip(MEMBERS, settings.committee.members, strict=True):
+        said = options(document["services"][name]["command"])
+        assert (said["--url"], said["--host"]) == (url, "0.0.0.0")  # noqa: S104  (of its container)
+        assert url.endswith(":" + said["--port"])
+
+
+def test_the_chains_are_those_of_the_settings(document: dict[str, Any], settings: Settings) -> None:
+    chain = settings.chain
+    for name, chain_id in (("live", chain.live_chain_id), ("archive", chain.archive_chain_id)):
+        said = dict(
+            each.removeprefix("--").partition("=")[::2] for each in document["services"][name]["command"]
+        )
+        assert int(said["chain.chainId"]) == chain_id
+        assert said["wallet.mnemonic"] == DEV_MNEMONIC
+        assert int(said["miner.blockTime"]) >= 1
+        url = f"http://{name}:{said['server.port']}"
+        assert all(url in document["services"][member]["command"] for member in MEMBERS)
+
+
+def test_the_image_has_the_extras_that_a_party_needs() -> None:
+    text = (FOLDER / "Dockerfile").read_text()
+    extras = set(re.findall(r"\[([\w,]+)\]\"", text))
+    (named,) = (set(each.split(",")) for each in extras)
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    assert {"members", "nodes", "train"} <= named <= declared.keys()
+    stages = text.split("\nFROM ")
+    assert [re.search(r"AS (\w+)", stage)[1] for stage in stages[1:]] == ["wheels", "party", "chain"]  # type: ignore[index]
+    assert all(re.search(r"^USER (?!root)\w", stage, re.MULTILINE) for stage in stages[2:])
+    copied = [word for line in re.findall(r"^COPY (.*)$", text, re.MULTILINE) for word in line.split()[:-1]]
+    assert copied and all((ROOT / each).exists() for each in copied)
+    kept = (FOLDER / "Dockerfile.dockerignore").read_text().splitlines()
+    assert {f"!{each}" for each in copied} <= set(kept)
+
+
+def test_the_commands_of_the_readme_are_those_of_the_command_line() -> None:
+    blocks = (FOLDER / "README.md").read_text().split("```")[1::2]
+    text = "".join(blocks).replace("\\\n", " ")
+    words = {
+        "$words": "--passphrase-file /run/secrets/words",
+        "$chains": "--live-url http://live:8545 --archive-url http://archive:8546",
+        "$i": "1",
+    }
+    for variable, meaning in words.items():
+        text = text.replace(variable, meaning)
+    found = [
+        (name, shlex.split(rest))
+        for name, rest in re.findall(r"\bat ([\w-]+) (.+?)(?:; done)?$", text, re.MULTILINE)
+    ]
+    assert len(found) >= 12
+    assert {name for name, _ in found} <= set(PARTIES)
+    assert {" ".join(command): why for _, command in found if (why := refused(command))} == {}
