@@ -15,8 +15,12 @@ Svm constant SVM = Svm(address(uint160(uint256(keccak256("svm cheat code")))));
 
 /// @notice Deploys contracts as brownie compiles them.
 library Deploy {
+    /// @dev No contract has more variables.
+    uint256 private constant SLOTS = 24;
+
     /// @notice The contract `name` at `place`, in any state: every slot may hold anything.
-    /// @dev Its constructor runs as a call of the creation code, and leaves the immutables in the code.
+    /// @dev Its constructor runs as a call of the creation code, and leaves the immutables in the code. What it stored
+    /// would stay, so each variable is forgotten.
     function inAnyState(address place, string memory name, bytes memory arguments) internal {
         string memory artifact = string.concat("build/forge/", name, ".sol/", name, ".json");
         VM.etch(place, bytes.concat(VM.getCode(artifact), arguments));
@@ -24,5 +28,8 @@ library Deploy {
         require(made, "not deployed");
         VM.etch(place, code);
         SVM.enableSymbolicStorage(place);
+        for (uint256 slot = 0; slot < SLOTS; ++slot) {
+            VM.store(place, bytes32(slot), SVM.createBytes32("slot"));
+        }
     }
 }
