@@ -19,6 +19,8 @@ from tests.federations import GRAPH, promised
 from tests.member.leaders import until
 from tests.participant.conftest import Machines
 
+pytestmark = pytest.mark.slow
+
 BLOCKS = 60
 CLASS = Forget.of_classes([5])
 
