@@ -88,10 +88,21 @@ def _check(path: Path) -> None:
             _inspect(path)
         except (OSError, sqlite3.Error) as error:
             if attempt + 1 == ATTEMPTS:
+                if _is_disk(error):
+                    raise RunError(
+                        f"{path} cannot be read: {error}; nothing was changed. Make room or mend the disk, "
+                        "then do the same again."
+                    ) from None
                 raise RunError(f"{path} is damaged or no journal: {error}. {ADVICE}") from None
             time.sleep(PAUSE)
         else:
             return
+
+
+def _is_disk(error: Exception) -> bool:
+    """Whether the disk failed, or is too full for the file that SQLite needs beside a journal."""
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK) & 0xFF
+    return code in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL)
 
 
 def _inspect(path: Path) -> None:

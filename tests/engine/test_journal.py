@@ -16,6 +16,7 @@ from blockful_py.engine.jobs import Act, JobState, Kind, PlannedStep, StepState
 from blockful_py.engine.journal import Journal
 from blockful_py.engine.journal_log import BrokenLogError
 from blockful_py.errors import RunError
+from tests.disks import small_disk
 
 SEND = PlannedStep(Act.SEND, "s, live 1 of 1", {"data": "00ff"})
 HASH = bytes(range(32))
@@ -30,6 +31,20 @@ def path(tmp_path: Path) -> Path:
 def journal(path: Path) -> Iterator[Journal]:
     with Journal(path) as journal:
         yield journal
+
+
+def test_a_full_disk_is_not_taken_for_a_damaged_journal(tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk") as disk:
+        path = disk.folder / "journal.sqlite"
+        with Journal(path) as journal:
+            journal.begin(Kind.TRAIN, "text")
+        with disk.full(), pytest.raises(RunError, match="Make room"), Journal(path) as journal:
+            journal.open_job()
+            journal.plan([SEND])
+        with Journal(path) as journal:
+            job = journal.open_job()
+    assert job is not None
+    assert job.request == "text"
 
 
 def states(path: Path) -> list[StepState]:
@@ -189,6 +204,7 @@ from blockful_py.engine.jobs import Act, Kind, PlannedStep
 from blockful_py.engine.journal import Journal
 from blockful_py.engine.journal_log import BrokenLogError
 from blockful_py.errors import RunError
+from tests.disks import small_disk
 journal = Journal(Path(sys.argv[1]))
 journal.begin(Kind.TRAIN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))
