@@ -14,6 +14,7 @@ import argparse
 import json
 import os
 import platform
+import resource
 import subprocess
 import sys
 import threading
@@ -155,8 +156,9 @@ class Measurement:
         print(f"{self._case['users']} participants: {name} took {seconds:.1f} s", flush=True)
 
     def _spent(self) -> dict[str, float]:
-        """Processor seconds by kind: of services with their ended children."""
-        spent: dict[str, float] = defaultdict(float)
+        """Processor seconds by kind: of services with their ended children, and of ended commands."""
+        ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+        spent: dict[str, float] = defaultdict(float, {"commands": ended.ru_utime + ended.ru_stime})
         for kind, each in look({**self._federation.processes(), self._relays.pid: "relays"}):
             if kind != "work":
                 spent[kind] += each.cpu
