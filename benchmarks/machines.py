@@ -217,7 +217,7 @@ def command(federation: LocalFederation, *arguments: str | Path) -> Any:
         check=False,
     )
     if done.returncode:
-        raise SystemExit(f"{arguments[1]} failed: {done.stderr}")
+        raise SystemExit(f"{arguments[1]} failed: {done.stderr or done.stdout}")
     return json.loads(done.stdout)
 
 
@@ -257,7 +257,7 @@ def measure(users: int, rounds: int, options: argparse.Namespace) -> None:
                         time.sleep(IDLE_SECONDS)
                 if not measured.is_done("request"):
                     with measured.stage("request") as more:
-                        asked = ("participant", "request", one, "--start", "r1", "--class", "3")
+                        asked = ("participant", "request", one, "--start", f"r{seen.user}", "--class", "3")
                         number = command(federation, *asked)["request"]
                         wait(lambda: not waits_for(seen, number), 7200)
                         models = seen.catalogue().models.values()
