@@ -14,6 +14,7 @@ import argparse
 import json
 import os
 import platform
+import resource
 import subprocess
 import sys
 import threading
@@ -155,8 +156,9 @@ class Measurement:
         print(f"{self._case['users']} participants: {name} took {seconds:.1f} s", flush=True)
 
     def _spent(self) -> dict[str, float]:
-        """Processor seconds by kind: of services with their ended children."""
-        spent: dict[str, float] = defaultdict(float)
+        """Processor seconds by kind: of services with their ended children, and of ended commands."""
+        ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+        spent: dict[str, float] = defaultdict(float, {"commands": ended.ru_utime + ended.ru_stime})
         for kind, each in look({**self._federation.processes(), self._relays.pid: "relays"}):
             if kind != "work":
                 spent[kind] += each.cpu
@@ -215,7 +217,7 @@ def command(federation: LocalFederation, *arguments: str | Path) -> Any:
         check=False,
     )
     if done.returncode:
-        raise SystemExit(f"{arguments[1]} failed: {done.stderr}")
+        raise SystemExit(f"{arguments[1]} failed: {done.stderr or done.stdout}")
     return json.loads(done.stdout)
 
 
@@ -255,7 +257,7 @@ def measure(users: int, rounds: int, options: argparse.Namespace) -> None:
                         time.sleep(IDLE_SECONDS)
                 if not measured.is_done("request"):
                     with measured.stage("request") as more:
-                        asked = ("participant", "request", one, "--start", "r1", "--class", "3")
+                        asked = ("participant", "request", one, "--start", f"r{seen.user}", "--class", "3")
                         number = command(federation, *asked)["request"]
                         wait(lambda: not waits_for(seen, number), 7200)
                         models = seen.catalogue().models.values()

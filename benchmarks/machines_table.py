@@ -34,6 +34,7 @@ def markdown(lines: Sequence[Line]) -> str:
                     "CPU s: participants",
                     "members",
                     "chains",
+                    "commands",
                     "relays",
                     "load",
                 ),
@@ -80,7 +81,7 @@ def _case(line: Line) -> tuple[Any, ...]:
 
 def _time(line: Line) -> tuple[Any, ...]:
     cpu = line["cpu"]
-    spent = (f"{cpu.get(kind, 0):.1f}" for kind in ("participant", "member", "chain", "relays"))
+    spent = (f"{cpu.get(kind, 0):.1f}" for kind in ("participant", "member", "chain", "commands", "relays"))
     models = line.get("published", line.get("replaced", ""))
     return *_case(line), line["seconds"], models, *spent, f"{line['load']:.1f}"
 

@@ -32,7 +32,7 @@ from blockful_py.chain import persistent
 from blockful_py.chain.processes import last_lines, take_port
 from blockful_py.detached import end, is_running, start_detached
 from blockful_py.errors import RunError
-from blockful_py.participant.folder import LIMITS
+from blockful_py.participant.folder import KEYS, LIMITS
 from blockful_py.pipeline.run.entering import FILE, RUN
 from blockful_py.whole_file import OWN, write_whole
 
@@ -40,6 +40,7 @@ LIVE, ARCHIVE = 1337, 1338
 ATTEMPTS = 3
 """Elections that are held before `up` gives up: on a busy machine a member may miss a phase."""
 READY_SECONDS = 120.0
+SAMPLES = "samples.safetensors"
 
 Tell = Callable[[str], None]
 """Is called with each command."""
@@ -105,7 +106,7 @@ class LocalFederation:
             together(self._stand, names)
             self._found()
             (self.folder / "founded").touch()
-        together(self._participant, range(1, self._users() + 1))
+        self._participants(range(1, self._users() + 1))
 
     def down(self) -> tuple[LocalService, ...]:
         """Ends all processes and chains, whose data stay; returns the processes that ran."""
@@ -171,20 +172,35 @@ class LocalFederation:
                 if attempt == ATTEMPTS:
                     raise
 
-    def _participant(self, number: int) -> None:
+    def _participants(self, numbers: Sequence[int]) -> None:
+        """Has the participants join one after the other, as the registry numbers them, and serve."""
+        together(self._init_participant, numbers)
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            serving = []
+            for number in numbers:
+                self._join(number)
+                name = f"participant-{number}"
+                serving.append(pool.submit(self._serve, name, "participant", "serve", self.party(name)))
+            for each in serving:
+                each.result()
+
+    def _init_participant(self, number: int) -> None:
         name = f"participant-{number}"
-        folder = self.party(name)
-        own = folder / "samples.safetensors"
-        if not (folder / "keys.json").exists():
-            self._run(name, "participant", "init", folder)
+        if not (self.party(name) / KEYS).exists():
+            self._run(name, "participant", "init", self.party(name))
+        own = self.party(name) / SAMPLES
         if not own.exists():
             (self.folder / "data" / f"user-{number}.safetensors").rename(own)
-        if not (folder / "joined").exists():
-            joining = ("--federation", self.file, "--data", own, "--device", "cpu")
-            self._run(name, "participant", "join", folder, *joining, *self._urls)
-            self._limit(folder, number)
-            (folder / "joined").touch()
-        self._serve(name, "participant", "serve", folder)
+
+    def _join(self, number: int) -> None:
+        name = f"participant-{number}"
+        folder = self.party(name)
+        if (folder / "joined").exists():
+            return
+        joining = ("--federation", self.file, "--data", folder / SAMPLES, "--device", "cpu")
+        self._run(name, "participant", "join", folder, *joining, *self._urls)
+        self._limit(folder, number)
+        (folder / "joined").touch()
 
     def _limit(self, folder: Path, number: int) -> None:
         """As many participants work at a time as there are cores: each holds torch and a model then."""

@@ -12,7 +12,7 @@ from blockful_py.committee.service.duties import Duty
 from blockful_py.errors import RunError
 from blockful_py.member.office import MemberOffice
 
-FRESH_SECONDS = 0.5
+FRESH_SECONDS = 1.0
 """How long all duties go by one look at the chains."""
 LOOK_SECONDS = 5.0
 """Longest time between two steps of a duty, which may wait for something else than a block."""
