@@ -123,12 +123,12 @@ class Conspiracy:
             partial(self.identities.rng, "test openings"),
         )
 
-    def draft(self, nodes: dict[Position, ModelNode]) -> RedactionDraft:
-        """A redaction to `nodes`, whose bytes go into the live store."""
+    def draft(self, nodes: dict[Position, ModelNode], later: int = 0) -> RedactionDraft:
+        """A redaction to `nodes`, whose bytes go into the live store, `later` by so many seconds."""
         store, archive = self.federation.stores.live, self.federation.contracts.archive
         now = archive.records(archive.length() - 1, 1)[0].timestamp
         replacements = [Replacement(place, store.add(node.to_bytes())) for place, node in nodes.items()]
-        return self.proposer().redaction(replacements, now)
+        return self.proposer().redaction(replacements, now + later)
 
     def execute(self, certified: CertifiedRedaction, coordinator: Coordinator) -> None:
         """Writes a redaction to both chains."""

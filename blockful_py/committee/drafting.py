@@ -109,7 +109,9 @@ class Proposer:
     def redaction(self, replacements: Sequence[Replacement], timestamp: int) -> RedactionDraft:
         """A draft that replaces the models of `replacements` and re-opens the headers of their blocks.
 
-        Its time is `timestamp` (seconds), or that of the latest archive record where that is later.
+        Its time is `timestamp` (seconds), or that of the latest archive record if that is later.  At another
+        time, or after another record, it is another proposal: members approve one content of each, and a
+        leader that failed must not keep the next one from proposing the same nodes.
         """
         ordered = sorted(replacements, key=lambda replacement: replacement.position)
         targets = []
@@ -129,12 +131,14 @@ class Proposer:
         records = [
             ArchiveRecord(t.position, t.version - 1, ArchiveReason.SUPERSEDED, t.old_uri) for t in targets
         ]
+        timestamp = max(timestamp, self._archived_until())
+        archive = self._archive_chunks(records, timestamp)
         identity = [part for t in targets for part in (t.position.packed, t.version, t.uri.digest)]
         return RedactionDraft(
-            self._identity("redact", identity),
+            self._identity("redact", [*identity, timestamp, archive[0].expected_head]),
             self._epoch,
             tuple(self._draft_chunks(targets)),
-            self._archive_chunks(records, max(timestamp, self._archived_until())),
+            archive,
         )
 
     def _archived_until(self) -> int:

@@ -87,7 +87,9 @@ class MemberView(Closable):
         setup = setup_of(self.run, self.live_store)
         motions = AgreedMotions(self.contracts, self._agreements, self.file_changes.review)
         attested = self.run.settings.committee.attested
-        record = RecordReaders.of(self.contracts.live, self.contracts.archive, self.live_store)
+        record = RecordReaders.of(
+            self.contracts.live, self.contracts.archive, self.live_store, self.replaced_nodes
+        )
         rules = self.run.settings.unlearning
         sources = ReviewSources(
             self.contracts,
@@ -170,9 +172,15 @@ class MemberView(Closable):
     def live_store(self) -> FileStore:
         return self.stores.live
 
+    @property
+    def replaced_nodes(self) -> FileStore | None:
+        """The store that has the nodes of replaced versions; None in a laboratory, which has one request at a
+        time."""
+        return self.stores.archive if self.run.party is not None else None
+
     @cached_property
     def catalogue(self) -> CatalogueReader:
-        return CatalogueReader(self.contracts.live, self.live_store)
+        return CatalogueReader(self.contracts.live, self.live_store, self.replaced_nodes)
 
     @cached_property
     def archived(self) -> ArchiveReader:

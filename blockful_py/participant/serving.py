@@ -120,8 +120,9 @@ class ParticipantService(Closable):
         except BaseException:
             self._nodes.close()
             raise
-        self._store = Stores.of(self.run, self.contracts).live
-        self._catalogue = CatalogueReader(self.contracts.live, self._store)
+        stores = Stores.of(self.run, self.contracts)
+        self._store = stores.live
+        self._catalogue = CatalogueReader(self.contracts.live, self._store, stores.archive)
         self._plan = plan(self.run.settings.federation, holders_of(self.run.settings))
         self._seen = (-1, self._now())
         self._settled = ("", self._now())

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
 
@@ -13,7 +13,7 @@ from blockful_py.committee.protocols import LiveLedger, Store
 from blockful_py.errors import RunError, UnknownModelError
 from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.record.certificates.verifying import ArchiveChainSource
-from blockful_py.record.model_node import ModelNode, PlacedNode, parse_node
+from blockful_py.record.model_node import ModelNode, PlacedNode, Request, parse_node
 from blockful_py.types import Header, ModelTransaction, Position, StoredArchiveRecord, Uri
 
 
@@ -25,6 +25,9 @@ class LoggedRedaction(Protocol):
 
     @property
     def version(self) -> int: ...
+
+    @property
+    def uri(self) -> Uri: ...
 
 
 class LiveChainReader(LiveLedger, Protocol):
@@ -131,9 +134,12 @@ class CatalogueReader:
     Members of one process that look at the same node share one reader.
     """
 
-    def __init__(self, live: LiveChainReader, store: Store) -> None:
+    def __init__(self, live: LiveChainReader, store: Store, archived: Store | None = None) -> None:
+        """`archived`: has the nodes of replaced versions, where it matters which requests those came of."""
         self._live = live
         self._store = store
+        self._archived = archived
+        self._requests: dict[Uri, Request | None] = {}
         self._reading = threading.Lock()
         self._transactions = KnownTransactions(live)
         self._nodes: dict[Uri, ModelNode] = {}
@@ -145,10 +151,32 @@ class CatalogueReader:
         with self._reading:
             block = self._live.newest_block()
             if self._catalogue is None or block != self._block:
-                self._catalogue = Catalogue.of(self._transactions.read(), self._node)
+                self._catalogue = self._with_earlier(Catalogue.of(self._transactions.read(), self._node))
                 self._block = block
                 self._nodes = {placed.uri: placed.node for placed in self._catalogue.models.values()}
             return self._catalogue
+
+    def _with_earlier(self, catalogue: Catalogue) -> Catalogue:
+        if self._archived is None:
+            return catalogue
+        replaced: dict[Position, list[Request]] = {}
+        versions = {placed.position: placed.version for placed in catalogue.models.values()}
+        for each in self._live.redactions():
+            if each.version < versions.get(each.position, 0):
+                request = self._request(each.uri, self._archived)
+                replaced.setdefault(each.position, []).extend((request,) if request else ())
+        models = {
+            name: replace(placed, earlier=tuple(replaced.get(placed.position, ())))
+            for name, placed in catalogue.models.items()
+        }
+        return replace(catalogue, models=models)
+
+    def _request(self, uri: Uri, archived: Store) -> Request | None:
+        """The request that a replaced version came of."""
+        if uri not in self._requests:
+            redaction = parse_node(archived.read(uri)).redaction
+            self._requests[uri] = redaction.request if redaction else None
+        return self._requests[uri]
 
     def _node(self, uri: Uri) -> ModelNode:
         return self._nodes.get(uri) or parse_node(self._store.read(uri))
@@ -183,9 +211,15 @@ class RecordReaders:
     archive: ArchiveReader
 
     @classmethod
-    def of(cls, live: LiveChainReader, archive: ArchiveChainReader, store: Store) -> RecordReaders:
-        """`store`: the live chain's, which has the model nodes."""
-        return cls(CatalogueReader(live, store), ArchiveReader(archive))
+    def of(
+        cls,
+        live: LiveChainReader,
+        archive: ArchiveChainReader,
+        store: Store,
+        archived: Store | None = None,
+    ) -> RecordReaders:
+        """`store`: the live chain's, which has the model nodes.  `archived`: as for `CatalogueReader`."""
+        return cls(CatalogueReader(live, store, archived), ArchiveReader(archive))
 
 
 def all_headers(live: LiveLedger) -> tuple[Header, ...]:

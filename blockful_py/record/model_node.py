@@ -253,12 +253,16 @@ class ModelNode(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class PlacedNode:
-    """A model node and where it stands on the live chain."""
+    """A model node and where it stands on the live chain.
+
+    `earlier`: the requests that versions before this one came of, where they were read.
+    """
 
     position: Position
     version: int
     uri: Uri
     node: ModelNode
+    earlier: tuple[Request, ...] = ()
 
 
 def sign_statement(statement: Statement, secret: int, chain_id: int, contract: bytes) -> ModelNode:

@@ -84,13 +84,18 @@ def is_replaced(placed: PlacedNode, request: Request) -> bool:
     return placed.node.redaction is not None and placed.node.redaction.request == request
 
 
+def has_answered(placed: PlacedNode, request: Request) -> bool:
+    """Whether any version of a model came of the request, also where another request followed."""
+    return is_replaced(placed, request) or request in placed.earlier
+
+
 def missing(catalogue: Catalogue, request: Request) -> tuple[str, ...]:
     """The affected models that the request has not replaced, in topological order; a model that is withdrawn
     has nothing to forget."""
     return tuple(
         name
         for name in affected(catalogue, request)
-        if name in catalogue.with_weights and not is_replaced(catalogue[name], request)
+        if name in catalogue.with_weights and not has_answered(catalogue[name], request)
     )
 
 

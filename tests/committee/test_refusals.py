@@ -283,6 +283,16 @@ def test_a_second_content_under_one_proposal_is_refused(plan: Plan) -> None:
     assert coordinator.consensus == 1
 
 
+def test_the_next_leader_proposes_the_nodes_of_one_that_failed(plan: Plan) -> None:
+    nodes = {plan.places[name]: node for name, node in plan.nodes.items()}
+    members = plan.roster.members(plan.reviewer())
+    for member in members:
+        member.approve(plan.roster.draft(nodes))
+    coordinator = plan.roster.coordinator(members)
+    coordinator.certify_redaction(plan.roster.draft(nodes, later=1))
+    assert coordinator.consensus == 1
+
+
 def test_a_refused_request_of_a_federation_leaves_nothing_behind(plan: Plan) -> None:
     """The archive's record of s is altered: members miss the version that would be replaced."""
     federation, archive = plan.federation, plan.federation.contracts.archive

@@ -27,6 +27,7 @@ from blockful_py.member.candidacy import Candidate, fund
 from blockful_py.member.place import signer_of
 from blockful_py.participant.folder import ParticipantFolder
 from blockful_py.participant.joining import join
+from blockful_py.pipeline.coordination.file_changes import FileChanges
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.founding import FILE, create, found
 from blockful_py.pipeline.party import PartyRun
@@ -34,6 +35,7 @@ from blockful_py.pipeline.run.contracts import Contracts, open_contracts
 from blockful_py.pipeline.run.entering import enter
 from blockful_py.pipeline.run.nodes import Nodes, Place
 from blockful_py.pipeline.run.pocket_money import provide
+from blockful_py.pipeline.run.stores import Stores
 from blockful_py.pipeline.run.training_data import save_users
 from blockful_py.record.certificates.checking import check_certificate
 from blockful_py.record.certificates.document import parse_certificate
@@ -127,10 +129,12 @@ class ProcessFederation:
         until(lambda: all(self.versions()[name] > before[name] for name in names))
 
     def verifies(self) -> None:
-        """The record verifies, and both chains keep every promise."""
+        """The record verifies, both chains keep every promise, and no request waits."""
         with self.watched() as federation:
             assert federation.verify().passed
             assert federation.audit().passed
+            stores = Stores.of(federation.run, self.contracts)
+            assert FileChanges(federation.run, self.contracts, stores.live).open_requests() == ()
         promised(self.contracts)
 
     def certified(self, name: str, number: int) -> set[str]:

@@ -214,8 +214,8 @@ def test_a_stranger_that_announces_a_members_url_leads_nobody_astray(machines: M
     member = machines.members[0]
     machines.contracts.participants.announce(Endpoint(bytes(19) + b"\1", member.url))
     with machines.participants["a"].run() as party:
-        machines_to_ask = machines_of(party.federation.run, party.federation.contracts)()
-    assert {(each.url, each.address) for each in machines_to_ask} == {
+        first = machines_of(party.federation.run, party.federation.contracts)()[:4]
+    assert {(each.url, each.address) for each in first} == {
         (each.url, each.address) for each in machines.members
     }
 

@@ -148,3 +148,13 @@ def test_what_an_owner_handed_in_last_counts_until_it_is_carried_out() -> None:
     handed_in = [part("a", "a"), part("a", "a", b"later"), part("a", "d"), part("b", "b")]
     assert newest_parts(START, PARALLEL, handed_in) == {"a": uri_of(b"later", Codec.RAW)}
     assert newest_parts(catalogue(a=changed(A, PARALLEL)), PARALLEL, handed_in) == {}
+
+
+def test_a_request_that_another_followed_is_not_carried_out_again() -> None:
+    later = SEQUENTIAL.model_copy(update={"classes": (5,)})
+    both = {name: replace(changed(START[name], later), earlier=(SEQUENTIAL,)) for name in "abc"}
+    assert missing(catalogue(**both), SEQUENTIAL) == missing(catalogue(**both), later) == ()
+    one = catalogue(**{name: changed(START[name], later) for name in "abc"})
+    assert missing(one, SEQUENTIAL) == ("a", "b", "c")
+    assert due(catalogue(**both), SEQUENTIAL, OWNERS["a"], ()) == ()
+    assert due(one, SEQUENTIAL, OWNERS["a"], ()) == ("a",)

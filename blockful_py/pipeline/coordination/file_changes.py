@@ -9,6 +9,7 @@ from blockful_py.errors import BlockfulError, RefusedError
 from blockful_py.pipeline.run.catching_up import following
 from blockful_py.pipeline.run.contracts import Contracts
 from blockful_py.pipeline.run.directory import Party, RunDirectory
+from blockful_py.pipeline.run.stores import Stores
 from blockful_py.pipeline.run.training_data import setup_of
 from blockful_py.record.catalogue import CatalogueReader
 from blockful_py.record.federation_file import MAX_BYTES, FederationFile, uri_of_digest
@@ -48,7 +49,8 @@ class FileChanges:
     def open_requests(self) -> tuple[int, ...]:
         """Numbers of the requests that still wait for parts, or whose parts are yet to be carried out."""
         registry, live = self._contracts.participants, self._contracts.live
-        catalogue = CatalogueReader(live, self._store).read()
+        archived = Stores.of(self._run, self._contracts).archive
+        catalogue = CatalogueReader(live, self._store, archived).read()
         height, waiting = live.node.block_number(), []
         for filed in registry.filed_requests():
             try:

@@ -80,7 +80,9 @@ class FederationContext:
         identities = identities_in(run, nodes)
         leader = Leader(run, contracts, identities, secret)
         stores = Stores.of(run, contracts)
-        record = RecordReaders.of(contracts.live, contracts.archive, stores.live)
+        record = RecordReaders.of(
+            contracts.live, contracts.archive, stores.live, stores.archive if run.party else None
+        )
         keyring = leader.keyring()
         if participant is not None:
             access = Access(contracts.live, contracts.readers, stores.live, run.settings.access)
