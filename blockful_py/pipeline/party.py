@@ -27,6 +27,7 @@ from blockful_py.pipeline.jobs.publishing import Publisher
 from blockful_py.pipeline.jobs.requesting import draft_request, method_of, sign_request
 from blockful_py.pipeline.jobs.training import train_next
 from blockful_py.pipeline.jobs.unlearning import replaced_for
+from blockful_py.pipeline.run.clock import tick
 from blockful_py.pipeline.run.lease import KINDS, training_text
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.record.certificates.document import ErasureCertificate
@@ -99,7 +100,7 @@ class PartyRun(Closable):
                 placed = {name: node.position for name, node in models.items()}
                 return Publisher(self._opened.context).publish(wave, placed, stored)[1]
 
-        with self._opened.leading():
+        with self._leading():
             return in_turn(publish)
 
     def _trained(self) -> tuple[Wave, Stored]:
@@ -139,7 +140,7 @@ class PartyRun(Closable):
     def take_part(self, number: int) -> tuple[ModelNode, ...]:
         """Does the parts of a filed request that this participant can do now; returns its new nodes."""
         context = self._opened.context
-        with self._opened.leading():
+        with self._leading():
             _, request = FiledRequests(context)[number]
             parts = OwnParts(context)
             names = parts.due(number, request)
@@ -154,7 +155,7 @@ class PartyRun(Closable):
         Raises RunError while parts are missing, otherwise as `Federation.unlearn`.
         """
         context = self._opened.context
-        with self._opened.leading():
+        with self._leading():
             _, request = FiledRequests(context)[number]
             with self._job(request) as lifecycle:
                 Gathering(context).replace(number, request)
@@ -173,6 +174,15 @@ class PartyRun(Closable):
         request = FiledRequests(context)[number][1]
         self.federation.erase_replaced(replaced_for(self.federation.catalogue(), request))
         return in_turn(lambda: issue(context, request))
+
+    @contextmanager
+    def _leading(self) -> Iterator[None]:
+        """Leads, on chains whose clocks go: estimates on a development chain go by its newest block's time,
+        and contracts refuse times that are far from it."""
+        tick(self._opened.nodes.live)
+        tick(self._opened.nodes.archive)
+        with self._opened.leading():
+            yield
 
     @contextmanager
     def _job(self, request: Request) -> Iterator[JobLifecycle]:
