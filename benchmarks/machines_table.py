@@ -81,7 +81,10 @@ def _case(line: Line) -> tuple[Any, ...]:
 
 def _time(line: Line) -> tuple[Any, ...]:
     cpu = line["cpu"]
-    spent = (f"{cpu.get(kind, 0):.1f}" for kind in ("participant", "member", "chain", "commands", "relays"))
+    spent = (
+        f"{cpu[kind]:.1f}" if kind in cpu else ""
+        for kind in ("participant", "member", "chain", "commands", "relays")
+    )
     models = line.get("published", line.get("replaced", ""))
     return *_case(line), line["seconds"], models, *spent, f"{line['load']:.1f}"
 

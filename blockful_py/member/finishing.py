@@ -23,6 +23,7 @@ from blockful_py.errors import BlockfulError, ContractError
 from blockful_py.member.office import MemberOffice
 from blockful_py.pipeline.jobs.publishing import publication_settlement
 from blockful_py.pipeline.jobs.redaction import redaction_settlement
+from blockful_py.pipeline.run.clock import tick
 from blockful_py.pipeline.run.contracts import Contracts
 
 Done = tuple[tuple[int, int], ...]
@@ -83,6 +84,8 @@ class FinishingDuty:
         turn = 1 + rank(ballot.proposal, seat.member.index, len(seat.member.roster.keys))
         if self._now() - look.since >= turn * view.run.settings.committee.stall_seconds:
             self._looks[ballot] = _Look(progress, self._now())
+            for contract in (contracts.archive, contracts.live):
+                tick(contract.node)  # an idle development chain's clock may stand before the decision's time
             self._finish(kept, settlement_of(contracts, kept.certified), sides, view.release)
 
     def _finish(

@@ -29,6 +29,7 @@ from blockful_py.pipeline.jobs.requesting import draft_request, method_of, sign_
 from blockful_py.pipeline.jobs.training import train_next
 from blockful_py.pipeline.jobs.unlearning import replaced_for
 from blockful_py.pipeline.run.catching_up import catch_up
+from blockful_py.pipeline.run.clock import tick
 from blockful_py.pipeline.run.lease import KINDS, training_text
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.pipeline.run.stores import Stores
@@ -206,7 +207,11 @@ class PartyRun(Closable):
         """Holds the lease, with all decisions settled and no job open; yields whether one was.
 
         A job that a crash left open ends here: the chains show what is left to do, of it or after it.
+        Estimates on a development chain go by its newest block's time, and contracts refuse times that are
+        far from it: there the clocks are set on first.
         """
+        tick(self._opened.nodes.live)
+        tick(self._opened.nodes.archive)
         with self._opened.leading():
             context = self._opened.context
             is_open = context.journal.open_job() is not None

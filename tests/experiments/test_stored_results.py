@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.machines import lines
+from benchmarks.machines_table import markdown as processes
 from benchmarks.unlearning import markdown as costs
 from blockful_py.errors import FormatError, RunError
 from blockful_py.experiments.comparison import compare
@@ -78,3 +80,10 @@ def test_what_a_request_takes_follows_from_its_file() -> None:
     assert costs(result) == (RESULTS / "unlearning.md").read_text(encoding="utf-8")
     result["cases"][1]["passes"] *= 2
     assert costs(result) != (RESULTS / "unlearning.md").read_text(encoding="utf-8")
+
+
+def test_the_tables_of_a_federation_of_processes_follow_from_its_figures() -> None:
+    figures, stored = lines(RESULTS / "machines.jsonl"), (RESULTS / "machines.md").read_text(encoding="utf-8")
+    assert processes(figures) == stored
+    figures[0]["seconds"] += 1
+    assert processes(figures) != stored
