@@ -28,13 +28,15 @@ from blockful_py.pipeline.founding import FILE, create, found
 from blockful_py.pipeline.party import PartyRun
 from blockful_py.pipeline.run.clock import tick
 from blockful_py.pipeline.run.contracts import Contracts, open_contracts
-from blockful_py.pipeline.run.entering import enter
+from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.nodes import Nodes, Place
 from blockful_py.pipeline.run.pocket_money import provide
 from blockful_py.pipeline.run.training_data import save_users
+from blockful_py.record.federation_file import uri_of
 from blockful_py.settings import Settings
 from tests.devnets import set_balance
 from tests.federations import GRAPH, small
+from tests.member.leaders import until
 from tests.member.processes import QUICK, WORDS, MemberProcess, members
 
 ETHER = 10**18
@@ -111,6 +113,12 @@ def election_of(committee: CommitteeContract, size: int) -> object:
     return pause
 
 
+def follows(member: MemberProcess, digest: str) -> bool:
+    """Whether a member goes by the federation file of this digest."""
+    party = RunDirectory.open(member.folder / "run").party
+    return party is not None and party.federation == digest
+
+
 @pytest.fixture(scope="module")
 def machines(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machines]:
     folder = tmp_path_factory.mktemp("machines")
@@ -136,8 +144,8 @@ def machines(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Iterato
             Candidate(CommitteeContract(committee.node, committee.address, sender), keys).join(ETHER)
         found(folder / "founder", nodes, founder.account_secret, election_of(committee, 4), None)
         file = (folder / "founder" / FILE).read_bytes()
-        for member in processes:
-            enter(member.folder / "run", file, nodes)
+        digest = uri_of(file).digest.hex()
+        until(lambda: all(follows(member, digest) for member in processes))
         participants = {}
         data = save_users(replace(settings, seed=SEED), folder / "data")
         for name, path in zip(GRAPH, data, strict=True):
