@@ -43,7 +43,7 @@ def test_participants_train_another_round_once_the_committee_has_decided_it(tmp_
         new.write_text(text.replace("rounds = 1\n", "rounds = 2\n"), encoding="utf-8")
         leader = local.party(MEMBERS[0])
         change = ("federation", "change", str(new), str(leader))
-        assert "0 of 4 members agree" in run(*change, by=MEMBERS[0]).error
+        assert "0 of 4 members agree" in run(*change, by=MEMBERS[0]).out
         (motion,) = (leader / "run" / "motions").glob("*.json")
         for name in MEMBERS:
             agreed = run("committee", "agree", str(motion), str(local.party(name)), by=name)

@@ -26,13 +26,16 @@ from blockful_py.participant.joining import join
 from blockful_py.pipeline.founding import create, found
 from blockful_py.pipeline.party import PartyRun
 from blockful_py.pipeline.run.contracts import Contracts, open_contracts
-from blockful_py.pipeline.run.entering import FILE, enter
+from blockful_py.pipeline.run.directory import RunDirectory
+from blockful_py.pipeline.run.entering import FILE
 from blockful_py.pipeline.run.nodes import Nodes, Place
 from blockful_py.pipeline.run.pocket_money import provide
 from blockful_py.pipeline.run.training_data import save_users
+from blockful_py.record.federation_file import uri_of
 from blockful_py.settings import Settings
 from tests.devnets import set_balance
 from tests.federations import GRAPH, small
+from tests.member.leaders import until
 from tests.member.processes import QUICK, WORDS, MemberProcess, members
 
 ETHER = 10**18
@@ -97,6 +100,12 @@ def rules() -> Mapping[str, Any]:
     return {}
 
 
+def follows(member: MemberProcess, digest: str) -> bool:
+    """Whether a member goes by the federation file of this digest."""
+    party = RunDirectory.open(member.folder / "run").party
+    return party is not None and party.federation == digest
+
+
 @pytest.fixture(scope="module")
 def machines(
     chains: Nodes, rules: Mapping[str, Any], tmp_path_factory: pytest.TempPathFactory
@@ -124,8 +133,8 @@ def machines(
             Candidate(CommitteeContract(committee.node, committee.address, sender), keys).join(ETHER)
         found(folder / "founder", nodes, founder.account_secret, None, None)
         file = (folder / "founder" / FILE).read_bytes()
-        for member in processes:
-            enter(member.folder / "run", file, nodes)
+        digest = uri_of(file).digest.hex()
+        until(lambda: all(follows(member, digest) for member in processes))
         participants = {}
         data = save_users(replace(settings, seed=SEED), folder / "data")
         for name, path in zip(GRAPH, data, strict=True):
