@@ -218,9 +218,7 @@ class World:
             found[index] = RemoteMember(index, client, lambda *_: None)
         return found
 
-    def post(
-        self, url: str, data: bytes, seconds: float, limit_of: LimitOf, voter: bytes | None = None
-    ) -> bytes:
+    def post(self, url: str, data: bytes, seconds: float, limit_of: LimitOf, *more: object) -> bytes:
         """In the place of `client.post`."""
         place = self.places[int(url)]
         if not place.reachable:
