@@ -19,6 +19,7 @@ from blockful_py.child_process import serve_task
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.party import PartyRun
 from blockful_py.pipeline.resume import take_up
+from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.nodes import Nodes, Place
 
 
@@ -30,7 +31,7 @@ class LeaderProcess:
         place: URLs of the chains.
         account: private key of the account that pays for transactions.
         leader: secret of a voting key or of a leader's key that the members accept.
-        request: number of the filed request to lead, among machines.
+        request: number of the filed request to lead, among machines; None to take up the run's open job.
     """
 
     run: Path
@@ -63,7 +64,10 @@ def lead(task: str) -> None:
     """Raises BlockfulError when the request is not carried out."""
     spec = LeaderProcess.from_json(task)
     with Nodes(spec.place, Signer(spec.account.to_bytes(32, "big"))) as nodes:
-        if spec.request is None:
+        if spec.request is None and RunDirectory.open(spec.run).party is not None:
+            with PartyRun.of_member(spec.run, nodes, spec.leader) as party:
+                party.end_broken_off()
+        elif spec.request is None:
             with Federation.open(spec.run, nodes=nodes, secret=spec.leader) as federation:
                 take_up(federation)
         else:

@@ -21,6 +21,9 @@ class TakeoverDuty:
 
     A leader holds a lock that is released when its process ends.  A member of rank r waits r + 1 times the
     take-over time of the run's settings.  The request is led by a process of `processes`.
+
+    Among machines the run is the member's own.  A job that is open there, because its leader was killed,
+    would keep the member from destroying replaced versions: a process ends it at once.
     """
 
     name = "lead"
@@ -47,11 +50,12 @@ class TakeoverDuty:
             view = self._office.view()
         except RunError:
             return  # the run may come after the member
-        if view.run.party is not None:
-            return  # among machines a request is led by `RequestDuty`, of every member alike
         orphan = _orphan(view)
         if orphan is None:
             self._orphan = None
+            return
+        if view.run.party is not None:
+            self._lead(view)  # its own run: it ends the job, and `RequestDuty` leads what is left
             return
         roster = self._office.roster(view.contracts.committee.current_epoch())
         if self._folder.address not in roster:
@@ -60,14 +64,17 @@ class TakeoverDuty:
             self._orphan = (orphan, self._now())
         turn = 1 + rank(orphan, roster.index(self._folder.address) + 1, len(roster))
         if self._now() - self._orphan[1] >= turn * view.run.settings.committee.takeover_seconds:
-            self._orphan = None
-            keys = self._folder.keys
-            require_funds(view, keys.account)
-            self._processes.run(
-                LeaderProcess(
-                    view.run.path, view.place, keys.account_secret, self._folder.voting_secret
-                ).to_json()
-            )
+            self._lead(view)
+
+    def _lead(self, view: MemberView) -> None:
+        self._orphan = None
+        keys = self._folder.keys
+        require_funds(view, keys.account)
+        self._processes.run(
+            LeaderProcess(
+                view.run.path, view.place, keys.account_secret, self._folder.voting_secret
+            ).to_json()
+        )
 
 
 def _orphan(view: MemberView) -> bytes | None:

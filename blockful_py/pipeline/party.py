@@ -202,6 +202,11 @@ class PartyRun(Closable):
         self.federation.erase_replaced(replaced_for(self.federation.catalogue(), request))
         return in_turn(lambda: issue(context, request))
 
+    def end_broken_off(self) -> None:
+        """Ends the job that a crash left open; what is left to do shows on the chains."""
+        with self._leading():
+            pass
+
     @contextmanager
     def _leading(self) -> Iterator[bool]:
         """Holds the lease, with all decisions settled and no job open; yields whether one was.
