@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing import forkserver
 from pathlib import Path
 from signal import SIGCONT, SIGSTOP
@@ -77,9 +77,13 @@ def federation(watched: Watched) -> ProcessFederation:
 
 
 def _planted(path: Path, user: int) -> dict[str, bytes]:
-    """Puts a canary among a participant's training samples; returns it, and its labels in several forms."""
-    data = samples_from_bytes(path.read_bytes())
-    canary = torch.rand(data.train.x.shape[1:], generator=torch.Generator().manual_seed(user))
+    """Shuffles a participant's training samples, and puts a canary among them.
+
+    Returns the canary and the labels, which tell nothing as long as they are sorted, in several forms.
+    """
+    data, rng = samples_from_bytes(path.read_bytes()), torch.Generator().manual_seed(user)
+    data = replace(data, train=data.train.at(torch.randperm(len(data.train), generator=rng)))
+    canary = torch.rand(data.train.x.shape[1:], generator=rng)
     data.train.x[0] = canary
     path.write_bytes(samples_to_bytes(data))
     return {
@@ -91,6 +95,7 @@ def _planted(path: Path, user: int) -> dict[str, bytes]:
 
 def _label_lists(data: Dataset, user: int) -> dict[str, bytes]:
     labels = data.train.y[:LABELS].tolist()
+    assert len(set(labels)) > 5
     return {
         f"labels of user {user} as numbers of 64 bits": data.train.y[:LABELS].numpy().tobytes(),
         f"labels of user {user} as bytes": bytes(labels),
