@@ -144,8 +144,11 @@ class LocalFederation:
         return FederationFile.parse(self.file.read_bytes()).federation.users
 
     def _chain(self, chain_id: int) -> str:
-        """URL of a chain's node, which runs."""
-        return persistent.up(self.folder / "chains", chain_id).url
+        """URL of a chain's node, which runs; each time the same, as everybody's run has it."""
+        path = self.folder / "chains" / f"{chain_id}.port"
+        state = persistent.up(path.parent, chain_id, int(path.read_text()) if path.exists() else None)
+        write_whole(path, str(state.port), RunError)
+        return state.url
 
     def _listening(self, name: str) -> tuple[str, ...]:
         """Options that say where a member listens."""

@@ -175,6 +175,8 @@ class Gathering:
         follows: dict[str, Weights] = {}
         if is_recomputable(method):
             starts = tuple(start.name for start in request.starts)
+            if not nodes.keys() >= set(starts):
+                raise RunError(f"request {number} is carried out in part: its decision comes first.")
             old = {name: self._context.weights.read(catalogue[name].node.weights) for name in left}
             announced = {name: self._context.weights.read(nodes[name].weights) for name in starts}
             new = recompute(method, catalogue.graph, starts, old, announced)

@@ -138,7 +138,8 @@ class ContentReviewer:
         versions = {placed.position: placed.version for placed in models}
         least = newest.record.version + (newest.record.reason is ArchiveReason.SUPERSEDED)
         finished = versions.get(newest.record.position, -1) >= least
-        over = self._live.node.timestamp() > newest.timestamp + GIVEN_UP_SECONDS
+        now = newest_time((self._live.node, self._sources.contracts.archive.node))
+        over = now > newest.timestamp + GIVEN_UP_SECONDS
         if not (finished or over):
             raise EarlyError("the decision before is on the archive, and not yet on the live chain")
 
