@@ -32,7 +32,7 @@ SYMBOLIC_ENV := HOME="$(CURDIR)/.home" PATH="$(CURDIR)/$(SYMBOLIC_VENV)/bin:$(CU
 FORMATTED := contracts tests/contracts/forge tests/contracts/solidity tests/contracts/symbolic
 
 .DEFAULT_GOAL := help
-.PHONY: help setup contracts demo test test-all test-rest test-python test-slow test-beside test-web3-7 test-contracts \
+.PHONY: help setup contracts demo test test-all test-rest test-python test-slow test-processes test-beside test-web3-7 test-contracts \
 	test-forge test-histories test-symbolic test-mutants test-byzantine test-ipfs fuzz check check-python \
 	check-contracts fmt bench clean distclean
 
@@ -92,6 +92,7 @@ test: setup ## Run the tests: Python and contracts, without those that are slow
 
 test-all: test ## Run all tests: those of `make test`, every crash step, takeovers, elections, web3 7, IPFS nodes
 	@$(MAKE) --no-print-directory test-rest
+	@$(MAKE) --no-print-directory test-processes
 
 test-rest: setup
 	@$(MAKE) --no-print-directory -j2 test-slow test-beside BESIDE='test-web3-7 test-histories test-byzantine'
@@ -100,7 +101,10 @@ test-rest: setup
 # Files in their order, so that neighbours share what their folder sets up; sorted by size, those of few and long
 # tests would come last.
 test-python: setup
-	@$(VENV)/bin/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m 'not slow'
+	@$(VENV)/bin/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m 'not slow and not processes'
+
+test-processes: setup ## Cut off, kill, starve and cheat federations of processes
+	@$(VENV)/bin/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m processes
 
 test-slow: setup
 	@$(VENV)/bin/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m slow

@@ -13,7 +13,7 @@ from blockful_py.cli.local_federation import LocalFederation
 from tests.cli.commands import Outcome, blockful_process
 from tests.member.leaders import until
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.processes
 
 SETTINGS = Path(__file__).parents[2] / "examples" / "machines.toml"
 SMALL = ("federation.users=2", "federation.wave=2", "federation.rounds=1", "learning.epochs=1")

@@ -27,7 +27,7 @@ from tests.member.leaders import until
 from tests.member.processes import WORDS, MemberProcess
 from tests.participant.conftest import Machines, Participant
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.processes
 
 PASSPHRASE = {"BLOCKFUL_PASSPHRASE": WORDS}
 

@@ -18,7 +18,7 @@ from tests.participant.partitions import (
     unlearn_in_turn,
 )
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.processes
 
 
 @pytest.fixture(scope="module")

@@ -32,7 +32,7 @@ from tests.federations import promised
 from tests.member.leaders import until
 from tests.participant.conftest import Machines
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.processes
 
 BLOCKS = 100_000
 

@@ -36,7 +36,7 @@ from tests.participant.processes import (
 )
 from tests.participant.steps import Stop
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.processes
 
 WINDOW = slice(64, 128)
 """Bytes of a sample that are looked for: one place in it suffices."""

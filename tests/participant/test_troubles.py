@@ -28,7 +28,7 @@ from tests.member.leaders import until
 from tests.member.processes import WORDS, MemberProcess
 from tests.participant.conftest import ETHER, Machines
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.processes
 
 PASSPHRASE = {"BLOCKFUL_PASSPHRASE": WORDS}
 HOUR = 3600

@@ -19,7 +19,7 @@ from tests.federations import GRAPH, promised
 from tests.member.leaders import until
 from tests.participant.conftest import Machines
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.processes
 
 BLOCKS = 60
 CLASS = Forget.of_classes([5])
