@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shows that the symbolic checks can fail: takes conditions away from a copy of the contracts, one round of
+"""Asks whether the symbolic checks can fail: takes conditions away from a copy of the contracts, one round of
 `mutants.toml` after the other, and has halmos find a counterexample to each check that should notice.
 
     python -m tests.contracts.symbolic.mutants [--round N] [check ...]
