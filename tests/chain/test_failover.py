@@ -93,7 +93,7 @@ def test_a_node_that_catches_up_is_waited_for(
     mine(pair[0].node, 3)
     assert node.block_number() == 3
     pair[0].close()
-    assert node.block_number() == 3
+    assert node.block_number() >= 3  # each pause mines a block, also one of another wait
     node.close()
 
 
