@@ -28,6 +28,8 @@ from tests.federations import GRAPH, promised, small
 from tests.member.leaders import until
 from tests.participant.conftest import Machines, Participant
 
+pytestmark = pytest.mark.processes
+
 PARALLEL = ("s", "x", "y")
 SEQUENTIAL = ("t", "y")
 
