@@ -18,11 +18,11 @@ FLOORS: Mapping[str, tuple[frozenset[str], ...]] = {
     PACKAGE: (
         frozenset({"cli"}),
         frozenset({"experiments"}),
-        frozenset({"member", "participant"}),
+        frozenset({"member", "participant", "report"}),
         frozenset({"pipeline"}),
         frozenset({"keys"}),
         frozenset({"record", "unlearning"}),
-        frozenset({"chain", "committee", "learning", "report"}),
+        frozenset({"chain", "committee", "learning"}),
         frozenset({"costs", "engine", "graph", "storage", "verdicts"}),
         frozenset({"pinned_http"}),
         frozenset({"crypto"}),
@@ -31,7 +31,6 @@ FLOORS: Mapping[str, tuple[frozenset[str], ...]] = {
         frozenset({"errors"}),
     ),
     f"{PACKAGE}.pipeline": (
-        frozenset({"reports"}),
         frozenset({"founding", "party", "proving", "resume"}),
         frozenset({"federation"}),
         frozenset({"administration", "alarms", "decryptors", "epochs"}),

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -93,6 +94,15 @@ def write(root: Path, files: dict[str, str]) -> list[str]:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text + "\n", encoding="utf-8")
     return violations(root)
+
+
+def test_no_room_has_more_than_15_percent_of_the_lines() -> None:
+    lines = {path: path.read_text(encoding="utf-8").count("\n") for path in ROOT.rglob("*.py")}
+    rooms: Counter[str] = Counter()
+    for path, count in lines.items():
+        rooms[path.relative_to(ROOT).parts[0]] += count
+    room, most = rooms.most_common(1)[0]
+    assert most <= 0.15 * sum(lines.values()), f"{room} has {most} of {sum(lines.values())} lines"
 
 
 @pytest.mark.parametrize("room", ["graph", "learning", "unlearning"])

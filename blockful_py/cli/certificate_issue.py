@@ -38,7 +38,7 @@ def issue(
     """
     from blockful_py.pipeline.federation import Federation
     from blockful_py.pipeline.jobs.certificate import latest_request
-    from blockful_py.pipeline.reports.certificate_files import keep
+    from blockful_py.report.runs.certificate_files import keep
 
     out = Output(as_json)
     outcome = _outcome(audit) if audit is not None else None

@@ -34,8 +34,8 @@ def data(
     from blockful_py.settings import Settings
 
     settings = Settings.load(settings_file, overrides or ())
-    from blockful_py.pipeline.reports.holdings import holdings
     from blockful_py.report.plots.holdings import draw_holdings
+    from blockful_py.report.runs.holdings import holdings
     from blockful_py.settings import Settings
     from blockful_py.whole_file import write_whole
 

@@ -35,7 +35,7 @@ def demo(
 
     chosen = tuple(overrides or ())
     settings = Settings.load(settings_file, chosen if settings_file else (*DEFAULTS, *chosen))
-    from blockful_py.pipeline.reports.demo import run_demo
+    from blockful_py.report.runs.demo import run_demo
     from blockful_py.report.table import print_report
 
     directory = output or new_run()

@@ -39,7 +39,7 @@ def evaluate(
     Example: blockful evaluate r5 r6 --run runs/latest/parallel --plot classes.png
     """
     from blockful_py.pipeline.federation import Federation
-    from blockful_py.pipeline.reports import evaluating
+    from blockful_py.report.runs import evaluating
     from blockful_py.whole_file import write_whole
 
     out = Output(as_json)

@@ -28,10 +28,10 @@ def resume(job: Job = None, run: Run = LATEST, as_json: AsJson = False, quiet: Q
     Example: blockful resume --run runs/mine
     """
     from blockful_py.pipeline.federation import Federation
-    from blockful_py.pipeline.reports.single import unlearn_once
     from blockful_py.pipeline.resume import jobs_of, resume, unfinished_job
     from blockful_py.pipeline.run.directory import RunDirectory
     from blockful_py.pipeline.run.lease import request_of
+    from blockful_py.report.runs.single import unlearn_once
     from blockful_py.types import Paradigm
 
     out = Output(as_json, quiet)

@@ -14,7 +14,7 @@ from blockful_py.cli.options import LATEST, AsJson, Quiet, Run
 from blockful_py.types import Paradigm
 
 if TYPE_CHECKING:
-    from blockful_py.pipeline.reports.single import FinishedRequest
+    from blockful_py.report.runs.single import FinishedRequest
 
 Starts = Annotated[list[str] | None, typer.Option("--start", help="A model to start from. Repeatable.")]
 Classes = Annotated[list[int] | None, typer.Option("--class", help="A class to forget. Repeatable.")]
@@ -58,9 +58,9 @@ def unlearn(
     """
     from blockful_py.errors import SettingsError
     from blockful_py.pipeline.federation import Federation
-    from blockful_py.pipeline.reports.single import unlearn_once
     from blockful_py.pipeline.review.methods import forget_asked
     from blockful_py.record.request_file import RequestFile
+    from blockful_py.report.runs.single import unlearn_once
 
     out = Output(as_json, quiet)
     forget = forget_asked(classes, clients, samples)

@@ -20,10 +20,10 @@ from blockful_py.errors import BlockfulError, RunError
 from blockful_py.forget import Forget
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.jobs.unlearning import Unlearned
-from blockful_py.pipeline.reports.single import unlearn_once
 from blockful_py.pipeline.resume import jobs_of
 from blockful_py.pipeline.run.nodes import Nodes, Place
 from blockful_py.pipeline.run.progress import Silent
+from blockful_py.report.runs.single import unlearn_once
 from blockful_py.report.schema import Report
 from blockful_py.types import Paradigm
 from tests.faults.ground import promised_and_put_back

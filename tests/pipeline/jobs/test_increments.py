@@ -15,10 +15,10 @@ from blockful_py.learning.weights import Weights, equal
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.jobs import publishing
 from blockful_py.pipeline.jobs.increments import SealedIncrements
-from blockful_py.pipeline.reports.reporting import passes_section
 from blockful_py.pipeline.run.identities import Identities
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.record.statement_parts import Increment
+from blockful_py.report.runs.reporting import passes_section
 from blockful_py.storage.cid import cid_string, parse_cid
 from blockful_py.types import Uri
 from tests.faults.fuse import PowerCut

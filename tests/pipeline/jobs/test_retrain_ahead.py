@@ -11,9 +11,9 @@ import pytest
 from blockful_py.errors import SettingsError
 from blockful_py.learning.weights import Weights, equal
 from blockful_py.pipeline.federation import Federation
-from blockful_py.pipeline.reports.single import unlearn_once
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.pipeline.run.progress import Silent
+from blockful_py.report.runs.single import unlearn_once
 from blockful_py.storage.cid import parse_cid
 from blockful_py.types import Paradigm
 from tests.faults.fuse import PowerCut, fused

@@ -13,11 +13,11 @@ from blockful_py.errors import FormatError, QuorumError, UnlearningError
 from blockful_py.forget import Forget
 from blockful_py.learning.weights import Weights, equal
 from blockful_py.pipeline.federation import Federation
-from blockful_py.pipeline.reports.single import unlearn_once
 from blockful_py.pipeline.review.claims import measure_all
 from blockful_py.pipeline.review.methods import checked_by_members, forget_asked
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.pipeline.run.progress import Silent
+from blockful_py.report.runs.single import unlearn_once
 from blockful_py.report.summary import checked, limits
 from blockful_py.types import Checked, Paradigm
 from blockful_py.unlearning.retrain import Retrain

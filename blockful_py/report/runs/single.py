@@ -12,7 +12,13 @@ from blockful_py.forget import Forget
 from blockful_py.learning.curve_file import kept_curves
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.jobs.unlearning import Unlearned, replaced_for
-from blockful_py.pipeline.reports.figures import (
+from blockful_py.pipeline.resume import jobs_of
+from blockful_py.pipeline.review.methods import forget_of
+from blockful_py.pipeline.run.lease import request_under_way
+from blockful_py.pipeline.run.progress import Progress
+from blockful_py.record.catalogue import Catalogue
+from blockful_py.record.model_node import Request
+from blockful_py.report.runs.figures import (
     FILE,
     Figures,
     drop_figures,
@@ -20,14 +26,8 @@ from blockful_py.pipeline.reports.figures import (
     keep_figures,
     kept_figures,
 )
-from blockful_py.pipeline.reports.measure import measured
-from blockful_py.pipeline.reports.reporting import Published, build_report
-from blockful_py.pipeline.resume import jobs_of
-from blockful_py.pipeline.review.methods import forget_of
-from blockful_py.pipeline.run.lease import request_under_way
-from blockful_py.pipeline.run.progress import Progress
-from blockful_py.record.catalogue import Catalogue
-from blockful_py.record.model_node import Request
+from blockful_py.report.runs.measure import measured
+from blockful_py.report.runs.reporting import Published, build_report
 from blockful_py.report.schema import Report
 from blockful_py.report.writer import read_report, write_report
 from blockful_py.types import Paradigm

@@ -16,13 +16,13 @@ from blockful_py.learning.curve_file import kept_curves
 from blockful_py.learning.metrics import qualities
 from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.pipeline.federation import Federation
-from blockful_py.pipeline.reports.measure import measured
-from blockful_py.pipeline.reports.reporting import Published, build_report, seconds_section
 from blockful_py.pipeline.review.claims import measure_all
 from blockful_py.pipeline.review.methods import forget_of
 from blockful_py.pipeline.run.creation import claim_folder, remove, remove_empty
 from blockful_py.pipeline.run.nodes import Nodes, Place
 from blockful_py.pipeline.run.progress import Progress, Stopwatch
+from blockful_py.report.runs.measure import measured
+from blockful_py.report.runs.reporting import Published, build_report, seconds_section
 from blockful_py.report.schema import Report
 from blockful_py.report.writer import point_latest, write_report
 from blockful_py.settings import Settings

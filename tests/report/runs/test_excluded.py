@@ -14,11 +14,11 @@ from rich.console import Console
 from blockful_py.committee.member import Member
 from blockful_py.committee.proposals import RedactionDraft
 from blockful_py.crypto.threshold.messages import NonceCommitments, SignatureShares
-from blockful_py.pipeline.reports.single import unlearn_once
 from blockful_py.pipeline.resume import jobs_of
 from blockful_py.pipeline.run import contracts
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.pipeline.run.progress import Silent
+from blockful_py.report.runs.single import unlearn_once
 from blockful_py.report.schema import Report
 from blockful_py.report.table import print_report
 from blockful_py.types import Paradigm

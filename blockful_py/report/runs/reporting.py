@@ -16,7 +16,6 @@ from blockful_py.keys.erasure import Erasure
 from blockful_py.learning.curves import Curve
 from blockful_py.learning.metrics import Quality
 from blockful_py.pipeline.jobs.unlearning import Unlearned
-from blockful_py.pipeline.reports.confusions import confusions
 from blockful_py.pipeline.review.methods import checked_by_members, named_method
 from blockful_py.pipeline.run.contracts import Contracts
 from blockful_py.pipeline.run.progress import Stopwatch
@@ -26,6 +25,7 @@ from blockful_py.record.statement_parts import Privacy
 from blockful_py.record.verify import Verification
 from blockful_py.report import schema, sections
 from blockful_py.report.passes import SamplePasses
+from blockful_py.report.runs.confusions import confusions
 from blockful_py.settings import Settings
 from blockful_py.storage.cid import cid_string
 from blockful_py.types import Paradigm

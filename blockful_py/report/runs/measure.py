@@ -7,10 +7,10 @@ from blockful_py.errors import CommitteeError, RunError
 from blockful_py.learning.metrics import qualities
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.jobs.unlearning import Unlearned
-from blockful_py.pipeline.reports.certificate_files import keep
-from blockful_py.pipeline.reports.reporting import Branch
 from blockful_py.pipeline.review.claims import measure_all
 from blockful_py.pipeline.run.progress import Progress
+from blockful_py.report.runs.certificate_files import keep
+from blockful_py.report.runs.reporting import Branch
 
 
 def measured(federation: Federation, unlearned: Unlearned, progress: Progress) -> Branch:

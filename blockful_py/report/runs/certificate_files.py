@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from blockful_py.pipeline.reports.certificate_page import page_of
 from blockful_py.record.certificates.checking import check_certificate
 from blockful_py.record.certificates.document import ErasureCertificate
 from blockful_py.report.certificate import render_certificate
+from blockful_py.report.runs.certificate_page import page_of
 from blockful_py.whole_file import write_whole
 
 

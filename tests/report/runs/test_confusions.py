@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from blockful_py.learning.metrics import Quality
-from blockful_py.pipeline.reports.confusions import READABLE_CLASSES, confusions
+from blockful_py.report.runs.confusions import READABLE_CLASSES, confusions
 
 
 def quality(*rows: tuple[int, ...]) -> Quality:
