@@ -22,6 +22,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -248,7 +249,7 @@ def measure(users: int, rounds: int, options: argparse.Namespace) -> None:
                     if not measured.is_done(name := f"round {number}"):
                         begun = len(seen.catalogue().models)
                         with measured.stage(name) as more:
-                            wait(lambda n=number: len(seen.catalogue().models) >= n * users, 7200)
+                            wait(partial(has_models, seen, number * users), 7200)
                             models = len(seen.catalogue().models)
                             more["published"] = models - begun
                 if not measured.is_done("idle"):
@@ -259,9 +260,9 @@ def measure(users: int, rounds: int, options: argparse.Namespace) -> None:
                     with measured.stage("request") as more:
                         asked = ("participant", "request", one, "--start", f"r{seen.user}", "--class", "3")
                         number = command(federation, *asked)["request"]
-                        wait(lambda: not waits_for(seen, number), 7200)
-                        models = seen.catalogue().models.values()
-                        more["replaced"] = sum(each.version > 0 for each in models)
+                        wait(lambda: is_done(seen, number), 7200)
+                        now = seen.catalogue().models.values()
+                        more["replaced"] = sum(each.version > 0 for each in now)
                 if not measured.is_done("certificate"):
                     with measured.stage("certificate"):
                         file = federation.folder / "erasure.json"
@@ -270,9 +271,15 @@ def measure(users: int, rounds: int, options: argparse.Namespace) -> None:
         federation.down()
 
 
-def waits_for(seen: ParticipantService, number: int) -> tuple[str, ...]:
-    (filed,) = (each for each in seen.contracts.participants.filed_requests() if each.number == number)
-    return seen.missing(filed, seen.catalogue())
+def has_models(seen: ParticipantService, count: int) -> bool:
+    return len(seen.catalogue().models) >= count
+
+
+def is_done(seen: ParticipantService, number: int) -> bool:
+    (state,) = (each for each in seen.states(seen.catalogue()) if each.number == number)
+    if state.problem is not None:
+        raise SystemExit(f"request {number}: {state.problem}")
+    return not state.waits_for
 
 
 def render(output: Path) -> None:
