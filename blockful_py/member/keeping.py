@@ -17,6 +17,8 @@ from blockful_py.record.model_node import parse_node
 from blockful_py.record.parts import newest_parts, request_from_bytes
 from blockful_py.storage.cid import parse_cid
 from blockful_py.storage.federated import FederatedStore
+from blockful_py.storage.interface import FileStore
+from blockful_py.storage.store import ContentStore
 from blockful_py.types import ArchiveReason, Codec, Uri
 
 UNNAMED_SECONDS = 3600.0
@@ -105,7 +107,8 @@ class FilesDuty:
     """The keeping duties of a member of a federation of machines, which has stores of its own.
 
     The live store has the public files, the filed requests, the parts that wait for others, and the nodes and
-    sealed files of the current versions; the archive's store has the node and the weights of every version.
+    sealed files of the current versions; the archive's store has the node and the weights of every version,
+    from when it is current: the live stores of all members lose a replaced version at the same time.
     """
 
     name = "files"
@@ -129,16 +132,26 @@ class FilesDuty:
         if view is not self._of:
             self._of = view
             self._duties = _duties(view)
+        problem: BlockfulError | None = None
         for duty in self._duties:
-            duty.step()
+            try:
+                duty.step()
+            except StorageError as error:
+                problem = error
+        if problem is not None:
+            raise problem
         self._settled = (block, self._now())
 
 
 def _duties(view: MemberView) -> tuple[KeepingDuty, ...]:
-    """One for each store; the live store loses replaced versions at once."""
-    return tuple(
-        KeepingDuty(store, named, replaced=partial(_replaced, view) if store is view.stores.live else tuple)
-        for store, named in kept_files(view)
+    """One for each store; the live one loses a replaced version as soon as the archive's has it."""
+    kept = kept_files(view)
+    if not kept:
+        return ()
+    (archive, every_version), (live, named) = kept
+    return (
+        KeepingDuty(archive, every_version),
+        KeepingDuty(live, named, replaced=partial(_replaced, view, archive.own, NodeFiles(archive.own))),
     )
 
 
@@ -151,9 +164,23 @@ def kept_files(view: MemberView) -> tuple[tuple[FederatedStore, Callable[[], Col
     if not (isinstance(live, FederatedStore) and isinstance(archive, FederatedStore)):
         return ()
     return (
+        (archive, partial(_every_version, view, NodeFiles(archive))),
         (live, lambda: {*_public(view), *_current(view), *_handed_in(view)}),
-        (archive, lambda: _archived(view, archive)),
     )
+
+
+class NodeFiles:
+    """The files of versions, by the node: the node itself, its weights, then its increments."""
+
+    def __init__(self, store: FileStore) -> None:
+        self._store = store
+        self._files: dict[Uri, tuple[Uri, ...]] = {}
+
+    def __getitem__(self, node: Uri) -> tuple[Uri, ...]:
+        """Raises StorageError when the node cannot be had."""
+        if node not in self._files:
+            self._files[node] = (node, *parse_node(self._store.read(node)).sealed)
+        return self._files[node]
 
 
 def _public(view: MemberView) -> list[Uri]:
@@ -190,19 +217,29 @@ def _handed_in(view: MemberView) -> list[Uri]:
     return uris
 
 
-def _replaced(view: MemberView) -> list[Uri]:
-    """Nodes and sealed files of replaced versions; none while this member leads a request."""
+def _replaced(view: MemberView, archive: ContentStore, files: NodeFiles) -> list[Uri]:
+    """Nodes and sealed files of the replaced versions whose node and weights the archive's store has; none
+    while this member leads a request."""
     if view.contracts.followers is None or request_under_way(view.run.journal) is not None:
         return []
-    records = [stored.record for stored in view.archived.read()]
-    nodes = [record.uri for record in records if record.reason is ArchiveReason.SUPERSEDED]
-    with suppress(StorageError):  # a node that is yet to arrive in the archive's store
-        return [*nodes, *(uri for version in view.versions.all() for uri in version.sealed)]
-    return []
+    uris: list[Uri] = []
+    for stored in view.archived.read():
+        record = stored.record
+        if record.reason is ArchiveReason.SUPERSEDED and archive.has(record.uri):
+            with suppress(StorageError):  # the archive's node is damaged
+                version = files[record.uri]
+                uris += version if all(archive.has(uri) for uri in version[1:2]) else ()
+    return uris
 
 
-def _archived(view: MemberView, store: FederatedStore) -> list[Uri]:
+def _every_version(view: MemberView, files: NodeFiles) -> list[Uri]:
     if view.contracts.followers is None:
         return []
-    records = [stored.record.uri for stored in view.archived.read()]
-    return [uri for node in records for uri in (node, *parse_node(store.read(node)).sealed[:1])]
+    archived = (stored.record.uri for stored in view.archived.read())
+    current = (placed.uri for placed in view.catalogue.read().models.values())
+    uris: list[Uri] = []
+    for node in dict.fromkeys((*archived, *current)):
+        uris.append(node)
+        with suppress(StorageError):  # it is fetched, or reported, by its own name
+            uris += files[node][1:2]
+    return uris

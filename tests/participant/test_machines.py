@@ -21,14 +21,15 @@ from blockful_py.participant.serving import FIRST_PAUSE, LOOK_SECONDS, NextWork,
 from blockful_py.participant.task import MODULE
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.party import PartyRun
+from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.record.certificates.checking import check_certificate
-from blockful_py.types import Paradigm
+from blockful_py.storage.store import ContentStore
+from blockful_py.storage.unixfs import file_uri
+from blockful_py.types import Paradigm, Uri
 from tests.federations import GRAPH, promised, small
 from tests.member.leaders import until
 from tests.participant.conftest import Machines, Participant
-
-pytestmark = pytest.mark.processes
 
 PARALLEL = ("s", "x", "y")
 SEQUENTIAL = ("t", "y")
@@ -192,6 +193,22 @@ def test_in_a_sequential_request_each_owner_replaces_its_own_model(
     opened = {name: laboratory.weights.read(laboratory.catalogue()[name].node.weights) for name in SEQUENTIAL}
     assert same(got, opened)
     promised(published.contracts)
+    every = every_version(published)
+    for member in published.members:
+        archive = ContentStore(RunDirectory.open(member.folder / "run").archive_store)
+        until(lambda archive=archive: every <= set(archive))
+
+
+def every_version(machines: Machines) -> set[Uri]:
+    """The nodes and weights of all versions, from the record."""
+    with machines.participants["a"].run() as party:
+        context = party.federation.opened.context
+        nodes = [
+            context.history.version(placed.position, number)
+            for placed in party.federation.catalogue().models.values()
+            for number in range(placed.version)
+        ]
+    return {uri for node in nodes for uri in (file_uri(node.to_bytes()), node.weights)}
 
 
 def test_nobody_asks_for_anothers_model(published: Machines) -> None:
