@@ -29,6 +29,7 @@ from blockful_py.record.parts import (
     due,
     has_lapsed,
     missing,
+    newest_parts,
     request_from_bytes,
     with_parts,
     withdrawn_for,
@@ -252,7 +253,7 @@ class ParticipantService(Closable):
     def open_parts(self, filed: FiledRequest, catalogue: Catalogue) -> tuple[str, ...]:
         """Own models whose parts an open request waits for, now or later; none for one that is unusable."""
         registry = self.contracts.participants
-        account, owner = self._keys.account, "0x" + self._keys.account.hex()
+        owner = "0x" + self._keys.account.hex()
         try:
             request = self._request(filed, catalogue)
         except BlockfulError:
@@ -260,14 +261,12 @@ class ParticipantService(Closable):
         handed_in, now = registry.hand_ins(filed.number), registry.node.block_number()
         if has_lapsed(catalogue, request, handed_in, filed.deadline, now):
             return ()
-        done = {each.position for each in handed_in if each.by == account}
-        wanted = with_parts(catalogue, request)
+        done = newest_parts(catalogue, request, handed_in).keys()
+        wanted = with_parts(catalogue, request) - done
         return tuple(
             name
             for name in missing(catalogue, request)
-            if name in wanted
-            and catalogue[name].node.statement.owner == owner
-            and catalogue[name].position not in done
+            if name in wanted and catalogue[name].node.statement.owner == owner
         )
 
     def states(self, catalogue: Catalogue) -> tuple[RequestState, ...]:

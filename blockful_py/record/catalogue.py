@@ -29,6 +29,9 @@ class LoggedRedaction(Protocol):
     @property
     def uri(self) -> Uri: ...
 
+    @property
+    def block_number(self) -> int: ...
+
 
 class LiveChainReader(LiveLedger, Protocol):
     """The live chain by way of a node."""
@@ -135,7 +138,8 @@ class CatalogueReader:
     """
 
     def __init__(self, live: LiveChainReader, store: Store, archived: Store | None = None) -> None:
-        """`archived`: has the nodes of replaced versions, where it matters which requests those came of."""
+        """`archived`: has the nodes of replaced versions, where it matters when and for which requests they
+        were replaced."""
         self._live = live
         self._store = store
         self._archived = archived
@@ -160,13 +164,19 @@ class CatalogueReader:
         if self._archived is None:
             return catalogue
         replaced: dict[Position, list[Request]] = {}
+        since: dict[Position, int] = {}
         versions = {placed.position: placed.version for placed in catalogue.models.values()}
         for each in self._live.redactions():
+            since[each.position] = each.block_number
             if each.version < versions.get(each.position, 0):
                 request = self._request(each.uri, self._archived)
                 replaced.setdefault(each.position, []).extend((request,) if request else ())
         models = {
-            name: replace(placed, earlier=tuple(replaced.get(placed.position, ())))
+            name: replace(
+                placed,
+                earlier=tuple(replaced.get(placed.position, ())),
+                since=since.get(placed.position, 0),
+            )
             for name, placed in catalogue.models.items()
         }
         return replace(catalogue, models=models)

@@ -255,7 +255,8 @@ class ModelNode(BaseModel):
 class PlacedNode:
     """A model node and where it stands on the live chain.
 
-    `earlier`: the requests that versions before this one came of, where they were read.
+    `earlier`: the requests that versions before this one came of, `since`: the node's block in which this one
+    replaced another (0 for none), where they were read.
     """
 
     position: Position
@@ -263,6 +264,7 @@ class PlacedNode:
     uri: Uri
     node: ModelNode
     earlier: tuple[Request, ...] = ()
+    since: int = 0
 
 
 def sign_statement(statement: Statement, secret: int, chain_id: int, contract: bytes) -> ModelNode:

@@ -41,6 +41,9 @@ class PartHandedIn(Protocol):
     @property
     def uri(self) -> Uri: ...
 
+    @property
+    def block_number(self) -> int: ...
+
 
 def request_to_bytes(request: Request) -> bytes:
     """The file of a signed request, whose CID is filed on the chain."""
@@ -137,19 +140,25 @@ def due(
     undone = (*missing(catalogue, request), *withdrawn_for(catalogue, request))
     left = [name for name in undone if catalogue[name].node.statement.owner == owner]
     if request.paradigm == Paradigm.PARALLEL:
-        done = {each.position for each in handed_in if each.by == account}
-        wanted = with_parts(catalogue, request)
-        return tuple(name for name in left if name in wanted and catalogue[name].position not in done)
+        done = newest_parts(catalogue, request, handed_in).keys()
+        return tuple(name for name in left if name in with_parts(catalogue, request) and name not in done)
     waiting = set(missing(catalogue, request))
     return tuple(name for name in left if not waiting.intersection(catalogue.graph.references(name)))
 
 
 def newest_parts(catalogue: Catalogue, request: Request, handed_in: Iterable[PartHandedIn]) -> dict[str, Uri]:
-    """The node that the owner of each model handed in last, of those that the request has not replaced."""
+    """The node that the owner of each model handed in last, of those that the request has not replaced.
+
+    A part that was handed in before another request replaced its model is of a version that is gone.
+    """
     left = set(missing(catalogue, request)) & with_parts(catalogue, request)
     names = {(catalogue[name].position, catalogue[name].node.statement.owner): name for name in left}
-    parts = ((names.get((each.position, "0x" + each.by.hex())), each.uri) for each in handed_in)
-    return {name: uri for name, uri in parts if name is not None}
+    parts = ((names.get((each.position, "0x" + each.by.hex())), each) for each in handed_in)
+    return {
+        name: each.uri
+        for name, each in parts
+        if name is not None and each.block_number > catalogue[name].since
+    }
 
 
 def is_complete(catalogue: Catalogue, request: Request, handed_in: Iterable[PartHandedIn]) -> bool:

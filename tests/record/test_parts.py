@@ -51,10 +51,11 @@ class HandedIn:
     position: Position
     by: bytes
     uri: Uri
+    block_number: int
 
 
-def part(name: str, by: str, data: bytes = b"part") -> HandedIn:
-    return HandedIn(START[name].position, OWNERS[by], uri_of(data, Codec.RAW))
+def part(name: str, by: str, data: bytes = b"part", block_number: int = 101) -> HandedIn:
+    return HandedIn(START[name].position, OWNERS[by], uri_of(data, Codec.RAW), block_number)
 
 
 def filed(request: Request) -> Filed:
@@ -148,6 +149,18 @@ def test_what_an_owner_handed_in_last_counts_until_it_is_carried_out() -> None:
     handed_in = [part("a", "a"), part("a", "a", b"later"), part("a", "d"), part("b", "b")]
     assert newest_parts(START, PARALLEL, handed_in) == {"a": uri_of(b"later", Codec.RAW)}
     assert newest_parts(catalogue(a=changed(A, PARALLEL)), PARALLEL, handed_in) == {}
+
+
+def test_a_part_of_a_version_that_another_request_replaced_meanwhile_is_made_again() -> None:
+    other = SEQUENTIAL.model_copy(update={"created": 8})
+    moved = catalogue(a=replace(changed(A, other), since=102))
+    for block_number in (101, 102):
+        stale = [part("a", "a", block_number=block_number)]
+        assert not is_complete(moved, PARALLEL, stale)
+        assert due(moved, PARALLEL, OWNERS["a"], stale) == ("a",)
+    again = [part("a", "a"), part("a", "a", b"again", block_number=103)]
+    assert newest_parts(moved, PARALLEL, again) == {"a": uri_of(b"again", Codec.RAW)}
+    assert due(moved, PARALLEL, OWNERS["a"], again) == ()
 
 
 def test_a_request_that_another_followed_is_not_carried_out_again() -> None:
