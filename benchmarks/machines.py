@@ -208,7 +208,7 @@ def wait(condition: Callable[[], bool], seconds: float) -> None:
         time.sleep(LOOK_SECONDS)
 
 
-def command(federation: LocalFederation, *arguments: str | Path) -> Any:
+def command(federation: LocalFederation, *arguments: str | Path | int) -> Any:
     """Runs a command of participant 1; returns its JSON."""
     words = ("--passphrase-file", federation.words("participant-1"), "--json")
     done = subprocess.run(
@@ -266,7 +266,8 @@ def measure(users: int, rounds: int, options: argparse.Namespace) -> None:
                 if not measured.is_done("certificate"):
                     with measured.stage("certificate"):
                         file = federation.folder / "erasure.json"
-                        command(federation, "participant", "certificate", one, "1", "--out", file)
+                        number = seen.contracts.participants.filed_requests()[-1].number
+                        command(federation, "participant", "certificate", one, number, "--out", file)
     finally:
         federation.down()
 

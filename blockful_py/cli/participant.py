@@ -276,12 +276,15 @@ def certificate(
     folder: Folder,
     number: Annotated[int, typer.Argument(metavar="REQUEST", help="Number of the request.", min=1)],
     file: Annotated[Path, typer.Option("--out", metavar="FILE", help="Where to write it.")],
+    wait: Annotated[
+        float, typer.Option(metavar="SECONDS", help="Longest wait for the request to be carried out.", min=0)
+    ] = 0.0,
     passphrase_file: PassphraseFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Have the committee certify that a request was carried out.
 
-    Example: blockful participant certificate hospital 1 --out erasure.json
+    Example: blockful participant certificate hospital 1 --out erasure.json --wait 600
     """
     from blockful_py.chain.signer import Signer
     from blockful_py.pipeline.party import PartyRun
@@ -294,7 +297,7 @@ def certificate(
         Nodes(run.place, Signer(keys.account_secret.to_bytes(32, "big"))) as nodes,
         PartyRun.of_participant(run.path, nodes, keys) as opened,
     ):
-        document = opened.certificate(number)
+        document = opened.certificate(number, wait)
     write_whole(file, document.to_bytes())
     out.result({"request": number, "file": str(file)})
     out.say(f"certificate {file}")

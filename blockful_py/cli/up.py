@@ -47,7 +47,7 @@ def up(
     for command in (
         f"status {one}",
         f"request {one} --start r1 --class 3",
-        f"certificate {one} 1 --out erasure.json",
+        f"certificate {one} 1 --out erasure.json --wait 300",
     ):
         out.command(f"blockful participant {command} --passphrase-file {words}")
     out.command(f"blockful verify --run {one / 'run'}")

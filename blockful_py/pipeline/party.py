@@ -13,7 +13,7 @@ from typing import TypeVar
 from blockful_py.chain.settlement import Executed
 from blockful_py.closable import Closable
 from blockful_py.engine.jobs import JobState, Kind
-from blockful_py.errors import ContractError, QuorumError
+from blockful_py.errors import ContractError, QuorumError, RunError
 from blockful_py.forget import Forget
 from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.learning.curve_file import keep_curves
@@ -35,13 +35,15 @@ from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.pipeline.run.stores import Stores
 from blockful_py.record.certificates.document import ErasureCertificate
 from blockful_py.record.model_node import ModelNode, Request
-from blockful_py.record.parts import request_to_bytes
+from blockful_py.record.parts import missing, request_to_bytes
 from blockful_py.types import Paradigm
 
 ATTEMPTS = 40
 """Proposals of one model, where others' come first."""
 MOST_SECONDS = 3.0
 """Longest wait before the next, so that leaders get out of step."""
+LOOK_SECONDS = 1.0
+"""Between two looks at a request that is waited for."""
 OVERTAKEN = frozenset({"HeadMismatch", "ParentMismatch"})
 """Refusals of a proposal that was drafted before another leader's decision."""
 
@@ -191,14 +193,24 @@ class PartyRun(Closable):
                 nodes = replaced_for(self.federation.catalogue(), request)
                 lifecycle.erase(lambda: self.federation.erase_replaced(nodes))
 
-    def certificate(self, number: int) -> ErasureCertificate:
-        """Has the committee certify a finished request, once its members destroyed the replaced keys and
-        deleted the replaced files, which is waited for.
+    def certificate(self, number: int, seconds: float = 0.0) -> ErasureCertificate:
+        """Has the committee certify a request, once its members destroyed the replaced keys and deleted the
+        replaced files, which is waited for.
 
-        Raises as `issue`.
+        `seconds`: longest wait for the request to be carried out.
+
+        Raises RunError when it is not, otherwise as `issue`.
         """
         context = self._opened.context
         request = FiledRequests(context)[number][1]
+        deadline = time.monotonic() + seconds
+        while left := missing(self.federation.catalogue(), request):
+            if time.monotonic() >= deadline:
+                raise RunError(
+                    f"request {number} still waits for {', '.join(left)}: repeat once `blockful participant "
+                    "status` says that it is done, or wait for it with --wait SECONDS."
+                )
+            time.sleep(LOOK_SECONDS)
         self.federation.erase_replaced(replaced_for(self.federation.catalogue(), request))
         return in_turn(lambda: issue(context, request))
 

@@ -178,6 +178,8 @@ def test_in_a_sequential_request_each_owner_replaces_its_own_model(
     before = versions(published)
     with published.participants["t"].run() as party:
         number = party.request(("t",), Forget.of_classes([5]), Paradigm.SEQUENTIAL, None)
+        with pytest.raises(RunError, match=f"request {number} still waits for t, y"):
+            party.certificate(number)
     with published.participants["y"].run() as party:
         assert party.take_part(number) == ()  # its reference comes first
     for name in SEQUENTIAL:
