@@ -49,7 +49,7 @@ FLOORS: Mapping[str, tuple[frozenset[str], ...]] = {
         frozenset({"verify"}),
         frozenset({"chain_view", "checks", "decryption", "history"}),
         frozenset({"model_node"}),
-        frozenset({"federation_file", "statement_parts"}),
+        frozenset({"events", "federation_file", "statement_parts"}),
     ),
 }
 """By folder, its rooms from the top floor down: a room imports only from floors below its own."""

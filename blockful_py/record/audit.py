@@ -13,7 +13,7 @@ from blockful_py.errors import CryptoError, LearningError, StorageError
 from blockful_py.record.archive_memory import departures
 from blockful_py.record.catalogue import all_transactions
 from blockful_py.record.decryption import Decryptor
-from blockful_py.record.history import LoggedVersion
+from blockful_py.record.events import LoggedVersion
 from blockful_py.record.model_node import parse_node
 from blockful_py.storage.cid import cid_string
 from blockful_py.storage.interface import FileStore

@@ -16,113 +16,30 @@ The promises, and the name under which a broken one is reported:
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, Protocol
 
 from blockful_py.committee.leaves import archive_leaves, redaction_leaves
-from blockful_py.committee.protocols import ArchiveLedger, LiveLedger
 from blockful_py.crypto import merkle, payload
 from blockful_py.errors import ChainError, NodeError
+from blockful_py.record.events import (
+    ArchiveEvents,
+    CheckedHistory,
+    LiveEvents,
+    LoggedEvent,
+    LoggedVersion,
+    Violation,
+)
 from blockful_py.storage.cid import cid_string
 from blockful_py.types import (
-    ArchivedChunk,
     ArchiveReason,
     ArchiveRecord,
-    Certificate,
-    NewBlock,
     Position,
-    RedactedChunk,
-    StoredArchiveRecord,
-    Uri,
 )
-
-PROMISES = ("order", "version", "archived", "chain", "once", "certified", "state")
-
 
 READINGS = 3
 """Of chains that grow while they are read: at most so many."""
-
-
-class LoggedEvent(Protocol):
-    """An event as a contract logged it."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def arguments(self) -> Mapping[str, Any]: ...
-
-    @property
-    def transaction_hash(self) -> bytes: ...
-
-
-class LoggedVersion(Protocol):
-    """A version of a model as the live chain logged it."""
-
-    @property
-    def position(self) -> Position: ...
-
-    @property
-    def version(self) -> int: ...
-
-    @property
-    def uri(self) -> Uri: ...
-
-
-class LiveEvents(LiveLedger, Protocol):
-    """The live chain and its events, oldest first."""
-
-    def newest_block(self) -> str: ...
-
-    def log(self) -> Sequence[LoggedEvent]: ...
-
-    def published(self) -> Sequence[LoggedVersion]: ...
-
-    def redactions(self) -> Sequence[LoggedVersion]: ...
-
-    def redacted(self) -> Mapping[bytes, Sequence[RedactedChunk]]: ...
-
-    def appended(self, height: int, uris: Sequence[Uri]) -> NewBlock: ...
-
-
-class ArchiveEvents(ArchiveLedger, Protocol):
-    """The archive chain and its events, oldest first."""
-
-    def newest_block(self) -> str: ...
-
-    def log(self) -> Sequence[LoggedEvent]: ...
-
-    def archived(self) -> Sequence[StoredArchiveRecord]: ...
-
-    def appended(self) -> Mapping[bytes, tuple[Certificate, Sequence[ArchivedChunk]]]: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Violation:
-    """A broken promise.
-
-    `position`: of the model or header that it is about; None where it is about no single one.
-    """
-
-    promise: str
-    subject: str
-    position: Position | None
-    detail: str
-
-
-@dataclass(frozen=True, slots=True)
-class CheckedHistory:
-    """What is wrong, and the decisions (`pending`) that the archive has and the live chain not yet."""
-
-    violations: tuple[Violation, ...]
-    pending: tuple[bytes, ...]
-
-    @property
-    def kept(self) -> bool:
-        """Whether all promises are."""
-        return not self.violations
 
 
 @dataclass(frozen=True, slots=True)

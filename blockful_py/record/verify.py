@@ -38,7 +38,7 @@ from blockful_py.record.checks import (
     require,
 )
 from blockful_py.record.decryption import Decryptor
-from blockful_py.record.history import PROMISES, CheckedHistory
+from blockful_py.record.events import PROMISES, CheckedHistory
 from blockful_py.record.model_node import ModelNode, Request, parse_node
 from blockful_py.types import ModelTransaction, Position
 

@@ -13,7 +13,8 @@ import pytest
 from blockful_py.chain.contract import Contract
 from blockful_py.chain.logs import PastEvent
 from blockful_py.pipeline.federation import Federation
-from blockful_py.record.history import PROMISES, CheckedHistory, check_promises
+from blockful_py.record.events import PROMISES, CheckedHistory
+from blockful_py.record.history import check_promises
 from blockful_py.types import Position
 from tests.record.conftest import Scene
 

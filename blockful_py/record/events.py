@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The histories of both chains as their contracts logged them, and what a comparison of them finds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from blockful_py.committee.protocols import ArchiveLedger, LiveLedger
+from blockful_py.types import (
+    ArchivedChunk,
+    Certificate,
+    NewBlock,
+    Position,
+    RedactedChunk,
+    StoredArchiveRecord,
+    Uri,
+)
+
+PROMISES = ("order", "version", "archived", "chain", "once", "certified", "state")
+"""What is compared (`blockful_py.record.history`)."""
+
+
+class LoggedEvent(Protocol):
+    """An event as a contract logged it."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def arguments(self) -> Mapping[str, Any]: ...
+
+    @property
+    def transaction_hash(self) -> bytes: ...
+
+
+class LoggedVersion(Protocol):
+    """A version of a model as the live chain logged it."""
+
+    @property
+    def position(self) -> Position: ...
+
+    @property
+    def version(self) -> int: ...
+
+    @property
+    def uri(self) -> Uri: ...
+
+
+class LiveEvents(LiveLedger, Protocol):
+    """The live chain and its events, oldest first."""
+
+    def newest_block(self) -> str: ...
+
+    def log(self) -> Sequence[LoggedEvent]: ...
+
+    def published(self) -> Sequence[LoggedVersion]: ...
+
+    def redactions(self) -> Sequence[LoggedVersion]: ...
+
+    def redacted(self) -> Mapping[bytes, Sequence[RedactedChunk]]: ...
+
+    def appended(self, height: int, uris: Sequence[Uri]) -> NewBlock: ...
+
+
+class ArchiveEvents(ArchiveLedger, Protocol):
+    """The archive chain and its events, oldest first."""
+
+    def newest_block(self) -> str: ...
+
+    def log(self) -> Sequence[LoggedEvent]: ...
+
+    def archived(self) -> Sequence[StoredArchiveRecord]: ...
+
+    def appended(self) -> Mapping[bytes, tuple[Certificate, Sequence[ArchivedChunk]]]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """A broken promise.
+
+    `position`: of the model or header that it is about; None where it is about no single one.
+    """
+
+    promise: str
+    subject: str
+    position: Position | None
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedHistory:
+    """What is wrong, and the decisions (`pending`) that the archive has and the live chain not yet."""
+
+    violations: tuple[Violation, ...]
+    pending: tuple[bytes, ...]
+
+    @property
+    def kept(self) -> bool:
+        """Whether all promises are."""
+        return not self.violations
