@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from blockful_py.chain.settlement import ARCHIVE, LIVE, SettlementContract, send_missing, unrecorded
+from blockful_py.chain.settlement import ARCHIVE, LIVE, Executed, SettlementContract, send_missing, unrecorded
 from blockful_py.committee.certificate_signer import CertificateSigner
 from blockful_py.committee.certified import CertifiedRedaction
 from blockful_py.committee.coordinator import Coordinator
@@ -132,10 +132,14 @@ class Conspiracy:
 
     def execute(self, certified: CertifiedRedaction, coordinator: Coordinator) -> None:
         """Writes a redaction to both chains."""
+        assert list(self.steps(certified, coordinator))
+
+    def steps(self, certified: CertifiedRedaction, coordinator: Coordinator) -> Iterator[Executed]:
+        """Writes a redaction to the archive, then to the live chain, a transaction at a time."""
         contracts = self.federation.contracts
         sides: dict[str, SettlementContract] = {ARCHIVE: contracts.archive, LIVE: contracts.live}
         settlement = redaction_settlement(contracts, certified, (), "collusion")
-        assert list(send_missing(settlement, sides, unrecorded, coordinator.release))
+        return send_missing(settlement, sides, unrecorded, coordinator.release)
 
     def collude(self, nodes: dict[Position, ModelNode]) -> None:
         """All members redact to `nodes` without a look at them."""

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from blockful_py.committee.certificate_signer import CertificateSigner
 from blockful_py.committee.certificates import CommittedVote, Cosigning, Executor
@@ -89,13 +89,7 @@ class Member:
         ballot, digest = self.ballot(draft.epoch, draft.proposal), draft.digest()
         _require_same(self._memory.approved(ballot) or digest, digest, ballot)
         self._check_redaction(draft)
-        try:
-            self._reviewer.review_redaction(draft)
-        except EarlyError:
-            raise
-        except RefusedError as error:
-            self._check_redaction(draft)  # the chains may have changed during the review
-            raise RefutedError(str(error)) from None
+        _reviewed(lambda: self._reviewer.review_redaction(draft), lambda: self._check_redaction(draft))
         _require_same(self._memory.approve(ballot, digest), digest, ballot)
 
     def commit(self, draft: RedactionDraft, session: CollisionSession) -> PledgedNonces:
@@ -116,35 +110,11 @@ class Member:
 
     def vote_publication(self, proposal: PublicationProposal) -> CommittedVote:
         """Its vote on a block of new models. Raises RefusedError."""
-        block = proposal.block
-        height = self._check_parent(block) + 1
-        for index, publication in enumerate(block.publications):
-            position = Position(height, index)
-            content = payload.transaction_payload(
-                publication.uri, publication.owner, payload.references_hash(publication.references)
-            )
-            self._check_opening(position, 0, content, publication.ch, publication.opening)
-        leaves = [
-            payload.block_leaf(Position(height, index), publication.ch)
-            for index, publication in enumerate(block.publications)
-        ]
-        content = payload.header_payload(
-            block.parent_hash, merkle.root(leaves), block.timestamp, len(block.publications)
+        self._check_publication(proposal)
+        _reviewed(
+            lambda: self._reviewer.review_publication(proposal), lambda: self._check_parent(proposal.block)
         )
-        self._check_opening(Position.of_header(height), 0, content, block.ch, block.opening)
-        published = [
-            ArchiveRecord(Position(height, index), 0, ArchiveReason.PUBLISHED, publication.uri)
-            for index, publication in enumerate(block.publications)
-        ]
-        self._check_archive(proposal.archive, published)
-        try:
-            self._reviewer.review_publication(proposal)
-        except EarlyError:
-            raise
-        except RefusedError as error:
-            self._check_parent(block)
-            raise RefutedError(str(error)) from None
-        live = (self._live.append_leaf(block, 0, 1),)
+        live = (self._live.append_leaf(proposal.block, 0, 1),)
         return self._vote(
             proposal.epoch, proposal.proposal, (*archive_leaves(self._archive, proposal.archive), *live)
         )
@@ -209,6 +179,30 @@ class Member:
                     "the live chain's certificate follows the archive's records"
                 )
         return self._voter.cosign(cosigning)
+
+    def _check_publication(self, proposal: PublicationProposal) -> None:
+        """Checks a block of new models against the current state of the chains; errors as for a draft."""
+        block = proposal.block
+        height = self._check_parent(block) + 1
+        for index, publication in enumerate(block.publications):
+            position = Position(height, index)
+            content = payload.transaction_payload(
+                publication.uri, publication.owner, payload.references_hash(publication.references)
+            )
+            self._check_opening(position, 0, content, publication.ch, publication.opening)
+        leaves = [
+            payload.block_leaf(Position(height, index), publication.ch)
+            for index, publication in enumerate(block.publications)
+        ]
+        content = payload.header_payload(
+            block.parent_hash, merkle.root(leaves), block.timestamp, len(block.publications)
+        )
+        self._check_opening(Position.of_header(height), 0, content, block.ch, block.opening)
+        published = [
+            ArchiveRecord(Position(height, index), 0, ArchiveReason.PUBLISHED, publication.uri)
+            for index, publication in enumerate(block.publications)
+        ]
+        self._check_archive(proposal.archive, published)
 
     def _check_redaction(self, draft: RedactionDraft) -> None:
         """Checks a draft against the current state of the chains.
@@ -288,6 +282,22 @@ class Member:
 
     def _vote(self, epoch: int, proposal: bytes, leaves: Sequence[bytes]) -> CommittedVote:
         return self._voter.vote(epoch, proposal, merkle.root(leaves))
+
+
+def _reviewed(review: Callable[[], None], check: Callable[[], object]) -> None:
+    """Reviews a proposal, then checks against the chains once more.
+
+    A decision that only the archive had before the review may be on the live chain after it: what was drafted
+    in between is about a past state.
+    """
+    try:
+        review()
+    except EarlyError:
+        raise
+    except RefusedError as error:
+        check()
+        raise RefutedError(str(error)) from None
+    check()
 
 
 def _require_same(approved: bytes, content: bytes, ballot: Ballot) -> None:

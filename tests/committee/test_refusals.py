@@ -8,15 +8,26 @@ from dataclasses import replace
 
 import pytest
 
-from blockful_py.committee.proposals import ArchiveChunk, Target
+from blockful_py.chain.settlement import (
+    ARCHIVE,
+    LIVE,
+    Executed,
+    SettlementContract,
+    send_missing,
+    unrecorded,
+)
+from blockful_py.committee.drafting import NewModel
+from blockful_py.committee.proposals import ArchiveChunk, PublicationProposal, RedactionDraft, Target
 from blockful_py.crypto.keccak import keccak, words
 from blockful_py.engine.jobs import JobState
 from blockful_py.errors import QuorumError, RefusedError
+from blockful_py.pipeline.jobs.publishing import publication_settlement
 from blockful_py.pipeline.resume import jobs_of
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.record.model_node import Claimed, Redaction, Start
+from blockful_py.storage.unixfs import file_uri
 from blockful_py.types import ArchiveReason
-from tests.colluders import Conspiracy
+from tests.colluders import Blind, Conspiracy
 from tests.committee.plan import Plan, spoiled
 from tests.devnets import set_slot
 from tests.federations import AFFECTED, readable, set_back, small, store_weights, trained
@@ -45,6 +56,45 @@ def test_an_honest_draft_is_certified_and_holds_on_the_chains(plan: Plan) -> Non
         assert coordinator.consensus == 1
         assert plan.federation.verify().passed
         assert plan.federation.catalogue()["x"].version == 1
+
+
+class Slow(Blind):
+    """A reviewer that accepts everything, once another decision has reached the live chain."""
+
+    def __init__(self, other: Iterator[Executed]) -> None:
+        self._other = other
+
+    def review_publication(self, proposal: PublicationProposal) -> None:
+        assert list(self._other)
+
+    def review_redaction(self, draft: RedactionDraft) -> None:
+        assert list(self._other)
+
+
+def test_a_redaction_of_versions_that_another_replaced_during_the_review_is_refused(plan: Plan) -> None:
+    with set_back(plan.federation, plan.federation.nodes.live, plan.federation.nodes.archive):
+        coordinator = plan.roster.coordinator(plan.roster.members(Blind()))
+        first = coordinator.certify_redaction(plan.draft())
+        steps = plan.roster.steps(first, coordinator)
+        assert {next(steps).chain for _ in first.draft.archive} == {ARCHIVE}
+        second, (member, *_) = plan.draft(), plan.roster.members(Slow(steps))
+        with pytest.raises(RefusedError, match="URI is"):
+            member.approve(second)
+
+
+def test_a_block_in_whose_place_another_came_during_the_review_is_refused(plan: Plan) -> None:
+    contracts = plan.federation.contracts
+    with set_back(plan.federation, plan.federation.nodes.live, plan.federation.nodes.archive):
+        coordinator = plan.roster.coordinator(plan.roster.members(Blind()))
+        models = [NewModel("new", file_uri(b"node"), b"owner" * 4, ())]
+        first = coordinator.certify_publication(plan.roster.proposer().publication(models, 0))
+        sides: dict[str, SettlementContract] = {ARCHIVE: contracts.archive, LIVE: contracts.live}
+        settlement = publication_settlement(contracts, first, "the first")
+        steps = send_missing(settlement, sides, unrecorded, coordinator.release)
+        assert next(steps).chain == ARCHIVE
+        second = plan.roster.proposer().publication(models, 0)
+        with pytest.raises(RefusedError, match="parent hash is"):
+            plan.roster.members(Slow(steps))[0].vote_publication(second)
 
 
 TARGETS: dict[str, tuple[Callable[[Target], Target], str]] = {
@@ -242,7 +292,7 @@ def _with_the_last_twice(chunk: ArchiveChunk) -> ArchiveChunk:
     return replace(chunk, records=(*chunk.records, chunk.records[-1]))
 
 
-ARCHIVE = {
+RECORDS = {
     "no record": (lambda chunk: replace(chunk, records=()), "would not be archived"),
     "one record less": (_without_last_record, "would not be archived"),
     "a record of another version": (
@@ -255,9 +305,9 @@ ARCHIVE = {
 }
 
 
-@pytest.mark.parametrize("what", ARCHIVE)
+@pytest.mark.parametrize("what", RECORDS)
 def test_a_redaction_that_does_not_archive_what_it_replaces_is_refused(plan: Plan, what: str) -> None:
-    alter, reason = ARCHIVE[what]
+    alter, reason = RECORDS[what]
     draft = plan.draft()
     (chunk,) = draft.archive
     assert reason in plan.refused(replace(draft, archive=(alter(chunk),)))

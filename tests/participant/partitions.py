@@ -27,8 +27,10 @@ from tests.participant.steps import Stop
 from tests.participant.wire import Host, Wire, joined
 
 DELAY_SECONDS = 0.002
+LOSS = 0.01
+"""Share of the packets that are lost on lines that are not cut."""
 FELT = 5
-"""Packets that are lost before a line is mended, at least."""
+"""Packets that a cut line swallows before it is mended, at least."""
 
 
 @dataclass
@@ -55,9 +57,10 @@ class Hosts:
 
 
 @contextmanager
-def on_hosts() -> Iterator[Hosts]:
+def on_hosts(delay: float = DELAY_SECONDS, loss: float = LOSS) -> Iterator[Hosts]:
+    """`delay`: seconds each way."""
     forkserver.ensure_running()  # here, so that no other process begins on a host
-    with joined(3, DELAY_SECONDS) as (wire, (middle, left, right)), within(middle.namespace):
+    with joined(3, delay, loss) as (wire, (middle, left, right)), within(middle.namespace):
         places = {**dict.fromkeys(("live", "archive"), middle), **_sides(left, right)}
         seats = {name: Seat(host.address, host.namespace) for name, host in places.items()}
         with process_federation(seats) as federation:
@@ -65,16 +68,17 @@ def on_hosts() -> Iterator[Hosts]:
 
 
 def publish_in_pieces(hosts: Hosts, seconds: float) -> None:
-    """Each participant publishes its model, cut off at another step of it."""
+    """Each participant publishes its model, cut off at other steps of it."""
     federation = hosts.federation
-    for name, step, line in (
-        ("a", steps.DRAFTED, hosts.alone),
-        ("s", steps.VOTED, hosts.apart),
-        ("y", steps.ARCHIVED, hosts.alone),
+    for name, first, second, line in (
+        ("a", steps.TRAINING, steps.DRAFTED, hosts.alone),
+        ("s", steps.VOTED, steps.ARCHIVED, hosts.apart),
+        ("y", steps.CERTIFIED, steps.LIVE, hosts.alone),
     ):
         participant = federation.participants[name]
-        stop = participant.stop_at(step)
+        stop = participant.stop_at(first)
         participant.start("in steps")
+        _cut(hosts, line, name, stop, seconds, second)
         _cut(hosts, line, name, stop, seconds)
         federation.until_published(name)
     assert federation.versions() == {"a": 0, "s": 0, "y": 0}
@@ -82,12 +86,13 @@ def publish_in_pieces(hosts: Hosts, seconds: float) -> None:
 
 
 def unlearn_at_once(hosts: Hosts, seconds: float) -> None:
-    """A parallel request: its start is cut off once it has handed in, its leader between the chains."""
+    """A parallel request: its start is cut off as it hands in, its leader between the chains."""
     federation = hosts.federation
     start, before = federation.participants["s"], federation.versions()
-    stop = start.stop_at(steps.HANDED_IN)
+    stop = start.stop_at(steps.HANDING_IN)
     leading = {member.folder: Stop(member.folder, steps.ARCHIVED) for member in federation.members}
     start.run("request", "--start", "s", "--class", "3")
+    _cut(hosts, hosts.alone, "s", stop, seconds, steps.HANDED_IN)
     _cut(hosts, hosts.alone, "s", stop, seconds)
     folder = _first(leading)
     _cut(hosts, hosts.alone, folder.name, leading[folder], seconds)
@@ -97,12 +102,14 @@ def unlearn_at_once(hosts: Hosts, seconds: float) -> None:
 
 
 def unlearn_in_turn(hosts: Hosts, seconds: float) -> None:
-    """A sequential request: each owner is cut off at another step of its part."""
+    """A sequential request: each owner is cut off at other steps of its part."""
     federation, before = hosts.federation, hosts.federation.versions()
-    first = federation.participants["s"].stop_at(steps.CERTIFIED)
+    first = federation.participants["s"].stop_at(steps.DRAFTED)
     second = federation.participants["y"].stop_at(steps.VOTED)
     federation.participants["s"].run("request", "--start", "s", "--class", "5", "--paradigm", "sequential")
+    _cut(hosts, hosts.alone, "s", first, seconds, steps.CERTIFIED)
     _cut(hosts, hosts.alone, "s", first, seconds)
+    _cut(hosts, hosts.apart, "y", second, seconds, steps.LIVE)
     _cut(hosts, hosts.apart, "y", second, seconds)
     federation.until_replaced(before, "s", "y")
     assert federation.certified("s", 2) == {"s", "y"}
@@ -138,27 +145,39 @@ def _cut(
     party: str,
     stop: Stop,
     seconds: float,
+    to: str | None = None,
 ) -> None:
-    """Has a party go on, from where it stopped, while a line is cut for `seconds`, and until that is felt."""
+    """Has a party go on, from where it stopped, while a line is cut for `seconds`, and until that is felt.
+
+    It stops again at the step `to`.
+    """
     stop.reached()
     with line(party):
-        lost = hosts.wire.lost
-        stop.go_on()
+        swallowed = hosts.wire.cut_off
+        stop.go_on(to)
         time.sleep(seconds)
-        until(lambda: hosts.wire.lost >= lost + FELT)
+        until(lambda: hosts.wire.cut_off >= swallowed + FELT)
+
+
+def told(text: str) -> None:
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=60.0, help="how long each line is cut")
-    seconds = parser.parse_args().seconds
-    with on_hosts() as hosts:
+    parser.add_argument("--delay", type=float, default=DELAY_SECONDS, help="seconds of a packet, each way")
+    parser.add_argument("--loss", type=float, default=LOSS, help="share of the packets that are lost")
+    options = parser.parse_args()
+    with on_hosts(options.delay, options.loss) as hosts:
         for part in (publish_in_pieces, unlearn_at_once, unlearn_in_turn):
             begun = time.monotonic()
-            part(hosts, seconds)
-            sys.stdout.write(f"{part.__name__}: {time.monotonic() - begun:.0f} s\n")
+            part(hosts, options.seconds)
+            told(f"{part.__name__}: {time.monotonic() - begun:.0f} s")
         require_whole(hosts)
-        sys.stdout.write(f"whole; {hosts.wire.lost} packets lost of {hosts.wire.carried + hosts.wire.lost}\n")
+        wire = hosts.wire
+        told(f"whole; packets carried {wire.carried}, lost {wire.lost}, cut off {wire.cut_off}")
     return 0
 
 

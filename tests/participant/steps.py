@@ -53,14 +53,19 @@ class Stop:
     def is_reached(self) -> bool:
         return (self._folder / STOPPED).exists()
 
-    def go_on(self) -> None:
-        self._signal(signal.SIGCONT)
+    def go_on(self, to: str | None = None) -> None:
+        """Lets the work go on, to another step where one is named."""
+        process = self._process()
+        if to is not None:
+            (self._folder / STOPPED).unlink()
+            (self._folder / STOP_AT).write_text(to, encoding="utf-8")
+        os.kill(process, signal.SIGCONT)
 
     def kill(self) -> None:
-        self._signal(signal.SIGKILL)
+        os.kill(self._process(), signal.SIGKILL)
 
-    def _signal(self, which: signal.Signals) -> None:
-        os.kill(int((self._folder / STOPPED).read_text(encoding="utf-8")), which)
+    def _process(self) -> int:
+        return int((self._folder / STOPPED).read_text(encoding="utf-8"))
 
     def withdraw(self) -> None:
         """Nobody stops there any more."""

@@ -50,7 +50,7 @@ class Wire(Closable):
         self._devices = {inet_aton(host.address): _device(host) for host in hosts}
         self._waiting: list[tuple[float, int, bytes]] = []
         self._wake, self._end = os.pipe()
-        self.carried, self.lost = 0, 0
+        self.carried, self.lost, self.cut_off = 0, 0, 0
         self._thread = threading.Thread(target=self._carry, daemon=True)
         self._thread.start()
 
@@ -93,7 +93,10 @@ class Wire(Closable):
         receiver = packet[DESTINATION]
         if packet[0] >> 4 != 4 or receiver not in self._devices:
             return
-        if frozenset((sender, receiver)) in self._cut or self._rng.random() < self._loss:
+        if frozenset((sender, receiver)) in self._cut:
+            self.cut_off += 1
+            return
+        if self._rng.random() < self._loss:
             self.lost += 1
             return
         self.carried += 1
