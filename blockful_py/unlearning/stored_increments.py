@@ -64,14 +64,14 @@ def store_increments(
     bits, of increments that a request makes.
 
     Args:
-        published: models that `models` refer to, where they are not among them.
+        published: models that `models` refer to, where they are not among them; no other is read.
 
     Raises:
         LearningError: a reference or an owner's data is missing, or the models are trained with noise:
             each increment would spend the samples' privacy once more.
     """
     listed = tuple(models)
-    known = {**(published or {}), **{model.name: model for model in listed}}
+    known = _with_references(listed, published or {})
     owners = {user.index: user for user in users}
     wanted = [
         (label, model)
@@ -178,6 +178,15 @@ def _require_no_noise(model: TrainedModel) -> None:
             f"model {model.name!r} is trained with noise; an increment of it would spend the privacy of its "
             "owner's samples once more: store none."
         )
+
+
+def _with_references(
+    models: Iterable[TrainedModel], published: Mapping[str, TrainedModel]
+) -> dict[str, TrainedModel]:
+    """The models, and those that they refer to."""
+    own = {model.name: model for model in models}
+    references = {reference.name for model in own.values() for reference in model.references}
+    return {name: published[name] for name in sorted(references & published.keys() - own.keys())} | own
 
 
 def _start(settings: FederationSpec, model: TrainedModel, known: Mapping[str, TrainedModel]) -> Weights:

@@ -10,7 +10,7 @@ import torch
 
 from blockful_py.errors import LearningError
 from blockful_py.forget import Forget
-from blockful_py.learning.federation import FederationSpec
+from blockful_py.learning.federation import FederationSpec, TrainedModel
 from blockful_py.learning.weights import equal
 from blockful_py.settings import PrivacySettings, TrainingSettings
 from blockful_py.unlearning.clean_increments import CleanIncrements
@@ -102,6 +102,21 @@ def test_a_wave_of_its_own_gives_the_same_bits(
     assert alone.base == stored["d"].base
     with pytest.raises(LearningError, match="'d' was trained from b, c: give these models too"):
         store_increments(settings, [tiny.task.models["d"]], users, [3])
+
+
+def test_of_published_models_only_the_references_are_read(
+    tiny: UnlearningCase, settings: FederationSpec
+) -> None:
+    read: set[str] = set()
+
+    class Reads(dict[str, TrainedModel]):
+        def __getitem__(self, name: str) -> TrainedModel:
+            read.add(name)
+            return super().__getitem__(name)
+
+    models = Reads(tiny.task.models)
+    store_increments(settings, [models.pop("d")], tiny.task.users.values(), [3], models)
+    assert read == {"b", "c"}
 
 
 def test_a_clean_model_is_another_one(tiny: UnlearningCase, stored: dict[str, StoredIncrement]) -> None:
