@@ -12,6 +12,7 @@ import typer
 from blockful_py.cli.console import Output
 from blockful_py.cli.options import ArchiveUrl, AsJson, LiveUrl, PassphraseFile
 from blockful_py.cli.passphrase import passphrase_from
+from blockful_py.errors import SettingsError
 from blockful_py.types import Paradigm
 
 if TYPE_CHECKING:
@@ -76,17 +77,39 @@ def join(
     out.say(f"next: blockful participant serve {folder}")
 
 
-def serve(folder: Folder, passphrase_file: PassphraseFile = None, as_json: AsJson = False) -> None:
+def serve(
+    folder: Folder,
+    port: Annotated[
+        int | None,
+        typer.Option(
+            help="Port on which others fetch the files that it keeps. 0 takes a free port.",
+            min=0,
+            max=65535,
+            show_default=False,
+        ),
+    ] = None,
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; beyond the loopback interface, by TLS.")
+    ] = "127.0.0.1",
+    url: Annotated[
+        str | None,
+        typer.Option(help="Where others reach it, if that is not where it listens.", show_default=False),
+    ] = None,
+    passphrase_file: PassphraseFile = None,
+    as_json: AsJson = False,
+) -> None:
     """Train, publish and do one's part of requests, until stopped (SIGTERM or Ctrl-C).
 
     What is due follows from the chains, so a participant that was away goes on where it was. It works within
-    its owner's limits, FOLDER/limits.toml.
+    its owner's limits, FOLDER/limits.toml. Without --port it only dials out: members keep what it publishes.
 
     Example: blockful participant serve hospital --passphrase-file words
     """
     import signal
+    from contextlib import ExitStack
 
     from blockful_py.child_process import ChildProcesses
+    from blockful_py.cli.parties import serving_blocks
     from blockful_py.committee.service.duties import Duties
     from blockful_py.participant.serving import ParticipantService
     from blockful_py.participant.task import MODULE
@@ -95,8 +118,14 @@ def serve(folder: Folder, passphrase_file: PassphraseFile = None, as_json: AsJso
     stopping = {signal.SIGTERM, signal.SIGINT}
     signal.pthread_sigmask(signal.SIG_BLOCK, stopping)
     processes = ChildProcesses(MODULE)
-    with ParticipantService(party, keys, processes, out.say) as participant:
-        out.line({"participant": participant.user, "account": "0x" + keys.account.hex()})
+    with ExitStack() as stack:
+        if port is not None:
+            server = stack.enter_context(serving_blocks(party.opened()[0], keys.account_secret, host, port))
+            url = url or server.url
+        elif url is not None:
+            raise SettingsError("--url is where others reach --port: give both, or neither.")
+        participant = stack.enter_context(ParticipantService(party, keys, processes, out.say, url=url))
+        out.line({"participant": participant.user, "account": "0x" + keys.account.hex(), "url": url})
         out.say(f"participant {participant.user} is at work")
         with Duties([participant], out.problem), processes:
             signal.sigwait(stopping)

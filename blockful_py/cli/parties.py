@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 
     from blockful_py.committee.keystore import MemberKeys
     from blockful_py.committee.service.block_custody import BlockCustody
+    from blockful_py.committee.service.server import Server
     from blockful_py.keys.reader_keys import ReaderKeys
     from blockful_py.pipeline.federation import Federation
+    from blockful_py.pipeline.run.directory import RunDirectory
     from blockful_py.pipeline.run.nodes import Nodes
     from blockful_py.settings import ChainSettings
 
@@ -117,6 +119,17 @@ def blocks_of(run: Path) -> tuple[BlockCustody, ASGIApp]:
     opened = RunDirectory.open(run)
     custody = BlockCustody(ContentStore(opened.live_store), Arrivals(opened.arrivals))
     return custody, gateway(PartyBlocks(opened))
+
+
+def serving_blocks(run: RunDirectory, secret: int, host: str, port: int) -> Server:
+    """A server of the blocks that a party keeps; beyond the loopback interface by TLS, under its key."""
+    from blockful_py.committee.service.server import Server, is_loopback
+    from blockful_py.crypto.tls import server_context
+    from blockful_py.pipeline.run.stores import PartyBlocks
+    from blockful_py.storage.gateway import gateway
+
+    tls = None if is_loopback(host) else server_context(secret)
+    return Server(None, host, port, tls, gateway(PartyBlocks(run)))
 
 
 def require_funds(nodes: Nodes, account: bytes) -> None:

@@ -7,6 +7,7 @@ from blockful_py.chain.participant_registry import Endpoint
 from blockful_py.committee.service.folder import MemberFolder
 from blockful_py.errors import RunError
 from blockful_py.member.office import MemberOffice
+from blockful_py.pipeline.run.endpoints import announce
 
 
 class AnnounceDuty:
@@ -28,8 +29,4 @@ class AnnounceDuty:
             return  # the run may come after the member
         if self._done or view.run.party is None:
             return
-        participants = view.contracts.participants
-        if view.contracts.live.node.balance(self._account):
-            if participants.endpoint(self._account) != self._endpoint:
-                participants.announce(self._endpoint)
-            self._done = True
+        self._done = announce(view.contracts, self._account, self._endpoint)

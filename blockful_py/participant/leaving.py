@@ -26,6 +26,8 @@ def leave(participant: ParticipantService, keys: ReaderKeys, anyway: bool) -> di
             f"requests wait for this participant's models ({listed}), and only their owner can have them "
             "forget: let it serve until they are done. With --anyway it leaves them open."
         )
+    if contracts.participants.endpoint(account) is not None:
+        contracts.participants.announce(None)
     if joined:
         contracts.participants.leave()
     if reads:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
-from blockful_py.chain.participant_registry import FiledRequest
+from blockful_py.chain.participant_registry import Endpoint, FiledRequest
 from blockful_py.chain.signer import Signer
 from blockful_py.child_process import ChildProcesses
 from blockful_py.closable import Closable
@@ -21,6 +21,7 @@ from blockful_py.participant.task import ParticipantTask
 from blockful_py.participant.turn import turn_of
 from blockful_py.pipeline.run.catching_up import catch_up
 from blockful_py.pipeline.run.contracts import open_contracts
+from blockful_py.pipeline.run.endpoints import announce
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.pipeline.run.stores import Stores
 from blockful_py.record.catalogue import Catalogue, CatalogueReader
@@ -102,14 +103,20 @@ class ParticipantService(Closable):
         processes: ChildProcesses,
         tell: Tell,
         now: Callable[[], float] = time.monotonic,
+        url: str | None = None,
     ) -> None:
-        """Raises RunError before it has joined, NodeError or DeploymentError."""
+        """`url`: where others fetch the files that it keeps, which the chain then says.
+
+        Raises RunError before it has joined, NodeError or DeploymentError.
+        """
         self._folder = folder
         self._keys = keys
         self._processes = processes
         self._tell = tell
         self._now = now
         self._blocked: tuple[SettingsError, float] | None = None
+        self._endpoint = None if url is None else Endpoint(keys.account, url)
+        self._announced = False
         self._open()
 
     def _open(self) -> None:
@@ -153,6 +160,7 @@ class ParticipantService(Closable):
             return
         self._follow()
         self._require_joined()
+        self._announced = self._announced or announce(self.contracts, self._keys.account, self._endpoint)
         catalogue = self._catalogue.read()
         work = self.next_work(catalogue)
         why = None if work is None else self.withheld(work, catalogue)

@@ -4,7 +4,8 @@
     GET or HEAD /ipfs/<cid>?format=raw    one block
     GET or HEAD /ipfs/<cid>?format=car    all blocks below it, as CAR v1, depth first, each once
 
-What is served is sealed or public, and verified by whoever asked.
+What is served is sealed or public, and verified by whoever asked.  A block that has arrived, and is kept once
+the record names its file, is answered with 503: ask again.
 Source: https://specs.ipfs.tech/http-gateways/trustless-gateway/ of 2026-03-05, without paths below a CID,
 ranges (`entity-bytes`) and duplicates in CARs.
 """
@@ -23,7 +24,7 @@ from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route, Router
 from starlette.types import ASGIApp
 
-from blockful_py.errors import BlockNotFoundError, FormatError, StorageError
+from blockful_py.errors import BlockNotFoundError, BusyError, FormatError, StorageError
 from blockful_py.storage import car
 from blockful_py.storage.cid import cid_string, parse_cid
 from blockful_py.storage.unixfs import blocks_of
@@ -40,7 +41,10 @@ class KeptBlocks(Protocol):
     """Blocks of files that are kept."""
 
     def kept_block(self, uri: Uri) -> bytes:
-        """A block, verified.  Raises BlockNotFoundError or IntegrityError."""
+        """A block, verified.
+
+        Raises BlockNotFoundError, IntegrityError, or BusyError for one that has arrived and is not kept yet.
+        """
 
 
 class BlockForm(Enum):
@@ -95,6 +99,8 @@ def gateway(store: KeptBlocks) -> ASGIApp:
         except BlockNotFoundError:
             status = 412 if "only-if-cached" in request.headers.get("cache-control", "") else 404
             return PlainTextResponse("this block is of no file that is kept here.", status)
+        except BusyError as error:
+            return PlainTextResponse(str(error), 503, {"retry-after": "1"})
         except StorageError:
             return PlainTextResponse("this store cannot be read at present.", 500)
 

@@ -10,9 +10,11 @@ from itertools import count
 
 import pytest
 
+from blockful_py.chain.participant_registry import Endpoint
 from blockful_py.child_process import ChildProcesses
+from blockful_py.cli.parties import serving_blocks
 from blockful_py.committee import packaging
-from blockful_py.errors import KeyDestroyedError, RunError, UnlearningError
+from blockful_py.errors import BlockNotFoundError, KeyDestroyedError, RunError, UnlearningError
 from blockful_py.forget import Forget
 from blockful_py.learning.sample_files import samples_from_bytes
 from blockful_py.learning.weights import Weights, equal, to_bytes
@@ -263,3 +265,27 @@ def test_no_store_of_another_holds_samples_or_plain_weights(published: Machines)
         looked += 1
         assert not any(secret in content for secret in secrets), path
     assert looked > 100
+
+
+def test_a_file_that_only_a_participant_keeps_is_fetched_from_it_while_it_serves(published: Machines) -> None:
+    owner = published.participants["s"]
+    run, account = owner.folder.opened()[0], owner.keys.account
+    uri = ContentStore(run.live_store).add(b"a file that no member has")
+    with published.participants["y"].run() as party:
+        reader = party.federation.stores.live
+        with pytest.raises(BlockNotFoundError):
+            reader.read(uri)
+        with (
+            serving_blocks(run, owner.keys.account_secret, "127.0.0.1", 0) as server,
+            ParticipantService(
+                owner.folder, owner.keys, ChildProcesses(MODULE), lambda text: None, url=server.url
+            ) as service,
+        ):
+            service.step()
+            assert published.contracts.participants.endpoint(account) == Endpoint(account, server.url)
+            assert reader.read(uri) == b"a file that no member has"
+        with ParticipantService(
+            owner.folder, owner.keys, ChildProcesses(MODULE), lambda text: None
+        ) as service:
+            service.step()
+    assert published.contracts.participants.endpoint(account) is None

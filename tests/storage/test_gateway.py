@@ -18,6 +18,7 @@ from blockful_py.errors import BusyError
 from blockful_py.storage import ContentStore, car, cid_string, file_uri
 from blockful_py.storage.gateway import BlockForm, BlockRequest, RefusedRequestError, gateway, matches, parse
 from blockful_py.storage.unixfs import blocks_of
+from blockful_py.types import Uri
 from tests.committee.service.desks import SECONDS, Desk, connected, raw, request
 from tests.storage.conftest import PATTERN
 
@@ -177,6 +178,16 @@ def test_only_blocks_of_kept_files_are_served(store: ContentStore, client: TestC
     store.delete(lone)
     assert client.get(raw_path(leaf)).status_code == 404
     assert client.get(raw_path(cid_string(store.add(b"end")))).status_code == 200
+
+
+def test_a_block_that_has_arrived_and_is_not_kept_yet_is_asked_for_again(store: ContentStore) -> None:
+    class Arrived:
+        def kept_block(self, uri: Uri) -> bytes:
+            raise BusyError("the block has arrived")
+
+    for form in ("raw", "car"):
+        answer = TestClient(gateway(Arrived())).get(f"/ipfs/{KNOWN}?format={form}")
+        assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
 
 
 def test_a_file_that_another_process_adds_is_served(store: ContentStore, client: TestClient) -> None:

@@ -7,10 +7,11 @@ A party's folders are filled from other machines' by CID, as files are needed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from blockful_py.chain.participant_registry import Endpoint
-from blockful_py.errors import BlockNotFoundError
+from blockful_py.errors import BlockNotFoundError, BusyError
 from blockful_py.pipeline.run.contracts import Contracts
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.identities import DEVELOPMENT_CHAINS
@@ -53,12 +54,16 @@ class PartyBlocks:
 
     def __init__(self, run: RunDirectory) -> None:
         self._stores = (ContentStore(run.live_store), ContentStore(run.archive_store))
+        self._arrivals = Arrivals(run.arrivals)
 
     def kept_block(self, uri: Uri) -> bytes:
-        """Raises BlockNotFoundError or IntegrityError."""
+        """Raises BlockNotFoundError, IntegrityError or BusyError."""
         for store in self._stores:
             if store.has_kept_block(uri):
                 return store.kept_block(uri)
+        with suppress(BlockNotFoundError):
+            self._arrivals.get(uri)
+            raise BusyError("the block has arrived, and is kept once the record names its file.")
         raise BlockNotFoundError("the block is of no file that is kept here.")
 
 

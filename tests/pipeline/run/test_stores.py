@@ -1,11 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which machines a party asks for a block, in which order, and where they may be."""
+"""Which machines a party asks for a block, in which order, and what it serves itself."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
 from blockful_py.chain.participant_registry import Endpoint
-from blockful_py.pipeline.run.stores import in_order
+from blockful_py.errors import BlockNotFoundError, BusyError
+from blockful_py.pipeline.run.stores import PartyBlocks, in_order
+from blockful_py.storage.arrivals import Arrivals
 from blockful_py.storage.fetch import Machine
+from blockful_py.storage.store import ContentStore
+from blockful_py.storage.unixfs import file_uri
 
 KEY, OTHER = b"\1" * 20, b"\2" * 20
 LISTED, SECOND = "https://10.0.0.1:7001", "https://10.0.0.2:7001"
@@ -38,3 +47,21 @@ def test_only_development_chains_let_strangers_name_this_host() -> None:
     (outside,) = in_order([], [Endpoint(KEY, LOOPBACK)], (), False)
     (inside,) = in_order([], [Endpoint(KEY, LOOPBACK)], (), True)
     assert (outside.inside, inside.inside) == (False, True)
+
+
+def test_a_block_that_has_arrived_is_served_once_its_file_is_kept(tmp_path: Path) -> None:
+    @dataclass
+    class Run:
+        live_store: Path = tmp_path / "live"
+        archive_store: Path = tmp_path / "archive"
+        arrivals: Path = tmp_path / "arrivals"
+
+    run = Run()
+    blocks, arrivals, uri = PartyBlocks(run), Arrivals(run.arrivals), file_uri(b"model")
+    with pytest.raises(BlockNotFoundError):
+        blocks.kept_block(uri)
+    arrivals.put("owner", uri, b"model")
+    with pytest.raises(BusyError, match="has arrived"):
+        blocks.kept_block(uri)
+    ContentStore(run.live_store).adopt(uri, (uri,), arrivals)
+    assert blocks.kept_block(uri) == b"model"
