@@ -145,10 +145,7 @@ class LocalFederation:
 
     def _chain(self, chain_id: int) -> str:
         """URL of a chain's node, which runs; each time the same, as everybody's run has it."""
-        path = self.folder / "chains" / f"{chain_id}.port"
-        state = persistent.up(path.parent, chain_id, int(path.read_text()) if path.exists() else None)
-        write_whole(path, str(state.port), RunError)
-        return state.url
+        return persistent.up(self.folder / "chains", chain_id).url
 
     def _listening(self, name: str) -> tuple[str, ...]:
         """Options that say where a member listens."""
