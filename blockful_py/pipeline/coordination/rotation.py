@@ -269,5 +269,5 @@ def _described(election: ElectionState) -> str:
 def _explained(error: ContractError) -> Exception:
     if error.name != "TooEarly":
         return error
-    at = datetime.fromtimestamp(error.arguments["at"], UTC).isoformat(" ")
+    at = datetime.fromtimestamp(error.arguments["at"], UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
     return QuorumError(f"the epoch in force has not had its least length: the next election opens at {at}.")
