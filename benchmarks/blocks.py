@@ -17,14 +17,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from benchmarks.services import CONTEXT, LEADER, MEMBER, MIB, serve
+from benchmarks.services import CONTEXT, LEADER, MEMBER, serve
 from blockful_py.committee.service.block_push import push
+from blockful_py.committee.service.limits import MIB
 from blockful_py.committee.service.member_client import Deadlines, IndexedClient, MemberClient, signed_fetch
 from blockful_py.crypto import curve
 from blockful_py.storage import ContentStore
 from blockful_py.storage.arrivals import FOLDER, Arrivals
 from blockful_py.storage.federated import FederatedStore
-from blockful_py.storage.fetch import Endpoint
+from blockful_py.storage.fetch import Machine
 from blockful_py.types import Uri
 
 ADDRESS = curve.address(curve.multiply_base(MEMBER))
@@ -40,7 +41,7 @@ def fetched(url: str, folder: Path, uri: Uri, root: bytes | None) -> float:
     """Seconds of a fetch into a new store; with the root here, the leaves are asked for one by one."""
     own, arrivals = ContentStore(folder), Arrivals(folder / FOLDER)
     sign = signed_fetch(LEADER, lambda: 1)
-    store = FederatedStore(own, arrivals, lambda: [Endpoint(url, ADDRESS)], sign=sign, seconds=600)
+    store = FederatedStore(own, arrivals, lambda: [Machine(url, ADDRESS)], sign=sign, seconds=600)
     if root is not None:
         arrivals.put("root", uri, root)
     took = seconds(lambda: store.keep(uri))

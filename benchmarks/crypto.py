@@ -30,12 +30,14 @@ from pathlib import Path
 from statistics import median
 from time import process_time
 
+from blockful_py.committee.certificate_signer import CertificateSigner
 from blockful_py.committee.cosigner import Cosigner
 from blockful_py.committee.memory import VolatileMemory
 from blockful_py.committee.pledges import AttestedNonces, CollisionSession, SignedAttestation, signer_bits
 from blockful_py.crypto import chameleon, curve, eip712
 from blockful_py.crypto.keccak import keccak
 from blockful_py.crypto.randomness import system_rng
+from blockful_py.crypto.roster import Roster
 from blockful_py.crypto.threshold.keys import KeyShare
 from blockful_py.crypto.threshold.local import generate_key
 from blockful_py.crypto.threshold.messages import Task
@@ -103,7 +105,7 @@ def shared(threshold: int, size: int, batch: int, repeats: int) -> dict[str, flo
     taken = steps(shares, batch, repeats)
     member = taken["draw"] + taken["sum"] + taken["sign"]
     return {
-        **binding(shares, threshold, repeats),
+        **binding(shares, repeats),
         "together": 1 / (threshold * member + taken["sum"] + taken["combine"]),
         "a member": 1 / member,
         "the coordinator": 1 / (taken["sum"] + taken["combine"]),
@@ -112,16 +114,20 @@ def shared(threshold: int, size: int, batch: int, repeats: int) -> dict[str, flo
     }
 
 
-def binding(shares: Sequence[KeyShare], quorum: int, repeats: int) -> dict[str, float]:
+def cosigner(secret: int, share: KeyShare, roster: Roster) -> Cosigner:
+    """The member with this voting key, whose memory is not on disk."""
+    memory = VolatileMemory()
+    voter = CertificateSigner(secret, roster, eip712.Domain(1337, bytes(20)), memory, system_rng)
+    return Cosigner(voter, share, system_rng, memory)
+
+
+def binding(shares: Sequence[KeyShare], repeats: int) -> dict[str, float]:
     """CPU microseconds a session of one member: commit to one message, attest, and sign."""
-    domain = eip712.Domain(1337, bytes(20))
     secrets = [curve.random_scalar(system_rng) for _ in shares]
-    roster = [curve.address(curve.multiply_base(secret)) for secret in secrets]
-    members = [
-        Cosigner(secret, share, roster, quorum, domain, system_rng, VolatileMemory())
-        for secret, share in zip(secrets, shares, strict=True)
-    ]
-    signers = members[: shares[0].threshold]
+    keys = tuple(map(curve.multiply_base, secrets))
+    roster = Roster(keys, shares[0].threshold, False, shares[0].public.group_key)
+    members = [cosigner(secret, share, roster) for secret, share in zip(secrets, shares, strict=True)]
+    signers, quorum = members[: shares[0].threshold], roster.quorum
     task = Task(bytes(32), bytes(32), 1)
     times: list[tuple[float, ...]] = []
     for attempt in range(repeats):

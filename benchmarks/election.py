@@ -58,16 +58,19 @@ def epoch(candidates: int, seats: int) -> dict[str, Any]:
             spent["proceed"].append(first.proceed().gas_used)
             spent["prove"] = [book.prove(drawing[i]).gas_used for i, book in enumerate(books)]
             spent["proceed"].append(first.proceed().gas_used)
-            place = {curve.address(curve.multiply_base(secret)): i for i, secret in enumerate(voting)}
-            members = [place[voter] for voter in first.elected()]
+            indices = {curve.address(curve.multiply_base(secret)): i for i, secret in enumerate(voting)}
+            members = [indices[voter] for voter in first.elected()]
             quorum = -(-2 * len(members) // 3)
             spent["confirmKey"] = [books[i].confirm_key(key, quorum).gas_used for i in members[:quorum]]
         current = first.current_epoch()
         decision = (current, b"\1" * 32, b"\2" * 32, (1 << quorum) - 1)
         secret = sum(voting[i] for i in members[:quorum]) % curve.N
-        place = (first.chain_id, first.address)
-        signed = multisignature.sign(secret, digest(first.domain, Certified(*place, *decision)))
-        report = first.report(Certificate(*decision, signed.nonce, signed.s), *place).gas_used
+        signed = multisignature.sign(
+            secret, digest(first.domain, Certified(first.chain_id, first.address, *decision))
+        )
+        report = first.report(
+            Certificate(*decision, signed.nonce, signed.s), first.chain_id, first.address
+        ).gas_used
     return {
         "join": median(joined),
         **{name: median(spent[name]) for name in ("openElection", "commit", "reveal", "prove")},

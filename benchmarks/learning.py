@@ -18,7 +18,7 @@ from math import sqrt
 from pathlib import Path
 from statistics import mean, median, stdev
 from time import perf_counter, process_time
-from typing import Any
+from typing import Any, Literal
 from unittest.mock import patch
 
 import torch
@@ -36,6 +36,8 @@ from blockful_py.learning.together import TrainingJob, is_stacked, train_togethe
 from blockful_py.settings import FederationSettings, TrainingSettings
 
 CPU = torch.device("cpu")
+Mode = Literal["loop", "auto"]
+MODES: tuple[Mode, Mode] = ("loop", "auto")
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ CASES = (
 )
 
 
-def jobs(case: Case, architecture: Architecture, mode: str) -> list[TrainingJob]:
+def jobs(case: Case, architecture: Architecture, mode: Mode | Literal["stacked"]) -> list[TrainingJob]:
     """Random samples of nearly the same number for each user."""
     settings = TrainingSettings(epochs=case.epochs, batch_size=case.batch, learning_rate=0.01, together=mode)
     listed = []
@@ -86,7 +88,7 @@ def compare(case: Case, repeat: int) -> dict[str, Any]:
     architecture = Architecture(case.model, case.shape, 10, case.vocabulary)
     seconds: dict[str, list[tuple[float, float]]] = {"loop": [], "auto": []}
     for turn in range(repeat + 1):
-        for mode in ("loop", "auto") if turn % 2 else ("auto", "loop"):
+        for mode in MODES if turn % 2 else reversed(MODES):
             given = jobs(case, architecture, mode)
             began = (perf_counter(), process_time())
             train_together(architecture, given)
@@ -115,7 +117,7 @@ class NoTally:
         return tuple(Curve((), ()) for _ in sizes)
 
 
-def curves(case: Case, mode: str, repeat: int) -> dict[str, Any]:
+def curves(case: Case, mode: Literal["stacked", "loop"], repeat: int) -> dict[str, Any]:
     """Processor time of training with its curves over that without; they do nothing else."""
     architecture = Architecture(case.model, case.shape, 10, case.vocabulary)
     ratios = []
@@ -168,7 +170,7 @@ def held_mb(field: str) -> float:
     return int(next(line for line in lines if line.startswith(field)).split()[1]) * 1024 / 1e6
 
 
-def memory(case: int, mode: str) -> None:
+def memory(case: int, mode: Mode) -> None:
     """In a process of its own: peak memory of training, less what the process held before it."""
     architecture = Architecture(CASES[case].model, CASES[case].shape, 10, CASES[case].vocabulary)
     given = jobs(CASES[case], architecture, mode)
@@ -182,7 +184,7 @@ def peaks(threads: int) -> list[dict[str, Any]]:
     """Peak memory of each case, looped and as chosen, in MB."""
     rows = []
     for number, case in enumerate(CASES):
-        found = {
+        found: dict[str, float] = {
             mode: float(
                 subprocess.run(
                     [sys.executable, __file__, "--memory", str(number), mode, "--threads", str(threads)],
@@ -190,7 +192,7 @@ def peaks(threads: int) -> list[dict[str, Any]]:
                     capture_output=True,
                 ).stdout
             )
-            for mode in ("loop", "auto")
+            for mode in MODES
         }
         rows.append({"model": case.model, "shape": case.shape, "users": case.users, **found})
     return rows
@@ -205,7 +207,7 @@ def digits(seeds: int) -> dict[str, Any]:
         data = load_dataset("digits", seed, CPU)
         users = partition(data, Division(FederationSettings(), (5, 7), (3,)), seed)
         settings = FederationSpec(Architecture.of("cnn", data), seed=seed)
-        for mode in ("loop", "auto") if seed % 2 else ("auto", "loop"):
+        for mode in MODES if seed % 2 else reversed(MODES):
             own = replace(settings, training=replace(settings.training, together=mode))
             began = (perf_counter(), process_time())
             models = {model.name: model.weights for wave in train_federation(own, users) for model in wave}

@@ -38,7 +38,8 @@ def operations(architecture: Architecture) -> float:
     with FlopCounterMode(display=False) as counter:
         logits = module(torch.randn(2, *architecture.input_shape, generator=generator(1)))
         functional.cross_entropy(logits, torch.zeros(2, dtype=torch.int64)).backward()  # type: ignore[no-untyped-call]
-    return counter.get_total_flops() / 2
+    counted: int = counter.get_total_flops()
+    return counted / 2
 
 
 def measured_rate(device: torch.device, size: int, repeat: int) -> float:
@@ -102,17 +103,18 @@ def main() -> None:
         if settings.compiled and device.type != "cuda":
             continue
         speed = images_a_second(architecture, samples, settings, options.repeat)
+        done = speed * each
         row = {
             "way": way,
             "images_a_second": speed,
-            "tflops": speed * each / 1e12,
-            "share_of_product": speed * each / rate,
-            "share_of_data_sheet": speed * each / sheet if sheet else None,
+            "tflops": done / 1e12,
+            "share_of_product": done / rate,
+            "share_of_data_sheet": done / sheet if sheet else None,
         }
         rows.append(row)
-        shares = f"{100 * row['share_of_product']:.1f} % of the product's rate"
-        shares += f", {100 * speed * each / sheet:.1f} % of the data sheet's" if sheet else ""
-        print(f"{way:<36}{speed:>10,.0f} images/s  {speed * each / 1e12:>7.2f} TFLOP/s  {shares}", flush=True)
+        shares = f"{100 * done / rate:.1f} % of the product's rate"
+        shares += f", {100 * done / sheet:.1f} % of the data sheet's" if sheet else ""
+        print(f"{way:<36}{speed:>10,.0f} images/s  {done / 1e12:>7.2f} TFLOP/s  {shares}", flush=True)
     if options.output:
         result = {"device": name, "model": options.model, "side": options.side, "rows": rows}
         options.output.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")

@@ -15,7 +15,6 @@ where the changes come from memory 4 more for each start.
 from __future__ import annotations
 
 import argparse
-import io
 import json
 import os
 import platform
@@ -42,22 +41,6 @@ Pair = tuple[Callable[[], object], Callable[[], object], int]
 """A copy, the passing, and the bytes that the passing moves; the copy moves 8 a number."""
 
 
-class Pieces(io.RawIOBase):
-    """An iterator of bytes as a stream."""
-
-    def __init__(self, pieces: Iterator[bytes]) -> None:
-        self._pieces, self._rest = pieces, b""
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: memoryview) -> int:
-        self._rest = self._rest or next(self._pieces, b"")
-        count = min(len(buffer), len(self._rest))
-        buffer[:count], self._rest = self._rest[:count], self._rest[count:]
-        return count
-
-
 def kernel(size: int, starts: int, where: str) -> Pair:
     """A copy, and the changes of `starts` added, between arrays that exist."""
     rng = np.random.default_rng(0)
@@ -79,7 +62,8 @@ def kernel(size: int, starts: int, where: str) -> Pair:
 def models(size: int, starts: int, where: str) -> Pair:
     """Four descendants of four tensors each, cloned and propagated."""
     names = [f"s{k}" for k in range(starts)]
-    references = {name: [] for name in names} | {f"y{i}": names for i in range(4)}
+    references: dict[str, list[str]] = {name: [] for name in names}
+    references |= {f"y{i}": names for i in range(4)}
     paths = path_weights(InheritanceGraph.from_references(references), names)
     drawn = torch.Generator().manual_seed(0)
     old = {
@@ -141,10 +125,10 @@ def stream(size: int) -> None:
                     file.write(some)
                     yield some
 
-        uri = store.add_stream(Pieces(written()))
+        uri = store.add_pieces(written())
         terms = [(np.float32(0.5), StoredVector(Path(folder) / "delta"))]
         began = perf_counter()
-        store.add_stream(Pieces(pass_stream(store.stream(uri), terms)))
+        store.add_pieces(pass_stream(store.stream(uri), terms))
         seconds = perf_counter() - began
     # getrusage would start with the peak of the parent process
     lines = Path("/proc/self/status").read_text().splitlines()

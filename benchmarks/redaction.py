@@ -10,8 +10,9 @@ makes them forget another class.  The members, the chains and the leader share t
     audit     the claims in the new model nodes    nonces   round 1
     store     adding, and deleting what was there  shares   round 2, and combining: the collisions
     attests   a quorum binds the nonces to this use
-    draft     reading the chain                    votes    every opening verified, the certificate
+    draft     reading the chain                    votes    every opening verified, the archive's certificate
                                                    archive, live   the transactions
+                                                   release  the live chain's certificate
 """
 
 from __future__ import annotations
@@ -61,27 +62,28 @@ ORDER = (
     "shares",
     "votes",
     "archive",
+    "release",
     "live",
 )
 WAVES = 4
 
 
 class Splits:
-    """Seconds of the parts of a certification, by when the leader begins to ask for each."""
+    """Seconds of the parts of both certificates, by when the leader begins to ask for each."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
-        self._stage, self._begun = "", 0.0
+        self._stage, self._since = "", 0.0
 
     def enter(self, stage: str) -> None:
         """Ends the stage before and begins this one, unless it has begun."""
         if stage != self._stage:
             self.leave()
-            self._stage, self._begun = stage, perf_counter()
+            self._stage, self._since = stage, perf_counter()
 
     def leave(self) -> None:
         if self._stage:
-            spent = perf_counter() - self._begun
+            spent = perf_counter() - self._since
             self.seconds[self._stage] = self.seconds.get(self._stage, 0.0) + spent
         self._stage = ""
 
@@ -89,25 +91,26 @@ class Splits:
     def watching(self) -> Iterator[None]:
         """Splits the certifications of this process."""
         with ExitStack() as stack:
-            for name in STAGES:
-                stack.enter_context(patch.object(RemoteMember, name, self._noted(name)))
-            ended = self._ended(Coordinator.certify_redaction)
-            stack.enter_context(patch.object(Coordinator, "certify_redaction", ended))
+            for name, stage in STAGES.items():
+                ask = self._begun_by(getattr(RemoteMember, name), stage)
+                stack.enter_context(patch.object(RemoteMember, name, ask))
+            certify = self._ended(Coordinator.certify_redaction)
+            stack.enter_context(patch.object(Coordinator, "certify_redaction", certify))
+            release = self._ended(self._begun_by(Coordinator.release, "release"))
+            stack.enter_context(patch.object(Coordinator, "release", release))
             yield
 
-    def _noted(self, name: str) -> Callable[..., Any]:
-        ask = getattr(RemoteMember, name)
+    def _begun_by(self, call: Callable[..., Any], stage: str) -> Callable[..., Any]:
+        def begun(*given: Any) -> Any:
+            self.enter(stage)
+            return call(*given)
 
-        def noted(*given: Any) -> Any:
-            self.enter(STAGES[name])
-            return ask(*given)
+        return begun
 
-        return noted
-
-    def _ended(self, certify: Callable[..., Any]) -> Callable[..., Any]:
+    def _ended(self, call: Callable[..., Any]) -> Callable[..., Any]:
         def ended(*given: Any) -> Any:
             try:
-                return certify(*given)
+                return call(*given)
             finally:
                 self.leave()
 

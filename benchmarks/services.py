@@ -28,6 +28,7 @@ from blockful_py.committee.outbox_store import OutboxStore
 from blockful_py.committee.polling import Refusal, at_once
 from blockful_py.committee.service.block_custody import BlockCustody
 from blockful_py.committee.service.dkg_participant import DkgParticipant
+from blockful_py.committee.service.generation import Charter, Origin
 from blockful_py.committee.service.key_custody import encryption_key
 from blockful_py.committee.service.limits import LIMITS, MIB, Extent
 from blockful_py.committee.service.member_client import (
@@ -39,11 +40,14 @@ from blockful_py.committee.service.member_client import (
 )
 from blockful_py.committee.service.messages import Empty, Identity, KeyDelivery, MessageKind
 from blockful_py.committee.service.outbox import Outbox
-from blockful_py.committee.service.request_handler import RequestHandler
+from blockful_py.committee.service.request_handler import RequestHandler, Seat
 from blockful_py.committee.service.server import Server
+from blockful_py.committee.succession import MirrorVoter
 from blockful_py.crypto import curve, eip712
 from blockful_py.crypto.multisignature import SchnorrSignature
+from blockful_py.crypto.threshold.keys import KeyShare
 from blockful_py.crypto.tls import server_context
+from blockful_py.errors import RefusedError
 from blockful_py.storage import ContentStore, car, cid_string, file_uri, uri_of
 from blockful_py.storage.arrivals import FOLDER, Arrivals
 from blockful_py.storage.gateway import gateway
@@ -64,6 +68,19 @@ PERIOD = 0.1
 CONTEXT = multiprocessing.get_context("spawn")
 
 
+class NoShares:
+    """The shares of a member that generates no keys."""
+
+    def keep(self, share: KeyShare, origin: Origin) -> None:
+        raise RefusedError("this member keeps no shares")
+
+    def origin(self, key_id: bytes) -> Origin | None:
+        return None
+
+    def settle(self, key_id: bytes) -> None:
+        raise RefusedError("this member keeps no shares")
+
+
 class Desk:
     """An office without chains: the leader and one lying member may ask."""
 
@@ -79,6 +96,15 @@ class Desk:
     def identity(self) -> Identity:
         key = encryption_key(MEMBER)
         return Identity((), key, bytes(20), key, SchnorrSignature(bytes(20), 1))
+
+    def seat(self, epoch: int) -> Seat:
+        raise RefusedError("this member has no seat")
+
+    def mirror_voter(self, epoch: int) -> MirrorVoter:
+        raise RefusedError("this member has no seat")
+
+    def admit(self, charter: Charter) -> None:
+        raise RefusedError("this member generates no keys")
 
     def roster(self, epoch: int) -> tuple[bytes, ...]:
         return ()
@@ -104,7 +130,7 @@ def serve(started: Connection, over: Connection, by_tls: bool = False, held: Pat
         Outbox(OutboxStore(Path(folder) / "notes")) as outbox,
     ):
         store = ContentStore(held or Path(folder) / "store")
-        handler = RequestHandler(MEMBER, Desk(store), DkgParticipant(MEMBER, None), outbox)  # type: ignore[arg-type]
+        handler = RequestHandler(MEMBER, Desk(store), DkgParticipant(MEMBER, NoShares()), outbox)
         if held is None:
             store.add(FILE)
         with Server(

@@ -201,12 +201,12 @@ def main() -> None:
                 )
                 cases.append({"graph": graph, "situation": situation, "method": name, **row})
             for kind, more in federation.more.items():
-                shares = [
+                added = [
                     f"{100 * more.passes / federation.training.passes:.0f} % passes",
                     f"{100 * more.seconds / federation.training.seconds:.0f} % seconds",
                 ]
                 print(
-                    f"{f'{graph}, {situation}, training with {kind}':<60} + {', + '.join(shares)}", flush=True
+                    f"{f'{graph}, {situation}, training with {kind}':<60} + {', + '.join(added)}", flush=True
                 )
             of = {"training": asdict(federation.training)}
             of |= {kind: asdict(more) for kind, more in federation.more.items()}

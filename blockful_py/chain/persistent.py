@@ -2,6 +2,7 @@
 """Development nodes that outlive the command that started them.
 
 <directory>/<chain id>.json   the running node: pid, port, url, chain id, start time
+<directory>/<chain id>.port   its port, which the next start takes again, as runs have its URL
 <directory>/<chain id>.log    its output
 <directory>/<chain id>/       its chain, which the next start continues
 """
@@ -14,7 +15,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from blockful_py.chain.devnet import NodeOptions
-from blockful_py.chain.processes import HOST, take_port, wait_for
+from blockful_py.chain.processes import HOST, Port, take_port, wait_for
 from blockful_py.detached import end, has_ended, is_running, start_detached
 from blockful_py.errors import NodeError
 from blockful_py.whole_file import write_whole
@@ -47,6 +48,8 @@ class DevnetState:
 def up(directory: Path, chain_id: int, port: int | None = None) -> DevnetState:
     """Starts the node of a chain in the background, or returns the one that runs already.
 
+    `port`: that of the last start if left out, or a free one at the first.
+
     Raises:
         NodeError: the port is taken, the node does not start, or `directory` cannot be written.
         ToolchainError: Node.js or Ganache is missing.
@@ -56,7 +59,7 @@ def up(directory: Path, chain_id: int, port: int | None = None) -> DevnetState:
     if state is not None and state.is_running():
         return state
     database, log = directory / str(chain_id), directory / f"{chain_id}.log"
-    with take_port(port) as chosen:
+    with _take_port(directory, chain_id, port) as chosen:
         number = chosen.number
         command = NodeOptions(chain_id, number, database=database).command(number, end_with_parent=False)
         try:
@@ -70,6 +73,7 @@ def up(directory: Path, chain_id: int, port: int | None = None) -> DevnetState:
         state = DevnetState(chain_id, pid, number, url, int(time.time()), str(database))
         try:
             wait_for(number, chain_id, log, lambda: has_ended(pid)).close()
+            write_whole(_port_file(directory, chain_id), f"{number}\n", NodeError)
             _write(directory / f"{chain_id}.json", state)
         except BaseException:
             state.end()
@@ -92,6 +96,28 @@ def down(directory: Path) -> tuple[DevnetState, ...]:
     for state in status(directory):
         (directory.resolve() / f"{state.chain_id}.json").unlink(missing_ok=True)
     return ended
+
+
+def _port_file(directory: Path, chain_id: int) -> Path:
+    return directory / f"{chain_id}.port"
+
+
+def _take_port(directory: Path, chain_id: int, wanted: int | None) -> Port:
+    """The port wanted; else that of the last start, or a free one.  Raises NodeError when it is taken."""
+    path = _port_file(directory, chain_id)
+    if wanted is not None or not path.exists():
+        return take_port(wanted)
+    try:
+        last = int(path.read_text(encoding="ascii"))
+    except (OSError, ValueError) as error:
+        raise NodeError(f"{path} is not the port of a development node ({error}): remove it.") from None
+    try:
+        return take_port(last)
+    except NodeError:
+        raise NodeError(
+            f"port {last}, where runs look for chain {chain_id}, is taken by another program: stop it, "
+            "or choose another port for new runs."
+        ) from None
 
 
 def _read(path: Path) -> DevnetState | None:

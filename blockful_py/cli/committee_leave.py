@@ -54,7 +54,7 @@ def leave(
     elif departure.state == "replaced":
         out.say(f"repeat this when the archive chain has followed the new committee ({stake} ether)")
     elif departure.at is not None:
-        when = datetime.fromtimestamp(departure.at, UTC).isoformat(" ")
+        when = datetime.fromtimestamp(departure.at, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
         out.say(f"{stake} ether can be taken from {when}: repeat this then")
     else:
         out.say(f"the member has left; {stake} ether went back to its account")

@@ -111,7 +111,7 @@ def _phase(election: ElectionState) -> str:
 
     if election.phase is Phase.IDLE:
         return "no election is under way"
-    until = datetime.fromtimestamp(election.deadline, UTC).isoformat(" ")
+    until = datetime.fromtimestamp(election.deadline, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
     counts = f"{election.committed} committed, {election.revealed} revealed, {election.proven} proven"
     return f"election of epoch {election.epoch}: {election.phase.name.lower()} until {until}, {counts}"
 

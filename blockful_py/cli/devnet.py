@@ -24,10 +24,14 @@ Folder = Annotated[Path, typer.Option("--folder", metavar="DIR", help="The folde
 
 def up(
     live_port: Annotated[
-        int | None, typer.Option(help="Port of the live chain. Takes a free port if left out.")
+        int | None,
+        typer.Option(help="Port of the live chain. Takes that of the last time, or a free one, if left out."),
     ] = None,
     archive_port: Annotated[
-        int | None, typer.Option(help="Port of the archive chain. Takes a free port if left out.")
+        int | None,
+        typer.Option(
+            help="Port of the archive chain. Takes that of the last time, or a free one, if left out."
+        ),
     ] = None,
     folder: Folder = FOLDER,
     as_json: AsJson = False,

@@ -69,4 +69,4 @@ def export_proof(
     out.say(f"{path}: {len(data)} bytes, {len(record.headers)} headers. To check it:")
     words = [f"--block-hash {block_hash}", *(f"--key-id {key_id}" for key_id in key_ids.values())]
     words += [f"--archive-head {head}"] if head else []
-    out.say(f"blockful verify-proof {path}" + "".join(f"\n    {word}" for word in words))
+    out.command(f"blockful verify-proof {path}" + "".join(f" \\\n      {word}" for word in words))

@@ -31,9 +31,11 @@ import tomli_w
 from blockful_py.chain import persistent
 from blockful_py.chain.processes import last_lines, take_port
 from blockful_py.detached import end, is_running, start_detached
-from blockful_py.errors import RunError
+from blockful_py.errors import RunError, SettingsError
 from blockful_py.participant.folder import KEYS, LIMITS
 from blockful_py.pipeline.run.entering import FILE, RUN
+from blockful_py.settings import Settings
+from blockful_py.settings.text import apply_override, read_document
 from blockful_py.whole_file import OWN, write_whole
 
 LIVE, ARCHIVE = 1337, 1338
@@ -94,12 +96,18 @@ class LocalFederation:
             raise RunError(f"{self.folder}/processes.json cannot be read ({error}): remove it.") from None
 
     def up(self, settings_file: Path, overrides: Sequence[str], members: int) -> None:
-        """Starts everything that does not run.  Raises RunError with the reason of a command that failed."""
+        """Starts everything that does not run.
+
+        Raises SettingsError before anything is started, RunError with the reason of a command that failed.
+        """
+        founded = (self.folder / "founded").exists()
+        if not founded:
+            _require_usable(settings_file, _sets(overrides, range(1, members + 1)))
         chains: dict[int, str] = {}
         together(lambda chain: chains.update({chain: self._chain(chain)}), (LIVE, ARCHIVE))
         self._urls = ("--live-url", chains[LIVE], "--archive-url", chains[ARCHIVE])
         names = [f"member-{number}" for number in range(1, members + 1)]
-        if (self.folder / "founded").exists():
+        if founded:
             together(self._serve_member, names)
         else:
             self._create(settings_file, overrides, names)
@@ -117,8 +125,7 @@ class LocalFederation:
 
     def _create(self, settings_file: Path, overrides: Sequence[str], names: Sequence[str]) -> None:
         """Shares out the samples, and has the founder deploy the contracts."""
-        urls = json.dumps([f"http://127.0.0.1:{port}" for port in self._ports(names).values()])
-        sets = (*overrides, f"committee.members={urls}", f"committee.size={len(names)}")
+        sets = _sets(overrides, self._ports(names).values())
         options = [part for each in sets for part in ("--set", each)]
         steps: list[Callable[[], object]] = []
         if not (shared := self.folder / "shared").exists():
@@ -145,10 +152,7 @@ class LocalFederation:
 
     def _chain(self, chain_id: int) -> str:
         """URL of a chain's node, which runs; each time the same, as everybody's run has it."""
-        path = self.folder / "chains" / f"{chain_id}.port"
-        state = persistent.up(path.parent, chain_id, int(path.read_text()) if path.exists() else None)
-        write_whole(path, str(state.port), RunError)
-        return state.url
+        return persistent.up(self.folder / "chains", chain_id).url
 
     def _listening(self, name: str) -> tuple[str, ...]:
         """Options that say where a member listens."""
@@ -237,8 +241,8 @@ class LocalFederation:
         command = self._command(name, arguments)
         done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ})
         if done.returncode:
-            reason = (done.stderr.strip() or done.stdout.strip()).splitlines()
-            raise RunError(f"`{_shown(arguments)}` failed: {' '.join(reason[-6:])}")
+            said = " ".join((done.stderr.strip() or done.stdout.strip()).splitlines()[-6:])
+            raise RunError(f"`{_shown(arguments)}` failed: {said.partition('error: ')[2] or said}")
         return done.stdout
 
     def _command(self, name: str | None, arguments: Sequence[str | Path]) -> list[str]:
@@ -255,6 +259,25 @@ def together(work: Callable[[Each], object], each: Iterable[Each]) -> None:
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for done in [pool.submit(work, one) for one in each]:
             done.result()
+
+
+def _sets(overrides: Sequence[str], ports: Iterable[int]) -> tuple[str, ...]:
+    """The overrides, and those that name the members, who listen on these ports."""
+    urls = [f"http://127.0.0.1:{port}" for port in ports]
+    return (*overrides, f"committee.members={json.dumps(urls)}", f"committee.size={len(urls)}")
+
+
+def _require_usable(settings_file: Path, sets: Sequence[str]) -> None:
+    """Raises SettingsError for settings that a federation of machines cannot be made of."""
+    document = read_document(settings_file)
+    for each in sets:
+        apply_override(document, each)
+    if document["committee"].get("roster") != "elected":
+        raise SettingsError(
+            f"{settings_file} is of a laboratory: the members of a federation of machines are elected. Set "
+            'committee.roster = "elected", or take settings such as examples/machines.toml.'
+        )
+    Settings.parse(document)
 
 
 def _free_port() -> int:

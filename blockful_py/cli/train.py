@@ -45,7 +45,10 @@ def train(
     settings: Settings | None = None
     if (run / "run.json").exists():
         if settings_file or overrides:
-            raise RunError(f"{run} has settings of its own: leave out SETTINGS and --set to continue it.")
+            raise RunError(
+                f"{run} has settings of its own: leave out SETTINGS and --set to continue it, or name "
+                "another directory with --run."
+            )
     else:
         planned = [] if rounds is None else [f"federation.rounds={rounds}"]
         settings = Settings.load(settings_file, [*(overrides or ()), *planned])

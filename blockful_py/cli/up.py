@@ -10,6 +10,7 @@ import typer
 
 from blockful_py.cli.console import Output
 from blockful_py.cli.options import AsJson, Overrides
+from blockful_py.errors import RunError
 
 FOLDER = Path(".blockful/federation")
 SETTINGS = Path("examples/machines.toml")
@@ -62,6 +63,8 @@ def down(folder: Folder = FOLDER, as_json: AsJson = False) -> None:
     from blockful_py.cli.local_federation import LocalFederation
 
     out = Output(as_json)
+    if not folder.exists():
+        raise RunError(f"there is no federation in {folder}: name its folder with --folder.")
     ended = LocalFederation(folder, out.progress).down()
     out.result({"stopped": [each.name for each in ended]})
     out.say(f"stopped {len(ended)} processes and the chains; their data stay in {folder}")

@@ -87,7 +87,8 @@ def summary_table(report: Report) -> Table:
     seconds = report.seconds
     took = [f"train {seconds.train:.1f}", f"publish {seconds.publish:.1f}"] if published else []
     took += [f"{p} {sum(seconds.of(p).values()):.1f}" for p in Paradigm if seconds.of(p)]
-    table.add_row("seconds", ", ".join([*took, f"verify {seconds.verify:.1f}", f"all {seconds.total:.1f}"]))
+    took += [f"verify {seconds.verify:.1f}"] + [f"all {seconds.total:.1f}"] * (seconds.total > 0)
+    table.add_row("seconds", ", ".join(took))
     for paradigm, passes in report.passes.each():
         if passes.said is not None:
             table.add_row("increments", f"{paradigm.value}: {passes.said}")

@@ -19,7 +19,9 @@ def read_document(path: Path) -> dict[str, Any]:
         require_shallow(text.encode())
         return tomllib.loads(text)
     except FileNotFoundError:
-        raise SettingsError(f"there is no settings file {path}: see examples/ for two that work.") from None
+        raise SettingsError(
+            f"there is no settings file {path}: name one, such as those in the repository's examples/."
+        ) from None
     except ValueError as error:
         raise SettingsError(f"{path} is not valid TOML: {error}") from None
     except OSError as error:

@@ -201,12 +201,23 @@ def test_a_persistent_node_keeps_its_chain(tmp_path: Path) -> None:
 
     again = persistent.up(tmp_path, 1337)
     try:
+        assert again.url == state.url
         node = connect(again.url, 1337)
         name = "0x" + receipt.transaction_hash.hex()
         assert node.rpc.call("eth_getTransactionByHash", name)["input"] == "0x" + b"kept".hex()
         node.close()
     finally:
         persistent.down(tmp_path)
+
+
+def test_the_port_of_the_last_time_is_not_exchanged(tmp_path: Path) -> None:
+    with take_port() as taken:
+        (tmp_path / "1337.port").write_text(f"{taken.number}\n")
+        with pytest.raises(NodeError, match=f"port {taken.number}, where runs look for chain 1337, is taken"):
+            persistent.up(tmp_path, 1337)
+    (tmp_path / "1337.port").write_text("x")
+    with pytest.raises(NodeError, match=r"1337.port is not the port of a development node"):
+        persistent.up(tmp_path, 1337)
 
 
 def test_down_leaves_a_process_alone_that_is_not_the_node(tmp_path: Path) -> None:

@@ -10,10 +10,8 @@ from typing import Any
 import pytest
 
 from blockful_py.cli.local_federation import LocalFederation
-from tests.cli.commands import blockful_process
+from tests.cli.commands import blockful, blockful_process
 from tests.member.leaders import until
-
-pytestmark = pytest.mark.slow
 
 SETTINGS = Path(__file__).parents[2] / "examples" / "machines.toml"
 SMALL = ("federation.users=2", "federation.wave=2", "federation.rounds=2", "learning.epochs=1")
@@ -25,6 +23,7 @@ def told(folder: Path, *arguments: str) -> Any:
     return json.loads(outcome.out)
 
 
+@pytest.mark.slow
 def test_a_federation_of_processes_forgets(tmp_path: Path) -> None:
     folder = tmp_path / "federation"
     sets = [part for each in SMALL for part in ("--set", each)]
@@ -62,3 +61,27 @@ def test_a_federation_of_processes_forgets(tmp_path: Path) -> None:
 def test_folders_are_their_owners_alone(tmp_path: Path) -> None:
     local = LocalFederation(tmp_path, lambda command: None)
     assert local.words("anybody").stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (("missing.toml",), "there is no settings file missing.toml"),
+        ((), "there is no settings file examples/machines.toml"),
+        ((str(SETTINGS.parent / "paper14.toml"),), "the members of a federation of machines are elected"),
+        ((str(SETTINGS), "--set", "learning.epochs=0"), "learning.epochs"),
+    ],
+)
+def test_settings_are_refused_before_anything_starts(
+    tmp_path: Path, arguments: tuple[str, ...], why: str
+) -> None:
+    outcome = blockful(tmp_path, "up", *arguments, "--folder", str(tmp_path / "federation"))
+    assert outcome.status == 2
+    assert why in outcome.error
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_without_a_federation_is_named(tmp_path: Path) -> None:
+    outcome = blockful(tmp_path, "down", "--folder", "elsewhere")
+    assert outcome.status == 1
+    assert "there is no federation in elsewhere" in outcome.error

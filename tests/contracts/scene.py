@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from eth_abi import encode
-from eth_utils import to_checksum_address
+from eth_abi.abi import encode
+from eth_utils.address import to_checksum_address
 
 from blockful_py.crypto import chameleon, curve, eip712, merkle, multisignature, payload
 from blockful_py.crypto.eip712 import Certified, Domain, decision_digest, sign

@@ -106,7 +106,7 @@ class Rotation:
             tick(self._committee.node)
             election = self.step()
             stage = (election.draw, election.phase, election.attempt)
-            if stage != told:
+            if stage != told and election.phase is not Phase.IDLE:
                 tell(_described(election))
             told = stage
             if self._committee.current_epoch() < self._goal:
@@ -260,8 +260,6 @@ def unheard(phase: str) -> None:
 def _described(election: ElectionState) -> str:
     until = datetime.fromtimestamp(election.deadline, UTC).strftime("%H:%M:%S UTC")
     name = election.phase.name.lower()
-    if election.phase is Phase.IDLE:
-        return f"epoch {election.epoch} is in force"
     attempt = f", attempt {election.attempt}" if election.phase is Phase.CONFIRM else ""
     return f"epoch {election.epoch}, draw {election.draw}: {name}{attempt}, until {until}"
 
@@ -269,5 +267,5 @@ def _described(election: ElectionState) -> str:
 def _explained(error: ContractError) -> Exception:
     if error.name != "TooEarly":
         return error
-    at = datetime.fromtimestamp(error.arguments["at"], UTC).isoformat(" ")
+    at = datetime.fromtimestamp(error.arguments["at"], UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
     return QuorumError(f"the epoch in force has not had its least length: the next election opens at {at}.")

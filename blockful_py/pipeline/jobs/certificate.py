@@ -93,7 +93,10 @@ def state(context: FederationContext, request: Request) -> CertificateStatement:
         if placed.node.redaction is not None and placed.node.redaction.request == request
     }
     if not changed:
-        raise RunError("no current model was replaced for this request: there is nothing to certify.")
+        raise RunError(
+            "no model's current version came of this request, so there is nothing to certify: "
+            "it has replaced none so far, or later requests replaced them again."
+        )
     starts = tuple(start.name for start in request.starts)
     affected = {*starts, *catalogue.graph.descendants(starts)}
     history = export_history(contracts.archive)
