@@ -31,7 +31,7 @@ from blockful_py.crypto import chameleon, curve, merkle, payload
 from blockful_py.crypto.randomness import SeededRng
 from blockful_py.crypto.roster import Roster
 from blockful_py.record.checks import check_opening
-from blockful_py.record.history import CheckedHistory
+from blockful_py.record.events import CheckedHistory
 from blockful_py.record.model_node import (
     Claimed,
     ModelNode,
