@@ -120,10 +120,10 @@ class Candidate:
         except ContractError as error:
             if error.name != "Engaged":
                 raise
-            until = datetime.fromtimestamp(self._committee.election().deadline, UTC).isoformat(" ")
+            until = datetime.fromtimestamp(self._committee.election().deadline, UTC)
             raise RunError(
                 "the member takes part in the current election, and can leave when it is over; its phase "
-                f"ends at {until}."
+                f"ends at {until:%Y-%m-%d %H:%M:%S} UTC."
             ) from None
 
     def _require_funds(self, stake: int) -> None:

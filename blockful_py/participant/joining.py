@@ -7,7 +7,7 @@ import secrets
 from pathlib import Path
 
 from blockful_py.chain.participant_registry import ParticipantRegistryContract
-from blockful_py.errors import ContractError, RunError, SettingsError
+from blockful_py.errors import ContractError, RunError, SettingsError, StorageError
 from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.learning.sample_files import SUFFIX
 from blockful_py.participant.folder import ParticipantFolder
@@ -43,11 +43,21 @@ def join(
     if seed is None:
         seed = before.settings.seed if before else secrets.randbits(32)
     if own_data.endswith(SUFFIX):
+        if not Path(own_data).is_file():
+            raise SettingsError(f"there is no file of samples {own_data}: give yours with --data.")
         own_data = str(Path(own_data).resolve())
     own, number = {"learning": {"device": device}}, party.user if party else None
     run = enter(folder.run, file, nodes, seed, number, party.data if party else own_data, own)
     contracts = open_contracts(nodes, run.deployments)
-    require_usable(run, own_data, Stores.of(run, contracts).live)
+    try:
+        require_usable(run, own_data, Stores.of(run, contracts).live)
+    except StorageError as error:
+        if contracts.participants.file_digest() is not None:
+            raise
+        raise RunError(
+            f"this federation is not founded yet, and nobody hands out its public files ({error}) Repeat "
+            "this once its founder has called `blockful federation found`."
+        ) from None
     _require_funds(nodes, keys.account)
     if contracts.readers.reader(keys.account).key != keys.encryption_key:
         contracts.readers.register(keys.encryption_key)

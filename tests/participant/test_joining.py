@@ -209,7 +209,7 @@ def test_data_that_does_not_fit_is_refused_before_anything_is_registered(
     bad.write_bytes(good[:-1])
     with pytest.raises(Exception, match=r"bad\.safetensors cannot be used"):
         newcomer.join(file, bad)
-    with pytest.raises(SettingsError, match=r"nothing\.safetensors cannot be read"):
+    with pytest.raises(SettingsError, match=r"there is no file of samples .*nothing\.safetensors"):
         newcomer.join(file, tmp_path / "nothing.safetensors")
     assert newcomer.number(file) == 0
     number = newcomer.join(file)
@@ -253,3 +253,15 @@ def test_samples_of_another_shape_are_refused(file: bytes, newcomer: Newcomer, t
     with pytest.raises(LearningError, match="convert them"):
         newcomer.join(file, path)
     assert newcomer.number(file) == 0
+
+
+def test_before_the_founding_nobody_hands_out_the_public_files(
+    chains: Nodes, ground: Ground, newcomer: Newcomer, tmp_path: Path
+) -> None:
+    nobody = tuple(f"http://127.0.0.1:{port}" for port in (1, 2, 3, 4))
+    settings = ground.settings()
+    alone = replace(settings, committee=replace(settings.committee, members=nobody))
+    with nodes_for(chains, ground.funded(ReaderKeys.generate()).account_secret) as nodes:
+        data = create("alone", alone, tmp_path / "founder", nodes)
+    with pytest.raises(RunError, match="is not founded yet, and nobody hands out its public files"):
+        newcomer.join(data)
