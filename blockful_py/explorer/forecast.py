@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a request would reach and cost, from the paper's cost model and this federation's own history.
+
+Gas of a transaction is fitted by least squares over the transactions so far:
+
+    live chain     gas = certificate + a * models published + b * hashes redacted, of models and headers
+    archive chain  gas = certificate + c * records
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil
+from typing import Any
+
+import numpy as np
+
+from blockful_py import costs
+from blockful_py.explorer.lists import Document, models_at
+from blockful_py.explorer.requests_page import reached
+from blockful_py.graph.inheritance import InheritanceGraph
+from blockful_py.types import Paradigm, Position
+
+LISTED = 500
+"""Most affected models that are listed by name."""
+
+_LIVE = (
+    "SELECT gas, sum(version = 0) AS published,"
+    " sum(version > 0) + count(DISTINCT iif(version > 0, position >> 32, NULL)) AS hashes"
+    " FROM made WHERE gas > 0 AND tick < ? GROUP BY tick"
+)
+_ARCHIVE = (
+    "SELECT sent.gas, count(*) AS records FROM record JOIN sent ON sent.chain = 'archive'"
+    " AND sent.hash = record.sent WHERE sent.gas > 0 AND record.number < ? GROUP BY record.sent"
+)
+ALL = 2**62
+
+
+@dataclass(frozen=True, slots=True)
+class GasFit:
+    """Gas of a transaction's certificate on each chain, of a redacted hash, and of a record.
+
+    `redactions`, `records`: transactions that it follows from.
+    """
+
+    live: float
+    hash: float
+    archive: float
+    record: float
+    redactions: int
+    records: int
+
+    def gas(self, calls: int, models: int, headers: int) -> int:
+        """Gas on both chains of replacing `models` by `calls` transactions on each."""
+        live = calls * self.live + (models + headers) * self.hash
+        return round(live + calls * self.archive + models * self.record)
+
+
+def fit_gas(
+    connection: sqlite3.Connection, before_tick: int = ALL, before_record: int = ALL
+) -> GasFit | None:
+    """The fit over transactions before a tick and a record; None where nothing was replaced before."""
+    live = [tuple(row) for row in connection.execute(_LIVE, (before_tick,))]
+    archive = [tuple(row) for row in connection.execute(_ARCHIVE, (before_record,))]
+    redactions = sum(hashes > 0 for _, _, hashes in live)
+    if not redactions or not archive:
+        return None
+    fixed, _, each_hash = _fitted([(gas, published, hashes) for gas, published, hashes in live])
+    archive_fixed, each_record = _fitted(archive)
+    return GasFit(fixed, each_hash, archive_fixed, each_record, redactions, len(archive))
+
+
+def _fitted(samples: Sequence[Sequence[float]]) -> Sequence[float]:
+    """Coefficients, from 0 on, of gas = c0 + c1 x1 + ...; `samples`: gas, x1, ..."""
+    table = np.array(samples, dtype=float)
+    columns = np.column_stack([np.ones(len(table)), table[:, 1:]])
+    found: list[float] = np.linalg.lstsq(columns, table[:, 0], rcond=None)[0].tolist()
+    return [max(each, 0.0) for each in found]
+
+
+def forecast(connection: sqlite3.Connection, starts: Sequence[Position], chunk: int) -> Document:
+    """What a request that starts at these models would reach, and what each paradigm would cost.
+
+    `chunk`: models that one transaction replaces.
+    """
+    depths = reached(connection, [each.packed for each in starts])
+    affected = models_at(connection, list(depths)[:LISTED])
+    references = _references(connection, depths)
+    graph = InheritanceGraph.from_references(
+        {name: [each for each in listed if each in references] for name, listed in references.items()}
+    )
+    depth = graph.depth([str(each) for each in starts])
+    headers = len({packed >> 32 for packed in depths})
+    order = [str(each) for each in starts]
+    chosen = set(order)
+    order += [name for name in graph.topological_order() if name in depth and name not in chosen]
+    fit = fit_gas(connection)
+    seconds = _seconds(connection)
+    return {
+        "starts": models_at(connection, [each.packed for each in starts]),
+        "affected": len(depths),
+        "blocks": headers,
+        "depth": max((each.shortest for each in depth.values()), default=0),
+        "longest": max((each.longest for each in depth.values()), default=0),
+        "models": [{**each, "depth": depths[_packed(each["position"])]} for each in affected],
+        "paradigms": [
+            _paradigm(paradigm, operations, fit, (len(depths), headers, chunk), seconds)
+            for paradigm, operations in (
+                (Paradigm.PARALLEL, costs.expected_parallel(len(depths), headers)),
+                (
+                    Paradigm.SEQUENTIAL,
+                    costs.expected_sequential(len(depths), costs.mean_references(references, order)),
+                ),
+            )
+        ],
+        "history": None if fit is None else {"redactions": fit.redactions, "records": fit.records},
+        "past": past(connection, chunk),
+    }
+
+
+def _paradigm(
+    paradigm: Paradigm,
+    operations: costs.Operations,
+    fit: GasFit | None,
+    size: tuple[int, int, int],
+    seconds: dict[tuple[str, str], list[tuple[int, float]]],
+) -> Document:
+    models, headers, chunk = size
+    gas = None
+    if fit is not None:
+        parallel = paradigm is Paradigm.PARALLEL
+        gas = fit.gas(ceil(models / chunk), models, headers) if parallel else fit.gas(*[models] * 3)
+    times = []
+    for (of, method), history in sorted(seconds.items()):
+        if of == paradigm:
+            each = statistics.median(total / count for count, total in history)
+            times.append({"method": method, "seconds": each * models, "requests": len(history)})
+    return {
+        "paradigm": paradigm.value,
+        "chameleon_hashes": operations.chameleon_hashes,
+        "consensus": operations.consensus,
+        "uploads": operations.uploads,
+        "downloads": operations.downloads,
+        "gas": gas,
+        "times": times,
+    }
+
+
+def past(connection: sqlite3.Connection, chunk: int) -> list[Document]:
+    """Requests that were carried out: their gas, and the gas forecast from what was on the chains before."""
+    rows = connection.execute(
+        "SELECT key, paradigm, count(*) AS models, min(tick) AS tick, count(DISTINCT proposal) AS decisions,"
+        " count(DISTINCT position >> 32) AS headers FROM made JOIN request ON key = made.request"
+        " GROUP BY key ORDER BY min(tick)"
+    ).fetchall()
+    return [_compared(connection, row, chunk) for row in rows]
+
+
+def _compared(connection: sqlite3.Connection, row: sqlite3.Row, chunk: int) -> Document:
+    gas, first = connection.execute(
+        "WITH own AS (SELECT DISTINCT proposal FROM made WHERE request = ?)"
+        " SELECT (SELECT sum(gas) FROM sent WHERE proposal IN own),"
+        " (SELECT min(number) FROM record JOIN sent ON sent.chain = 'archive' AND sent.hash = record.sent"
+        " WHERE sent.proposal IN own)",
+        (row["key"],),
+    ).fetchone()
+    fit = fit_gas(connection, row["tick"], ALL if first is None else first)
+    models, alone = row["models"], row["decisions"] > 1
+    calls, headers = (models, models) if alone else (ceil(models / chunk), row["headers"])
+    return {
+        "key": "0x" + row["key"].hex(),
+        "paradigm": row["paradigm"],
+        "models": models,
+        "gas": gas,
+        "forecast": None if fit is None else fit.gas(calls, models, headers),
+    }
+
+
+def _seconds(connection: sqlite3.Connection) -> dict[tuple[str, str], list[tuple[int, float]]]:
+    """By paradigm and method: models and seconds of each past request, from its signing to its last model."""
+    rows = connection.execute(
+        "SELECT paradigm, method, created, count(*) AS models, max(time) AS last"
+        " FROM made JOIN request ON key = made.request GROUP BY key"
+    )
+    found: dict[tuple[str, str], list[tuple[int, float]]] = {}
+    for row in rows:
+        if row["last"] is not None and row["last"] > row["created"]:
+            key = row["paradigm"], row["method"].partition(" ")[0]
+            found.setdefault(key, []).append((row["models"], row["last"] - row["created"]))
+    return found
+
+
+def _references(connection: sqlite3.Connection, depths: dict[int, int]) -> dict[str, tuple[str, ...]]:
+    """References of the affected models, and of theirs that are not affected an empty list, by position."""
+    found: dict[str, tuple[str, ...]] = {}
+    outside: set[int] = set()
+    for packed in sorted(depths):
+        rows: list[Any] = connection.execute(
+            "SELECT reference FROM reference WHERE model = ?", (packed,)
+        ).fetchall()
+        found[_name(packed)] = tuple(_name(row[0]) for row in rows)
+        outside |= {row[0] for row in rows} - depths.keys()
+    return found | {_name(packed): () for packed in sorted(outside)}
+
+
+def _name(packed: int) -> str:
+    return str(Position.unpack(packed))
+
+
+def _packed(text: str) -> int:
+    height, index = text.split(":")
+    return Position(int(height), int(index)).packed
