@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+// The drawn graph: sigma draws all models; what a request would reach is drawn over them, so that a hover
+// costs what it reaches, and not what there is.
+
+import { DirectedGraph } from "graphology";
+import Sigma from "sigma";
+import { EdgeArrowProgram, EdgeLineProgram } from "sigma/rendering";
+import type { GraphData } from "./file";
+import { adjacency, neighbours, reach, type Adjacency, type Reach } from "./reach";
+
+const MANY = 2_000;
+/** Beyond it edges are thin lines without heads. */
+
+export interface Shown {
+  colour: (row: number) => string;
+  stands: (row: number) => boolean;
+}
+
+export class GraphView {
+  readonly heirs: Adjacency;
+  readonly references: Adjacency;
+  private readonly sigma: Sigma;
+  private readonly graph: DirectedGraph;
+  private readonly overlay: HTMLCanvasElement;
+  private lit: Reach | null = null;
+  private starts: number[] = [];
+  private shown: Shown;
+
+  constructor(
+    private readonly container: HTMLElement,
+    readonly data: GraphData,
+    shown: Shown,
+    on: { hover: (row: number | null) => void; click: (row: number | null, more: boolean) => void },
+  ) {
+    this.shown = shown;
+    this.heirs = adjacency(data.models, data.source, data.target);
+    this.references = adjacency(data.models, data.target, data.source);
+    this.graph = this.made();
+    const style = getComputedStyle(container);
+    const many = data.models > MANY;
+    this.sigma = new Sigma(this.graph, container, {
+      allowInvalidContainer: true,
+      defaultEdgeType: many ? "line" : "arrow",
+      edgeProgramClasses: { line: EdgeLineProgram, arrow: EdgeArrowProgram },
+      defaultEdgeColor: style.getPropertyValue(many ? "--edge-many" : "--edge").trim(),
+      labelColor: { color: style.getPropertyValue("--text").trim() },
+      labelFont: style.fontFamily,
+      labelSize: 12,
+      labelWeight: "500",
+      labelDensity: 0.7,
+      labelRenderedSizeThreshold: many ? 7 : 4,
+      hideEdgesOnMove: data.edges > 20_000,
+      hideLabelsOnMove: many,
+      stagePadding: 60,
+      minCameraRatio: 0.002,
+      maxCameraRatio: 4,
+      defaultDrawNodeHover: () => undefined,
+    });
+    this.overlay = document.createElement("canvas");
+    this.overlay.className = "overlay";
+    container.append(this.overlay);
+    this.sigma.on("afterRender", () => this.draw());
+    this.sigma.on("enterNode", ({ node }) => on.hover(Number(node)));
+    this.sigma.on("leaveNode", () => on.hover(null));
+    this.sigma.on("clickNode", ({ node, event }) => on.click(Number(node), (event.original as MouseEvent).shiftKey));
+    this.sigma.on("clickStage", () => on.click(null, false));
+  }
+
+  private made(): DirectedGraph {
+    const { data } = this;
+    const graph = new DirectedGraph({ allowSelfLoops: false });
+    const size = data.models > 20_000 ? 1.6 : data.models > MANY ? 2.6 : data.models > 200 ? 5 : 9;
+    for (let row = 0; row < data.models; row++)
+      graph.addNode(row, {
+        x: data.places[2 * row],
+        y: data.places[2 * row + 1],
+        size,
+        label: data.names[row] || `${data.height[row]}:${data.index[row]}`,
+        color: this.shown.colour(row),
+        hidden: !this.shown.stands(row),
+      });
+    const width = data.models > MANY ? 0.4 : 1.4;
+    for (let edge = 0; edge < data.edges; edge++)
+      graph.addDirectedEdgeWithKey(edge, data.source[edge], data.target[edge], { size: width });
+    return graph;
+  }
+
+  /** Draws the models with other colours, or others of them. */
+  show(shown: Shown): void {
+    this.shown = shown;
+    this.graph.updateEachNodeAttributes(
+      (node, attributes) => ({ ...attributes, color: shown.colour(Number(node)), hidden: !shown.stands(Number(node)) }),
+      { attributes: ["color", "hidden"] },
+    );
+    this.light(this.starts);
+  }
+
+  /** Lights what a request that starts at these rows would reach; nothing for no rows. */
+  light(starts: number[]): Reach | null {
+    this.starts = starts;
+    this.lit = starts.length ? reach(this.heirs, starts, this.shown.stands) : null;
+    this.container.classList.toggle("dimmed", this.lit !== null);
+    this.draw();
+    return this.lit;
+  }
+
+  private draw(): void {
+    const { overlay, container, sigma } = this;
+    const ratio = devicePixelRatio;
+    const [width, height] = [container.clientWidth, container.clientHeight];
+    if (overlay.width !== width * ratio || overlay.height !== height * ratio) {
+      overlay.width = width * ratio;
+      overlay.height = height * ratio;
+      overlay.style.width = `${width}px`;
+      overlay.style.height = `${height}px`;
+    }
+    const canvas = overlay.getContext("2d")!;
+    canvas.setTransform(ratio, 0, 0, ratio, 0, 0);
+    canvas.clearRect(0, 0, width, height);
+    if (!this.lit) return;
+    // The camera's map is affine: three points give it, so that no model asks for its own place.
+    const origin = sigma.graphToViewport({ x: 0, y: 0 });
+    const right = sigma.graphToViewport({ x: 1, y: 0 });
+    const up = sigma.graphToViewport({ x: 0, y: 1 });
+    const places = this.data.places;
+    const x = (row: number): number =>
+      origin.x + places[2 * row]! * (right.x - origin.x) + places[2 * row + 1]! * (up.x - origin.x);
+    const y = (row: number): number =>
+      origin.y + places[2 * row]! * (right.y - origin.y) + places[2 * row + 1]! * (up.y - origin.y);
+    this.edges(canvas, x, y);
+    this.nodes(canvas, x, y, width, height);
+  }
+
+  private edges(canvas: CanvasRenderingContext2D, x: (row: number) => number, y: (row: number) => number): void {
+    const { rows, depth } = this.lit!;
+    canvas.strokeStyle = getComputedStyle(this.container).getPropertyValue("--accent");
+    canvas.lineWidth = rows.length > MANY ? 0.5 : 1.8;
+    canvas.globalAlpha = rows.length > MANY ? 0.35 : 0.8;
+    canvas.beginPath();
+    let drawn = 0;
+    for (const row of rows) {
+      for (const heir of neighbours(this.heirs, row)) {
+        if (depth[heir]! < 0) continue;
+        canvas.moveTo(x(row), y(row));
+        canvas.lineTo(x(heir), y(heir));
+        if (++drawn > 4 * MANY) break;
+      }
+      if (drawn > 4 * MANY) break;
+    }
+    canvas.stroke();
+    canvas.globalAlpha = 1;
+  }
+
+  private nodes(
+    canvas: CanvasRenderingContext2D,
+    x: (row: number) => number,
+    y: (row: number) => number,
+    width: number,
+    height: number,
+  ): void {
+    const { rows, depth } = this.lit!;
+    const size = this.sigma.scaleSize(Number(this.graph.getNodeAttribute(rows[0]!, "size")));
+    const style = getComputedStyle(this.container);
+    const [text, page] = [style.getPropertyValue("--text"), style.getPropertyValue("--page")];
+    const small = rows.length > 300;
+    for (const row of rows) {
+      const [left, top] = [x(row), y(row)];
+      if (left < -20 || top < -20 || left > width + 20 || top > height + 20) continue;
+      canvas.fillStyle = this.shown.colour(row);
+      if (small && depth[row] !== 0) canvas.fillRect(left - size, top - size, 2 * size, 2 * size);
+      else {
+        canvas.beginPath();
+        canvas.arc(left, top, Math.max(size, depth[row] === 0 ? 5 : 0), 0, 2 * Math.PI);
+        canvas.fill();
+        canvas.lineWidth = depth[row] === 0 ? 2.5 : 1;
+        canvas.strokeStyle = depth[row] === 0 ? text : page;
+        canvas.stroke();
+      }
+    }
+    canvas.font = `600 12px ${style.fontFamily}`;
+    canvas.textBaseline = "middle";
+    canvas.lineJoin = "round";
+    for (const row of small ? this.starts : rows) {
+      const label = String(this.graph.getNodeAttribute(row, "label"));
+      canvas.lineWidth = 4;
+      canvas.strokeStyle = page;
+      canvas.strokeText(label, x(row) + size + 4, y(row));
+      canvas.fillStyle = text;
+      canvas.fillText(label, x(row) + size + 4, y(row));
+    }
+  }
+
+  /** Brings a model to the middle. */
+  centre(row: number): void {
+    const place = this.sigma.getNodeDisplayData(row);
+    if (!place) return;
+    const ratio = Math.min(this.sigma.getCamera().ratio, this.data.models > 200 ? 0.2 : 0.8);
+    const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    void this.sigma.getCamera().animate({ x: place.x, y: place.y, ratio }, { duration: still ? 0 : 350 });
+  }
+
+  zoom(way: "in" | "out" | "all"): void {
+    const camera = this.sigma.getCamera();
+    if (way === "in") void camera.animatedZoom();
+    else if (way === "out") void camera.animatedUnzoom();
+    else void camera.animatedReset();
+  }
+
+  /** Rows whose colours or places a click and a test can find: the middle of a model on the page. */
+  at(row: number): { x: number; y: number } {
+    const place = this.sigma.graphToViewport({ x: this.data.places[2 * row]!, y: this.data.places[2 * row + 1]! });
+    const box = this.container.getBoundingClientRect();
+    return { x: box.left + place.x, y: box.top + place.y };
+  }
+
+  /** Keeps the camera for another view of the same graph. */
+  camera(): object {
+    return this.sigma.getCamera().getState();
+  }
+
+  restore(state: object): void {
+    this.sigma.getCamera().setState(state);
+  }
+
+  close(): void {
+    this.sigma.kill();
+    this.overlay.remove();
+  }
+}
