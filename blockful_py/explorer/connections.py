@@ -32,7 +32,9 @@ class BrowserConnection(H11Protocol):
     Where there are too many, the one that has waited longest for its request ends.
     """
 
-    def __init__(self, waiting: dict[BrowserConnection, None], app_state: dict[str, Any], **options: Any) -> None:
+    def __init__(
+        self, waiting: dict[BrowserConnection, None], app_state: dict[str, Any], **options: Any
+    ) -> None:
         """`waiting`: connections of the server that wait for a request's headers, the oldest first."""
         super().__init__(app_state={**app_state, "connection": self}, **options)
         self._deadline: asyncio.TimerHandle | None = None

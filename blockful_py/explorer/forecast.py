@@ -3,8 +3,10 @@
 
 Gas of a transaction is fitted by least squares over the transactions so far:
 
-    live chain     gas = certificate + a * models published + b * hashes redacted, of models and headers
-    archive chain  gas = certificate + c * records
+    live chain     gas = a + b * chameleon hashes redacted, of models and headers
+    archive chain  gas = c + d * records
+
+Where all of them are of one size, a or c is what any transaction of Ethereum costs.
 """
 
 from __future__ import annotations
@@ -24,13 +26,14 @@ from blockful_py.explorer.requests_page import reached
 from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.types import Paradigm, Position
 
+BASE = 21_000
+"""Gas of any transaction of Ethereum (yellow paper, G_transaction)."""
 LISTED = 500
 """Most affected models that are listed by name."""
 
 _LIVE = (
-    "SELECT gas, sum(version = 0) AS published,"
-    " sum(version > 0) + count(DISTINCT iif(version > 0, position >> 32, NULL)) AS hashes"
-    " FROM made WHERE gas > 0 AND tick < ? GROUP BY tick"
+    "SELECT gas, count(*) + count(DISTINCT position >> 32) AS hashes FROM made"
+    " WHERE version > 0 AND gas > 0 AND tick < ? GROUP BY tick"
 )
 _ARCHIVE = (
     "SELECT sent.gas, count(*) AS records FROM record JOIN sent ON sent.chain = 'archive'"
@@ -41,7 +44,7 @@ ALL = 2**62
 
 @dataclass(frozen=True, slots=True)
 class GasFit:
-    """Gas of a transaction's certificate on each chain, of a redacted hash, and of a record.
+    """Gas of a transaction without content on each chain, of a redacted hash, and of a record.
 
     `redactions`, `records`: transactions that it follows from.
     """
@@ -65,20 +68,19 @@ def fit_gas(
     """The fit over transactions before a tick and a record; None where nothing was replaced before."""
     live = [tuple(row) for row in connection.execute(_LIVE, (before_tick,))]
     archive = [tuple(row) for row in connection.execute(_ARCHIVE, (before_record,))]
-    redactions = sum(hashes > 0 for _, _, hashes in live)
-    if not redactions or not archive:
+    if not live or not archive:
         return None
-    fixed, _, each_hash = _fitted([(gas, published, hashes) for gas, published, hashes in live])
-    archive_fixed, each_record = _fitted(archive)
-    return GasFit(fixed, each_hash, archive_fixed, each_record, redactions, len(archive))
+    return GasFit(*_line(live), *_line(archive), len(live), len(archive))
 
 
-def _fitted(samples: Sequence[Sequence[float]]) -> Sequence[float]:
-    """Coefficients, from 0 on, of gas = c0 + c1 x1 + ...; `samples`: gas, x1, ..."""
-    table = np.array(samples, dtype=float)
-    columns = np.column_stack([np.ones(len(table)), table[:, 1:]])
-    found: list[float] = np.linalg.lstsq(columns, table[:, 0], rcond=None)[0].tolist()
-    return [max(each, 0.0) for each in found]
+def _line(samples: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """Intercept and slope of gas over size; `samples`: gas and size of each transaction."""
+    gas, size = np.array(samples, dtype=float).T
+    if len(set(size.tolist())) > 1:
+        slope, intercept = np.polyfit(size, gas, 1)
+        if intercept >= BASE and slope > 0:
+            return float(intercept), float(slope)
+    return float(BASE), float(np.mean((gas - BASE) / size))
 
 
 def forecast(connection: sqlite3.Connection, starts: Sequence[Position], chunk: int) -> Document:

@@ -6,9 +6,9 @@ from __future__ import annotations
 import json
 import sqlite3
 from pathlib import Path
-from typing import Any
 
 from blockful_py.errors import BlockfulError
+from blockful_py.explorer.before import measured_before
 from blockful_py.explorer.lists import Document, cid, hexed, models_at, place
 from blockful_py.explorer.reviews import how_checked, reviewers
 from blockful_py.explorer.watched import Watched
@@ -52,7 +52,7 @@ def request_document(connection: sqlite3.Connection, watched: Watched, key: byte
         "checked": how_checked(request).value,
         "filing": _filing(connection, row["number"]),
         "decisions": decisions,
-        "models": _models(connection, key, request),
+        "models": _models(connection, watched, key, request),
         "certificate": _certified(certificate),
     }
 
@@ -176,46 +176,32 @@ def _event(row: sqlite3.Row) -> Document:
     return {"transaction": hexed(sent), "block": row["block"], "time": row["time"], "gas": row["gas"]}
 
 
-def _models(connection: sqlite3.Connection, key: bytes, request: Request) -> list[Document]:
+def _models(connection: sqlite3.Connection, watched: Watched, key: bytes, request: Request) -> list[Document]:
     """Every affected model: its figures before and after, and whether it is replaced yet."""
     depths = reached(connection, [start.place().packed for start in request.starts])
-    found = {each["position"]: each for each in models_at(connection, depths)}
-    versions: dict[int, Any] = {
-        row["position"]: row
-        for row in connection.execute(
-            "SELECT after.position, after.version, after.ad_f, after.ad_r, after.withdrawn, after.time,"
-            " before.accuracy AS accuracy_before, before.ad_f AS ad_f_before, before.ad_r AS ad_r_before"
-            " FROM made AS after"
-            " LEFT JOIN version AS before ON before.position = after.position"
-            " AND before.version = after.version - 1 WHERE after.request = ?",
-            (key,),
-        )
-    }
+    known = {each["position"]: each for each in models_at(connection, depths)}
+    rows = connection.execute("SELECT * FROM made WHERE request = ?", (key,))
+    versions = {row["position"]: row for row in rows}
+    before = measured_before(watched.run.path, request)
     models = []
     for position, depth in sorted(depths.items(), key=lambda each: (each[1], each[0])):
-        row = versions.get(position)
-        known = found.get(place(position), {})
+        model, row = known[place(position)], versions.get(position)
         models.append(
             {
-                "position": place(position),
-                "name": known.get("name"),
-                "owner": known.get("owner"),
-                "user": known.get("user"),
+                **{name: model[name] for name in ("position", "name", "owner", "user")},
                 "depth": depth,
                 "version": row["version"] if row else None,
                 "time": row["time"] if row else None,
                 "withdrawn": bool(row["withdrawn"]) if row else False,
-                "after": {"ad_f": row["ad_f"], "ad_r": row["ad_r"]} if row else None,
-                "before": {
-                    "accuracy": row["accuracy_before"],
-                    "ad_f": row["ad_f_before"],
-                    "ad_r": row["ad_r_before"],
-                }
-                if row
-                else None,
+                "after": _figures(row["ad_f"], row["ad_r"]) if row else None,
+                "before": _figures(*before[model["name"]]) if model["name"] in before else None,
             }
         )
     return models
+
+
+def _figures(ad_f: float | None, ad_r: float | None) -> Document:
+    return {"ad_f": ad_f, "ad_r": ad_r}
 
 
 def _certified(certificate: ErasureCertificate | None) -> Document | None:

@@ -72,14 +72,15 @@ function gas(spent: Spent[]): Node {
   const rows = ["publish", "replace"].filter((each) => spent.some((one) => one.did === each));
   const a = (row: string, chain: string): Spent | undefined => spent.find((each) => each.did === row && each.chain === chain);
   const each = (one: Spent | undefined): number => (one ? one.gas / one.models : 0);
+  const width = innerWidth < 640 ? 360 : 700;
   const most = Math.max(...rows.map((row) => each(a(row, "live")) + each(a(row, "archive"))));
-  const scale = (value: number): number => (value / most) * 470;
+  const scale = (value: number): number => (value / most) * (width - 230);
   return h(
     "figure",
     { class: "chart" },
     svg(
       "svg",
-      { viewBox: `0 0 700 ${rows.length * 42 + 6}`, role: "img", "aria-label": rows.map((row) => `${row}: ${count(Math.round(each(a(row, "live"))))} gas a model on the live chain, ${count(Math.round(each(a(row, "archive"))))} on the archive`).join("; ") },
+      { viewBox: `0 0 ${width} ${rows.length * 42 + 6}`, role: "img", "aria-label": rows.map((row) => `${row}: ${count(Math.round(each(a(row, "live"))))} gas a model on the live chain, ${count(Math.round(each(a(row, "archive"))))} on the archive`).join("; ") },
       ...(rows.flatMap((row, at) => {
         const [live, archive] = [each(a(row, "live")), each(a(row, "archive"))];
         const y = at * 42 + 4;

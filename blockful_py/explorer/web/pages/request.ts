@@ -31,7 +31,7 @@ interface Affected {
   time: number | null;
   withdrawn: boolean;
   after: { ad_f: number | null; ad_r: number | null } | null;
-  before: { accuracy: number | null; ad_f: number | null; ad_r: number | null } | null;
+  before: { ad_f: number | null; ad_r: number | null } | null;
 }
 
 interface Whole extends Heading {
@@ -69,15 +69,21 @@ function draw(request: Whole): Child[] {
     facts(
       ["Starts", ...request.starts.map((each, at) => [at ? ", " : "", modelLink(each.position, each.name)])],
       ["Paradigm", request.paradigm],
-      ["Method", request.method],
+      ["Method", method(request.method)],
       ["Affected", `${plural(request.affected, "model")} in ${plural(request.decisions.length, "decision")}, ${count(gas)} gas on both chains`],
     ),
     h("h2", {}, "What happened"),
     timeline(moments(request)),
-    h("h2", {}, "Before and after"),
+    h("h2", {}, request.models.some((each) => each.before) ? "Before and after" : "Figures"),
     request.models.some((each) => each.after) && chart(request.models),
     models(request),
   ];
+}
+
+/** A method's name, and its settings where it has some. */
+function method(text: string): Child {
+  const [name, settings] = [text.split(" ")[0]!, text.slice(text.indexOf(" ") + 1)];
+  return settings === "{}" || settings === text ? name : [name, " ", h("span", { class: "mono small quiet" }, settings)];
 }
 
 function moments(request: Whole): Moment[] {
@@ -134,7 +140,7 @@ function timeline(found: Moment[]): HTMLElement {
 /** AD_f and AD_r after, by model: two dots on a line that begins where they differ. */
 function chart(models: Affected[]): Node {
   const shown = models.filter((each) => each.after).slice(0, 60);
-  const [left, step, width] = [90, 22, 640];
+  const [left, step, width] = [90, 22, innerWidth < 640 ? 340 : 640];
   const x = (value: number): number => left + value * (width - left - 20);
   const height = shown.length * step + 34;
   const dot = (value: number | null, at: number, kind: string, name: string): Node | null =>
@@ -155,20 +161,21 @@ function chart(models: Affected[]): Node {
         return [
           svg("text", { x: left - 12, y: y + 4, "text-anchor": "end" }, short(each.name ?? each.position, 8, 3)),
           svg("line", { x1: x(0), x2: x(1), y1: y, y2: y, class: "track" }),
-          dot(before!.ad_f, y, "ad-f before", "AD_f before"),
-          dot(before!.ad_r, y, "ad-r before", "AD_r before"),
+          dot(before?.ad_f ?? null, y, "ad-f before", "AD_f before"),
+          dot(before?.ad_r ?? null, y, "ad-r before", "AD_r before"),
           dot(after!.ad_r, y, "ad-r", "AD_r"),
           dot(after!.ad_f, y, "ad-f", "AD_f"),
         ];
       }) as unknown as Child[],
     ),
-    h("figcaption", {}, h("i", { class: "key ad-f" }), "AD_f, lower is better", h("i", { class: "key ad-r" }), "AD_r, higher is better", h("i", { class: "key hollow" }), "before, where a version before was measured"),
+    h("figcaption", {}, h("i", { class: "key ad-f" }), "AD_f, lower is better", h("i", { class: "key ad-r" }), "AD_r, higher is better", models.some((each) => each.before) && [h("i", { class: "key hollow" }), "before, as this run's report has it"]),
   );
 }
 
 function models(request: Whole): HTMLElement {
+  const measured = request.models.some((each) => each.before);
   const pair = (before: number | null | undefined, after: number | null | undefined): Child => [
-    h("span", { class: "quiet" }, percent(before), " → "),
+    measured && h("span", { class: "quiet" }, percent(before), " → "),
     percent(after),
   ];
   return table<Affected>(
