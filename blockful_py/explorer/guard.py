@@ -72,6 +72,8 @@ class Guard:
         self._hosts = frozenset(each.lower() for each in hosts)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
         if scope["type"] != "http":
             return
 

@@ -51,7 +51,7 @@ export class GraphView {
       labelRenderedSizeThreshold: many ? 7 : 4,
       hideEdgesOnMove: data.edges > 20_000,
       hideLabelsOnMove: many,
-      stagePadding: 60,
+      stagePadding: Math.min(60, container.clientWidth / 12),
       minCameraRatio: 0.002,
       maxCameraRatio: 4,
       defaultDrawNodeHover: () => undefined,
