@@ -107,7 +107,7 @@ class ExplorerApp:
                 UnknownPositionError: _not_found,
                 BlockfulError: _failed,
                 sqlite3.Error: _busy,
-                HTTPException: _http_error,
+                HTTPException: self._http_error,
             },
         )
 
@@ -115,11 +115,18 @@ class ExplorerApp:
         """Tells open pages of the jobs, where they have changed."""
         self.updates.publish("jobs", self._jobs.documents())
 
-    async def _page(self, request: HttpRequest) -> Response:
+    async def _page(self, request: HttpRequest, status: int = 200) -> Response:
         page = self._static / "index.html"
         if not page.is_file():
             return PlainTextResponse("The pages are not built: run `make setup`.\n", 503)
-        return Response(page.read_bytes(), media_type="text/html", headers={"cache-control": "no-cache"})
+        return Response(page.read_bytes(), status, {"cache-control": "no-cache"}, "text/html")
+
+    async def _http_error(self, request: HttpRequest, error: Exception) -> Response:
+        """A refusal as JSON; the page, which says so, where an address is none of the page's own."""
+        status, detail = getattr(error, "status_code", 500), getattr(error, "detail", "")
+        if status == 404 and not request.url.path.startswith(("/api/", "/static/")):
+            return await self._page(request, status)
+        return _problem(status, detail)
 
     async def _health(self, request: HttpRequest) -> Response:
         revision = await run_in_threadpool(self._reader.revision)
@@ -311,6 +318,3 @@ def _failed(request: HttpRequest, error: Exception) -> Response:
 def _busy(request: HttpRequest, error: Exception) -> Response:
     return _problem(503, "the index is being made anew: try again in a moment")
 
-
-def _http_error(request: HttpRequest, error: Exception) -> Response:
-    return _problem(getattr(error, "status_code", 500), getattr(error, "detail", ""))

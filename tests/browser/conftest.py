@@ -52,6 +52,10 @@ class OpenPage:
         self.page.goto(self.url.rstrip("/") + path)
         return self.page
 
+    def leave(self) -> None:
+        """Lets the page go before its server ends."""
+        self.page.goto("about:blank")
+
     def shoot(self, name: str, whole: bool = True) -> None:
         SCREENSHOTS.mkdir(parents=True, exist_ok=True)
         self.page.screenshot(path=SCREENSHOTS / f"{name}.png", full_page=whole)

@@ -176,6 +176,7 @@ def test_names_with_markup_are_text(pages: Opened, watched: Watched, tmp_path: P
         expect(page.locator(".card h2")).to_have_text(MARKUP.format(row=0))
         opened.shoot("graph-markup", whole=False)
         assert page.locator("#main img, #main script").count() == 0
+        opened.leave()
 
 
 def test_a_page_follows_the_chains(pages: Opened, watched: Watched, tmp_path: Path) -> None:
@@ -189,3 +190,4 @@ def test_a_page_follows_the_chains(pages: Opened, watched: Watched, tmp_path: Pa
         expect(page.locator(".moment")).to_contain_text("8 models")
         federation.forget([1])
         expect(page.locator(".moment")).to_contain_text("replaced")
+        opened.leave()
