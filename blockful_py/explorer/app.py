@@ -200,7 +200,7 @@ class ExplorerApp:
             for start in starts:
                 if str(start) not in known:
                     raise UnknownPositionError(start)
-            return forecast(connection, starts, chunk)
+            return forecast(connection, starts, chunk, self._jobs.request_seconds())
 
         return await self._heavily(request, made)
 
@@ -244,7 +244,7 @@ class ExplorerApp:
                     self._watched, position, lambda each: loop.call_soon_threadsafe(told.put_nowait, each)
                 )
             except BlockfulError as error:
-                loop.call_soon_threadsafe(told.put_nowait, {"error": str(error)})
+                loop.call_soon_threadsafe(told.put_nowait, {"error": lists.without_paths(str(error))})
             loop.call_soon_threadsafe(told.put_nowait, None)
 
         async with self._heavy:
@@ -300,7 +300,7 @@ def _found(document: lists.Document | None) -> lists.Document:
 
 
 def _problem(status: int, text: str) -> Response:
-    return JSONResponse({"error": text}, status)
+    return JSONResponse({"error": lists.without_paths(text)}, status)
 
 
 def _bad_parameter(request: HttpRequest, error: Exception) -> Response:
@@ -317,4 +317,3 @@ def _failed(request: HttpRequest, error: Exception) -> Response:
 
 def _busy(request: HttpRequest, error: Exception) -> Response:
     return _problem(503, "the index is being made anew: try again in a moment")
-

@@ -14,6 +14,7 @@ from blockful_py.explorer.connections import BrowserServer
 from blockful_py.explorer.database import IndexReader
 from blockful_py.explorer.guard import Guard
 from blockful_py.explorer.index import IndexThread, RecordIndex
+from blockful_py.explorer.lists import without_paths
 from blockful_py.explorer.watched import Watched
 
 INDEX = "index.sqlite"
@@ -63,7 +64,8 @@ class Explorer(Closable):
             revision = self._reader.revision()
         except (sqlite3.Error, OSError):
             return
-        state = {"revision": revision, "problem": self._follower.problem}
+        problem = self._follower.problem
+        state = {"revision": revision, "problem": problem and without_paths(problem)}
         self._app.updates.publish("index", state)
 
     def _follow_jobs(self) -> None:

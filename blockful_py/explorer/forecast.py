@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import sqlite3
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 from typing import Any
@@ -83,10 +83,12 @@ def _line(samples: Sequence[tuple[float, float]]) -> tuple[float, float]:
     return float(BASE), float(np.mean((gas - BASE) / size))
 
 
-def forecast(connection: sqlite3.Connection, starts: Sequence[Position], chunk: int) -> Document:
+def forecast(
+    connection: sqlite3.Connection, starts: Sequence[Position], chunk: int, jobs: Mapping[bytes, float]
+) -> Document:
     """What a request that starts at these models would reach, and what each paradigm would cost.
 
-    `chunk`: models that one transaction replaces.
+    `chunk`: models that one transaction replaces.  `jobs`: seconds of the requests of this machine's runs.
     """
     depths = reached(connection, [each.packed for each in starts])
     affected = models_at(connection, list(depths)[:LISTED])
@@ -100,7 +102,7 @@ def forecast(connection: sqlite3.Connection, starts: Sequence[Position], chunk: 
     chosen = set(order)
     order += [name for name in graph.topological_order() if name in depth and name not in chosen]
     fit = fit_gas(connection)
-    seconds = _seconds(connection)
+    seconds = _seconds(connection, jobs)
     return {
         "starts": models_at(connection, [each.packed for each in starts]),
         "affected": len(depths),
@@ -181,17 +183,25 @@ def _compared(connection: sqlite3.Connection, row: sqlite3.Row, chunk: int) -> D
     }
 
 
-def _seconds(connection: sqlite3.Connection) -> dict[tuple[str, str], list[tuple[int, float]]]:
-    """By paradigm and method: models and seconds of each past request, from its signing to its last model."""
+def _seconds(
+    connection: sqlite3.Connection, jobs: Mapping[bytes, float]
+) -> dict[tuple[str, str], list[tuple[int, float]]]:
+    """By paradigm and method: models and seconds of each past request.
+
+    From its filing to its last model, by the live chain's node; of one that was not filed, those of its job.
+    """
     rows = connection.execute(
-        "SELECT paradigm, method, created, count(*) AS models, max(time) AS last"
-        " FROM made JOIN request ON key = made.request GROUP BY key"
+        "SELECT key, paradigm, request.method, count(*) AS models, max(made.time) AS last,"
+        " filed.time AS filed FROM made JOIN request ON key = made.request LEFT JOIN filing ON filing.request = key"
+        " LEFT JOIN sent AS filed ON filed.chain = 'live' AND filed.hash = filing.sent GROUP BY key"
     )
     found: dict[tuple[str, str], list[tuple[int, float]]] = {}
     for row in rows:
-        if row["last"] is not None and row["last"] > row["created"]:
-            key = row["paradigm"], row["method"].partition(" ")[0]
-            found.setdefault(key, []).append((row["models"], row["last"] - row["created"]))
+        filed, last = row["filed"], row["last"]
+        took = jobs.get(row["key"]) if filed is None or last is None else float(last - filed)
+        if took:
+            method = row["paradigm"], row["method"].partition(" ")[0]
+            found.setdefault(method, []).append((row["models"], took))
     return found
 
 

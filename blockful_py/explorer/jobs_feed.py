@@ -4,14 +4,18 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
-from blockful_py.engine.jobs import Job, JobState, StepState
+from blockful_py.engine.jobs import Job, JobState, Kind, StepState
 from blockful_py.errors import BlockfulError
-from blockful_py.explorer.lists import Document, hexed
+from blockful_py.explorer.documents import request_key
+from blockful_py.explorer.lists import Document, hexed, without_paths
 from blockful_py.pipeline.resume import jobs_of
 from blockful_py.pipeline.run.directory import RunDirectory
+from blockful_py.record.model_node import Request
 
+REQUESTS = (Kind.PARALLEL, Kind.SEQUENTIAL)
 LATEST = 20
 """Jobs of a run that are shown, and steps of a job."""
 STEPS = 200
@@ -30,6 +34,16 @@ class JobsFeed:
     def documents(self) -> list[Document]:
         """Each run with its newest jobs."""
         return [self._of(name, path) for name, path in self._runs]
+
+    def request_seconds(self) -> dict[bytes, float]:
+        """Seconds that each request took that a job carried out, by the key of the request."""
+        found = {}
+        for _, path in self._runs:
+            with suppress(BlockfulError):
+                for job in jobs_of(RunDirectory.open(path)):
+                    if job.kind in REQUESTS and job.state is JobState.DONE and job.ended is not None:
+                        found[request_key(Request.model_validate_json(job.request))] = job.ended - job.begun
+        return found
 
     def _of(self, name: str, path: Path) -> Document:
         stamp = _stamp(path)
@@ -59,7 +73,7 @@ def _read(name: str, path: Path) -> Document:
     try:
         jobs = jobs_of(RunDirectory.open(path))
     except BlockfulError as error:
-        return {"name": name, "problem": str(error), "jobs": [], "log": []}
+        return {"name": name, "problem": without_paths(str(error)), "jobs": [], "log": []}
     shown = [job_document(job) for job in reversed(jobs[-LATEST:])]
     return {"name": name, "problem": None, "jobs": shown, "log": _tail(_files(path)[2])}
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Iterable
 from typing import Any
@@ -48,6 +49,11 @@ def cid(digest: bytes, codec: int) -> str:
     return cid_string(Uri(digest, Codec(codec)))
 
 
+def without_paths(text: str) -> str:
+    """An error for strangers: without the folders of this machine."""
+    return re.sub(r"(?<![\w/:.])/(?:[^\s/:;,]+/)+", "…/", text)
+
+
 def model_row(row: sqlite3.Row) -> Document:
     return {
         "position": place(row["position"]),
@@ -59,7 +65,7 @@ def model_row(row: sqlite3.Row) -> Document:
         "ad_f": row["ad_f"],
         "ad_r": row["ad_r"],
         "withdrawn": bool(row["withdrawn"]),
-        "problem": row["problem"],
+        "problem": row["problem"] and without_paths(row["problem"]),
     }
 
 

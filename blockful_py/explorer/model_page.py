@@ -10,7 +10,7 @@ from typing import Any
 
 from blockful_py.crypto import chameleon, merkle, payload
 from blockful_py.errors import BlockfulError, BlockNotFoundError
-from blockful_py.explorer.lists import Document, cid, hexed, models_at
+from blockful_py.explorer.lists import Document, cid, hexed, models_at, without_paths
 from blockful_py.explorer.reviews import reviewers
 from blockful_py.explorer.watched import Watched
 from blockful_py.record.model_node import ModelNode, parse_node
@@ -147,15 +147,15 @@ def _opened(
 
 def _archived(connection: sqlite3.Connection, packed: int, version: int) -> list[Document]:
     rows = connection.execute(
-        "SELECT record.*, sent.block FROM record LEFT JOIN sent ON sent.chain = 'archive'"
-        " AND sent.hash = record.sent WHERE position = ? AND version = ? ORDER BY number",
+        "SELECT record.*, sent.block, sent.time AS sent_time FROM record"
+        " LEFT JOIN sent ON sent.chain = 'archive' AND sent.hash = record.sent WHERE position = ? AND version = ? ORDER BY number",
         (packed, version),
     )
     return [
         {
             "record": row["number"],
             "reason": ArchiveReason(row["reason"]).name.lower(),
-            "time": row["time"],
+            "time": row["sent_time"],
             "block": row["block"],
             "transaction": hexed(row["sent"]),
             "head": hexed(row["head"]),
@@ -170,7 +170,7 @@ def _content(watched: Watched, uri: Uri) -> Document:
     try:
         node = parse_node(watched.files.read_file(uri))
     except BlockfulError as error:
-        return {"problem": str(error)}
+        return {"problem": without_paths(str(error))}
     return {"problem": None, "statement": _statement(node), "weights": _weights(watched, node)}
 
 

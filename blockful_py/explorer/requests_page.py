@@ -9,7 +9,7 @@ from pathlib import Path
 
 from blockful_py.errors import BlockfulError
 from blockful_py.explorer.before import measured_before
-from blockful_py.explorer.lists import Document, cid, hexed, models_at, place
+from blockful_py.explorer.lists import Document, cid, hexed, models_at, place, without_paths
 from blockful_py.explorer.reviews import how_checked, reviewers
 from blockful_py.explorer.watched import Watched
 from blockful_py.record.certificates.document import ErasureCertificate, parse_certificate
@@ -28,7 +28,10 @@ def request_list(connection: sqlite3.Connection) -> list[Document]:
         "SELECT number, problem FROM filing WHERE request IS NULL ORDER BY number DESC"
     ).fetchall()
     return [
-        *({"number": row["number"], "key": None, "problem": row["problem"]} for row in unread),
+        *(
+            {"number": row["number"], "key": None, "problem": without_paths(row["problem"] or "")}
+            for row in unread
+        ),
         *(_heading(connection, row) for row in rows),
     ]
 

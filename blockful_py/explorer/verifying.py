@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from blockful_py.errors import VerificationError
-from blockful_py.explorer.lists import Document, hexed
+from blockful_py.explorer.lists import Document, hexed, without_paths
 from blockful_py.explorer.watched import Watched
 from blockful_py.record.history import PROMISES, check_promises
 from blockful_py.record.proofs.anchors import Anchors
@@ -33,7 +33,7 @@ def verify_now(watched: Watched, position: Position, tell: Tell) -> None:
         )
     except VerificationError as error:
         failed.append(error.check)
-        tell({"check": error.check, "holds": False, "detail": error.detail})
+        tell({"check": error.check, "holds": False, "detail": without_paths(error.detail)})
     history = check_promises(contracts.live, contracts.archive, unfinished=True)
     about = {None, position, Position.of_header(position.height)}
     broken = {each.promise: each for each in reversed(history.violations) if each.position in about}

@@ -69,7 +69,6 @@ class Watched:
     Attributes:
         name: for people.
         jobs: run directories whose jobs are shown, by name.
-        demo_clock: whether the chains are the run's own, whose clock is not the world's.
     """
 
     name: str
@@ -81,7 +80,8 @@ class Watched:
 
     @property
     def demo_clock(self) -> bool:
-        return self.nodes.place.own or self.nodes.live.is_development
+        """Whether the record's times are those of a run's own chains, and not the world's."""
+        return self.run.place.own
 
     @property
     def files(self) -> EitherStore:

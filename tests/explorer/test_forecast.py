@@ -58,7 +58,7 @@ def test_operations_are_those_of_the_cost_model(federation: Linear, tmp_path: Pa
     rows = federation.descendants([3, 6])
     blocks = len({federation.positions[row].height for row in rows})
     with indexed(federation, tmp_path).moment() as connection:
-        found = forecast(connection, [federation.positions[3], federation.positions[6]], 100)
+        found = forecast(connection, [federation.positions[3], federation.positions[6]], 100, {})
     assert (found["affected"], found["blocks"]) == (len(rows), blocks)
     parallel, sequential = found["paradigms"]
     expected = costs.expected_parallel(len(rows), blocks)
@@ -74,7 +74,7 @@ def test_gas_is_fitted_to_redactions_of_several_sizes(federation: Linear, tmp_pa
     federation.forget([6], "sequential")
     with indexed(federation, tmp_path).moment() as connection:
         fit = fit_gas(connection)
-        found = forecast(connection, [federation.positions[1]], 100)
+        found = forecast(connection, [federation.positions[1]], 100, {})
     assert fit is not None
     assert (fit.live, fit.hash) == pytest.approx((FIXED, HASH))
     assert (fit.archive, fit.record) == pytest.approx((FIXED, RECORD))

@@ -17,6 +17,15 @@ export const short = (text: string | null | undefined, head = 8, tail = 4): stri
 export const when = (seconds: number | null | undefined): string =>
   seconds === null || seconds === undefined ? "–" : new Date(seconds * 1000).toISOString().slice(0, 19).replace("T", " ");
 
+let demo = false;
+
+/** Whether times of the record are of a run's own chains, whose clock is not the world's. */
+export const setDemoClock = (value: boolean): void => void (demo = value);
+export const isDemoClock = (): boolean => demo;
+
+/** A time that the record states, marked where its clock is the demo's. */
+export const recorded = (seconds: number | null | undefined): string => `${when(seconds)}${demo ? " (demo clock)" : ""}`;
+
 export function duration(seconds: number): string {
   if (seconds < 1) return `${Math.round(seconds * 1000)} ms`;
   if (seconds < 90) return `${seconds < 10 ? seconds.toFixed(1) : Math.round(seconds)} s`;

@@ -3,7 +3,7 @@
 
 import { ask, follow, listen, type Federation, type IndexState } from "./api";
 import { find, h, replace } from "./dom";
-import { plural } from "./format";
+import { plural, setDemoClock } from "./format";
 import { blocksPage } from "./pages/blocks";
 import { committeePage } from "./pages/committee";
 import { graphPage } from "./pages/graph";
@@ -49,8 +49,10 @@ function show(): void {
   main.replaceChildren();
   const tab = TABS.filter(([to]) => (to === "/" ? path === "/" : path.startsWith(to))).pop();
   for (const link of document.querySelectorAll("#tabs a"))
-    if (link.getAttribute("href") === tab?.[0]) link.setAttribute("aria-current", "page");
-    else link.removeAttribute("aria-current");
+    if (link.getAttribute("href") === tab?.[0]) {
+      link.setAttribute("aria-current", "page");
+      link.scrollIntoView({ block: "nearest", inline: "nearest" });
+    } else link.removeAttribute("aria-current");
   for (const [pattern, page] of PAGES) {
     const found = pattern.exec(path);
     if (!found) continue;
@@ -87,6 +89,7 @@ function state(): void {
 async function heading(): Promise<void> {
   try {
     const about = await ask<Federation>("/api/federation");
+    setDemoClock(about.demo_clock);
     replace(find("federation"), h("b", {}, about.name), ` ${plural(about.models, "model")} · block ${about.height}`);
   } catch {
     replace(find("federation"));
@@ -109,10 +112,11 @@ function start(): void {
     find("main").focus({ preventScroll: true });
     scrollTo(0, 0);
   });
-  state();
-  void heading();
-  follow();
-  show();
+  void heading().then(() => {
+    state();
+    follow();
+    show();
+  });
 }
 
 start();

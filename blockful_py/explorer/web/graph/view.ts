@@ -81,7 +81,10 @@ export class GraphView {
       });
     const width = data.models > MANY ? 0.4 : 1.4;
     for (let edge = 0; edge < data.edges; edge++)
-      graph.addDirectedEdgeWithKey(edge, data.source[edge], data.target[edge], { size: width });
+      graph.addDirectedEdgeWithKey(edge, data.source[edge], data.target[edge], {
+        size: width,
+        hidden: !this.shown.stands(data.target[edge]!),
+      });
     return graph;
   }
 
@@ -91,6 +94,10 @@ export class GraphView {
     this.graph.updateEachNodeAttributes(
       (node, attributes) => ({ ...attributes, color: shown.colour(Number(node)), hidden: !shown.stands(Number(node)) }),
       { attributes: ["color", "hidden"] },
+    );
+    this.graph.updateEachEdgeAttributes(
+      (edge, attributes) => ({ ...attributes, hidden: !shown.stands(this.data.target[Number(edge)]!) }),
+      { attributes: ["hidden"] },
     );
     this.light(this.starts);
   }

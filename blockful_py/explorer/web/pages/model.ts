@@ -3,7 +3,7 @@
 
 import { type Model, type Reviewed } from "../api";
 import { h, type Child } from "../dom";
-import { count, duration, percent, plural, when } from "../format";
+import { count, duration, percent, plural, recorded, when } from "../format";
 import { answerPage, facts, hash, modelLink, table, type View } from "../page";
 import { reviewed } from "../reviewed";
 import { verifying } from "../verifying";
@@ -113,14 +113,13 @@ function versions(model: Whole): HTMLElement {
           : `opened by ${opened} of ${plural(model.versions.length, "version")}: the hash never changed`,
       ),
     ),
-    h("div", { class: "versions" }, ...model.versions.map(version)),
+    h("div", { class: "versions" }, ...model.versions.map((each, at) => version(each, model.versions[at + 1]))),
   );
 }
 
-function version(each: Version): HTMLElement {
+function version(each: Version, next: Version | undefined): HTMLElement {
   const weights = each.weights;
   const where = weights ? [weights.live && "live store", weights.archive && "archive"].filter(Boolean).join(", ") : "";
-  const superseded = each.archived.find((record) => record.reason === "superseded");
   return h(
     "article",
     { class: each.current ? "version current" : "version" },
@@ -150,7 +149,7 @@ function version(each: Version): HTMLElement {
         [`record ${record.record}, ${when(record.time)} `, hash(record.transaction, 8, 4)],
       ]),
       ...(each.request ? ([["Came of", h("a", { href: `/requests/${each.request}` }, "a request")]] as [string, Child][]) : []),
-      ...(superseded && each.time ? ([["Stood for", duration(superseded.time - each.time)]] as [string, Child][]) : []),
+      ...(next?.time && each.time ? ([["Stood for", duration(next.time - each.time)]] as [string, Child][]) : []),
       ["Reviewed by", reviewed(each.review)],
     ),
   );
@@ -170,7 +169,7 @@ function block(model: Whole): HTMLElement {
     "div",
     { class: "columns" },
     facts(
-      ["Block", `${block.height}, with ${plural(block.models, "model")}, of ${when(block.time)}`],
+      ["Block", `${block.height}, with ${plural(block.models, "model")}, of ${recorded(block.time)}`],
       ["Hash", hash(block.hash, 14, 6)],
       ["Parent", hash(block.parent, 14, 6)],
       ["Header", block.version === 0 ? "as appended" : `re-opened ${plural(block.version, "time")}; the hash is the same`],
@@ -220,6 +219,6 @@ function statement(first: Version): HTMLElement {
     "details",
     {},
     h("summary", {}, "Statement that its owner signed"),
-    facts(["Made", when(statement!.created)], ["Signature", hash(statement!.signature, 18, 10)], ...training),
+    facts(["Made", recorded(statement!.created)], ["Signature", hash(statement!.signature, 18, 10)], ...training),
   );
 }

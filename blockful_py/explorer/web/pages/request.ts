@@ -3,7 +3,7 @@
 
 import type { Reviewed } from "../api";
 import { h, svg, type Child } from "../dom";
-import { count, duration, percent, plural, short, when } from "../format";
+import { count, duration, isDemoClock, percent, plural, recorded, short, when } from "../format";
 import { answerPage, facts, hash, modelLink, table, type View } from "../page";
 import { reviewed } from "../reviewed";
 import type { Heading } from "./requests";
@@ -110,7 +110,9 @@ function moments(request: Whole): Moment[] {
           : { time: each.time, title: "Replaced", body: [names, ` · ${count(each.gas ?? 0)} gas `, hash(each.transaction, 8, 4), reviewed(decision.review)], kind: "decided" },
       );
   }
-  found.sort((one, other) => (one.time ?? Infinity) - (other.time ?? Infinity));
+  const [signed, ...others] = found;
+  others.sort((one, other) => (one.time ?? Infinity) - (other.time ?? Infinity));
+  found.splice(0, found.length, signed!, ...others);
   if (request.certificate)
     found.push({ time: null, title: "Certified", body: `${plural(request.certificate.models.length, "model")}; the members who signed no longer hold the data keys of ${plural(request.certificate.destroyed, "sealed file")}`, kind: "done" });
   else if (request.replaced >= request.affected) found.push({ time: null, title: "Carried out", body: "no certificate is in this machine's run", kind: "open" });
@@ -122,7 +124,10 @@ const who = (each: { user: number | null; account: string }): string =>
   each.user === null ? short(each.account) : `participant ${each.user}`;
 
 function timeline(found: Moment[]): HTMLElement {
-  const start = found[0]?.time ?? 0;
+  const first = isDemoClock() ? found.find((each) => each.kind !== "asked" || each.title === "Filed") : found[0];
+  const start = first?.time ?? 0;
+  const at = (each: Moment): string =>
+    each.time === null ? "" : isDemoClock() && each === found[0] ? recorded(each.time) : each === first ? when(each.time) : `+ ${duration(each.time - start)}`;
   return h(
     "ol",
     { class: "timeline" },
@@ -130,7 +135,7 @@ function timeline(found: Moment[]): HTMLElement {
       h(
         "li",
         { class: each.kind },
-        h("time", { title: each.time === null ? null : when(each.time) }, each.time === null ? "" : each.time === start ? when(each.time) : `+ ${duration(each.time - start)}`),
+        h("time", { title: each.time === null ? null : when(each.time) }, at(each)),
         h("div", {}, h("b", {}, each.title), " ", each.body),
       ),
     ),

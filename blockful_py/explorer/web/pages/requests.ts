@@ -2,7 +2,7 @@
 // All requests to forget.
 
 import { h, type Child } from "../dom";
-import { count, duration, when } from "../format";
+import { count, duration, isDemoClock, recorded } from "../format";
 import { answerPage, table, type View } from "../page";
 
 export interface Heading {
@@ -43,8 +43,8 @@ function draw(requests: Heading[]): Child[] {
           { name: "Paradigm", of: (each) => each.paradigm },
           { name: "Method", of: (each) => each.method.split(" ")[0] },
           { name: "Replaced", of: progress },
-          { name: "Signed (UTC)", of: (each) => when(each.created) },
-          { name: "Took", of: (each) => (each.last && each.replaced >= each.affected ? duration(each.last - each.created) : "–"), right: true },
+          { name: "Signed (UTC)", of: (each) => recorded(each.created) },
+          { name: "Took", of: (each) => (each.last && each.replaced >= each.affected && !isDemoClock() ? duration(each.last - each.created) : "–"), right: true },
         ],
         read,
         "Requests",

@@ -98,7 +98,7 @@ function draw(found: Forecast): Child[] {
     ),
     h("div", { class: "versions" }, ...found.paradigms.map((each) => paradigm(each, found))),
     h("p", { class: "quiet note" }, found.history
-      ? `Operations: the paper's cost model, exact. Gas: fitted to ${plural(found.history.redactions, "redaction")} and ${plural(found.history.records, "archive transaction")} of this federation. Time: seconds a model of its past requests by the same method, from signing to the last model.`
+      ? `Operations: the paper's cost model, exact. Gas: fitted to ${plural(found.history.redactions, "redaction")} and ${plural(found.history.records, "archive transaction")} of this federation. Time: seconds a model of past requests by the same method.`
       : "Operations: the paper's cost model, exact. Nothing was replaced here yet, so there is no history to forecast gas and time from."),
     found.past.length > 0 && [h("h2", {}, "How good such forecasts were"), past(found)],
     h("h2", {}, "Models that would be replaced"),
