@@ -73,10 +73,14 @@ def measure(models: int, users: int, folder: Path) -> None:
     drawn = time.perf_counter() - began
     size = (folder / "index").stat().st_size
     print(f"{models:,} models, {users} users")
-    print(f"  index      {models / took:,.0f} models a second, {size / 2**20:.0f} MiB; one more: {more * 1e3:.0f} ms")
+    print(
+        f"  index      {models / took:,.0f} models a second, {size / 2**20:.0f} MiB; one more: {more * 1e3:.0f} ms"
+    )
     print(f"  graph file {drawn:.2f} s, {len(file.data) / 2**20:.2f} MiB")
     opened(reader)
-    print(f"  memory     {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:,.0f} MiB with the generated files")
+    print(
+        f"  memory     {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:,.0f} MiB with the generated files"
+    )
 
 
 def opened(reader: IndexReader) -> None:
@@ -97,9 +101,11 @@ def opened(reader: IndexReader) -> None:
         page.add_init_script("document.addEventListener('DOMContentLoaded', " + READY + ")")
         for label in ("first", "again"):
             page.goto(f"http://127.0.0.1:{server.port}/")
-            painted = page.wait_for_function("window.painted", timeout=120_000).json_value()
+            painted = page.wait_for_function("() => window.painted", timeout=120_000).json_value()
             print(f"  {label} paint {painted / 1e3:.2f} s")
-        position = reader.rows("SELECT position FROM model ORDER BY row LIMIT 1 OFFSET ?", (reader_count(reader) // 2,))
+        position = reader.rows(
+            "SELECT position FROM model ORDER BY row LIMIT 1 OFFSET ?", (reader_count(reader) // 2,)
+        )
         packed = position[0]["position"]
         place = f"{packed >> 32}:{packed & 0xFFFFFFFF}"
         page.evaluate("place => dispatchEvent(new CustomEvent('blockful:find', {detail: place}))", place)

@@ -111,6 +111,13 @@ class ExplorerApp:
             },
         )
 
+    def prepare(self) -> int:
+        """Makes the graph file that pages ask for first; returns the index's revision.
+
+        Raises sqlite3.Error or OSError while the index is made anew.
+        """
+        return self._graphs.current().revision
+
     def publish_jobs(self) -> None:
         """Tells open pages of the jobs, where they have changed."""
         self.updates.publish("jobs", self._jobs.documents())

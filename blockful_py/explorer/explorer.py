@@ -61,7 +61,7 @@ class Explorer(Closable):
 
     def _changed(self) -> None:
         try:
-            revision = self._reader.revision()
+            revision = self._app.prepare()
         except (sqlite3.Error, OSError):
             return
         problem = self._follower.problem

@@ -6,7 +6,7 @@
     arrays    little-endian, each at a multiple of 4 bytes after the header's end, which is padded to one
 
 `arrays` lists name, type and length of each array in their order.  Models go by row, in the order of their
-positions.  A tick is a live transaction that published or replaced models; ticks count from 1.
+positions, edges by the row of the heir.  A tick is a live transaction that published or replaced models; ticks count from 1.
 """
 
 from __future__ import annotations
@@ -77,6 +77,7 @@ class GraphFiles:
             ).fetchall(),
             dtype=np.int64,
         ).reshape(-1, 2)
+        edges = edges[np.argsort(edges[:, 1], kind="stable")]
         replaced = connection.execute(
             "SELECT row, tick, version.version FROM version JOIN model USING (position)"
             " WHERE version.version > 0 ORDER BY tick"

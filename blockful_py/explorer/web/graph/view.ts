@@ -4,12 +4,15 @@
 
 import { DirectedGraph } from "graphology";
 import Sigma from "sigma";
-import { EdgeArrowProgram, EdgeLineProgram } from "sigma/rendering";
+import { EdgeArrowProgram } from "sigma/rendering";
 import type { GraphData } from "./file";
+import { LineLayer, type Map } from "./lines";
 import { adjacency, neighbours, reach, type Adjacency, type Reach } from "./reach";
 
+/** Models of a large graph, whose edges are thin lines without heads in a layer of their own. */
 const MANY = 2_000;
-/** Beyond it edges are thin lines without heads. */
+/** Edges that are left out while the camera moves. */
+const SLOW = 20_000;
 
 export interface Shown {
   colour: (row: number) => string;
@@ -25,12 +28,19 @@ export class GraphView {
   private lit: Reach | null = null;
   private starts: number[] = [];
   private shown: Shown;
+  private readonly lines: LineLayer | null = null;
+  private settling: number | undefined;
 
   constructor(
     private readonly container: HTMLElement,
     readonly data: GraphData,
     shown: Shown,
-    on: { hover: (row: number | null) => void; click: (row: number | null, more: boolean) => void },
+    private readonly on: {
+      hover: (row: number | null) => void;
+      click: (row: number | null, more: boolean) => void;
+      /** Of how many edges one is drawn. */
+      edges: (step: number) => void;
+    },
   ) {
     this.shown = shown;
     this.heirs = adjacency(data.models, data.source, data.target);
@@ -40,16 +50,15 @@ export class GraphView {
     const many = data.models > MANY;
     this.sigma = new Sigma(this.graph, container, {
       allowInvalidContainer: true,
-      defaultEdgeType: many ? "line" : "arrow",
-      edgeProgramClasses: { line: EdgeLineProgram, arrow: EdgeArrowProgram },
-      defaultEdgeColor: style.getPropertyValue(many ? "--edge-many" : "--edge").trim(),
+      defaultEdgeType: "arrow",
+      edgeProgramClasses: { arrow: EdgeArrowProgram },
+      defaultEdgeColor: style.getPropertyValue("--edge").trim(),
       labelColor: { color: style.getPropertyValue("--text").trim() },
       labelFont: style.fontFamily,
       labelSize: 12,
       labelWeight: "500",
       labelDensity: 0.7,
       labelRenderedSizeThreshold: many ? 7 : 4,
-      hideEdgesOnMove: data.edges > 20_000,
       hideLabelsOnMove: many,
       stagePadding: Math.min(60, container.clientWidth / 12),
       minCameraRatio: 0.002,
@@ -59,7 +68,14 @@ export class GraphView {
     this.overlay = document.createElement("canvas");
     this.overlay.className = "overlay";
     container.append(this.overlay);
+    if (many) {
+      this.lines = new LineLayer(data.places, data.source, data.target);
+      container.prepend(this.lines.canvas);
+      this.sigma.getCamera().on("updated", () => this.move());
+      this.drawLines();
+    }
     this.sigma.on("afterRender", () => this.draw());
+    this.sigma.on("resize", () => this.drawLines());
     this.sigma.on("enterNode", ({ node }) => on.hover(Number(node)));
     this.sigma.on("leaveNode", () => on.hover(null));
     this.sigma.on("clickNode", ({ node, event }) => on.click(Number(node), (event.original as MouseEvent).shiftKey));
@@ -79,10 +95,9 @@ export class GraphView {
         color: this.shown.colour(row),
         hidden: !this.shown.stands(row),
       });
-    const width = data.models > MANY ? 0.4 : 1.4;
-    for (let edge = 0; edge < data.edges; edge++)
+    for (let edge = 0; edge < data.edges && data.models <= MANY; edge++)
       graph.addDirectedEdgeWithKey(edge, data.source[edge], data.target[edge], {
-        size: width,
+        size: 1.4,
         hidden: !this.shown.stands(data.target[edge]!),
       });
     return graph;
@@ -99,6 +114,7 @@ export class GraphView {
       (edge, attributes) => ({ ...attributes, hidden: !shown.stands(this.data.target[Number(edge)]!) }),
       { attributes: ["hidden"] },
     );
+    this.drawLines();
     this.light(this.starts);
   }
 
@@ -111,8 +127,34 @@ export class GraphView {
     return this.lit;
   }
 
+  /** Leaves the edges of a large graph out until the camera rests. */
+  private move(): void {
+    if (this.data.edges <= SLOW) return this.drawLines();
+    this.lines!.canvas.hidden = true;
+    clearTimeout(this.settling);
+    this.settling = setTimeout(() => {
+      this.lines!.canvas.hidden = false;
+      this.drawLines();
+    }, 140);
+  }
+
+  private drawLines(): void {
+    const { lines, container } = this;
+    if (!lines) return;
+    const hex = getComputedStyle(container).getPropertyValue("--edge").trim();
+    const colour = [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16) / 255);
+    const inView = Math.min(1, this.sigma.getCamera().ratio ** 2);
+    const step = lines.draw(this.shown.stands, this.map(), container.clientWidth, container.clientHeight, inView, colour);
+    this.on.edges(step);
+  }
+
+  private map(): Map {
+    const place = (x: number, y: number): { x: number; y: number } => this.sigma.graphToViewport({ x, y });
+    return { origin: place(0, 0), right: place(1, 0), up: place(0, 1) };
+  }
+
   private draw(): void {
-    const { overlay, container, sigma } = this;
+    const { overlay, container } = this;
     const ratio = devicePixelRatio;
     const [width, height] = [container.clientWidth, container.clientHeight];
     if (overlay.width !== width * ratio || overlay.height !== height * ratio) {
@@ -125,10 +167,7 @@ export class GraphView {
     canvas.setTransform(ratio, 0, 0, ratio, 0, 0);
     canvas.clearRect(0, 0, width, height);
     if (!this.lit) return;
-    // The camera's map is affine: three points give it, so that no model asks for its own place.
-    const origin = sigma.graphToViewport({ x: 0, y: 0 });
-    const right = sigma.graphToViewport({ x: 1, y: 0 });
-    const up = sigma.graphToViewport({ x: 0, y: 1 });
+    const { origin, right, up } = this.map();
     const places = this.data.places;
     const x = (row: number): number =>
       origin.x + places[2 * row]! * (right.x - origin.x) + places[2 * row + 1]! * (up.x - origin.x);
@@ -230,7 +269,9 @@ export class GraphView {
   }
 
   close(): void {
+    clearTimeout(this.settling);
     this.sigma.kill();
+    this.lines?.close();
     this.overlay.remove();
   }
 }

@@ -44,6 +44,7 @@ class GraphPage {
       "Inheritance graph. Arrow keys walk along references and heirs, Enter opens a model, plus and minus zoom, 0 shows all.",
   });
   private readonly legend = h("div", { class: "legend" });
+  private readonly sparse = h("p", { class: "quiet sparse" });
   private readonly card = h("section", { class: "card", "aria-label": "Model", hidden: true });
   private readonly said = h("p", { class: "unseen", "aria-live": "polite" });
   private readonly time = h("input", { type: "range", min: 1, step: 1, "aria-label": "Time, by live transactions" });
@@ -76,7 +77,7 @@ class GraphPage {
     replace(
       main,
       this.canvas,
-      h("div", { class: "panel colours" }, h("label", {}, "Colour by", this.choice), this.legend),
+      h("div", { class: "panel colours" }, h("label", {}, "Colour by", this.choice), this.legend, this.sparse),
       this.card,
       h("div", { class: "panel time" }, h("label", { class: "slider" }, h("span", {}, "Time"), this.time), this.moment),
       h(
@@ -147,6 +148,7 @@ class GraphPage {
     this.view = new GraphView(this.canvas, data, this.look(), {
       hover: (row) => this.hover(row),
       click: (row, more) => this.click(row, more),
+      edges: (step) => replace(this.sparse, step > 1 && `1 of ${step} edges is drawn: zoom in to see all.`),
     });
     if (kept.camera) this.view.restore(kept.camera);
     this.explain();
