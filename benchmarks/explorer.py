@@ -10,7 +10,7 @@ each chain and one node.  Chromium draws in software, with no processor for grap
 from __future__ import annotations
 
 import argparse
-import resource
+import os
 import shutil
 import tempfile
 import threading
@@ -27,7 +27,7 @@ from blockful_py.explorer.database import IndexReader
 from blockful_py.explorer.graph_file import GraphFiles
 from blockful_py.explorer.guard import Guard
 from blockful_py.explorer.index import RecordIndex
-from tests.browser.conftest import SOFTWARE
+from tests.browser.conftest import SCREENSHOTS, SOFTWARE
 from tests.explorer.generated import GeneratedFederation
 
 READY = """() => {
@@ -40,7 +40,8 @@ READY = """() => {
 HOVER = """async () => {
     const canvas = document.querySelector('.canvas'), layer = document.querySelector('.sigma-mouse');
     const box = canvas.getBoundingClientRect(), [x, y] = [box.left + box.width / 2, box.top + box.height / 2];
-    const move = (x, y) => layer.dispatchEvent(new MouseEvent('mousemove', {clientX: x, clientY: y, bubbles: true}));
+    const move = (x, y) =>
+        layer.dispatchEvent(new MouseEvent('mousemove', {clientX: x, clientY: y, bubbles: true}));
     const frame = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
     const took = [];
     for (let round = 0; round < 7; round++) {
@@ -73,17 +74,14 @@ def measure(models: int, users: int, folder: Path) -> None:
     drawn = time.perf_counter() - began
     size = (folder / "index").stat().st_size
     print(f"{models:,} models, {users} users")
-    print(
-        f"  index      {models / took:,.0f} models a second, {size / 2**20:.0f} MiB; one more: {more * 1e3:.0f} ms"
-    )
-    print(f"  graph file {drawn:.2f} s, {len(file.data) / 2**20:.2f} MiB")
-    opened(reader)
-    print(
-        f"  memory     {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:,.0f} MiB with the generated files"
-    )
+    print(f"  index       {models / took:,.0f} models a second, {size / 2**20:.0f} MiB")
+    print(f"  one more    {more * 1e3:.0f} ms")
+    print(f"  graph file  {drawn:.2f} s, {len(file.data) / 2**20:.2f} MiB")
+    opened(reader, models)
+    print(f"  load        {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
 
 
-def opened(reader: IndexReader) -> None:
+def opened(reader: IndexReader, models: int) -> None:
     """First paint and hover in Chromium."""
     contract = SimpleNamespace(chain_id=1, address=bytes(20))
     contracts = SimpleNamespace(live=contract, followers=None)
@@ -103,31 +101,35 @@ def opened(reader: IndexReader) -> None:
             page.goto(f"http://127.0.0.1:{server.port}/")
             painted = page.wait_for_function("() => window.painted", timeout=120_000).json_value()
             print(f"  {label} paint {painted / 1e3:.2f} s")
-        position = reader.rows(
-            "SELECT position FROM model ORDER BY row LIMIT 1 OFFSET ?", (reader_count(reader) // 2,)
-        )
-        packed = position[0]["position"]
-        place = f"{packed >> 32}:{packed & 0xFFFFFFFF}"
-        page.evaluate("place => dispatchEvent(new CustomEvent('blockful:find', {detail: place}))", place)
-        page.keyboard.press("Escape")
-        page.wait_for_timeout(500)
-        took, sentence = page.evaluate(HOVER)
-        print(f"  hover       {took:.0f} ms ({sentence})")
-        folder = Path("build/screenshots")
-        folder.mkdir(parents=True, exist_ok=True)
-        page.screenshot(path=folder / f"generated-{reader_count(reader)}-near.png")
+        SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+        for name, place in chosen(reader).items():
+            page.evaluate("place => dispatchEvent(new CustomEvent('blockful:find', {detail: place}))", place)
+            page.keyboard.press("Escape")
+            page.wait_for_timeout(1000)
+            took, sentence = page.evaluate(HOVER)
+            print(f"  hover       {took:.0f} ms, {name} ({sentence})")
+            page.screenshot(path=SCREENSHOTS / f"generated-{models}-{name}.png")
         page.keyboard.press("Escape")
         page.keyboard.press("0")
-        page.wait_for_timeout(1500)
-        page.screenshot(path=folder / f"generated-{reader_count(reader)}.png")
+        page.wait_for_timeout(2000)
+        page.screenshot(path=SCREENSHOTS / f"generated-{models}.png")
         browser.close()
     server.stop()
     thread.join()
 
 
-def reader_count(reader: IndexReader) -> int:
-    count: int = reader.rows("SELECT count(*) AS models FROM model")[0]["models"]
-    return count
+def chosen(reader: IndexReader) -> dict[str, str]:
+    """Positions of the oldest model with most heirs, which reaches most, and of such a one from the middle."""
+    count = reader.rows("SELECT count(*) AS models FROM model")[0]["models"]
+    found = {}
+    for name, low in (("oldest", 0), ("middle", count // 2)):
+        (row,) = reader.rows(
+            "SELECT position FROM model JOIN reference ON reference = position WHERE row BETWEEN ? AND ?"
+            " GROUP BY position ORDER BY count(*) DESC LIMIT 1",
+            (low, low + 20),
+        )
+        found[name] = f"{row['position'] >> 32}:{row['position'] & 0xFFFFFFFF}"
+    return found
 
 
 def main() -> None:

@@ -192,7 +192,8 @@ def _seconds(
     """
     rows = connection.execute(
         "SELECT key, paradigm, request.method, count(*) AS models, max(made.time) AS last,"
-        " filed.time AS filed FROM made JOIN request ON key = made.request LEFT JOIN filing ON filing.request = key"
+        " filed.time AS filed FROM made JOIN request ON key = made.request"
+        " LEFT JOIN filing ON filing.request = key"
         " LEFT JOIN sent AS filed ON filed.chain = 'live' AND filed.hash = filing.sent GROUP BY key"
     )
     found: dict[tuple[str, str], list[tuple[int, float]]] = {}

@@ -6,7 +6,8 @@
     arrays    little-endian, each at a multiple of 4 bytes after the header's end, which is padded to one
 
 `arrays` lists name, type and length of each array in their order.  Models go by row, in the order of their
-positions, edges by the row of the heir.  A tick is a live transaction that published or replaced models; ticks count from 1.
+positions, edges by the row of the heir.  A tick is a live transaction that published or replaced models;
+ticks count from 1.
 """
 
 from __future__ import annotations

@@ -148,7 +148,8 @@ def _opened(
 def _archived(connection: sqlite3.Connection, packed: int, version: int) -> list[Document]:
     rows = connection.execute(
         "SELECT record.*, sent.block, sent.time AS sent_time FROM record"
-        " LEFT JOIN sent ON sent.chain = 'archive' AND sent.hash = record.sent WHERE position = ? AND version = ? ORDER BY number",
+        " LEFT JOIN sent ON sent.chain = 'archive' AND sent.hash = record.sent"
+        " WHERE position = ? AND version = ? ORDER BY number",
         (packed, version),
     )
     return [
