@@ -119,7 +119,7 @@ def opened(reader: IndexReader, models: int) -> None:
 
 
 def chosen(reader: IndexReader) -> dict[str, str]:
-    """Positions of the oldest model with most heirs, which reaches most, and of such a one from the middle."""
+    """Positions of a model with many heirs among the oldest, which reaches most, and from the middle."""
     count = reader.rows("SELECT count(*) AS models FROM model")[0]["models"]
     found = {}
     for name, low in (("oldest", 0), ("middle", count // 2)):

@@ -197,7 +197,7 @@ class LocalFederation:
                 each.result()
 
     def _explorer(self, numbers: Sequence[int]) -> None:
-        """Starts the explorer, with the federation file and the chains' URLs alone; shows everybody's jobs."""
+        """Starts the explorer with the federation file and the chains' URLs; shows everybody's jobs."""
         path = self.folder / f"{EXPLORER}.port"
         if not path.exists():
             write_whole(path, str(_free_port()), RunError)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The explorer's ASGI app: the page, its files, and what it asks (docs/reference/explorer.md)."""
+"""The explorer's ASGI app: the page, its files, and what it asks (docs/how-to/watch-a-federation.md)."""
 
 from __future__ import annotations
 

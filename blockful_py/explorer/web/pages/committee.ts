@@ -113,11 +113,11 @@ function members(committee: Whole): HTMLElement {
 function events(list: Happened[], caption: string): HTMLElement {
   const told = (each: Happened): string =>
     Object.entries(each.arguments)
-      .map(([name, value]) => `${name} ${typeof value === "string" ? short(value, 8, 4) : JSON.stringify(value)}`)
+      .map(([name, value]) => `${name} ${[value].flat().map((one) => short(String(one), 8, 4)).join(" ")}`)
       .join(", ");
   return table<Happened>(
     [
-      { name: "Event", of: (each) => each.name },
+      { name: "Event", of: (each) => h("span", { class: "whole" }, each.name) },
       { name: "What", of: (each) => h("span", { class: "mono small" }, told(each)) },
       { name: "Block", of: (each) => each.block, right: true },
       { name: "Time (UTC)", of: (each) => when(each.time) },

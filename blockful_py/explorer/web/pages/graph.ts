@@ -77,8 +77,12 @@ class GraphPage {
     replace(
       main,
       this.canvas,
-      h("div", { class: "panel colours" }, h("label", {}, "Colour by", this.choice), this.legend, this.sparse),
-      this.card,
+      h(
+        "div",
+        { class: "side" },
+        h("div", { class: "panel colours" }, h("label", {}, "Colour by", this.choice), this.legend, this.sparse),
+        this.card,
+      ),
       h("div", { class: "panel time" }, h("label", { class: "slider" }, h("span", {}, "Time"), this.time), this.moment),
       h(
         "div",

@@ -45,6 +45,8 @@ interface Whole extends Heading {
 
 interface Moment {
   time: number | null;
+  /** Block of the live chain that it is ordered by: the clocks of two chains may differ. */
+  block: number;
   title: string;
   body: Child;
   kind: "asked" | "part" | "decided" | "done" | "open";
@@ -90,6 +92,7 @@ function moments(request: Whole): Moment[] {
   const found: Moment[] = [
     {
       time: request.created,
+      block: 0,
       title: "Signed",
       body: `by the owners of ${request.starts.map((each) => each.name).join(" and ")}: ${plural(request.document.signatures.length, "signature")}`,
       kind: "asked",
@@ -97,26 +100,25 @@ function moments(request: Whole): Moment[] {
   ];
   const { filing } = request;
   if (filing) {
-    found.push({ time: filing.time, title: "Filed", body: [`by ${who(filing)} in block ${filing.block}, open until block ${filing.deadline} `, hash(filing.transaction, 8, 4)], kind: "asked" });
+    found.push({ time: filing.time, block: filing.block, title: "Filed", body: [`by ${who(filing)} in block ${filing.block}, open until block ${filing.deadline} `, hash(filing.transaction, 8, 4)], kind: "asked" });
     for (const part of filing.parts)
-      found.push({ time: part.time, title: "Part handed in", body: [`for ${part.model ?? part.position} by ${who(part)} `, hash(part.transaction, 8, 4)], kind: "part" });
+      found.push({ time: part.time, block: part.block, title: "Part handed in", body: [`for ${part.model ?? part.position} by ${who(part)} `, hash(part.transaction, 8, 4)], kind: "part" });
   }
   for (const decision of request.decisions) {
+    const block = Math.max(0, ...decision.transactions.map((each) => (each.chain === "live" ? each.block : 0)));
     const names = decision.models.map((each) => each.name).join(", ");
     for (const each of decision.transactions)
       found.push(
         each.chain === "archive"
-          ? { time: each.time, title: "Archived", body: [`the replaced version${decision.models.length > 1 ? "s" : ""} of ${names} · ${count(each.gas ?? 0)} gas `, hash(each.transaction, 8, 4)], kind: "decided" }
-          : { time: each.time, title: "Replaced", body: [names, ` · ${count(each.gas ?? 0)} gas `, hash(each.transaction, 8, 4), reviewed(decision.review)], kind: "decided" },
+          ? { time: each.time, block: block || Infinity, title: "Archived", body: [`the replaced version${decision.models.length > 1 ? "s" : ""} of ${names} · ${count(each.gas ?? 0)} gas `, hash(each.transaction, 8, 4)], kind: "decided" }
+          : { time: each.time, block: each.block, title: "Replaced", body: [names, ` · ${count(each.gas ?? 0)} gas `, hash(each.transaction, 8, 4), reviewed(decision.review)], kind: "decided" },
       );
   }
-  const [signed, ...others] = found;
-  others.sort((one, other) => (one.time ?? Infinity) - (other.time ?? Infinity));
-  found.splice(0, found.length, signed!, ...others);
+  found.sort((one, other) => one.block - other.block);
   if (request.certificate)
-    found.push({ time: null, title: "Certified", body: `${plural(request.certificate.models.length, "model")}; the members who signed no longer hold the data keys of ${plural(request.certificate.destroyed, "sealed file")}`, kind: "done" });
-  else if (request.replaced >= request.affected) found.push({ time: null, title: "Carried out", body: "no certificate is in this machine's run", kind: "open" });
-  else found.push({ time: null, title: "Waiting", body: `${plural(request.affected - request.replaced, "model")} to be replaced`, kind: "open" });
+    found.push({ time: null, block: Infinity, title: "Certified", body: `${plural(request.certificate.models.length, "model")}; the members who signed no longer hold the data keys of ${plural(request.certificate.destroyed, "sealed file")}`, kind: "done" });
+  else if (request.replaced >= request.affected) found.push({ time: null, block: Infinity, title: "Carried out", body: "no certificate is in this machine's run", kind: "open" });
+  else found.push({ time: null, block: Infinity, title: "Waiting", body: `${plural(request.affected - request.replaced, "model")} to be replaced`, kind: "open" });
   return found;
 }
 
