@@ -7,6 +7,7 @@ import Sigma from "sigma";
 import { EdgeArrowProgram } from "sigma/rendering";
 import type { GraphData } from "./file";
 import { LineLayer, type Map } from "./lines";
+import { Picking } from "./picking";
 import { adjacency, neighbours, reach, type Adjacency, type Reach } from "./reach";
 
 /** Models of a large graph, whose edges are thin lines without heads in a layer of their own. */
@@ -76,10 +77,34 @@ export class GraphView {
     }
     this.sigma.on("afterRender", () => this.draw());
     this.sigma.on("resize", () => this.drawLines());
-    this.sigma.on("enterNode", ({ node }) => on.hover(Number(node)));
-    this.sigma.on("leaveNode", () => on.hover(null));
-    this.sigma.on("clickNode", ({ node, event }) => on.click(Number(node), (event.original as MouseEvent).shiftKey));
-    this.sigma.on("clickStage", () => on.click(null, false));
+    this.listen();
+  }
+
+  /** Finds models by `Picking`, in the place of sigma's own listeners. */
+  private listen(): void {
+    const picking = new Picking(this.data.places);
+    const mouse = this.sigma.getMouseCaptor();
+    mouse.removeAllListeners();
+    this.sigma.getTouchCaptor().removeAllListeners();
+    const at = (place: { x: number; y: number }): number | null => {
+      const { x, y } = this.sigma.viewportToGraph(place);
+      const { origin, right } = this.map();
+      const scale = Math.hypot(right.x - origin.x, right.y - origin.y);
+      return picking.at(x, y, (this.size() + 3) / scale, this.shown.stands);
+    };
+    let hovered: number | null = null;
+    mouse.on("mousemovebody", (event) => {
+      const inside = event.original.target instanceof Node && this.container.contains(event.original.target);
+      const row = inside && !mouse.isMoving ? at(event) : null;
+      if (row !== hovered) this.on.hover((hovered = row));
+    });
+    mouse.on("click", (event) => this.on.click(at(event), (event.original as MouseEvent).shiftKey));
+    this.sigma.getTouchCaptor().on("tap", (event) => this.on.click(at(event.touches[0] ?? event.previousTouches[0]!), false));
+  }
+
+  /** Radius of a model on the page, in pixels. */
+  private size(): number {
+    return this.sigma.scaleSize(Number(this.graph.getNodeAttribute(0, "size")));
   }
 
   private made(): DirectedGraph {
@@ -205,7 +230,7 @@ export class GraphView {
     height: number,
   ): void {
     const { rows, depth } = this.lit!;
-    const size = this.sigma.scaleSize(Number(this.graph.getNodeAttribute(rows[0]!, "size")));
+    const size = this.size();
     const style = getComputedStyle(this.container);
     const [text, page] = [style.getPropertyValue("--text"), style.getPropertyValue("--page")];
     const small = rows.length > 300;
