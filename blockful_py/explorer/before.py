@@ -14,7 +14,7 @@ REPORT = "report.json"
 MAX_REPORT_BYTES = 32 * 2**20
 
 
-def measured_before(run: Path, request: Request) -> Mapping[str, tuple[float | None, float]]:
+def measured_before(run: Path, request: Request) -> Mapping[str, tuple[float | None, float | None]]:
     """AD_f and AD_r by model, in [0, 1], of the report of this request; empty without one.
 
     A run's report lies in its directory, or beside it where the demo made several runs.
@@ -22,14 +22,12 @@ def measured_before(run: Path, request: Request) -> Mapping[str, tuple[float | N
     for path in (run / REPORT, run.resolve().parent / REPORT):
         report = _report(path)
         if report is not None and _is_of(report, request):
-            return {
-                each.name: (
-                    None if each.before.ad_f is None else each.before.ad_f / 100,
-                    each.before.ad_r / 100,
-                )
-                for each in report.models
-            }
+            return {each.name: (_share(each.before.ad_f), _share(each.before.ad_r)) for each in report.models}
     return {}
+
+
+def _share(percent: float | None) -> float | None:
+    return None if percent is None else percent / 100
 
 
 def _report(path: Path) -> Report | None:

@@ -11,7 +11,6 @@ from blockful_py.engine.jobs import Job, JobState, Kind, StepState
 from blockful_py.errors import BlockfulError
 from blockful_py.explorer.documents import request_key
 from blockful_py.explorer.lists import Document, hexed, without_paths
-from blockful_py.pipeline.resume import jobs_of
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.record.model_node import Request
 
@@ -40,7 +39,7 @@ class JobsFeed:
         found = {}
         for _, path in self._runs:
             with suppress(BlockfulError):
-                for job in jobs_of(RunDirectory.open(path)):
+                for job in _jobs(path):
                     if job.kind in REQUESTS and job.state is JobState.DONE and job.ended is not None:
                         found[request_key(Request.model_validate_json(job.request))] = job.ended - job.begun
         return found
@@ -69,9 +68,15 @@ def _stamp(path: Path) -> object:
     return stamps
 
 
+def _jobs(path: Path) -> tuple[Job, ...]:
+    """All jobs of a run, oldest first.  Raises RunError."""
+    with RunDirectory.open(path).opened_journal() as journal:
+        return journal.jobs()
+
+
 def _read(name: str, path: Path) -> Document:
     try:
-        jobs = jobs_of(RunDirectory.open(path))
+        jobs = _jobs(path)
     except BlockfulError as error:
         return {"name": name, "problem": without_paths(str(error)), "jobs": [], "log": []}
     shown = [job_document(job) for job in reversed(jobs[-LATEST:])]

@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
@@ -164,3 +167,10 @@ def test_no_answer_has_a_secret(client: TestClient) -> None:
     for text in texts:
         for word in ("secret", "data_key", "datakey", "private", "mnemonic", "passphrase", "/home/"):
             assert word not in text.lower()
+
+
+def test_the_explorer_holds_no_torch() -> None:
+    """It may run where nothing is trained, and memory is dear."""
+    loaded = "import sys, blockful_py.explorer.explorer, blockful_py.explorer.watched; print(*sys.modules)"
+    outcome = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True)
+    assert not {"torch", "sklearn", "matplotlib", "scipy"} & set(outcome.stdout.split())
