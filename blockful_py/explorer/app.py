@@ -15,7 +15,7 @@ from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request as HttpRequest
-from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
@@ -38,6 +38,16 @@ from blockful_py.explorer.parameters import (
     text_of,
 )
 from blockful_py.explorer.requests_page import certificate_of, request_document, request_list
+from blockful_py.explorer.responses import (
+    bad_parameter,
+    busy,
+    download,
+    event_stream,
+    failed,
+    found,
+    not_found,
+    problem,
+)
 from blockful_py.explorer.verifying import proof_of, verify_now
 from blockful_py.explorer.watched import Watched
 from blockful_py.record.model_node import Request
@@ -103,10 +113,10 @@ class ExplorerApp:
                 Route("/api/events", self._events),
             ],
             exception_handlers={
-                BadParameterError: _bad_parameter,
-                UnknownPositionError: _not_found,
-                BlockfulError: _failed,
-                sqlite3.Error: _busy,
+                BadParameterError: bad_parameter,
+                UnknownPositionError: not_found,
+                BlockfulError: failed,
+                sqlite3.Error: busy,
                 HTTPException: self._http_error,
             },
         )
@@ -133,7 +143,7 @@ class ExplorerApp:
         status, detail = getattr(error, "status_code", 500), getattr(error, "detail", "")
         if status == 404 and not request.url.path.startswith(("/api/", "/static/")):
             return await self._page(request, status)
-        return _problem(status, detail)
+        return problem(status, detail)
 
     async def _health(self, request: HttpRequest) -> Response:
         revision = await run_in_threadpool(self._reader.revision)
@@ -187,7 +197,7 @@ class ExplorerApp:
 
     async def _request(self, request: HttpRequest) -> Response:
         key = key_of(request.path_params["key"])
-        return await self._heavily(request, lambda c: _found(request_document(c, self._watched, key)))
+        return await self._heavily(request, lambda c: found(request_document(c, self._watched, key)))
 
     async def _certificate(self, request: HttpRequest) -> Response:
         key = key_of(request.path_params["key"])
@@ -196,7 +206,7 @@ class ExplorerApp:
         found = None if asked is None else await run_in_threadpool(certificate_of, self._watched, asked)
         if found is None or asked is None:
             raise HTTPException(404, "there is no certificate of this request here")
-        return _download(found.to_bytes(), f"erasure-{asked.created}.json")
+        return download(found.to_bytes(), f"erasure-{asked.created}.json")
 
     async def _what_if(self, request: HttpRequest) -> Response:
         starts = starts_of(request.query_params)
@@ -229,13 +239,13 @@ class ExplorerApp:
         position = position_of(request.path_params["place"])
         async with self._heavy:
             found = await run_in_threadpool(proof_of, self._watched, position)
-        return _download(found.to_bytes(), f"model-{position.height}-{position.index}.proof.json")
+        return download(found.to_bytes(), f"model-{position.height}-{position.index}.proof.json")
 
     async def _verify(self, request: HttpRequest) -> Response:
         position = position_of(request.path_params["place"])
         if not await run_in_threadpool(lambda: self._known(position)):
             raise UnknownPositionError(position)
-        return _event_stream(self._verifying(position))
+        return event_stream(self._verifying(position))
 
     def _known(self, position: Any) -> bool:
         rows = self._reader.rows("SELECT 1 FROM model WHERE position = ?", (position.packed,))
@@ -263,7 +273,7 @@ class ExplorerApp:
     async def _events(self, request: HttpRequest) -> Response:
         if self.updates.listeners >= MAX_LISTENERS:
             raise HTTPException(503, "too many pages are open: this one does not update by itself")
-        return _event_stream(self.updates.stream())
+        return event_stream(self.updates.stream())
 
     async def _heavily(self, request: HttpRequest, made: Made, kept: bool = True) -> Response:
         async with self._heavy:
@@ -286,41 +296,3 @@ class ExplorerApp:
                 return found
 
         return Response(await run_in_threadpool(answer), media_type="application/json")
-
-
-def _event_stream(events: AsyncIterator[bytes]) -> Response:
-    return StreamingResponse(events, media_type="text/event-stream")
-
-
-def _download(data: bytes, name: str) -> Response:
-    return Response(
-        data,
-        media_type="application/json",
-        headers={"content-disposition": f'attachment; filename="{name}"'},
-    )
-
-
-def _found(document: lists.Document | None) -> lists.Document:
-    if document is None:
-        raise HTTPException(404, "this is not known here")
-    return document
-
-
-def _problem(status: int, text: str) -> Response:
-    return JSONResponse({"error": lists.without_paths(text)}, status)
-
-
-def _bad_parameter(request: HttpRequest, error: Exception) -> Response:
-    return _problem(400, str(error))
-
-
-def _not_found(request: HttpRequest, error: Exception) -> Response:
-    return _problem(404, str(error))
-
-
-def _failed(request: HttpRequest, error: Exception) -> Response:
-    return _problem(502, str(error))
-
-
-def _busy(request: HttpRequest, error: Exception) -> Response:
-    return _problem(503, "the index is being made anew: try again in a moment")
