@@ -29,10 +29,13 @@ BROWNIE_ENV := HOME="$(CURDIR)/.home" SOLCX_BINARY_PATH="$(CURDIR)/.home/solcx" 
 # Forge, which halmos calls, the solver, and a HOME that keeps what they cache out of the user's.
 SYMBOLIC_ENV := HOME="$(CURDIR)/.home" PATH="$(CURDIR)/$(SYMBOLIC_VENV)/bin:$(CURDIR)/node_modules/.bin:$$PATH"
 
+WEB := blockful_py/explorer/web
+PAGES := blockful_py/explorer/static
+
 FORMATTED := contracts tests/contracts/forge tests/contracts/solidity tests/contracts/symbolic
 
 .DEFAULT_GOAL := help
-.PHONY: help setup contracts demo test test-all test-rest test-python test-slow test-processes test-beside test-web3-7 test-contracts \
+.PHONY: help setup contracts demo test test-all test-rest test-python test-slow test-browser test-processes test-beside test-web3-7 test-contracts \
 	test-forge test-histories test-symbolic test-mutants test-byzantine test-ipfs fuzz check check-python \
 	check-contracts fmt bench clean distclean
 
@@ -41,7 +44,7 @@ help: ## List the targets
 
 setup: ## Install everything: Python, npm packages, compiler, contracts
 	@$(MAKE) -s $(if $(findstring jobserver,$(MAKEFLAGS)),,-j3) $(STAMPS)/venv $(STAMPS)/brownie $(STAMPS)/npm
-	@$(MAKE) -s contracts
+	@$(MAKE) -s contracts $(STAMPS)/explorer
 
 $(STAMPS)/python:
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(0 if (3, 11) <= v < (3, 14) else \
@@ -74,6 +77,16 @@ $(STAMPS)/npm: package.json package-lock.json | $(STAMPS)/python
 	@npm install --silent --no-audit --no-fund --no-save
 	@touch $@
 
+# The explorer's pages, type-checked and bundled.
+$(STAMPS)/explorer: $(shell find $(WEB) -type f) $(STAMPS)/npm
+	@echo "setup: the explorer's pages ($(PAGES))"
+	@node_modules/.bin/tsc -p $(WEB)
+	@rm -rf $(PAGES) && mkdir -p $(PAGES) && cp $(WEB)/index.html $(WEB)/icon.svg $(PAGES)/
+	@node_modules/.bin/esbuild $(WEB)/main.ts --bundle --minify --format=esm --target=es2022 \
+	 --legal-comments=linked --log-level=warning --outfile=$(PAGES)/explorer.js
+	@node_modules/.bin/esbuild $(WEB)/explorer.css --minify --log-level=warning --outfile=$(PAGES)/explorer.css
+	@touch $@
+
 contracts: $(STAMPS)/contracts ## Install the compiler and compile the contracts
 
 $(STAMPS)/contracts: $(shell find contracts -name '*.sol') brownie-config.yaml $(wildcard scripts/toolchain/*) \
@@ -90,8 +103,9 @@ demo: setup ## Train, publish, forget, verify: the whole loop on two local chain
 test: setup ## Run the tests: Python and contracts, without those that are slow
 	@$(MAKE) --no-print-directory -j2 test-python test-beside
 
-test-all: test ## Run all tests: those of `make test`, every crash step, takeovers, elections, web3 7, IPFS nodes
+test-all: test ## Run all tests: those of `make test`, every crash step, takeovers, elections, browsers, web3 7, IPFS nodes
 	@$(MAKE) --no-print-directory test-rest
+	@$(MAKE) --no-print-directory test-browser
 	@$(MAKE) --no-print-directory test-processes
 
 test-rest: setup
@@ -101,10 +115,14 @@ test-rest: setup
 # Files in their order, so that neighbours share what their folder sets up; sorted by size, those of few and long
 # tests would come last.
 test-python: setup
-	@$(VENV)/bin/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m 'not slow and not processes'
+	@$(VENV)/bin/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m 'not slow and not processes and not browser'
 
 test-processes: setup ## Cut off, kill, starve and cheat federations of processes
 	@$(VENV)/bin/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m processes
+
+# Screenshots of every page are left in build/screenshots.
+test-browser: setup ## Open the explorer's pages in Chromium, which has to be installed
+	@$(PY) -m pytest -m browser tests/browser
 
 test-slow: setup
 	@$(VENV)/bin/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m slow
@@ -184,7 +202,8 @@ $(STAMPS)/fuzz: | $(STAMPS)/venv
 	@touch $@
 
 clean: ## Remove what was built and the caches; keep environments and runs
-	@rm -rf build .pytest_cache .mypy_cache .ruff_cache .hypothesis $(STAMPS)/contracts $(STAMPS)/ipfs
+	@rm -rf build $(PAGES) .pytest_cache .mypy_cache .ruff_cache .hypothesis $(STAMPS)/contracts $(STAMPS)/ipfs \
+	 $(STAMPS)/explorer
 
 distclean: clean ## Remove everything that is not in the repository, runs too
 	@rm -rf $(VENV) $(BROWNIE_VENV) $(SYMBOLIC_VENV) node_modules .home $(STAMPS) runs .blockful deployments

@@ -17,7 +17,7 @@ PACKAGE = "blockful_py"
 FLOORS: Mapping[str, tuple[frozenset[str], ...]] = {
     PACKAGE: (
         frozenset({"cli"}),
-        frozenset({"experiments"}),
+        frozenset({"experiments", "explorer"}),
         frozenset({"member", "participant", "report"}),
         frozenset({"pipeline"}),
         frozenset({"keys"}),

@@ -160,6 +160,7 @@ SECTIONS: Mapping[str, tuple[Command | Group, ...]] = {
         ACCOUNT,
         Command("evaluate", "evaluate:evaluate", "Score models on the held-out data."),
         Command("report", "report:report", "Print and draw a finished run's report again."),
+        Command("explorer", "explorer:explorer", "Show a federation in the browser."),
     ),
     "Jobs": (
         Command("jobs", "jobs:jobs", "List the training and unlearning jobs of a run."),

@@ -45,5 +45,7 @@ def demo(
         out.result(report.to_json())
     else:
         print_report(report, Console(highlight=False), directory)
+        out.say("\nlook around in the browser:")
+        out.command(f"blockful explorer --run {directory / 'parallel'}")
     if report.verification.failed:
         raise typer.Exit(3)

@@ -7,6 +7,7 @@ Every step is the command that a person would type, and is shown as such.
 <folder>/founder/             who founded the federation
 <folder>/member-1/ ...        members
 <folder>/participant-1/ ...   participants, each with its own data
+<folder>/explorer/            what the explorer has read; it is no party
 <folder>/processes.json       what runs
 """
 
@@ -43,6 +44,7 @@ ATTEMPTS = 3
 """Elections that are held before `up` gives up: on a busy machine a member may miss a phase."""
 READY_SECONDS = 120.0
 SAMPLES = "samples.safetensors"
+EXPLORER = "explorer"
 
 Tell = Callable[[str], None]
 """Is called with each command."""
@@ -114,7 +116,14 @@ class LocalFederation:
             together(self._stand, names)
             self._found()
             (self.folder / "founded").touch()
-        self._participants(range(1, self._users() + 1))
+        numbers = range(1, self._users() + 1)
+        self._participants(numbers)
+        self._explorer(numbers)
+
+    def explorer_url(self) -> str:
+        """Where the explorer, which runs, is reached."""
+        line = (self.folder / f"{EXPLORER}.log").read_text(encoding="utf-8").splitlines()[0]
+        return str(json.loads(line)["url"])
 
     def down(self) -> tuple[LocalService, ...]:
         """Ends all processes and chains, whose data stay; returns the processes that ran."""
@@ -191,6 +200,16 @@ class LocalFederation:
             for each in serving:
                 each.result()
 
+    def _explorer(self, numbers: Sequence[int]) -> None:
+        """Starts the explorer with the federation file and the chains' URLs; shows everybody's jobs."""
+        path = self.folder / f"{EXPLORER}.port"
+        if not path.exists():
+            write_whole(path, str(_free_port()), RunError)
+        runs = [self.party(f"participant-{number}") / RUN for number in numbers]
+        jobs = [part for each in runs for part in ("--jobs", each)]
+        place = ("--folder", self.party(EXPLORER), "--port", path.read_text())
+        self._serve(EXPLORER, "explorer", "--federation", self.file, *self._urls, *place, *jobs)
+
     def _init_participant(self, number: int) -> None:
         name = f"participant-{number}"
         if not (self.party(name) / KEYS).exists():
@@ -234,7 +253,7 @@ class LocalFederation:
             time.sleep(0.1)
 
     def _start(self, name: str, log: Path, arguments: Sequence[str | Path]) -> LocalService:
-        pid = start_detached(self._command(name, arguments), log)
+        pid = start_detached(self._command(None if name == EXPLORER else name, arguments), log)
         return LocalService(name, pid, str(self.party(name)))
 
     def _run(self, name: str | None, *arguments: str | Path) -> str:

@@ -42,8 +42,10 @@ def up(
     running = sorted(each.name for each in federation.services() if each.is_running())
     one = federation.party("participant-1")
     words = federation.words("participant-1")
-    out.result({"folder": str(federation.folder), "running": running})
+    url = federation.explorer_url()
+    out.result({"folder": str(federation.folder), "running": running, "explorer": url})
     out.say(f"{len(running)} processes run, with two chains, in {folder}")
+    out.say(f"watch it in the browser: {url}")
     out.say("try:")
     for command in (
         f"status {one}",

@@ -26,6 +26,7 @@ ORDER_SWEEPS = 16
 PLACE_SWEEPS = 24
 NODE_SEPARATION = 1.0
 BEND_SEPARATION = 0.6
+QUICK_SWEEPS = 6
 BENDS_PER_ELEMENT = (
     8  # long edges share at most this many bend points per node and edge, the rest run straight
 )
@@ -74,6 +75,35 @@ def layered_layout(references: Mapping[str, Sequence[str]]) -> dict[str, Place]:
         UnknownModelError: if a reference is not a model.
     """
     return layered_drawing(references).places
+
+
+def quick_layout(names: Sequence[str], sources: Ints, targets: Ints) -> Floats:
+    """(layer, row) of each model, shape (models, 2), for graphs of 100,000 models.
+
+    `sources`, `targets`: rows of the two ends of each edge.  As `layered_layout`, with straight edges: the
+    models of a layer follow the barycentres of their neighbours and stand at equal distances around row 0.
+    O(V + E) a sweep.
+
+    Raises CycleError if the references form a cycle.
+    """
+    layers = _longest_path_layers(names, sources, targets)
+    above = _Neighbours(len(names), targets, sources)
+    below = _Neighbours(len(names), sources, targets)
+    order = np.split(np.argsort(layers, kind="stable"), np.cumsum(np.bincount(layers))[:-1])
+    rows = np.zeros(len(names))
+
+    def settle(members: Ints) -> None:
+        rows[members] = np.arange(len(members)) - (len(members) - 1) / 2
+
+    for members in order:
+        settle(members)
+    for sweep in range(QUICK_SWEEPS):
+        down = sweep % 2 == 0
+        for layer in range(len(order)) if down else reversed(range(len(order))):
+            centre = (above if down else below).means(order[layer], rows)
+            order[layer] = order[layer][np.argsort(centre, kind="stable")]
+            settle(order[layer])
+    return np.column_stack([layers.astype(float), rows]) if names else np.zeros((0, 2))
 
 
 def layered_drawing(references: Mapping[str, Sequence[str]]) -> Drawing:

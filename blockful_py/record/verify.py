@@ -101,20 +101,30 @@ class Verifier:
         """Every model's; where a header's count cannot be true, the header's own position."""
         return self._view.positions()
 
-    def verify(self, position: Position) -> ModelNode:
-        """The node at `position` when all checks hold. Raises VerificationError otherwise."""
+    def verify(self, position: Position, passed: Callable[[str], object] = lambda check: None) -> ModelNode:
+        """The node at `position` when all checks hold. Raises VerificationError otherwise.
+
+        `passed` is called with the name of each check that holds.
+        """
         subject = f"model at {position}"
         transaction = self._view.transaction(position)
         node = self._content(transaction, subject)
+        passed("content")
         subject = f"model {node.name} at {position}"
         check_opening(self._live, self._view.key(transaction.epoch), transaction, subject)
+        passed("opening")
         self._merkle(transaction, subject)
+        passed("merkle")
         self._header(position.height, subject)
+        passed("header")
         self._link(position.height, subject)
+        passed("link")
         self._signature(transaction, node, subject)
+        passed("signature")
         require(
             transaction.settled, "settled", subject, "a redaction that touched it is unfinished; resume it"
         )
+        passed("settled")
         return node
 
     def verify_all(

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 import pytest
 
@@ -29,7 +30,12 @@ def test_a_federation_of_processes_forgets(tmp_path: Path) -> None:
     sets = [part for each in SMALL for part in ("--set", each)]
     try:
         started = told(tmp_path, "up", str(SETTINGS), "--folder", str(folder), *sets)
-        assert len(started["running"]) == 6
+        assert len(started["running"]) == 7
+
+        def explored(path: str) -> Any:
+            with urlopen(started["explorer"] + path) as answer:  # noqa: S310
+                return json.load(answer)
+
         local = LocalFederation(folder, lambda command: None)
 
         def participant(command: str, number: int, *more: str) -> Any:
@@ -46,6 +52,13 @@ def test_a_federation_of_processes_forgets(tmp_path: Path) -> None:
         assert participant("request", 1, "--start", "r1", "--class", "3") == {"request": 1}
         until(lambda: not participant("status", 2)["requests"][0]["waits_for"])
         participant("certificate", 2, "1", "--out", str(tmp_path / "erasure.json"))
+        until(lambda: explored("api/requests")[0]["replaced"] == explored("api/requests")[0]["affected"])
+        request = explored("api/requests/" + explored("api/requests")[0]["key"])
+        assert (request["number"], request["filing"]["user"]) == (1, 1)
+        assert {each["user"] for each in request["filing"]["parts"]} == {1}
+        assert explored("api/federation")["models"] == 4
+        assert {each["name"] for each in explored("api/jobs")["runs"]} == {"participant-1", "participant-2"}
+        assert [each["alive"] for each in explored("api/committee")["members"]] == [True] * 4
         run = str(local.party("participant-2") / "run")
         assert told(tmp_path, "certificate", "verify", str(tmp_path / "erasure.json"), "--run", run)
         assert told(tmp_path, "verify", "--run", run)

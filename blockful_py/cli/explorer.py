@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`blockful explorer`: serves a web page that shows a federation."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from blockful_py.cli.console import Output
+from blockful_py.cli.options import LATEST, ArchiveUrl, AsJson, FederationOption, LiveUrl, Run, urls
+
+FOLDER = Path(".blockful/explorer")
+
+
+def explorer(
+    run: Run = LATEST,
+    federation: FederationOption = None,
+    live_url: LiveUrl = None,
+    archive_url: ArchiveUrl = None,
+    jobs: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--jobs",
+            metavar="DIR",
+            help="With --federation: also show the jobs of this run directory. Repeatable.",
+            show_default=False,
+        ),
+    ] = None,
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port to listen on. 0 takes a free port.", min=0, max=65535)] = 0,
+    folder: Annotated[
+        Path,
+        typer.Option(metavar="DIR", help="Where the index and fetched public files are kept."),
+    ] = FOLDER,
+    as_json: AsJson = False,
+) -> None:
+    """Show a federation in the browser, read-only, until stopped (Ctrl-C).
+
+    Shows a run, or with --federation a federation of machines. The federation file and the nodes of its
+    chains are enough for that: nobody has to be a member. A run's own chains are started while it is shown.
+
+    The index of the record is rebuilt from the chains where its folder is removed. The page is served over
+    plain HTTP: let strangers reach it only through a proxy that adds TLS.
+
+    Example: blockful explorer --run runs/latest/parallel
+    """
+    from blockful_py.explorer.explorer import Explorer
+    from blockful_py.explorer.watched import folder_of, watched_federation, watched_run
+    from blockful_py.pipeline.run.entering import read_file
+
+    out, place = Output(as_json), urls(live_url, archive_url)
+    with ExitStack() as stack:
+        if federation is not None:
+            file = read_file(federation)
+            own = folder_of(folder, file)
+            watched = stack.enter_context(watched_federation(file, place, own, jobs or ()))
+        else:
+            own = folder_of(folder, (run / "run.json").resolve().as_posix().encode())
+            watched = stack.enter_context(watched_run(run, place, own / "events"))
+        explorer = stack.enter_context(Explorer(watched, own, host, port))
+        out.line({"url": explorer.url})
+        out.say(f"the explorer of {watched.name} is at {explorer.url} (stop it with Ctrl-C)")
+        explorer.serve()

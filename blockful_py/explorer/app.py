@@ -1,0 +1,298 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The explorer's ASGI app: the page, its files, and what it asks (docs/how-to/watch-a-federation.md)."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sqlite3
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request as HttpRequest
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from blockful_py.errors import BlockfulError
+from blockful_py.explorer import lists
+from blockful_py.explorer.committee_page import EndpointProbe, committee_document
+from blockful_py.explorer.database import IndexReader
+from blockful_py.explorer.forecast import forecast
+from blockful_py.explorer.graph_file import GraphFiles
+from blockful_py.explorer.jobs_feed import JobsFeed
+from blockful_py.explorer.live_updates import MAX_LISTENERS, Updates, event
+from blockful_py.explorer.model_page import UnknownPositionError, model_document
+from blockful_py.explorer.parameters import (
+    BadParameterError,
+    key_of,
+    number,
+    one_of,
+    position_of,
+    starts_of,
+    text_of,
+)
+from blockful_py.explorer.requests_page import certificate_of, request_document, request_list
+from blockful_py.explorer.responses import (
+    bad_parameter,
+    busy,
+    download,
+    event_stream,
+    failed,
+    found,
+    not_found,
+    problem,
+)
+from blockful_py.explorer.verifying import proof_of, verify_now
+from blockful_py.explorer.watched import Watched
+from blockful_py.record.model_node import Request
+
+STATIC = Path(__file__).parent / "static"
+PAGES = (
+    "/",
+    "/models",
+    "/models/{place}",
+    "/requests",
+    "/requests/{key}",
+    "/what-if",
+    "/committee",
+    "/blocks",
+    "/jobs",
+)
+HEAVY = 4
+"""Answers that read chains or stores, made at one time."""
+CACHED = 256
+"""Answers that are kept until the index changes."""
+
+Made = Callable[[sqlite3.Connection], Any]
+
+
+class ExplorerApp:
+    """Answers from the index, and from the chains and stores of what is watched."""
+
+    def __init__(self, watched: Watched, reader: IndexReader, identity: str, static: Path = STATIC) -> None:
+        """`identity`: of this index's making, for caches of browsers."""
+        self._watched = watched
+        self._reader = reader
+        self._identity = identity
+        self._static = static
+        self._graphs = GraphFiles(reader)
+        self._jobs = JobsFeed(watched.jobs)
+        self._probe = EndpointProbe()
+        self._heavy = asyncio.Semaphore(HEAVY)
+        self._answers: OrderedDict[tuple[int, str], bytes] = OrderedDict()
+        self.updates = Updates()
+
+    def routes(self) -> Starlette:
+        """The app, without its guard."""
+        pages = [Route(path, self._page) for path in PAGES]
+        files = [Mount("/static", StaticFiles(directory=self._static))] if self._static.is_dir() else []
+        return Starlette(
+            routes=[
+                *pages,
+                *files,
+                Route("/healthz", self._health),
+                Route("/api/federation", self._federation),
+                Route("/api/graph", self._graph),
+                Route("/api/models", self._models),
+                Route("/api/models/{place}", self._model),
+                Route("/api/models/{place}/verify", self._verify),
+                Route("/api/models/{place}/proof", self._proof),
+                Route("/api/requests", self._requests),
+                Route("/api/requests/{key}", self._request),
+                Route("/api/requests/{key}/certificate", self._certificate),
+                Route("/api/what-if", self._what_if),
+                Route("/api/committee", self._committee),
+                Route("/api/blocks", self._blocks),
+                Route("/api/jobs", self._jobs_now),
+                Route("/api/events", self._events),
+            ],
+            exception_handlers={
+                BadParameterError: bad_parameter,
+                UnknownPositionError: not_found,
+                BlockfulError: failed,
+                sqlite3.Error: busy,
+                HTTPException: self._http_error,
+            },
+        )
+
+    def prepare(self) -> int:
+        """Makes the graph file that pages ask for first; returns the index's revision.
+
+        Raises sqlite3.Error or OSError while the index is made anew.
+        """
+        return self._graphs.current().revision
+
+    def publish_jobs(self) -> None:
+        """Tells open pages of the jobs, where they have changed."""
+        self.updates.publish("jobs", self._jobs.documents())
+
+    async def _page(self, request: HttpRequest, status: int = 200) -> Response:
+        page = self._static / "index.html"
+        if not page.is_file():
+            return PlainTextResponse("The pages are not built: run `make setup`.\n", 503)
+        return Response(page.read_bytes(), status, {"cache-control": "no-cache"}, "text/html")
+
+    async def _http_error(self, request: HttpRequest, error: Exception) -> Response:
+        """A refusal as JSON; the page, which says so, where an address is none of the page's own."""
+        status, detail = getattr(error, "status_code", 500), getattr(error, "detail", "")
+        if status == 404 and not request.url.path.startswith(("/api/", "/static/")):
+            return await self._page(request, status)
+        return problem(status, detail)
+
+    async def _health(self, request: HttpRequest) -> Response:
+        revision = await run_in_threadpool(self._reader.revision)
+        return JSONResponse({"revision": revision})
+
+    async def _federation(self, request: HttpRequest) -> Response:
+        contracts = self._watched.contracts
+        followers = contracts.followers
+        about = {
+            "name": self._watched.name,
+            "demo_clock": self._watched.demo_clock,
+            "live": {"chain": contracts.live.chain_id, "contract": lists.hexed(contracts.live.address)},
+            "archive": None
+            if followers is None
+            else {
+                "chain": followers.archive.chain_id,
+                "contract": lists.hexed(followers.archive.address),
+            },
+            "jobs": bool(self._watched.jobs),
+        }
+        return await self._indexed(request, lambda connection: {**about, **lists.summary(connection)})
+
+    async def _graph(self, request: HttpRequest) -> Response:
+        file = await run_in_threadpool(self._graphs.current)
+        tag = f'"{self._identity}-{file.revision}"'
+        headers = {"etag": tag, "cache-control": "no-cache"}
+        if request.headers.get("if-none-match") == tag:
+            return Response(status_code=304, headers=headers)
+        headers["content-encoding"] = "gzip"
+        return Response(file.data, media_type="application/octet-stream", headers=headers)
+
+    async def _models(self, request: HttpRequest) -> Response:
+        query = request.query_params
+        chosen = (
+            text_of(query, "search"),
+            one_of(query, "order", "position", lists.ORDERS),
+            one_of(query, "direction", "up", ("up", "down")) == "down",
+            number(query, "start", 0, 0, 10_000_000),
+            number(query, "count", 50, 1, 200),
+        )
+        return await self._indexed(request, lambda connection: lists.model_list(connection, *chosen))
+
+    async def _model(self, request: HttpRequest) -> Response:
+        position = position_of(request.path_params["place"])
+        return await self._heavily(
+            request, lambda connection: model_document(connection, self._watched, position)
+        )
+
+    async def _requests(self, request: HttpRequest) -> Response:
+        return await self._indexed(request, request_list)
+
+    async def _request(self, request: HttpRequest) -> Response:
+        key = key_of(request.path_params["key"])
+        return await self._heavily(request, lambda c: found(request_document(c, self._watched, key)))
+
+    async def _certificate(self, request: HttpRequest) -> Response:
+        key = key_of(request.path_params["key"])
+        rows = self._reader.rows("SELECT document FROM request WHERE key = ?", (key,))
+        asked = Request.model_validate_json(rows[0]["document"]) if rows else None
+        found = None if asked is None else await run_in_threadpool(certificate_of, self._watched, asked)
+        if found is None or asked is None:
+            raise HTTPException(404, "there is no certificate of this request here")
+        return download(found.to_bytes(), f"erasure-{asked.created}.json")
+
+    async def _what_if(self, request: HttpRequest) -> Response:
+        starts = starts_of(request.query_params)
+        chunk = self._watched.run.settings.chain.chunk_models
+
+        def made(connection: sqlite3.Connection) -> Any:
+            known = {each["position"] for each in lists.models_at(connection, [s.packed for s in starts])}
+            for start in starts:
+                if str(start) not in known:
+                    raise UnknownPositionError(start)
+            return forecast(connection, starts, chunk, self._jobs.request_seconds())
+
+        return await self._heavily(request, made)
+
+    async def _committee(self, request: HttpRequest) -> Response:
+        return await self._heavily(
+            request, lambda connection: committee_document(connection, self._watched, self._probe), kept=False
+        )
+
+    async def _blocks(self, request: HttpRequest) -> Response:
+        query = request.query_params
+        before = number(query, "before", 2**53, 1, 2**53)
+        count = number(query, "count", 50, 1, 200)
+        return await self._indexed(request, lambda connection: lists.blocks(connection, before, count))
+
+    async def _jobs_now(self, request: HttpRequest) -> Response:
+        return JSONResponse({"runs": await run_in_threadpool(self._jobs.documents)})
+
+    async def _proof(self, request: HttpRequest) -> Response:
+        position = position_of(request.path_params["place"])
+        async with self._heavy:
+            found = await run_in_threadpool(proof_of, self._watched, position)
+        return download(found.to_bytes(), f"model-{position.height}-{position.index}.proof.json")
+
+    async def _verify(self, request: HttpRequest) -> Response:
+        position = position_of(request.path_params["place"])
+        if not await run_in_threadpool(lambda: self._known(position)):
+            raise UnknownPositionError(position)
+        return event_stream(self._verifying(position))
+
+    def _known(self, position: Any) -> bool:
+        rows = self._reader.rows("SELECT 1 FROM model WHERE position = ?", (position.packed,))
+        return bool(rows)
+
+    async def _verifying(self, position: Any) -> AsyncIterator[bytes]:
+        """Events of the checks, as they come."""
+        loop, told = asyncio.get_running_loop(), asyncio.Queue[dict[str, Any] | None]()
+
+        def run() -> None:
+            try:
+                verify_now(
+                    self._watched, position, lambda each: loop.call_soon_threadsafe(told.put_nowait, each)
+                )
+            except BlockfulError as error:
+                loop.call_soon_threadsafe(told.put_nowait, {"error": lists.without_paths(str(error))})
+            loop.call_soon_threadsafe(told.put_nowait, None)
+
+        async with self._heavy:
+            work: Awaitable[None] = asyncio.ensure_future(asyncio.to_thread(run))
+            while (each := await told.get()) is not None:
+                yield event("check", json.dumps(each))
+            await work
+
+    async def _events(self, request: HttpRequest) -> Response:
+        if self.updates.listeners >= MAX_LISTENERS:
+            raise HTTPException(503, "too many pages are open: this one does not update by itself")
+        return event_stream(self.updates.stream())
+
+    async def _heavily(self, request: HttpRequest, made: Made, kept: bool = True) -> Response:
+        async with self._heavy:
+            return await self._indexed(request, made, kept)
+
+    async def _indexed(self, request: HttpRequest, made: Made, kept: bool = True) -> Response:
+        """An answer as JSON, from the cache where the index has not changed since."""
+        asked = f"{request.url.path}?{request.url.query}"
+
+        def answer() -> bytes:
+            with self._reader.moment() as connection:
+                revision = lists.revision(connection)
+                found = self._answers.get((revision, asked)) if kept else None
+                if found is None:
+                    found = json.dumps(made(connection), separators=(",", ":"), allow_nan=False).encode()
+                    if kept:
+                        self._answers[revision, asked] = found
+                        while len(self._answers) > CACHED:
+                            self._answers.popitem(last=False)
+                return found
+
+        return Response(await run_in_threadpool(answer), media_type="application/json")

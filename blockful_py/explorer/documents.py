@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the index takes from files: names, accuracies and requests, in model nodes and filed requests."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import ValidationError
+
+from blockful_py.errors import BlockfulError
+from blockful_py.explorer.database import change
+from blockful_py.explorer.sources import FileSource
+from blockful_py.record.model_node import ModelNode, Request, canonical_json, parse_node
+from blockful_py.record.parts import MAX_REQUEST_BYTES
+from blockful_py.types import Codec, Uri
+
+BATCH = 500
+RETRY_SECONDS = 60.0
+"""Until a file that could not be read is asked for again."""
+UNREAD, READ, UNREADABLE = 0, 1, 2
+"""States of a version's node, and of a filing's request."""
+DUE = f"state = {UNREAD} OR (state = {UNREADABLE} AND retry <= ?)"
+
+
+def request_key(request: Request) -> bytes:
+    """What a request is known by in the index, 32 bytes."""
+    return hashlib.sha256(canonical_json(request.model_dump(mode="json"))).digest()
+
+
+class DocumentReader:
+    """Reads the files that rows of the index name and that were not read yet."""
+
+    def __init__(self, connection: sqlite3.Connection, files: FileSource) -> None:
+        self._connection = connection
+        self._files = files
+
+    def read_some(self) -> int:
+        """Reads a batch of the files that are due; returns how many there were."""
+        return self._read_versions() + self._read_filings()
+
+    def _read_versions(self) -> int:
+        due = self._connection.execute(
+            f"SELECT position, version, uri, codec FROM version WHERE {DUE} LIMIT {BATCH}",  # noqa: S608
+            (time.time(),),
+        ).fetchall()
+        requests: dict[bytes, Request] = {}
+        keys: dict[Request, bytes] = {}
+        rows, names, problems = [], [], list[tuple[Any, ...]]()
+        for position, version, digest, codec in due:
+            try:
+                node = parse_node(self._files.read_file(Uri(digest, Codec(codec))))
+            except BlockfulError as error:
+                problems.append((str(error), time.time() + RETRY_SECONDS, position, version))
+                continue
+            key = None
+            if node.redaction is not None:
+                request = node.redaction.request
+                key = keys.get(request) or keys.setdefault(request, request_key(request))
+                requests[key] = request
+            rows.append((*_figures(node), key, position, version))
+            names.append((node.name, node.statement.user, node.statement.round, position, version))
+        if due:
+            self._write(rows, names, problems, requests)
+        return len(due)
+
+    def _write(
+        self,
+        rows: Sequence[tuple[Any, ...]],
+        names: Sequence[tuple[Any, ...]],
+        problems: Sequence[tuple[Any, ...]],
+        requests: dict[bytes, Request],
+    ) -> None:
+        with change(self._connection):
+            self._keep(requests)
+            self._connection.executemany(
+                f"UPDATE version SET state = {READ}, problem = NULL, accuracy = ?, ad_f = ?, ad_r = ?,"  # noqa: S608
+                " withdrawn = ?, request = ? WHERE position = ? AND version = ?",
+                rows,
+            )
+            self._connection.executemany(
+                "UPDATE model SET name = ?, user = ?, round = ? WHERE position = ?"
+                " AND (version = ? OR name IS NULL)",
+                names,
+            )
+            self._connection.executemany(
+                f"UPDATE version SET state = {UNREADABLE}, problem = ?, retry = ?"  # noqa: S608
+                " WHERE position = ? AND version = ?",
+                problems,
+            )
+
+    def _read_filings(self) -> int:
+        due = self._connection.execute(
+            f"SELECT number, uri, codec FROM filing WHERE {DUE} LIMIT {BATCH}",  # noqa: S608
+            (time.time(),),
+        ).fetchall()
+        for number, digest, codec in due:
+            try:
+                data = self._files.read_file(Uri(digest, Codec(codec)))
+                request = _request(data)
+            except (BlockfulError, ValueError) as error:
+                with change(self._connection):
+                    self._connection.execute(
+                        "UPDATE filing SET state = ?, problem = ?, retry = ? WHERE number = ?",
+                        (UNREADABLE, str(error)[:500], time.time() + RETRY_SECONDS, number),
+                    )
+                continue
+            key = request_key(request)
+            with change(self._connection):
+                self._keep({key: request})
+                self._connection.execute(
+                    "UPDATE filing SET state = ?, problem = NULL, request = ? WHERE number = ?",
+                    (READ, key, number),
+                )
+        return len(due)
+
+    def _keep(self, requests: dict[bytes, Request]) -> None:
+        self._connection.executemany(
+            "INSERT OR IGNORE INTO request VALUES (?, ?, ?, ?, ?)",
+            [
+                (key, each.model_dump_json(), each.paradigm, each.method, each.created)
+                for key, each in requests.items()
+            ],
+        )
+
+
+def _figures(node: ModelNode) -> tuple[float, float | None, float | None, bool]:
+    claims = node.redaction.claims if node.redaction else None
+    ad_f, ad_r = (claims.ad_f, claims.ad_r) if claims else (None, None)
+    return node.statement.accuracy, ad_f, ad_r, node.is_withdrawn
+
+
+def _request(data: bytes) -> Request:
+    """Raises ValueError."""
+    if len(data) > MAX_REQUEST_BYTES:
+        raise ValueError(f"a request has at most {MAX_REQUEST_BYTES} bytes")
+    try:
+        return Request.model_validate_json(data)
+    except ValidationError as error:
+        raise ValueError(f"this is no request: {error.errors()[0]['msg']}") from None

@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a request would reach and cost, from the paper's cost model and this federation's own history.
+
+Gas of a transaction is fitted by least squares over the transactions so far:
+
+    live chain     gas = a + b * chameleon hashes redacted, of models and headers
+    archive chain  gas = c + d * records
+
+Where all of them are of one size, a or c is what any transaction of Ethereum costs.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil
+from typing import Any
+
+import numpy as np
+
+from blockful_py import costs
+from blockful_py.explorer.lists import Document, models_at
+from blockful_py.explorer.requests_page import reached
+from blockful_py.graph.inheritance import InheritanceGraph
+from blockful_py.types import Paradigm, Position
+
+BASE = 21_000
+"""Gas of any transaction of Ethereum (yellow paper, G_transaction)."""
+LISTED = 500
+"""Most affected models that are listed by name."""
+
+_LIVE = (
+    "SELECT gas, count(*) + count(DISTINCT position >> 32) AS hashes FROM made"
+    " WHERE version > 0 AND gas > 0 AND tick < ? GROUP BY tick"
+)
+_ARCHIVE = (
+    "SELECT sent.gas, count(*) AS records FROM record JOIN sent ON sent.chain = 'archive'"
+    " AND sent.hash = record.sent WHERE sent.gas > 0 AND record.number < ? GROUP BY record.sent"
+)
+ALL = 2**62
+
+
+@dataclass(frozen=True, slots=True)
+class GasFit:
+    """Gas of a transaction without content on each chain, of a redacted hash, and of a record.
+
+    `redactions`, `records`: transactions that it follows from.
+    """
+
+    live: float
+    hash: float
+    archive: float
+    record: float
+    redactions: int
+    records: int
+
+    def gas(self, calls: int, models: int, headers: int) -> int:
+        """Gas on both chains of replacing `models` by `calls` transactions on each."""
+        live = calls * self.live + (models + headers) * self.hash
+        return round(live + calls * self.archive + models * self.record)
+
+
+def fit_gas(
+    connection: sqlite3.Connection, before_tick: int = ALL, before_record: int = ALL
+) -> GasFit | None:
+    """The fit over transactions before a tick and a record; None where nothing was replaced before."""
+    live = [tuple(row) for row in connection.execute(_LIVE, (before_tick,))]
+    archive = [tuple(row) for row in connection.execute(_ARCHIVE, (before_record,))]
+    if not live or not archive:
+        return None
+    return GasFit(*_line(live), *_line(archive), len(live), len(archive))
+
+
+def _line(samples: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """Intercept and slope of gas over size; `samples`: gas and size of each transaction."""
+    gas, size = np.array(samples, dtype=float).T
+    if len(set(size.tolist())) > 1:
+        slope, intercept = np.polyfit(size, gas, 1)
+        if intercept >= BASE and slope > 0:
+            return float(intercept), float(slope)
+    return float(BASE), float(np.mean((gas - BASE) / size))
+
+
+def forecast(
+    connection: sqlite3.Connection, starts: Sequence[Position], chunk: int, jobs: Mapping[bytes, float]
+) -> Document:
+    """What a request that starts at these models would reach, and what each paradigm would cost.
+
+    `chunk`: models that one transaction replaces.  `jobs`: seconds of the requests of this machine's runs.
+    """
+    depths = reached(connection, [each.packed for each in starts])
+    affected = models_at(connection, list(depths)[:LISTED])
+    references = _references(connection, depths)
+    graph = InheritanceGraph.from_references(
+        {name: [each for each in listed if each in references] for name, listed in references.items()}
+    )
+    depth = graph.depth([str(each) for each in starts])
+    headers = len({packed >> 32 for packed in depths})
+    order = [str(each) for each in starts]
+    chosen = set(order)
+    order += [name for name in graph.topological_order() if name in depth and name not in chosen]
+    fit = fit_gas(connection)
+    seconds = _seconds(connection, jobs)
+    return {
+        "starts": models_at(connection, [each.packed for each in starts]),
+        "affected": len(depths),
+        "blocks": headers,
+        "depth": max((each.shortest for each in depth.values()), default=0),
+        "longest": max((each.longest for each in depth.values()), default=0),
+        "models": [{**each, "depth": depths[_packed(each["position"])]} for each in affected],
+        "paradigms": [
+            _paradigm(paradigm, operations, fit, (len(depths), headers, chunk), seconds)
+            for paradigm, operations in (
+                (Paradigm.PARALLEL, costs.expected_parallel(len(depths), headers)),
+                (
+                    Paradigm.SEQUENTIAL,
+                    costs.expected_sequential(len(depths), costs.mean_references(references, order)),
+                ),
+            )
+        ],
+        "history": None if fit is None else {"redactions": fit.redactions, "records": fit.records},
+        "past": past(connection, chunk),
+    }
+
+
+def _paradigm(
+    paradigm: Paradigm,
+    operations: costs.Operations,
+    fit: GasFit | None,
+    size: tuple[int, int, int],
+    seconds: dict[tuple[str, str], list[tuple[int, float]]],
+) -> Document:
+    models, headers, chunk = size
+    gas = None
+    if fit is not None:
+        parallel = paradigm is Paradigm.PARALLEL
+        gas = fit.gas(ceil(models / chunk), models, headers) if parallel else fit.gas(*[models] * 3)
+    times = []
+    for (of, method), history in sorted(seconds.items()):
+        if of == paradigm:
+            each = statistics.median(total / count for count, total in history)
+            times.append({"method": method, "seconds": each * models, "requests": len(history)})
+    return {
+        "paradigm": paradigm.value,
+        "chameleon_hashes": operations.chameleon_hashes,
+        "consensus": operations.consensus,
+        "uploads": operations.uploads,
+        "downloads": operations.downloads,
+        "gas": gas,
+        "times": times,
+    }
+
+
+def past(connection: sqlite3.Connection, chunk: int) -> list[Document]:
+    """Requests that were carried out: their gas, and the gas forecast from what was on the chains before."""
+    rows = connection.execute(
+        "SELECT key, paradigm, count(*) AS models, min(tick) AS tick, count(DISTINCT proposal) AS decisions,"
+        " count(DISTINCT position >> 32) AS headers FROM made JOIN request ON key = made.request"
+        " GROUP BY key ORDER BY min(tick)"
+    ).fetchall()
+    return [_compared(connection, row, chunk) for row in rows]
+
+
+def _compared(connection: sqlite3.Connection, row: sqlite3.Row, chunk: int) -> Document:
+    gas, first = connection.execute(
+        "WITH own AS (SELECT DISTINCT proposal FROM made WHERE request = ?)"
+        " SELECT (SELECT sum(gas) FROM sent WHERE proposal IN own),"
+        " (SELECT min(number) FROM record JOIN sent ON sent.chain = 'archive' AND sent.hash = record.sent"
+        " WHERE sent.proposal IN own)",
+        (row["key"],),
+    ).fetchone()
+    fit = fit_gas(connection, row["tick"], ALL if first is None else first)
+    models, alone = row["models"], row["decisions"] > 1
+    calls, headers = (models, models) if alone else (ceil(models / chunk), row["headers"])
+    return {
+        "key": "0x" + row["key"].hex(),
+        "paradigm": row["paradigm"],
+        "models": models,
+        "gas": gas,
+        "forecast": None if fit is None else fit.gas(calls, models, headers),
+    }
+
+
+def _seconds(
+    connection: sqlite3.Connection, jobs: Mapping[bytes, float]
+) -> dict[tuple[str, str], list[tuple[int, float]]]:
+    """By paradigm and method: models and seconds of each past request.
+
+    From its filing to its last model, by the live chain's node; of one that was not filed, those of its job.
+    """
+    rows = connection.execute(
+        "SELECT key, paradigm, request.method, count(*) AS models, max(made.time) AS last,"
+        " filed.time AS filed FROM made JOIN request ON key = made.request"
+        " LEFT JOIN filing ON filing.request = key"
+        " LEFT JOIN sent AS filed ON filed.chain = 'live' AND filed.hash = filing.sent GROUP BY key"
+    )
+    found: dict[tuple[str, str], list[tuple[int, float]]] = {}
+    for row in rows:
+        filed, last = row["filed"], row["last"]
+        took = jobs.get(row["key"]) if filed is None or last is None else float(last - filed)
+        if took:
+            method = row["paradigm"], row["method"].partition(" ")[0]
+            found.setdefault(method, []).append((row["models"], took))
+    return found
+
+
+def _references(connection: sqlite3.Connection, depths: dict[int, int]) -> dict[str, tuple[str, ...]]:
+    """References of the affected models, and of theirs that are not affected an empty list, by position."""
+    found: dict[str, tuple[str, ...]] = {}
+    outside: set[int] = set()
+    for packed in sorted(depths):
+        rows: list[Any] = connection.execute(
+            "SELECT reference FROM reference WHERE model = ?", (packed,)
+        ).fetchall()
+        found[_name(packed)] = tuple(_name(row[0]) for row in rows)
+        outside |= {row[0] for row in rows} - depths.keys()
+    return found | {_name(packed): () for packed in sorted(outside)}
+
+
+def _name(packed: int) -> str:
+    return str(Position.unpack(packed))
+
+
+def _packed(text: str) -> int:
+    height, index = text.split(":")
+    return Position(int(height), int(index)).packed

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The inheritance graph as one binary file: positions, edges, and what the models are coloured by.
+
+    4 bytes   length of the header, little-endian
+    header    JSON in UTF-8: {"format", "revision", "models", "edges", "names", "owners", "ticks", "arrays"}
+    arrays    little-endian, each at a multiple of 4 bytes after the header's end, which is padded to one
+
+`arrays` lists name, type and length of each array in their order.  Models go by row, in the order of their
+positions, edges by the row of the heir.  A tick is a live transaction that published or replaced models;
+ticks count from 1.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sqlite3
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockful_py.explorer.database import REVISION, IndexReader, counter
+from blockful_py.graph.layout import layered_layout, quick_layout
+
+FORMAT = "blockful-graph/1"
+CAREFUL = 1_500
+"""Most models that are placed by `layered_layout`, which takes 0.4 ms a model."""
+ASPECT = 1.7
+"""Width of the drawing by its height."""
+TYPES = {"f4": "<f4", "u4": "<u4", "u2": "<u2", "u1": "<u1"}
+
+Column = NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class GraphFile:
+    """A graph file, compressed with gzip, and the index's state that it shows."""
+
+    revision: int
+    data: bytes
+
+
+class GraphFiles:
+    """Makes graph files, again only once the index has changed; models are placed anew where some came."""
+
+    def __init__(self, reader: IndexReader) -> None:
+        self._reader = reader
+        self._making = threading.Lock()
+        self._file: GraphFile | None = None
+        self._places: tuple[tuple[int, int], Column] = ((-1, -1), np.zeros((0, 2)))
+
+    def current(self) -> GraphFile:
+        """Raises sqlite3.Error while the index is made anew."""
+        with self._making, self._reader.moment() as connection:
+            revision = counter(connection, REVISION)
+            if self._file is None or self._file.revision != revision:
+                data = gzip.compress(self._made(connection, revision), compresslevel=4, mtime=0)
+                self._file = GraphFile(revision, data)
+            return self._file
+
+    def _made(self, connection: sqlite3.Connection, revision: int) -> bytes:
+        models = connection.execute(
+            "SELECT model.position, owner, model.version, coalesce(name, ''), first.tick, last.accuracy,"
+            " last.ad_f, last.ad_r, last.withdrawn FROM model"
+            " JOIN version AS first ON first.position = model.position AND first.version = 0"
+            " JOIN version AS last ON last.position = model.position AND last.version = model.version"
+            " ORDER BY row"
+        ).fetchall()
+        edges = np.array(
+            connection.execute(
+                "SELECT above.row, below.row FROM reference"
+                " JOIN model AS above ON above.position = reference.reference"
+                " JOIN model AS below ON below.position = reference.model"
+            ).fetchall(),
+            dtype=np.int64,
+        ).reshape(-1, 2)
+        edges = edges[np.argsort(edges[:, 1], kind="stable")]
+        replaced = connection.execute(
+            "SELECT row, tick, version.version FROM version JOIN model USING (position)"
+            " WHERE version.version > 0 ORDER BY tick"
+        ).fetchall()
+        ticks = connection.execute(
+            "SELECT tick, block, time, count(*), max(version > 0) FROM made GROUP BY tick ORDER BY tick"
+        ).fetchall()
+        owners = {owner: number for number, owner in enumerate(dict.fromkeys(row[1] for row in models))}
+        columns = list(zip(*models, strict=True)) or [()] * 9
+        positions = np.array(columns[0], dtype=np.uint64)
+        arrays: dict[str, tuple[str, Column]] = {
+            "places": ("f4", self._placed(len(models), edges).ravel()),
+            "source": ("u4", edges[:, 0]),
+            "target": ("u4", edges[:, 1]),
+            "height": ("u4", positions >> np.uint64(32)),
+            "index": ("u4", positions & np.uint64(0xFFFFFFFF)),
+            "born": ("u4", np.array(columns[4], dtype=np.int64)),
+            "accuracy": ("f4", _figures(columns[5])),
+            "ad_f": ("f4", _figures(columns[6])),
+            "ad_r": ("f4", _figures(columns[7])),
+            "replaced_row": ("u4", np.array([row[0] for row in replaced], dtype=np.int64)),
+            "replaced_tick": ("u4", np.array([row[1] for row in replaced], dtype=np.int64)),
+            "replaced_version": ("u4", np.array([row[2] for row in replaced], dtype=np.int64)),
+            "version": ("u4", np.array(columns[2], dtype=np.int64)),
+            "owner": ("u4", np.array([owners[each] for each in columns[1]], dtype=np.int64)),
+            "withdrawn": ("u1", np.array(columns[8], dtype=np.int64)),
+        }
+        header = {
+            "format": FORMAT,
+            "revision": revision,
+            "models": len(models),
+            "edges": len(edges),
+            "names": columns[3],
+            "owners": ["0x" + owner.hex() for owner in owners],
+            "ticks": [list(row) for row in ticks],
+        }
+        return packed(header, arrays)
+
+    def _placed(self, models: int, edges: Column) -> Column:
+        if self._places[0] != (models, len(edges)):
+            self._places = (models, len(edges)), places(models, edges)
+        return self._places[1]
+
+
+def places(models: int, edges: Column) -> Column:
+    """Where each model is drawn, shape (models, 2), layers from left to right; O(models + edges)."""
+    names = [str(row) for row in range(models)]
+    if models > CAREFUL:
+        drawn = quick_layout(names, edges[:, 0], edges[:, 1])
+    else:
+        references: dict[str, list[str]] = {name: [] for name in names}
+        for source, target in edges.tolist():
+            references[names[target]].append(names[source])
+        found = layered_layout(references)
+        drawn = np.array([found[name] for name in names]).reshape(-1, 2)
+    if not models:
+        return drawn
+    extent = np.maximum(drawn.max(axis=0) - drawn.min(axis=0), 1.0)
+    stretched = drawn - drawn.min(axis=0)
+    stretched[:, 0] *= max(extent[1] * ASPECT / extent[0], 0.5)
+    stretched[:, 1] = extent[1] - stretched[:, 1]
+    result: Column = stretched
+    return result
+
+
+def packed(header: dict[str, Any], arrays: dict[str, tuple[str, Column]]) -> bytes:
+    """A graph file of these arrays."""
+    listed = [{"name": name, "type": kind, "length": len(each)} for name, (kind, each) in arrays.items()]
+    text = json.dumps({**header, "arrays": listed}, separators=(",", ":")).encode()
+    text += b" " * (-(4 + len(text)) % 4)
+    parts = [len(text).to_bytes(4, "little"), text]
+    for kind, each in arrays.values():
+        data = np.ascontiguousarray(each.astype(TYPES[kind])).tobytes()
+        parts.append(data + bytes(-len(data) % 4))
+    return b"".join(parts)
+
+
+def _figures(values: Sequence[float | None]) -> Column:
+    return np.array([np.nan if value is None else value for value in values], dtype=np.float64)

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The index of a federation: follows the events of its contracts, and reads the files that they name.
+
+It reads each event once.  Where the events that it has read are no longer the first ones that a contract
+tells, as after a reorganisation, it is made anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from blockful_py.closable import Closable
+from blockful_py.errors import BlockfulError
+from blockful_py.explorer.database import change, create, recreate
+from blockful_py.explorer.documents import DocumentReader
+from blockful_py.explorer.events import apply
+from blockful_py.explorer.sources import ChainEvent, IndexSources, SourceLog
+
+BATCH = 5_000
+"""Events of one transaction of the index."""
+RECEIPTS = 500
+POLL_SECONDS = 1.0
+
+
+class RecordIndex(Closable):
+    """Writes the index; not for several threads."""
+
+    def __init__(self, path: Path, sources: IndexSources) -> None:
+        """Raises RunError when the file cannot be written."""
+        self._path = path
+        self._sources = sources
+        self._connection = create(path)
+        self._seen: dict[str, tuple[Sequence[ChainEvent], int, bytes]] = {}
+
+    def follow(self) -> int:
+        """Takes up everything that is new; returns how many events, receipts and files that were.
+
+        Raises NodeError when a node fails; what was taken up until then stays.
+        """
+        events = sum(self._follow(source) for source in self._sources.logs)
+        done = events
+        while step := self._receipts() + DocumentReader(self._connection, self._sources.files).read_some():
+            done += step
+        return done
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def _follow(self, source: SourceLog) -> int:
+        log = source.events.log()
+        read, digest = self._read_before(source, log)
+        total = len(log)
+        for start in range(read, total, BATCH):
+            part = log[start : min(start + BATCH, total)]
+            digest = _digest(part, digest)
+            with change(self._connection):
+                apply(self._connection, source, part)
+                self._connection.execute(
+                    "INSERT OR REPLACE INTO followed VALUES (?, ?, ?)",
+                    (source.name, start + len(part), digest),
+                )
+        self._seen[source.name] = log, total, digest
+        return total - read
+
+    def _read_before(self, source: SourceLog, log: Sequence[ChainEvent]) -> tuple[int, bytes]:
+        """How many of these events the index has, and their digest; makes it anew where it has others."""
+        seen = self._seen.get(source.name)
+        if seen is not None and seen[0] is log and len(log) >= seen[1]:
+            return seen[1], seen[2]
+        row = self._connection.execute(
+            "SELECT events, digest FROM followed WHERE source = ?", (source.name,)
+        ).fetchone()
+        if row is None:
+            return 0, b""
+        read, digest = row
+        if len(log) >= read and _digest(log[:read], b"") == digest:
+            return read, digest
+        self._connection.close()
+        self._connection = recreate(self._path)
+        self._seen.clear()
+        for other in self._sources.logs:
+            if other.name == source.name:
+                break
+            self._follow(other)
+        return 0, b""
+
+    def _receipts(self) -> int:
+        done = 0
+        for chain, source in self._sources.receipts.items():
+            hashes = [
+                row[0]
+                for row in self._connection.execute(
+                    f"SELECT hash FROM sent WHERE gas IS NULL AND chain = ? LIMIT {RECEIPTS}",  # noqa: S608
+                    (chain,),
+                )
+            ]
+            if not hashes:
+                continue
+            found = source.receipts(hashes)
+            with change(self._connection):
+                self._connection.executemany(
+                    "UPDATE sent SET gas = ?, time = ? WHERE chain = ? AND hash = ?",
+                    [
+                        (each.gas if each else 0, each.time if each else None, chain, sent)
+                        for sent, each in zip(hashes, found, strict=True)
+                    ],
+                )
+            done += len(hashes)
+        return done
+
+
+def _digest(events: Sequence[ChainEvent], before: bytes) -> bytes:
+    """Digest of a sequence of events that continues another one."""
+    digest = before
+    for event in events:
+        digest = hashlib.sha256(digest + event.transaction_hash + event.name.encode()).digest()
+    return digest
+
+
+class IndexThread(Closable):
+    """Keeps the index up to date on a thread of its own."""
+
+    def __init__(self, index: RecordIndex, changed: Callable[[], object]) -> None:
+        """`changed` is called, on that thread, whenever the index has changed."""
+        self._index = index
+        self._changed = changed
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="index", daemon=True)
+        self.problem: str | None = None
+        self.followed: float | None = None
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def close(self) -> None:
+        self._stopping.set()
+        if self._thread.is_alive():
+            self._thread.join()
+        self._index.close()
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            before = self.problem
+            try:
+                done = self._index.follow()
+                self.problem, self.followed = None, time.time()
+            except (BlockfulError, sqlite3.Error) as error:
+                done, self.problem = 0, str(error)
+            if done or before != self.problem:
+                self._changed()
+            self._stopping.wait(POLL_SECONDS)

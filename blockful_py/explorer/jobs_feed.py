@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The jobs of runs on this machine, as their journals have them: steps, rates, what remains, log lines."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from blockful_py.engine.jobs import Job, JobState, Kind, StepState
+from blockful_py.errors import BlockfulError
+from blockful_py.explorer.documents import request_key
+from blockful_py.explorer.lists import Document, hexed, without_paths
+from blockful_py.pipeline.run.directory import RunDirectory
+from blockful_py.record.model_node import Request
+
+REQUESTS = (Kind.PARALLEL, Kind.SEQUENTIAL)
+LATEST = 20
+"""Jobs of a run that are shown, and steps of a job."""
+STEPS = 200
+LINES = 40
+TAIL_BYTES = 16 * 1024
+
+
+class JobsFeed:
+    """Reads the journals of run directories, again only where they changed."""
+
+    def __init__(self, runs: tuple[tuple[str, Path], ...]) -> None:
+        """`runs`: by name; a party's log lies beside its folder, as `blockful up` puts it."""
+        self._runs = runs
+        self._known: dict[str, tuple[object, Document]] = {}
+
+    def documents(self) -> list[Document]:
+        """Each run with its newest jobs."""
+        return [self._of(name, path) for name, path in self._runs]
+
+    def request_seconds(self) -> dict[bytes, float]:
+        """Seconds that each request took that a job carried out, by the key of the request."""
+        found = {}
+        for _, path in self._runs:
+            with suppress(BlockfulError):
+                for job in _jobs(path):
+                    if job.kind in REQUESTS and job.state is JobState.DONE and job.ended is not None:
+                        found[request_key(Request.model_validate_json(job.request))] = job.ended - job.begun
+        return found
+
+    def _of(self, name: str, path: Path) -> Document:
+        stamp = _stamp(path)
+        known = self._known.get(name)
+        if known is None or known[0] != stamp:
+            known = self._known[name] = stamp, _read(name, path)
+        return known[1]
+
+
+def _files(path: Path) -> tuple[Path, Path, Path]:
+    folder = path.resolve().parent
+    return path / "journal.sqlite", path / "journal.sqlite-wal", folder.with_name(folder.name + ".log")
+
+
+def _stamp(path: Path) -> object:
+    stamps = []
+    for each in _files(path):
+        try:
+            found = each.stat()
+            stamps.append((found.st_mtime_ns, found.st_size))
+        except OSError:
+            stamps.append((0, 0))
+    return stamps
+
+
+def _jobs(path: Path) -> tuple[Job, ...]:
+    """All jobs of a run, oldest first.  Raises RunError."""
+    with RunDirectory.open(path).opened_journal() as journal:
+        return journal.jobs()
+
+
+def _read(name: str, path: Path) -> Document:
+    try:
+        jobs = _jobs(path)
+    except BlockfulError as error:
+        return {"name": name, "problem": without_paths(str(error)), "jobs": [], "log": []}
+    shown = [job_document(job) for job in reversed(jobs[-LATEST:])]
+    return {"name": name, "problem": None, "jobs": shown, "log": _tail(_files(path)[2])}
+
+
+def job_document(job: Job) -> Document:
+    """A job: how many steps are done, how fast they were, and an estimate of the seconds that remain.
+
+    The estimate is that of the steps that are planned; each decision plans some more as it goes on.
+    """
+    steps = job.valid
+    done = [each for each in steps if each.state is StepState.DONE]
+    until = job.ended or max((each.ended or 0.0 for each in done), default=job.begun)
+    elapsed = max(until - job.begun, 0.0)
+    rate = len(done) / elapsed if elapsed > 0 else None
+    left = len(steps) - len(done)
+    is_open = job.state is JobState.OPEN
+    return {
+        "job": job.number,
+        "kind": job.kind.value,
+        "state": job.state.value,
+        "outcome": job.outcome,
+        "begun": job.begun,
+        "ended": job.ended,
+        "done": len(done),
+        "steps": len(steps),
+        "rate": rate,
+        "remaining": left / rate if is_open and rate else None,
+        "excluded": list(job.excluded),
+        "latest": [
+            {
+                "decision": each.decision,
+                "act": each.act.value,
+                "subject": each.subject,
+                "state": each.state.value,
+                "begun": each.begun,
+                "ended": each.ended,
+                "transaction": hexed(each.transaction),
+            }
+            for each in steps[-STEPS:]
+        ],
+    }
+
+
+def _tail(path: Path) -> list[str]:
+    """The last lines of a log; none where there is no log."""
+    try:
+        with path.open("rb") as file:
+            file.seek(max(os.fstat(file.fileno()).st_size - TAIL_BYTES, 0))
+            return file.read(TAIL_BYTES).decode(errors="replace").splitlines()[-LINES:]
+    except OSError:
+        return []

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the index says of the federation, its models and its blocks, as JSON."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterable
+from typing import Any
+
+from blockful_py.explorer.database import REVISION, counter
+from blockful_py.storage.cid import cid_string
+from blockful_py.types import Codec, Position, Uri
+
+Document = dict[str, Any]
+
+ORDERS = {
+    "position": "model.position",
+    "name": "model.name COLLATE NOCASE",
+    "version": "model.version",
+    "accuracy": "last.accuracy",
+    "ad_f": "last.ad_f",
+    "ad_r": "last.ad_r",
+}
+"""What lists of models are sorted by."""
+
+_MODELS = (
+    "SELECT model.position, model.name, model.owner, model.user, model.version, last.accuracy, last.ad_f,"
+    " last.ad_r, last.withdrawn, last.problem FROM model JOIN version AS last"
+    " ON last.position = model.position AND last.version = model.version"
+)
+
+
+def revision(connection: sqlite3.Connection) -> int:
+    """The state of the index that a connection sees."""
+    return counter(connection, REVISION)
+
+
+def hexed(value: bytes | None) -> str | None:
+    return None if value is None else "0x" + value.hex()
+
+
+def place(packed: int) -> str:
+    """A position as it is written: height:index."""
+    return str(Position.unpack(packed))
+
+
+def cid(digest: bytes, codec: int) -> str:
+    return cid_string(Uri(digest, Codec(codec)))
+
+
+def without_paths(text: str) -> str:
+    """An error for strangers: without the folders of this machine."""
+    return re.sub(r"(?<![\w/:.])/(?:[^\s/:;,]+/)+", "…/", text)
+
+
+def model_row(row: sqlite3.Row) -> Document:
+    return {
+        "position": place(row["position"]),
+        "name": row["name"],
+        "owner": hexed(row["owner"]),
+        "user": row["user"],
+        "version": row["version"],
+        "accuracy": row["accuracy"],
+        "ad_f": row["ad_f"],
+        "ad_r": row["ad_r"],
+        "withdrawn": bool(row["withdrawn"]),
+        "problem": row["problem"] and without_paths(row["problem"]),
+    }
+
+
+def model_list(
+    connection: sqlite3.Connection, text: str, order: str, down: bool, start: int, count: int
+) -> Document:
+    """Models whose name holds `text`, or whose owner or position it is; `count` of them from `start` on."""
+    where, values = _matching(text)
+    total = connection.execute(f"SELECT count(*) FROM model {where}", values).fetchone()[0]  # noqa: S608
+    direction = "DESC" if down else "ASC"
+    rows = connection.execute(
+        f"{_MODELS} {where} ORDER BY {ORDERS[order]} {direction} NULLS LAST, model.position LIMIT ? OFFSET ?",
+        (*values, count, start),
+    )
+    return {"total": total, "start": start, "models": [model_row(row) for row in rows]}
+
+
+def models_at(connection: sqlite3.Connection, positions: Iterable[int]) -> list[Document]:
+    wanted = list(positions)
+    marks = ",".join("?" * len(wanted))
+    rows = connection.execute(f"{_MODELS} WHERE model.position IN ({marks}) ORDER BY model.position", wanted)
+    return [model_row(row) for row in rows]
+
+
+def _matching(text: str) -> tuple[str, tuple[Any, ...]]:
+    if not text:
+        return "", ()
+    escaped = text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    clauses, values = ["model.name LIKE ? ESCAPE '\\'"], [f"%{escaped}%"]
+    parts: list[Any] = [*values]
+    try:
+        height, index = text.split(":")
+        clauses.append("model.position = ?")
+        parts.append(Position(int(height), int(index)).packed)
+    except ValueError:
+        pass
+    try:
+        if text.startswith("0x") and len(text) == 42:
+            parts.append(bytes.fromhex(text[2:]))
+            clauses.append("model.owner = ?")
+    except ValueError:
+        pass
+    return f"WHERE ({' OR '.join(clauses)})", tuple(parts)
+
+
+def blocks(connection: sqlite3.Connection, before: int, count: int) -> Document:
+    """Transactions of both chains that changed the record, the newest first."""
+    rows = connection.execute(
+        "SELECT * FROM (SELECT row_number() OVER (ORDER BY time, block, chain, hash) AS number, * FROM sent"
+        " WHERE proposal IS NOT NULL) WHERE number < ? ORDER BY number DESC LIMIT ?",
+        (before, count),
+    ).fetchall()
+    return {
+        "transactions": [_transaction(connection, row) for row in rows],
+        "next": rows[-1]["number"] if len(rows) == count else None,
+        "gas": gas_totals(connection),
+    }
+
+
+def _transaction(connection: sqlite3.Connection, row: sqlite3.Row) -> Document:
+    sent = (row["hash"],)
+    published, replaced = connection.execute(
+        "SELECT coalesce(sum(version = 0), 0), coalesce(sum(version > 0), 0) FROM made WHERE sent = ?",
+        sent,
+    ).fetchone()
+    archived = connection.execute("SELECT count(*) FROM record WHERE sent = ?", sent).fetchone()[0]
+    height = connection.execute("SELECT height FROM block WHERE sent = ?", sent).fetchone()
+    live = row["chain"] == "live"
+    return {
+        "chain": row["chain"],
+        "hash": hexed(row["hash"]),
+        "block": row["block"],
+        "height": height["height"] if height and live else None,
+        "time": row["time"],
+        "gas": row["gas"],
+        "proposal": hexed(row["proposal"]),
+        "published": published if live else 0,
+        "replaced": replaced if live else 0,
+        "archived": 0 if live else archived,
+    }
+
+
+def gas_totals(connection: sqlite3.Connection) -> list[Document]:
+    """Gas of both chains by what a transaction did."""
+    rows = connection.execute(
+        "WITH live AS (SELECT gas, sum(version > 0) AS replaced, count(*) AS models FROM made GROUP BY tick),"
+        " archived AS (SELECT sent.gas, count(*) AS models, sum(reason) AS superseded FROM record"
+        " JOIN sent ON sent.chain = 'archive' AND sent.hash = record.sent GROUP BY record.sent)"
+        " SELECT 'publish' AS did, 'live' AS chain, count(*) AS transactions, sum(models) AS models,"
+        " sum(gas) AS gas FROM live WHERE replaced = 0"
+        " UNION ALL SELECT 'replace', 'live', count(*), sum(models), sum(gas) FROM live WHERE replaced > 0"
+        " UNION ALL SELECT 'publish', 'archive', count(*), sum(models), sum(gas) FROM archived"
+        " WHERE superseded = 0"
+        " UNION ALL SELECT 'replace', 'archive', count(*), sum(models), sum(gas) FROM archived"
+        " WHERE superseded > 0"
+    )
+    return [dict(row) for row in rows if row["transactions"]]
+
+
+def summary(connection: sqlite3.Connection) -> Document:
+    """Counts of what the index has."""
+    row = connection.execute(
+        "SELECT (SELECT count(*) FROM model) AS models, (SELECT count(*) FROM reference) AS edges,"
+        " (SELECT count(*) FROM version WHERE version > 0) AS replaced,"
+        " (SELECT coalesce(max(height), 0) FROM block) AS height,"
+        " (SELECT count(*) FROM record) AS records, (SELECT count(*) FROM request) AS requests,"
+        " (SELECT count(*) FROM version WHERE state <> 1) AS unread,"
+        " (SELECT coalesce(max(number), 0) FROM epoch WHERE chain = 'live') AS epoch,"
+        " (SELECT max(time) FROM sent) AS newest"
+    ).fetchone()
+    return dict(row)

@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Everything about one model: its versions on both chains, its hash and openings, its place in its block."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from typing import Any
+
+from blockful_py.crypto import chameleon, merkle, payload
+from blockful_py.errors import BlockfulError, BlockNotFoundError
+from blockful_py.explorer.lists import Document, cid, hexed, models_at, without_paths
+from blockful_py.explorer.reviews import reviewers
+from blockful_py.explorer.watched import Watched
+from blockful_py.record.model_node import ModelNode, parse_node
+from blockful_py.storage.cid import cid_string
+from blockful_py.types import ArchiveReason, Codec, Header, ModelTransaction, Opening, Position, Uri
+
+
+class UnknownPositionError(BlockfulError):
+    """No model stands at a position."""
+
+    def __init__(self, position: Position) -> None:
+        super().__init__(f"no model stands at {position}.")
+
+
+def model_document(connection: sqlite3.Connection, watched: Watched, position: Position) -> Document:
+    """Raises UnknownPositionError, NodeError when the live chain's node fails."""
+    found = models_at(connection, [position.packed])
+    if not found:
+        raise UnknownPositionError(position)
+    live = watched.contracts.live
+    header = live.header(position.height)
+    members = live.transactions([Position(header.height, index) for index in range(header.tx_count)])
+    transaction = members[position.index]
+    return {
+        **found[0],
+        "owner": hexed(transaction.owner),
+        "hash": hex(transaction.ch),
+        "settled": transaction.settled,
+        "references": models_at(connection, [each.packed for each in transaction.references]),
+        "heirs": _heirs(connection, position),
+        "block": _block(header, members, position.index, live.block_hash(header.height)),
+        "versions": _versions(connection, watched, members, transaction),
+    }
+
+
+def _heirs(connection: sqlite3.Connection, position: Position, most: int = 200) -> Document:
+    rows = connection.execute(
+        "SELECT model FROM reference WHERE reference = ? ORDER BY model LIMIT ?", (position.packed, most)
+    ).fetchall()
+    total = connection.execute(
+        "SELECT count(*) FROM reference WHERE reference = ?", (position.packed,)
+    ).fetchone()[0]
+    return {"total": total, "models": models_at(connection, [row[0] for row in rows])}
+
+
+def _block(header: Header, members: Sequence[ModelTransaction], index: int, block_hash: bytes) -> Document:
+    """The block, and the Merkle path from the leaf at `index` to its root."""
+    leaves = [payload.block_leaf(each.position, each.ch) for each in members]
+    path = merkle.proof(leaves, index)
+    return {
+        "height": header.height,
+        "models": header.tx_count,
+        "time": header.timestamp,
+        "version": header.version,
+        "parent": hexed(header.parent_hash),
+        "hash": hexed(block_hash),
+        "root": hexed(header.merkle_root),
+        "leaf": hexed(leaves[index]),
+        "path": [hexed(each) for each in path],
+        "holds": merkle.verify(header.merkle_root, leaves[index], path),
+    }
+
+
+def _versions(
+    connection: sqlite3.Connection,
+    watched: Watched,
+    members: Sequence[ModelTransaction],
+    transaction: ModelTransaction,
+) -> list[Document]:
+    packed = transaction.position.packed
+    openings = _openings(watched, [each.uri for each in members], transaction.position)
+    rows = connection.execute(
+        "SELECT * FROM made WHERE position = ? ORDER BY version",
+        (packed,),
+    ).fetchall()
+    return [
+        {
+            "version": row["version"],
+            "current": row["version"] == transaction.version,
+            "node": cid(row["uri"], row["codec"]),
+            "transaction": hexed(row["sent"]),
+            "block": row["block"],
+            "time": row["time"],
+            "withdrawn": bool(row["withdrawn"]),
+            "ad_f": row["ad_f"],
+            "ad_r": row["ad_r"],
+            "request": hexed(row["request"]),
+            "opening": _opened(watched, transaction, row, openings.get(row["version"])),
+            "archived": _archived(connection, packed, row["version"]),
+            "review": reviewers(connection, row["proposal"], row["request"]),
+            **_content(watched, Uri(row["uri"], Codec(row["codec"]))),
+        }
+        for row in rows
+    ]
+
+
+def _openings(watched: Watched, uris: Sequence[Uri], position: Position) -> dict[int, Opening]:
+    """Openings of all versions: the first one in the contract's state, the others in its events."""
+    live = watched.contracts.live
+    found = {}
+    for event in live.events("ModelRedacted"):
+        if event.arguments["position"] == position.packed:
+            found[event.arguments["version"]] = Opening(**event.arguments["opening"])
+    first = live.appended(position.height, uris).publications[position.index]
+    return {0: first.opening, **found}
+
+
+def _opened(
+    watched: Watched, transaction: ModelTransaction, row: sqlite3.Row, opening: Opening | None
+) -> Document | None:
+    """An opening, and whether it opens the model's one chameleon hash for that version's content.
+
+    The epoch is the one whose group key it is under: the model's present one, else the newest that fits.
+    """
+    if opening is None:
+        return None
+    live, committee = watched.contracts.live, watched.contracts.committee
+    uri = Uri(row["uri"], Codec(row["codec"]))
+    references = payload.references_hash(transaction.references)
+    content = payload.transaction_payload(uri, transaction.owner, references)
+    label = chameleon.label(live.chain_id, live.address, transaction.position.packed)
+    message = chameleon.message(row["version"], content)
+    epochs = range(committee.current_epoch(), 0, -1)
+    epoch = next(
+        (
+            each
+            for each in (transaction.epoch, *epochs)
+            if chameleon.verify(committee.roster(each)[0].group_key, label, message, transaction.ch, opening)
+        ),
+        None,
+    )
+    return {"px": hex(opening.px), "s": hex(opening.s), "opens": epoch is not None, "epoch": epoch}
+
+
+def _archived(connection: sqlite3.Connection, packed: int, version: int) -> list[Document]:
+    rows = connection.execute(
+        "SELECT record.*, sent.block, sent.time AS sent_time FROM record"
+        " LEFT JOIN sent ON sent.chain = 'archive' AND sent.hash = record.sent"
+        " WHERE position = ? AND version = ? ORDER BY number",
+        (packed, version),
+    )
+    return [
+        {
+            "record": row["number"],
+            "reason": ArchiveReason(row["reason"]).name.lower(),
+            "time": row["sent_time"],
+            "block": row["block"],
+            "transaction": hexed(row["sent"]),
+            "head": hexed(row["head"]),
+            "node": cid(row["uri"], row["codec"]),
+        }
+        for row in rows
+    ]
+
+
+def _content(watched: Watched, uri: Uri) -> Document:
+    """What the node of a version says; `problem` where it cannot be read."""
+    try:
+        node = parse_node(watched.files.read_file(uri))
+    except BlockfulError as error:
+        return {"problem": without_paths(str(error))}
+    return {"problem": None, "statement": _statement(node), "weights": _weights(watched, node)}
+
+
+def _statement(node: ModelNode) -> Document:
+    statement: Document = json.loads(node.statement.model_dump_json())
+    references = [
+        {"name": each.name, "position": str(each.place()), "accuracy": each.accuracy}
+        for each in node.statement.references
+    ]
+    return {**statement, "references": references, "signature": node.signature}
+
+
+def _weights(watched: Watched, node: ModelNode) -> Document | None:
+    """The sealed file's CID, and which of this machine's stores has it."""
+    if node.is_withdrawn:
+        return None
+    held: dict[str, Any] = {"cid": cid_string(node.weights), "live": False, "archive": False}
+    for name, store in (("live", watched.stores.live), ("archive", watched.stores.archive)):
+        try:
+            held[name] = store.has(node.weights)
+        except BlockNotFoundError:
+            held[name] = False
+    return held
+
+
+def parse_place(text: str) -> Position:
+    """A position of a URL.  Raises ValueError."""
+    height, index = text.split(":")
+    if not (height.isascii() and height.isdigit() and index.isascii() and index.isdigit()):
+        raise ValueError(f"{text!r} is no position")
+    if len(height) > 10 or len(index) > 10:
+        raise ValueError("a position has at most 10 digits each")
+    return Position(int(height), int(index))

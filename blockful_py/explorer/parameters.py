@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parameters of requests, each within its bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from starlette.datastructures import QueryParams
+
+from blockful_py.explorer.model_page import parse_place
+from blockful_py.types import Position
+
+MAX_TEXT = 100
+MAX_STARTS = 50
+
+
+class BadParameterError(Exception):
+    """A parameter of a request that is answered with status 400."""
+
+
+def number(query: QueryParams, name: str, default: int, low: int, high: int) -> int:
+    """Raises BadParameterError."""
+    text = query.get(name)
+    if text is None:
+        return default
+    if len(text) > 16 or not (text.isascii() and text.isdigit()) or not low <= int(text) <= high:
+        raise BadParameterError(f"{name} is a number from {low} to {high}")
+    return int(text)
+
+
+def text_of(query: QueryParams, name: str) -> str:
+    """Raises BadParameterError."""
+    text = query.get(name, "").strip()
+    if len(text) > MAX_TEXT:
+        raise BadParameterError(f"{name} has at most {MAX_TEXT} characters")
+    return text
+
+
+def one_of(query: QueryParams, name: str, default: str, values: Collection[str]) -> str:
+    """Raises BadParameterError."""
+    chosen = query.get(name, default)
+    if chosen not in values:
+        raise BadParameterError(f"{name} is one of {', '.join(values)}")
+    return chosen
+
+
+def position_of(text: str) -> Position:
+    """Raises BadParameterError."""
+    try:
+        return parse_place(text)
+    except ValueError:
+        raise BadParameterError("a position is written height:index, such as 3:1") from None
+
+
+def starts_of(query: QueryParams) -> list[Position]:
+    """Positions of the models that a request would start at, each once.  Raises BadParameterError."""
+    listed = query.getlist("start")
+    if not 1 <= len(listed) <= MAX_STARTS:
+        raise BadParameterError(f"name 1 to {MAX_STARTS} models as start")
+    return list(dict.fromkeys(position_of(each) for each in listed))
+
+
+def key_of(text: str) -> bytes:
+    """Key of a request.  Raises BadParameterError."""
+    try:
+        key = bytes.fromhex(text.removeprefix("0x"))
+    except ValueError:
+        key = b""
+    if len(key) != 32:
+        raise BadParameterError("the key of a request has 32 bytes in hexadecimal")
+    return key

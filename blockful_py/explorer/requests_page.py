@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Requests to forget, from their signing or filing to the certificate."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+
+from blockful_py.errors import BlockfulError
+from blockful_py.explorer.before import measured_before
+from blockful_py.explorer.lists import Document, cid, hexed, models_at, place, without_paths
+from blockful_py.explorer.reviews import how_checked, reviewers
+from blockful_py.explorer.watched import Watched
+from blockful_py.record.certificates.document import ErasureCertificate, parse_certificate
+from blockful_py.record.model_node import Request
+
+MAX_CERTIFICATE_BYTES = 64 * 2**20
+
+
+def request_list(connection: sqlite3.Connection) -> list[Document]:
+    """All requests, the newest first, and filings whose request could not be read."""
+    rows = connection.execute(
+        "SELECT request.*, filing.number FROM request LEFT JOIN filing ON filing.request = request.key"
+        " ORDER BY created DESC"
+    ).fetchall()
+    unread = connection.execute(
+        "SELECT number, problem FROM filing WHERE request IS NULL ORDER BY number DESC"
+    ).fetchall()
+    return [
+        *(
+            {"number": row["number"], "key": None, "problem": without_paths(row["problem"] or "")}
+            for row in unread
+        ),
+        *(_heading(connection, row) for row in rows),
+    ]
+
+
+def request_document(connection: sqlite3.Connection, watched: Watched, key: bytes) -> Document | None:
+    """A request's history; None for an unknown key."""
+    row = connection.execute(
+        "SELECT request.*, filing.number FROM request LEFT JOIN filing ON filing.request = request.key"
+        " WHERE key = ?",
+        (key,),
+    ).fetchone()
+    if row is None:
+        return None
+    request = Request.model_validate_json(row["document"])
+    heading = _heading(connection, row)
+    decisions = _decisions(connection, key)
+    certificate = certificate_of(watched, request)
+    return {
+        **heading,
+        "document": json.loads(row["document"]),
+        "checked": how_checked(request).value,
+        "filing": _filing(connection, row["number"]),
+        "decisions": decisions,
+        "models": _models(connection, watched, key, request),
+        "certificate": _certified(certificate),
+    }
+
+
+def certificate_of(watched: Watched, request: Request) -> ErasureCertificate | None:
+    """The erasure certificate of a request in the run's folder, if there is a readable one."""
+    path: Path = watched.run.certificates / f"erasure-{request.created}.json"
+    try:
+        if path.stat().st_size > MAX_CERTIFICATE_BYTES:
+            return None
+        certificate = parse_certificate(path.read_bytes())
+    except (OSError, BlockfulError):
+        return None
+    return certificate if certificate.statement.request == request else None
+
+
+def _heading(connection: sqlite3.Connection, row: sqlite3.Row) -> Document:
+    request = Request.model_validate_json(row["document"])
+    replaced, last, first = connection.execute(
+        "SELECT count(*), max(time), min(time) FROM made WHERE request = ?",
+        (row["key"],),
+    ).fetchone()
+    affected = len(reached(connection, [start.place().packed for start in request.starts]))
+    return {
+        "key": hexed(row["key"]),
+        "number": row["number"],
+        "starts": [{"name": each.name, "position": each.position} for each in request.starts],
+        "forget": str(request.forget),
+        "paradigm": request.paradigm,
+        "method": request.method,
+        "created": request.created,
+        "replaced": replaced,
+        "affected": affected,
+        "first": first,
+        "last": last,
+        "problem": None,
+    }
+
+
+def reached(connection: sqlite3.Connection, starts: list[int]) -> dict[int, int]:
+    """Starts and their descendants, each with its depth along the shortest path."""
+    depth = dict.fromkeys(starts, 0)
+    row = list(depth)
+    while row:
+        following = []
+        for position in row:
+            for (heir,) in connection.execute("SELECT model FROM reference WHERE reference = ?", (position,)):
+                if heir not in depth:
+                    depth[heir] = depth[position] + 1
+                    following.append(heir)
+        row = following
+    return depth
+
+
+def _filing(connection: sqlite3.Connection, number: int | None) -> Document | None:
+    row = connection.execute(
+        "SELECT filing.*, sent.block, sent.time, sent.gas, participant.number AS user FROM filing"
+        " JOIN sent ON sent.chain = 'live' AND sent.hash = filing.sent"
+        " LEFT JOIN participant ON participant.account = filing.account WHERE filing.number = ?",
+        (number,),
+    ).fetchone()
+    if row is None:
+        return None
+    parts = connection.execute(
+        "SELECT part.*, sent.block, sent.time, sent.gas, participant.number AS user FROM part"
+        " JOIN sent ON sent.chain = 'live' AND sent.hash = part.sent"
+        " LEFT JOIN participant ON participant.account = part.account WHERE filing = ? ORDER BY part.id",
+        (number,),
+    ).fetchall()
+    names = {each["position"]: each["name"] for each in models_at(connection, {p["position"] for p in parts})}
+    return {
+        **_event(row),
+        "account": hexed(row["account"]),
+        "user": row["user"],
+        "file": cid(row["uri"], row["codec"]),
+        "deadline": row["deadline"],
+        "parts": [
+            {
+                **_event(each),
+                "model": names.get(place(each["position"])),
+                "position": place(each["position"]),
+                "account": hexed(each["account"]),
+                "user": each["user"],
+                "node": cid(each["uri"], each["codec"]),
+            }
+            for each in parts
+        ],
+    }
+
+
+def _decisions(connection: sqlite3.Connection, key: bytes) -> list[Document]:
+    """Decisions that replaced models for a request, with what they did on both chains and who signed."""
+    rows = connection.execute(
+        "SELECT proposal FROM made WHERE request = ? GROUP BY proposal ORDER BY min(tick)",
+        (key,),
+    ).fetchall()
+    return [_decision(connection, row["proposal"], key) for row in rows]
+
+
+def _decision(connection: sqlite3.Connection, proposal: bytes, key: bytes) -> Document:
+    sent = connection.execute(
+        "SELECT * FROM sent WHERE proposal = ? ORDER BY chain, block", (proposal,)
+    ).fetchall()
+    replaced = connection.execute(
+        "SELECT position FROM made WHERE proposal = ? AND request = ?",
+        (proposal, key),
+    ).fetchall()
+    return {
+        "review": reviewers(connection, proposal, key),
+        "models": [
+            {"name": each["name"], "position": each["position"]}
+            for each in models_at(connection, [row["position"] for row in replaced])
+        ],
+        "transactions": [{**_event(each), "chain": each["chain"]} for each in sent],
+    }
+
+
+def _event(row: sqlite3.Row) -> Document:
+    keys = row.keys()
+    sent = row["sent"] if "sent" in keys else row["hash"]
+    return {"transaction": hexed(sent), "block": row["block"], "time": row["time"], "gas": row["gas"]}
+
+
+def _models(connection: sqlite3.Connection, watched: Watched, key: bytes, request: Request) -> list[Document]:
+    """Every affected model: its figures before and after, and whether it is replaced yet."""
+    depths = reached(connection, [start.place().packed for start in request.starts])
+    known = {each["position"]: each for each in models_at(connection, depths)}
+    rows = connection.execute("SELECT * FROM made WHERE request = ?", (key,))
+    versions = {row["position"]: row for row in rows}
+    before = measured_before(watched.run.path, request)
+    models = []
+    for position, depth in sorted(depths.items(), key=lambda each: (each[1], each[0])):
+        model, row = known[place(position)], versions.get(position)
+        models.append(
+            {
+                **{name: model[name] for name in ("position", "name", "owner", "user")},
+                "depth": depth,
+                "version": row["version"] if row else None,
+                "time": row["time"] if row else None,
+                "withdrawn": bool(row["withdrawn"]) if row else False,
+                "after": _figures(row["ad_f"], row["ad_r"]) if row else None,
+                "before": _figures(*before[model["name"]]) if model["name"] in before else None,
+            }
+        )
+    return models
+
+
+def _figures(ad_f: float | None, ad_r: float | None) -> Document:
+    return {"ad_f": ad_f, "ad_r": ad_r}
+
+
+def _certified(certificate: ErasureCertificate | None) -> Document | None:
+    if certificate is None:
+        return None
+    statement = certificate.statement
+    return {
+        "models": [each.name for each in statement.replaced],
+        "destroyed": len(statement.erasure.keys_destroyed),
+        "audited": certificate.attachment is not None,
+    }

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kinds of answers, and how errors are answered."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+
+from blockful_py.explorer.lists import Document, without_paths
+
+
+def event_stream(events: AsyncIterator[bytes]) -> Response:
+    return StreamingResponse(events, media_type="text/event-stream")
+
+
+def download(data: bytes, name: str) -> Response:
+    return Response(
+        data,
+        media_type="application/json",
+        headers={"content-disposition": f'attachment; filename="{name}"'},
+    )
+
+
+def found(document: Document | None) -> Document:
+    if document is None:
+        raise HTTPException(404, "this is not known here")
+    return document
+
+
+def problem(status: int, text: str) -> Response:
+    return JSONResponse({"error": without_paths(text)}, status)
+
+
+def bad_parameter(request: Request, error: Exception) -> Response:
+    return problem(400, str(error))
+
+
+def not_found(request: Request, error: Exception) -> Response:
+    return problem(404, str(error))
+
+
+def failed(request: Request, error: Exception) -> Response:
+    return problem(502, str(error))
+
+
+def busy(request: Request, error: Exception) -> Response:
+    return problem(503, "the index is being made anew: try again in a moment")

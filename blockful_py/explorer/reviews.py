@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who reviewed a decision, and how."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+
+from blockful_py.explorer.lists import Document, hexed
+from blockful_py.forget import Level
+from blockful_py.record.model_node import Request
+from blockful_py.record.parts import STARTS_ONLY
+from blockful_py.types import Checked, Paradigm
+
+
+def how_checked(request: Request) -> Checked:
+    """How members check a request's results before they sign (`pipeline.review.methods`), without torch."""
+    if request.paradigm == Paradigm.PARALLEL and request.method.partition(" ")[0] in STARTS_ONLY:
+        return Checked.RECOMPUTED
+    return Checked.MEASURED if request.forget.level is Level.CLASS else Checked.ATTESTED
+
+
+def reviewers(
+    connection: sqlite3.Connection, proposal: bytes | None, request: bytes | None = None
+) -> Document | None:
+    """Members who signed the certificate of a decision, of all members of its epoch; None without one."""
+    row = connection.execute("SELECT * FROM certificate WHERE proposal = ?", (proposal,)).fetchone()
+    if row is None:
+        return None
+    epoch = connection.execute(
+        "SELECT members, quorum FROM epoch WHERE number = ? ORDER BY chain DESC LIMIT 1", (row["epoch"],)
+    ).fetchone()
+    voters = int(row["voters"], 16)
+    members = json.loads(epoch["members"]) if epoch else []
+    asked = None
+    if request is not None:
+        found = connection.execute("SELECT document FROM request WHERE key = ?", (request,)).fetchone()
+        asked = Request.model_validate_json(found["document"]) if found else None
+    return {
+        "proposal": hexed(proposal),
+        "epoch": row["epoch"],
+        "quorum": epoch["quorum"] if epoch else None,
+        "checked": how_checked(asked).value if asked else None,
+        "members": [
+            {"index": index, "address": address, "signed": bool(voters >> index & 1)}
+            for index, address in enumerate(members)
+        ],
+    }

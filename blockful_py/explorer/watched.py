@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The federation that is watched: its contracts, its public files, and its jobs where there is a run."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from blockful_py.chain.contract import Contract
+from blockful_py.chain.node import Node
+from blockful_py.chain.rpc import RpcError
+from blockful_py.errors import BlockNotFoundError, IntegrityError
+from blockful_py.explorer.sources import ARCHIVE, LIVE, IndexSources, ReceiptSource, SentReceipt, SourceLog
+from blockful_py.member.place import Urls, place_for
+from blockful_py.pipeline.run.contracts import Contracts, open_contracts
+from blockful_py.pipeline.run.directory import RunDirectory
+from blockful_py.pipeline.run.entering import RUN, enter
+from blockful_py.pipeline.run.nodes import Nodes, Place
+from blockful_py.pipeline.run.stores import Stores
+from blockful_py.record.federation_file import FederationFile
+from blockful_py.types import Uri
+
+NODE_LIMIT = 1 << 20
+"""Bytes of a model node or a request."""
+
+
+class NodeReceipts:
+    """Receipts by way of a chain's node."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+
+    def receipts(self, hashes: Sequence[bytes]) -> Sequence[SentReceipt | None]:
+        found = self._asked([("eth_getTransactionReceipt", ("0x" + each.hex(),)) for each in hashes])
+        numbers = list(dict.fromkeys(each["blockNumber"] for each in found if each))
+        blocks = self._asked([("eth_getBlockByNumber", (number, False)) for number in numbers])
+        times = {n: int(b["timestamp"], 16) for n, b in zip(numbers, blocks, strict=True) if b}
+        return [
+            SentReceipt(int(each["gasUsed"], 16), times.get(each["blockNumber"], 0)) if each else None
+            for each in found
+        ]
+
+    def _asked(self, calls: Sequence[tuple[str, Sequence[Any]]]) -> list[Any]:
+        answers = self._node.rpc.batch(calls)
+        return [None if isinstance(each, RpcError) else each for each in answers]
+
+
+class EitherStore:
+    """Files that one of the two stores has: nodes of replaced versions are in the archive's."""
+
+    def __init__(self, stores: Stores) -> None:
+        self._stores = stores
+
+    def read_file(self, uri: Uri) -> bytes:
+        try:
+            return self._stores.live.read(uri, NODE_LIMIT)
+        except (BlockNotFoundError, IntegrityError):
+            return self._stores.archive.read(uri, NODE_LIMIT)
+
+
+@dataclass(frozen=True, eq=False)
+class Watched:
+    """An open federation, for reading.
+
+    Attributes:
+        name: for people.
+        jobs: run directories whose jobs are shown, by name.
+    """
+
+    name: str
+    run: RunDirectory
+    contracts: Contracts
+    stores: Stores
+    nodes: Nodes
+    jobs: tuple[tuple[str, Path], ...]
+
+    @property
+    def demo_clock(self) -> bool:
+        """Whether the record's times are those of a run's own chains, and not the world's."""
+        return self.run.place.own
+
+    @property
+    def files(self) -> EitherStore:
+        return EitherStore(self.stores)
+
+    def sources(self) -> IndexSources:
+        """What the index follows: contracts on the archive chain only once the committee has an epoch."""
+        contracts, followers = self.contracts, self.contracts.followers
+        logs: list[tuple[str, str, Contract]] = [
+            ("committee", LIVE, contracts.committee),
+            ("participants", LIVE, contracts.participants),
+            ("alarms", LIVE, contracts.alarms),
+            ("readers", LIVE, contracts.readers),
+        ]
+        if followers is not None:
+            logs += [("mirror", ARCHIVE, followers.mirror), (ARCHIVE, ARCHIVE, followers.archive)]
+        logs.append((LIVE, LIVE, contracts.live))
+        receipts: dict[str, ReceiptSource] = {
+            LIVE: NodeReceipts(self.nodes.live),
+            ARCHIVE: NodeReceipts(self.nodes.archive),
+        }
+        return IndexSources([SourceLog(*each) for each in logs], receipts, self.files)
+
+
+def folder_of(folder: Path, what: bytes) -> Path:
+    """A folder of its own for each federation that is watched, within `folder`."""
+    return folder / hashlib.sha256(what).hexdigest()[:16]
+
+
+@contextmanager
+def watched_run(directory: Path, urls: Urls | None, kept: Path) -> Iterator[Watched]:
+    """The federation of a run directory.  `kept`: the explorer's folder, for the events that it read.
+
+    Starts the run's own chains, where it has some and `urls` does not name others.
+
+    Raises RunError, NodeError or DeploymentError when it cannot be opened.
+    """
+    run = RunDirectory.open(directory)
+    place = run.place if urls is None else place_for(run.place, urls)
+    with Nodes(place) as nodes:
+        contracts = open_contracts(nodes, run.deployments, kept)
+        name = directory.resolve().name
+        yield Watched(name, run, contracts, Stores.of(run, contracts), nodes, ((name, directory),))
+
+
+@contextmanager
+def watched_federation(
+    file: bytes, urls: Urls | None, folder: Path, jobs: Sequence[Path] = ()
+) -> Iterator[Watched]:
+    """The federation of a federation file, for somebody who is no member of it.
+
+    Public files are fetched from the members and kept in `folder`, by what the chains say.
+
+    Raises as `enter`: SettingsError for another file than the federation's, DeploymentError, NodeError.
+    """
+    parsed = FederationFile.parse(file)
+    chain = parsed.chain
+    if urls is not None:
+        chain = replace(chain, live_url=urls.live, archive_url=urls.archive)
+    with ExitStack() as stack:
+        nodes = stack.enter_context(Nodes(Place.of(chain, folder)))
+        run = enter(folder / RUN, file, nodes)
+        contracts = open_contracts(nodes, run.deployments)
+        named = tuple((each.resolve().parent.name, each) for each in jobs)
+        yield Watched(parsed.name, run, contracts, Stores.of(run, contracts), nodes, named)

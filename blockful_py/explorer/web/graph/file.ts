@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads a graph file (blockful_py/explorer/graph_file.py).
+
+export interface GraphData {
+  revision: number;
+  models: number;
+  edges: number;
+  names: string[];
+  owners: string[];
+  /** Live transactions that changed models: number, block, time, models, whether it replaced some. */
+  ticks: [number, number, number | null, number, number][];
+  places: Float32Array;
+  source: Uint32Array;
+  target: Uint32Array;
+  height: Uint32Array;
+  index: Uint32Array;
+  born: Uint32Array;
+  accuracy: Float32Array;
+  ad_f: Float32Array;
+  ad_r: Float32Array;
+  replaced_row: Uint32Array;
+  replaced_tick: Uint32Array;
+  replaced_version: Uint32Array;
+  version: Uint32Array;
+  owner: Uint32Array;
+  withdrawn: Uint8Array;
+}
+
+interface Listed {
+  name: string;
+  type: "f4" | "u4" | "u1";
+  length: number;
+}
+
+const FORMAT = "blockful-graph/1";
+const KINDS = { f4: Float32Array, u4: Uint32Array, u1: Uint8Array };
+
+/** Throws an Error where the bytes are no graph file. */
+export function readGraph(buffer: ArrayBuffer): GraphData {
+  const length = new DataView(buffer).getUint32(0, true);
+  const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, length)));
+  if (header.format !== FORMAT) throw new Error(`a graph file of format ${FORMAT} was expected`);
+  let offset = 4 + length;
+  for (const each of header.arrays as Listed[]) {
+    const array = new KINDS[each.type](buffer, offset, each.length);
+    header[each.name] = array;
+    offset += Math.ceil(array.byteLength / 4) * 4;
+  }
+  return header as GraphData;
+}
+
+export const positionOf = (graph: GraphData, row: number): string => `${graph.height[row]}:${graph.index[row]}`;

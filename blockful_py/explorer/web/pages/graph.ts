@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0
+// The graph: colours, time, what a request would reach, by mouse and by keyboard.
+
+import { AnswerError, reason } from "../api";
+import { h, replace } from "../dom";
+import { count, percent, plural, short, when } from "../format";
+import { colouring, MEANINGS, MODES, TITLES, type Mode } from "../graph/colours";
+import { positionOf, readGraph, type GraphData } from "../graph/file";
+import { GraphView } from "../graph/view";
+import { neighbours, type Reach } from "../graph/reach";
+import { go, type View } from "../page";
+
+/** Kept while other pages are shown. */
+const kept: { tag: string | null; data: GraphData | null; mode: Mode; camera: object | null } = {
+  tag: null,
+  data: null,
+  mode: "version",
+  camera: null,
+};
+
+async function load(signal: AbortSignal): Promise<GraphData> {
+  const answer = await fetch("/api/graph", { signal, headers: kept.tag ? { "if-none-match": kept.tag } : {} });
+  if (answer.status === 304 && kept.data) return kept.data;
+  if (!answer.ok) throw new AnswerError(reason(await answer.text(), answer.status));
+  const data = readGraph(await answer.arrayBuffer());
+  kept.tag = answer.headers.get("etag");
+  kept.data = data;
+  return data;
+}
+
+export function graphPage(main: HTMLElement): View {
+  const page = new GraphPage(main);
+  void page.load();
+  return { changed: () => page.later(), close: () => page.close() };
+}
+
+class GraphPage {
+  private readonly aborting = new AbortController();
+  private readonly canvas = h("div", {
+    class: "canvas",
+    tabindex: "0",
+    role: "application",
+    "aria-label":
+      "Inheritance graph. Arrow keys walk along references and heirs, Enter opens a model, plus and minus zoom, 0 shows all.",
+  });
+  private readonly legend = h("div", { class: "legend" });
+  private readonly sparse = h("p", { class: "quiet sparse" });
+  private readonly card = h("section", { class: "card", "aria-label": "Model", hidden: true });
+  private readonly said = h("p", { class: "unseen", "aria-live": "polite" });
+  private readonly time = h("input", { type: "range", min: 1, step: 1, "aria-label": "Time, by live transactions" });
+  private readonly moment = h("output", { class: "moment" });
+  private readonly choice = h("select", { "aria-label": "Colour by" });
+  private view: GraphView | null = null;
+  private data: GraphData | null = null;
+  private versions = new Uint32Array(0);
+  private tick = 0;
+  private chosen: number[] = [];
+  private waiting: number | undefined;
+  private frame = 0;
+
+  constructor(private readonly main: HTMLElement) {
+    for (const mode of MODES) this.choice.append(h("option", { value: mode }, TITLES[mode]));
+    this.choice.value = kept.mode;
+    this.choice.addEventListener("change", () => {
+      kept.mode = this.choice.value as Mode;
+      this.recolour();
+    });
+    this.time.addEventListener("input", () => {
+      this.tick = Number(this.time.value);
+      cancelAnimationFrame(this.frame);
+      this.frame = requestAnimationFrame(() => this.recolour());
+    });
+    this.canvas.addEventListener("keydown", (event) => this.key(event));
+    addEventListener("blockful:find", this.found);
+    const button = (name: string, text: string, way: "in" | "out" | "all"): HTMLElement =>
+      h("button", { type: "button", "aria-label": name, title: name, onclick: () => this.view?.zoom(way) }, text);
+    replace(
+      main,
+      this.canvas,
+      h(
+        "div",
+        { class: "side" },
+        h("div", { class: "panel colours" }, h("label", {}, "Colour by", this.choice), this.legend, this.sparse),
+        this.card,
+      ),
+      h("div", { class: "panel time" }, h("label", { class: "slider" }, h("span", {}, "Time"), this.time), this.moment),
+      h(
+        "div",
+        { class: "panel zoom", role: "group", "aria-label": "Zoom" },
+        button("Zoom in", "+", "in"),
+        button("Zoom out", "−", "out"),
+        button("Show all", "⤢", "all"),
+      ),
+      this.said,
+    );
+  }
+
+  private readonly found = (event: Event): void => {
+    const position = (event as CustomEvent<string>).detail;
+    const row = this.rowOf(position);
+    if (row === null) return;
+    this.choose([row]);
+    this.view?.centre(row);
+    this.canvas.focus();
+  };
+
+  private rowOf(position: string): number | null {
+    const { data } = this;
+    if (!data) return null;
+    const [height, index] = position.split(":").map(Number);
+    for (let row = 0; row < data.models; row++)
+      if (data.height[row] === height && data.index[row] === index) return row;
+    return null;
+  }
+
+  async load(): Promise<void> {
+    try {
+      const data = await load(this.aborting.signal);
+      this.draw(data);
+    } catch (error) {
+      if (this.aborting.signal.aborted) return;
+      const text = error instanceof AnswerError ? error.message : "The graph cannot be loaded.";
+      replace(this.canvas, h("p", { class: "empty", role: "alert" }, text));
+    }
+  }
+
+  /** Loads a graph that has changed, once changes pause. */
+  later(): void {
+    clearTimeout(this.waiting);
+    const pause = (this.data?.models ?? 0) > 5_000 ? 5_000 : 500;
+    this.waiting = setTimeout(() => void this.load(), pause);
+  }
+
+  private draw(data: GraphData): void {
+    if (this.data?.revision === data.revision && this.view) return;
+    const atEnd = !this.data || this.tick >= this.data.ticks.length;
+    const chosen = this.chosen.map((row) => positionOf(this.data!, row));
+    kept.camera = this.view?.camera() ?? kept.camera;
+    this.view?.close();
+    this.view = null;
+    this.data = data;
+    this.time.max = String(Math.max(data.ticks.length, 1));
+    this.time.disabled = data.ticks.length < 2;
+    if (atEnd) this.tick = data.ticks.length;
+    this.time.value = String(this.tick);
+    if (data.models === 0) {
+      replace(this.canvas, h("p", { class: "empty" }, "No model is published yet. This page follows the chains."));
+      return;
+    }
+    replace(this.canvas);
+    this.versions = this.versionsAt();
+    this.view = new GraphView(this.canvas, data, this.look(), {
+      hover: (row) => this.hover(row),
+      click: (row, more) => this.click(row, more),
+      edges: (step) => replace(this.sparse, step > 1 && `1 of ${step} edges is drawn: zoom in to see all.`),
+    });
+    if (kept.camera) this.view.restore(kept.camera);
+    this.explain();
+    this.choose(chosen.map((each) => this.rowOf(each)).filter((row) => row !== null));
+    const wanted = new URLSearchParams(location.search).get("model");
+    if (wanted) {
+      history.replaceState(null, "", "/");
+      dispatchEvent(new CustomEvent("blockful:find", { detail: wanted }));
+    }
+    this.main.dataset.ready = String(data.revision);
+  }
+
+  private versionsAt(): Uint32Array<ArrayBuffer> {
+    const { data, tick } = this;
+    const versions = new Uint32Array(data!.models);
+    for (let at = 0; at < data!.replaced_row.length && data!.replaced_tick[at]! <= tick; at++)
+      versions[data!.replaced_row[at]!] = data!.replaced_version[at]!;
+    return versions;
+  }
+
+  private look(): { colour: (row: number) => string; stands: (row: number) => boolean } {
+    const data = this.data!;
+    const [colour] = colouring(data, kept.mode, this.versions);
+    return { colour, stands: (row) => data.born[row]! <= this.tick };
+  }
+
+  private recolour(): void {
+    if (!this.data || !this.view) return;
+    this.versions = this.versionsAt();
+    this.view.show(this.look());
+    this.explain();
+    this.choose(this.chosen.filter((row) => this.data!.born[row]! <= this.tick));
+  }
+
+  private explain(): void {
+    const data = this.data!;
+    const [, legend] = colouring(data, kept.mode, this.versions);
+    const [low, high, ...rest] = legend.ramp ? legend.entries : [];
+    const swatch = (colour: string): HTMLElement => {
+      const mark = h("i", { class: "swatch", "aria-hidden": "true" });
+      mark.style.background = colour;
+      return mark;
+    };
+    const bar = h("i", { class: "ramp", "aria-hidden": "true" });
+    if (legend.ramp) bar.style.background = `linear-gradient(90deg, ${legend.ramp.filter((_, at) => at % 8 === 0).join()})`;
+    const single = legend.ramp ? rest : legend.entries;
+    replace(
+      this.legend,
+      h("p", { class: "quiet" }, MEANINGS[kept.mode]),
+      legend.ramp && h("div", { class: "ends" }, h("span", {}, low!.name), bar, h("span", {}, high!.name)),
+      ...single.map((each) => h("div", { class: "entry" }, swatch(each.colour), each.name)),
+      kept.mode === "owner" && single.length === 0 && h("p", {}, `${plural(data.owners.length, "owner")}, colours repeat`),
+    );
+    const at = data.ticks[this.tick - 1];
+    const standing = data.born.reduce((sum, born) => sum + Number(born <= this.tick), 0);
+    const what = at ? (at[4] ? `${plural(at[3], "model")} replaced` : `${plural(at[3], "model")} published`) : "";
+    const place = at ? `block ${at[1]}` : "";
+    const text = [`${plural(standing, "model")}`, place, what, at?.[2] ? when(at[2]) : ""].filter(Boolean);
+    replace(this.moment, text.join(" · "));
+    this.time.setAttribute("aria-valuetext", text.join(", "));
+  }
+
+  private hover(row: number | null): void {
+    if (row === null) this.choose(this.chosen);
+    else this.tell(row, this.view!.light([row]), false);
+    this.canvas.classList.toggle("pointing", row !== null);
+  }
+
+  private click(row: number | null, more: boolean): void {
+    if (row === null) this.choose([]);
+    else if (more) this.choose(this.chosen.includes(row) ? this.chosen.filter((each) => each !== row) : [...this.chosen, row]);
+    else this.choose([row]);
+  }
+
+  private choose(rows: number[]): void {
+    this.chosen = rows;
+    const found = this.view?.light(rows) ?? null;
+    if (rows.length && found) this.tell(rows[rows.length - 1]!, found, true);
+    else {
+      this.card.hidden = true;
+      replace(this.said);
+    }
+  }
+
+  private tell(row: number, found: Reach | null, chosen: boolean): void {
+    const data = this.data!;
+    const name = data.names[row] || positionOf(data, row);
+    const several = chosen && this.chosen.length > 1;
+    const reached = found ? found.rows.length : 1;
+    const starts = chosen ? this.chosen : [row];
+    const sentence = `A request that starts ${several ? `at these ${starts.length} models` : "here"} reaches ${plural(reached, "model")}, to a depth of ${found?.deepest ?? 0}.`;
+    const query = starts.map((each) => `start=${positionOf(data, each)}`).join("&");
+    const current = this.versions[row] === data.version[row];
+    const figure = (values: Float32Array): string => percent(current ? values[row] : null);
+    replace(
+      this.card,
+      h("h2", {}, several ? `${name} and ${starts.length - 1} more` : name),
+      h("p", { class: "reach" }, sentence),
+      h(
+        "dl",
+        { class: "facts tight" },
+        ...(
+          [
+            ["Position", positionOf(data, row)],
+            ["Owner", short(data.owners[data.owner[row]!], 10, 4)],
+            ["Version", data.withdrawn[row] && current ? `${this.versions[row]}, withdrawn` : String(this.versions[row])],
+            ["Accuracy", percent(data.accuracy[row])],
+            ["AD_f", figure(data.ad_f)],
+            ["AD_r", figure(data.ad_r)],
+            ["References", count(neighbours(this.view!.references, row).length)],
+            ["Heirs", count(neighbours(this.view!.heirs, row).length)],
+          ] as [string, string][]
+        ).map(([term, value]) => [h("dt", {}, term), h("dd", {}, value)]),
+      ),
+      chosen &&
+        h(
+          "p",
+          { class: "actions" },
+          h("a", { class: "button", href: `/models/${positionOf(data, row)}` }, "Open model"),
+          h("a", { class: "button plain", href: `/what-if?${query}` }, several ? "What if they forget" : "What if it forgets"),
+        ),
+      chosen && h("p", { class: "quiet hint" }, "Shift-click adds models."),
+    );
+    this.card.hidden = false;
+    if (chosen) replace(this.said, `${name}, version ${this.versions[row]}. ${sentence}`);
+  }
+
+  private key(event: KeyboardEvent): void {
+    const { data, view } = this;
+    if (!data || !view || event.target !== this.canvas) return;
+    const row = this.chosen[this.chosen.length - 1];
+    const zooms: Record<string, "in" | "out" | "all"> = { "+": "in", "=": "in", "-": "out", "0": "all" };
+    if (zooms[event.key]) view.zoom(zooms[event.key]!);
+    else if (event.key === "Escape") this.choose([]);
+    else if (event.key === "Enter" && row !== undefined) go(`/models/${positionOf(data, row)}`);
+    else if (event.key.startsWith("Arrow")) {
+      const next = row === undefined ? this.standing(0, 1) : this.walked(row, event.key);
+      if (next !== null) {
+        this.choose(event.shiftKey && row !== undefined ? [...new Set([...this.chosen, next])] : [next]);
+        if (data.models > 200) view.centre(next);
+      }
+    } else return;
+    event.preventDefault();
+  }
+
+  /** The row that an arrow leads to: a reference, an heir, or the model before or after. */
+  private walked(row: number, key: string): number | null {
+    const stands = (each: number): boolean => this.data!.born[each]! <= this.tick;
+    if (key === "ArrowLeft") return [...neighbours(this.view!.references, row)].find(stands) ?? null;
+    if (key === "ArrowRight") return [...neighbours(this.view!.heirs, row)].find(stands) ?? null;
+    return key === "ArrowDown" ? this.standing(row + 1, 1) : this.standing(row - 1, -1);
+  }
+
+  private standing(from: number, step: number): number | null {
+    for (let row = from; row >= 0 && row < this.data!.models; row += step)
+      if (this.data!.born[row]! <= this.tick) return row;
+    return null;
+  }
+
+  close(): void {
+    this.aborting.abort();
+    clearTimeout(this.waiting);
+    cancelAnimationFrame(this.frame);
+    kept.camera = this.view?.camera() ?? kept.camera;
+    removeEventListener("blockful:find", this.found);
+    delete this.main.dataset.ready;
+    this.view?.close();
+    this.view = null;
+  }
+}

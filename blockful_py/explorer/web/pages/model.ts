@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+// A model: versions side by side, one hash for all of them, its place in its block, and its checks.
+
+import { type Model, type Reviewed } from "../api";
+import { h, type Child } from "../dom";
+import { count, duration, percent, plural, recorded, when } from "../format";
+import { answerPage, facts, hash, modelLink, table, type View } from "../page";
+import { reviewed } from "../reviewed";
+import { verifying } from "../verifying";
+
+interface Version {
+  version: number;
+  current: boolean;
+  node: string;
+  transaction: string;
+  block: number;
+  time: number | null;
+  withdrawn: boolean;
+  ad_f: number | null;
+  ad_r: number | null;
+  request: string | null;
+  opening: { px: string; s: string; opens: boolean; epoch: number | null } | null;
+  archived: { record: number; reason: string; time: number; block: number | null; transaction: string; head: string }[];
+  review: Reviewed | null;
+  problem: string | null;
+  statement?: {
+    accuracy: number;
+    created: number;
+    round: number;
+    user: number;
+    signature: string;
+    training: Record<string, unknown>;
+    references: { name: string; position: string; accuracy: number | null }[];
+  };
+  weights?: { cid: string; live: boolean; archive: boolean } | null;
+}
+
+interface Whole extends Model {
+  hash: string;
+  settled: boolean;
+  references: Model[];
+  heirs: { total: number; models: Model[] };
+  block: {
+    height: number;
+    models: number;
+    time: number;
+    version: number;
+    parent: string;
+    hash: string;
+    root: string;
+    leaf: string;
+    path: string[];
+    holds: boolean;
+  };
+  versions: Version[];
+}
+
+export function modelPage(main: HTMLElement, position: string): View {
+  const checks = verifying(position);
+  const view = answerPage<Whole>(main, () => `/api/models/${encodeURIComponent(position)}`, (model) => draw(model, checks.element));
+  return {
+    ...view,
+    close: () => {
+      checks.close();
+      view.close?.();
+    },
+  };
+}
+
+function draw(model: Whole, checks: HTMLElement): Child[] {
+  const first = model.versions[0];
+  const owner = model.user === null ? "" : `user ${model.user}, `;
+  return [
+    h(
+      "div",
+      { class: "row" },
+      h("h1", {}, model.name ?? model.position),
+      h("span", { class: "badge" }, `version ${model.version}`),
+      model.withdrawn && h("span", { class: "badge warn" }, "withdrawn"),
+      !model.settled && h("span", { class: "badge warn" }, "redaction under way"),
+      h("span", { class: "grow" }),
+      h("a", { class: "button plain", href: `/?model=${model.position}` }, "In the graph"),
+      h("a", { class: "button plain", href: `/what-if?start=${model.position}` }, "What if it forgets"),
+      h("a", { class: "button plain", href: `/api/models/${model.position}/proof`, download: "" }, "Download proof"),
+    ),
+    h("p", { class: "lead" }, `At ${model.position} on the live chain, of ${owner}`, hash(model.owner, 10, 6), first?.statement ? `, round ${first.statement.round}` : ""),
+    checks,
+    h("h2", {}, "Versions"),
+    versions(model),
+    h("h2", {}, "Place in its block"),
+    block(model),
+    h("h2", {}, "References and heirs"),
+    h("div", { class: "columns" }, references(model, first), heirs(model)),
+    first?.statement && statement(first),
+  ];
+}
+
+function versions(model: Whole): HTMLElement {
+  const opened = model.versions.filter((each) => each.opening?.opens).length;
+  return h(
+    "div",
+    {},
+    h(
+      "div",
+      { class: "one-hash" },
+      h("span", { class: "quiet" }, "One chameleon hash"),
+      hash(model.hash, 18, 10),
+      h(
+        "span",
+        { class: opened === model.versions.length ? "good" : "bad" },
+        model.versions.length === 1
+          ? opened ? "opened by its one version" : "not opened by its version"
+          : `opened by ${opened} of ${plural(model.versions.length, "version")}: the hash never changed`,
+      ),
+    ),
+    h("div", { class: "versions" }, ...model.versions.map((each, at) => version(each, model.versions[at + 1]))),
+  );
+}
+
+function version(each: Version, next: Version | undefined): HTMLElement {
+  const weights = each.weights;
+  const where = weights ? [weights.live && "live store", weights.archive && "archive"].filter(Boolean).join(", ") : "";
+  return h(
+    "article",
+    { class: each.current ? "version current" : "version" },
+    h(
+      "header",
+      {},
+      h("h3", {}, `Version ${each.version}`),
+      h("span", { class: each.current ? "badge on" : "badge" }, each.current ? "live" : "archived"),
+      each.withdrawn && h("span", { class: "badge warn" }, "withdrawn"),
+    ),
+    h(
+      "div",
+      { class: "figures" },
+      each.version === 0
+        ? figure("Accuracy", each.statement?.accuracy ?? null, "on its owner's test data, signed")
+        : [figure("AD_f", each.ad_f, "on what was to be forgotten"), figure("AD_r", each.ad_r, "on the rest")],
+    ),
+    each.problem && h("p", { class: "bad" }, each.problem),
+    facts(
+      ["Opening", each.opening ? h("span", {}, h("span", { class: each.opening.opens ? "good" : "bad" }, each.opening.opens ? "opens the hash" : "does not open the hash"), each.opening.epoch !== null && h("span", { class: "quiet" }, ` under the key of epoch ${each.opening.epoch}`)) : h("span", { class: "quiet" }, "its event is not at hand")],
+      ...(each.opening ? ([["P.x", hash(each.opening.px, 12, 6)], ["s", hash(each.opening.s, 12, 6)]] as [string, Child][]) : []),
+      ["Node", hash(each.node, 12, 6)],
+      ["Sealed weights", weights ? hash(weights.cid, 12, 6) : h("span", { class: "quiet" }, each.withdrawn ? "none" : "–"), weights && h("div", { class: "quiet" }, where ? `in this machine's ${where}` : "not on this machine")],
+      ["Live", `block ${each.block}, ${when(each.time)} `, hash(each.transaction, 8, 4)],
+      ...each.archived.map((record): [string, Child] => [
+        record.reason === "superseded" ? "Archived, replaced" : "Archived, published",
+        [`record ${record.record}, ${when(record.time)} `, hash(record.transaction, 8, 4)],
+      ]),
+      ...(each.request ? ([["Came of", h("a", { href: `/requests/${each.request}` }, "a request")]] as [string, Child][]) : []),
+      ...(next?.time && each.time ? ([["Stood for", duration(next.time - each.time)]] as [string, Child][]) : []),
+      ["Reviewed by", reviewed(each.review)],
+    ),
+  );
+}
+
+const figure = (name: string, value: number | null, note: string): HTMLElement =>
+  h("div", { class: "figure" }, h("b", {}, percent(value)), h("span", {}, name), h("small", {}, note));
+
+function block(model: Whole): HTMLElement {
+  const { block } = model;
+  const steps = [
+    h("li", {}, h("span", {}, "leaf"), hash(block.leaf, 14, 6)),
+    ...block.path.map((each, level) => h("li", {}, h("span", {}, `+ sibling ${level + 1}`), hash(each, 14, 6))),
+    h("li", { class: block.holds ? "good" : "bad" }, h("span", {}, block.holds ? "= root" : "≠ root"), hash(block.root, 14, 6)),
+  ];
+  return h(
+    "div",
+    { class: "columns" },
+    facts(
+      ["Block", `${block.height}, with ${plural(block.models, "model")}, of ${recorded(block.time)}`],
+      ["Hash", hash(block.hash, 14, 6)],
+      ["Parent", hash(block.parent, 14, 6)],
+      ["Header", block.version === 0 ? "as appended" : `re-opened ${plural(block.version, "time")}; the hash is the same`],
+    ),
+    h("ol", { class: "path", "aria-label": "Merkle path" }, ...steps),
+  );
+}
+
+function references(model: Whole, first: Version | undefined): HTMLElement {
+  const accuracies = new Map(first?.statement?.references.map((each) => [each.position, each.accuracy]));
+  if (model.references.length === 0) return h("p", { class: "quiet" }, "No references: it was trained from the shared initialisation.");
+  return table<Model>(
+    [
+      { name: "Reference", of: (each) => modelLink(each.position, each.name) },
+      { name: "At", of: (each) => h("span", { class: "mono" }, each.position) },
+      { name: "Accuracy for its owner", of: (each) => percent(accuracies.get(each.position)), right: true },
+      { name: "Version", of: (each) => each.version, right: true },
+    ],
+    model.references,
+    "References",
+  );
+}
+
+function heirs(model: Whole): HTMLElement {
+  if (model.heirs.total === 0) return h("p", { class: "quiet" }, "No model inherits from it yet.");
+  return h(
+    "div",
+    {},
+    table<Model>(
+      [
+        { name: "Heir", of: (each) => modelLink(each.position, each.name) },
+        { name: "At", of: (each) => h("span", { class: "mono" }, each.position) },
+        { name: "AD_f", of: (each) => percent(each.ad_f), right: true },
+        { name: "Version", of: (each) => each.version, right: true },
+      ],
+      model.heirs.models,
+      "Heirs",
+    ),
+    model.heirs.total > model.heirs.models.length && h("p", { class: "quiet" }, `and ${count(model.heirs.total - model.heirs.models.length)} more`),
+  );
+}
+
+function statement(first: Version): HTMLElement {
+  const { statement } = first;
+  const training = Object.entries(statement!.training).map(([name, value]): [string, Child] => [name, typeof value === "object" ? JSON.stringify(value) : String(value)]);
+  return h(
+    "details",
+    {},
+    h("summary", {}, "Statement that its owner signed"),
+    facts(["Made", recorded(statement!.created)], ["Signature", hash(statement!.signature, 18, 10)], ...training),
+  );
+}

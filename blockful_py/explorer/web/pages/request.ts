@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// A request, from its signing to its certificate.
+
+import type { Reviewed } from "../api";
+import { h, svg, type Child } from "../dom";
+import { count, duration, isDemoClock, percent, plural, recorded, short, when } from "../format";
+import { answerPage, facts, hash, modelLink, table, type View } from "../page";
+import { reviewed } from "../reviewed";
+import type { Heading } from "./requests";
+
+interface Happening {
+  transaction: string;
+  block: number;
+  time: number | null;
+  gas: number | null;
+}
+
+interface Decision {
+  review: Reviewed | null;
+  models: { name: string; position: string }[];
+  transactions: (Happening & { chain: string })[];
+}
+
+interface Affected {
+  position: string;
+  name: string | null;
+  owner: string | null;
+  user: number | null;
+  depth: number;
+  version: number | null;
+  time: number | null;
+  withdrawn: boolean;
+  after: { ad_f: number | null; ad_r: number | null } | null;
+  before: { ad_f: number | null; ad_r: number | null } | null;
+}
+
+interface Whole extends Heading {
+  checked: "recomputed" | "measured" | "attested";
+  document: { signatures: string[]; starts: { name: string; position: string }[] };
+  filing: (Happening & { account: string; user: number | null; file: string; deadline: number; parts: (Happening & { model: string | null; position: string; account: string; user: number | null; node: string })[] }) | null;
+  decisions: Decision[];
+  models: Affected[];
+  certificate: { models: string[]; destroyed: number; audited: boolean } | null;
+}
+
+interface Moment {
+  time: number | null;
+  /** Block of the live chain that it is ordered by: the clocks of two chains may differ. */
+  block: number;
+  title: string;
+  body: Child;
+  kind: "asked" | "part" | "decided" | "done" | "open";
+}
+
+export function requestPage(main: HTMLElement, key: string): View {
+  return answerPage<Whole>(main, () => `/api/requests/${encodeURIComponent(key)}`, draw);
+}
+
+function draw(request: Whole): Child[] {
+  const gas = request.decisions.flatMap((each) => each.transactions).reduce((sum, each) => sum + (each.gas ?? 0), 0);
+  const done = request.replaced >= request.affected;
+  return [
+    h(
+      "div",
+      { class: "row" },
+      h("h1", {}, `${request.number === null ? "Request" : `Request ${request.number}`} to forget ${request.forget}`),
+      h("span", { class: done ? "badge on" : "badge" }, done ? "carried out" : `${request.replaced} of ${request.affected}`),
+      h("span", { class: "grow" }),
+      request.certificate && h("a", { class: "button", href: `/api/requests/${request.key}/certificate`, download: "" }, "Download certificate"),
+    ),
+    facts(
+      ["Starts", ...request.starts.map((each, at) => [at ? ", " : "", modelLink(each.position, each.name)])],
+      ["Paradigm", request.paradigm],
+      ["Method", method(request.method)],
+      ["Affected", `${plural(request.affected, "model")} in ${plural(request.decisions.length, "decision")}, ${count(gas)} gas on both chains`],
+    ),
+    h("h2", {}, "What happened"),
+    timeline(moments(request)),
+    h("h2", {}, request.models.some((each) => each.before) ? "Before and after" : "Figures"),
+    request.models.some((each) => each.after) && chart(request.models),
+    models(request),
+  ];
+}
+
+/** A method's name, and its settings where it has some. */
+function method(text: string): Child {
+  const [name, settings] = [text.split(" ")[0]!, text.slice(text.indexOf(" ") + 1)];
+  return settings === "{}" || settings === text ? name : [name, " ", h("span", { class: "mono small quiet" }, settings)];
+}
+
+function moments(request: Whole): Moment[] {
+  const found: Moment[] = [
+    {
+      time: request.created,
+      block: 0,
+      title: "Signed",
+      body: `by the owners of ${request.starts.map((each) => each.name).join(" and ")}: ${plural(request.document.signatures.length, "signature")}`,
+      kind: "asked",
+    },
+  ];
+  const { filing } = request;
+  if (filing) {
+    found.push({ time: filing.time, block: filing.block, title: "Filed", body: [`by ${who(filing)} in block ${filing.block}, open until block ${filing.deadline} `, hash(filing.transaction, 8, 4)], kind: "asked" });
+    for (const part of filing.parts)
+      found.push({ time: part.time, block: part.block, title: "Part handed in", body: [`for ${part.model ?? part.position} by ${who(part)} `, hash(part.transaction, 8, 4)], kind: "part" });
+  }
+  for (const decision of request.decisions) {
+    const block = Math.max(0, ...decision.transactions.map((each) => (each.chain === "live" ? each.block : 0)));
+    const names = decision.models.map((each) => each.name).join(", ");
+    for (const each of decision.transactions)
+      found.push(
+        each.chain === "archive"
+          ? { time: each.time, block: block || Infinity, title: "Archived", body: [`the replaced version${decision.models.length > 1 ? "s" : ""} of ${names} · ${count(each.gas ?? 0)} gas `, hash(each.transaction, 8, 4)], kind: "decided" }
+          : { time: each.time, block: each.block, title: "Replaced", body: [names, ` · ${count(each.gas ?? 0)} gas `, hash(each.transaction, 8, 4), reviewed(decision.review)], kind: "decided" },
+      );
+  }
+  found.sort((one, other) => one.block - other.block);
+  if (request.certificate)
+    found.push({ time: null, block: Infinity, title: "Certified", body: `${plural(request.certificate.models.length, "model")}; the members who signed no longer hold the data keys of ${plural(request.certificate.destroyed, "sealed file")}`, kind: "done" });
+  else if (request.replaced >= request.affected) found.push({ time: null, block: Infinity, title: "Carried out", body: "no certificate is in this machine's run", kind: "open" });
+  else found.push({ time: null, block: Infinity, title: "Waiting", body: `${plural(request.affected - request.replaced, "model")} to be replaced`, kind: "open" });
+  return found;
+}
+
+const who = (each: { user: number | null; account: string }): string =>
+  each.user === null ? short(each.account) : `participant ${each.user}`;
+
+function timeline(found: Moment[]): HTMLElement {
+  const first = isDemoClock() ? found.find((each) => each.kind !== "asked" || each.title === "Filed") : found[0];
+  const start = first?.time ?? 0;
+  const at = (each: Moment): string =>
+    each.time === null ? "" : isDemoClock() && each === found[0] ? recorded(each.time) : each === first ? when(each.time) : `+ ${duration(each.time - start)}`;
+  return h(
+    "ol",
+    { class: "timeline" },
+    ...found.map((each) =>
+      h(
+        "li",
+        { class: each.kind },
+        h("time", { title: each.time === null ? null : when(each.time) }, at(each)),
+        h("div", {}, h("b", {}, each.title), " ", each.body),
+      ),
+    ),
+  );
+}
+
+/** AD_f and AD_r after, by model: two dots on a line that begins where they differ. */
+function chart(models: Affected[]): Node {
+  const shown = models.filter((each) => each.after).slice(0, 60);
+  const [left, step, width] = [90, 22, innerWidth < 640 ? 340 : 640];
+  const x = (value: number): number => left + value * (width - left - 20);
+  const height = shown.length * step + 34;
+  const dot = (value: number | null, at: number, kind: string, name: string): Node | null =>
+    value === null ? null : svg("circle", { cx: x(value), cy: at, r: 5, class: kind }, svg("title", {}, `${name} ${percent(value)}`));
+  return h(
+    "figure",
+    { class: "chart" },
+    svg(
+      "svg",
+      { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "AD_f and AD_r of each replaced model; the table below has the figures" },
+      ...[0, 0.25, 0.5, 0.75, 1].map((value) => [
+        svg("line", { x1: x(value), x2: x(value), y1: 4, y2: height - 24, class: "grid" }),
+        svg("text", { x: x(value), y: height - 8, "text-anchor": "middle" }, `${value * 100} %`),
+      ]) as unknown as Child[],
+      ...shown.map((each, at) => {
+        const y = 14 + at * step;
+        const { after, before } = each;
+        return [
+          svg("text", { x: left - 12, y: y + 4, "text-anchor": "end" }, short(each.name ?? each.position, 8, 3)),
+          svg("line", { x1: x(0), x2: x(1), y1: y, y2: y, class: "track" }),
+          dot(before?.ad_f ?? null, y, "ad-f before", "AD_f before"),
+          dot(before?.ad_r ?? null, y, "ad-r before", "AD_r before"),
+          dot(after!.ad_r, y, "ad-r", "AD_r"),
+          dot(after!.ad_f, y, "ad-f", "AD_f"),
+        ];
+      }) as unknown as Child[],
+    ),
+    h("figcaption", {}, h("i", { class: "key ad-f" }), "AD_f, lower is better", h("i", { class: "key ad-r" }), "AD_r, higher is better", models.some((each) => each.before) && [h("i", { class: "key hollow" }), "before, as this run's report has it"]),
+  );
+}
+
+function models(request: Whole): HTMLElement {
+  const measured = request.models.some((each) => each.before);
+  const pair = (before: number | null | undefined, after: number | null | undefined): Child => [
+    measured && h("span", { class: "quiet" }, percent(before), " → "),
+    percent(after),
+  ];
+  return table<Affected>(
+    [
+      { name: "Model", of: (each) => modelLink(each.position, each.name) },
+      { name: "Depth", of: (each) => (each.depth === 0 ? "start" : each.depth), right: true },
+      { name: "Owner", of: (each) => (each.user === null ? short(each.owner) : `user ${each.user}`) },
+      { name: "AD_f", of: (each) => pair(each.before?.ad_f, each.after?.ad_f), right: true },
+      { name: "AD_r", of: (each) => pair(each.before?.ad_r, each.after?.ad_r), right: true },
+      { name: "Version", of: (each) => (each.version === null ? "waits" : each.withdrawn ? `${each.version} withdrawn` : each.version), right: true },
+      { name: "Replaced (UTC)", of: (each) => when(each.time) },
+    ],
+    request.models,
+    "Affected models",
+  );
+}

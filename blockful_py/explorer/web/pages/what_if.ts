@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a request would reach and cost.
+
+import { ask, AnswerError, type Model } from "../api";
+import { h, replace, type Child } from "../dom";
+import { count, duration, percent, plural } from "../format";
+import { facts, go, modelLink, table, type View } from "../page";
+
+interface Forecast {
+  starts: Model[];
+  affected: number;
+  blocks: number;
+  depth: number;
+  longest: number;
+  models: (Model & { depth: number })[];
+  paradigms: {
+    paradigm: string;
+    chameleon_hashes: number;
+    consensus: number;
+    uploads: number;
+    downloads: number;
+    gas: number | null;
+    times: { method: string; seconds: number; requests: number }[];
+  }[];
+  history: { redactions: number; records: number } | null;
+  past: { key: string; paradigm: string; models: number; gas: number | null; forecast: number | null }[];
+}
+
+export function whatIfPage(main: HTMLElement): View {
+  const starts = new URLSearchParams(location.search).getAll("start").slice(0, 50);
+  const aborting = new AbortController();
+  const chosen = h("div", { class: "chosen" });
+  const answer = h("div", {});
+  const problem = h("p", { class: "bad", role: "alert" });
+  const input = h("input", { name: "add", type: "search", placeholder: "Name or position", "aria-label": "Add a model by name or position", maxlength: 100, autocomplete: "off" });
+  const to = (list: string[]): string => `/what-if?${list.map((each) => `start=${each}`).join("&")}`;
+
+  const add = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    replace(problem);
+    const text = input.value.trim();
+    if (!text) return;
+    try {
+      const found = await ask<{ models: Model[] }>(`/api/models?count=20&search=${encodeURIComponent(text)}`, aborting.signal);
+      const exact = found.models.find((each) => each.name === text || each.position === text) ?? (found.models.length === 1 ? found.models[0] : undefined);
+      if (!exact) replace(problem, found.models.length ? `${found.models.length} models match: write the whole name.` : "No model matches.");
+      else go(to([...new Set([...starts, exact.position])]));
+    } catch (error) {
+      if (!aborting.signal.aborted) replace(problem, (error as Error).message);
+    }
+  };
+  replace(
+    main,
+    h("h1", {}, "What if these models had to forget?"),
+    h("form", { class: "filter", onsubmit: add }, input, h("button", { class: "button plain", type: "submit" }, "Add model")),
+    problem,
+    chosen,
+    answer,
+  );
+  const load = async (): Promise<void> => {
+    if (starts.length === 0) {
+      replace(answer, h("p", { class: "empty" }, "Add models above, or choose them in the graph with shift-click."));
+      return;
+    }
+    try {
+      const found = await ask<Forecast>(`/api/what-if?${starts.map((each) => `start=${encodeURIComponent(each)}`).join("&")}`, aborting.signal);
+      replace(
+        chosen,
+        ...found.starts.map((each) =>
+          h(
+            "span",
+            { class: "chip" },
+            modelLink(each.position, each.name),
+            h("button", { type: "button", "aria-label": `Remove ${each.name ?? each.position}`, onclick: () => go(to(starts.filter((one) => one !== each.position))) }, "×"),
+          ),
+        ),
+      );
+      replace(answer, ...draw(found));
+    } catch (error) {
+      if (!aborting.signal.aborted) replace(answer, h("p", { class: "empty", role: "alert" }, error instanceof AnswerError ? error.message : "The server does not answer."));
+    }
+  };
+  void load();
+  return { changed: () => void load(), close: () => aborting.abort() };
+}
+
+const big = (value: Child, name: string): HTMLElement => h("div", { class: "figure" }, h("b", {}, value), h("span", {}, name));
+
+function draw(found: Forecast): Child[] {
+  return [
+    h(
+      "div",
+      { class: "figures wide" },
+      big(count(found.affected), found.affected === 1 ? "model is replaced" : "models are replaced"),
+      big(count(found.blocks), found.blocks === 1 ? "block header is re-opened" : "block headers are re-opened"),
+      big(found.depth, "depth, by the shortest paths"),
+      big(found.longest, "depth, by the longest path"),
+    ),
+    h("div", { class: "versions" }, ...found.paradigms.map((each) => paradigm(each, found))),
+    h("p", { class: "quiet note" }, found.history
+      ? `Operations: the paper's cost model, exact. Gas: fitted to ${plural(found.history.redactions, "redaction")} and ${plural(found.history.records, "archive transaction")} of this federation. Time: seconds a model of past requests by the same method.`
+      : "Operations: the paper's cost model, exact. Nothing was replaced here yet, so there is no history to forecast gas and time from."),
+    found.past.length > 0 && [h("h2", {}, "How good such forecasts were"), past(found)],
+    h("h2", {}, "Models that would be replaced"),
+    table<Model & { depth: number }>(
+      [
+        { name: "Model", of: (each) => modelLink(each.position, each.name) },
+        { name: "Depth", of: (each) => (each.depth === 0 ? "start" : each.depth), right: true },
+        { name: "Owner", of: (each) => (each.user === null ? "–" : `user ${each.user}`) },
+        { name: "Version", of: (each) => each.version, right: true },
+        { name: "Accuracy", of: (each) => percent(each.accuracy), right: true },
+      ],
+      found.models,
+      "Models that would be replaced",
+    ),
+    found.affected > found.models.length && h("p", { class: "quiet" }, `and ${count(found.affected - found.models.length)} more`),
+  ];
+}
+
+function paradigm(each: Forecast["paradigms"][number], found: Forecast): HTMLElement {
+  return h(
+    "article",
+    { class: "version" },
+    h("header", {}, h("h3", {}, each.paradigm === "parallel" ? "Parallel" : "Sequential"), h("span", { class: "quiet" }, each.paradigm === "parallel" ? "one certificate for all" : "a certificate for each model")),
+    h(
+      "div",
+      { class: "figures" },
+      h("div", { class: "figure" }, h("b", {}, each.gas === null ? "–" : count(each.gas)), h("span", {}, "gas on both chains"), h("small", {}, each.gas === null ? "no history" : `${count(Math.round(each.gas / found.affected))} a model`)),
+      h("div", { class: "figure" }, h("b", {}, each.times[0] ? duration(each.times[0].seconds) : "–"), h("span", {}, "time"), h("small", {}, each.times[0] ? `${each.times[0].method}, of ${plural(each.times[0].requests, "request")}` : "no history")),
+    ),
+    facts(
+      ["Chameleon hashes", count(each.chameleon_hashes)],
+      ["Consensus", count(each.consensus)],
+      ["Uploads", count(each.uploads)],
+      ["Downloads", count(each.downloads)],
+      ...each.times.slice(1).map((time): [string, Child] => [time.method, `${duration(time.seconds)}, of ${plural(time.requests, "request")}`]),
+    ),
+  );
+}
+
+function past(found: Forecast): HTMLElement {
+  const error = (each: Forecast["past"][number]): Child =>
+    each.forecast === null || !each.gas ? "–" : `${each.forecast >= each.gas ? "+" : "−"}${Math.abs((each.forecast / each.gas - 1) * 100).toFixed(1)} %`;
+  return table<Forecast["past"][number]>(
+    [
+      { name: "Request", of: (each) => h("a", { href: `/requests/${each.key}` }, `${each.paradigm}, ${plural(each.models, "model")}`) },
+      { name: "Gas forecast from what was before", of: (each) => (each.forecast === null ? "no history" : count(each.forecast)), right: true },
+      { name: "Gas used", of: (each) => (each.gas === null ? "–" : count(each.gas)), right: true },
+      { name: "Error", of: error, right: true },
+    ],
+    found.past,
+    "Forecasts and what requests cost",
+  );
+}

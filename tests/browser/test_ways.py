@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ways through the pages: from an affected model to its certificate, by mouse and by keyboard alone."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from blockful_py.explorer.watched import Watched
+from blockful_py.record.certificates.document import parse_certificate
+from tests.browser.conftest import Opened, generated
+from tests.browser.test_pages import place, wait
+from tests.explorer.generated import GeneratedFederation
+from tests.federations import AFFECTED
+
+pytestmark = pytest.mark.browser
+
+MARKUP = "<img src=x onerror=alert(1)><script>alert(2)</script>{row}"
+
+
+def test_from_a_model_to_its_archived_version_and_its_certificate(pages: Opened, url: str) -> None:
+    page = pages(url).go("/models")
+    page.get_by_role("link", name="x", exact=True).click()
+    expect(page.get_by_role("heading", name="x", exact=True)).to_be_visible()
+    expect(page.get_by_text("opened by 2 of 2 versions: the hash never changed")).to_be_visible()
+    expect(page.locator(".version").first).to_contain_text("archived")
+    page.get_by_role("link", name="a request").click()
+    expect(page.get_by_text("carried out")).to_be_visible()
+    expect(page.locator(".timeline li")).to_have_count(4)
+    with page.expect_download() as downloading:
+        page.get_by_role("link", name="Download certificate").click()
+    certificate = parse_certificate(downloading.value.path().read_bytes())
+    assert {each.name for each in certificate.statement.replaced} == set(AFFECTED)
+
+
+def test_a_good_store_verifies_and_one_with_a_flipped_byte_does_not(
+    pages: Opened, url: str, watched: Watched
+) -> None:
+    opened = pages(url)
+    page = opened.go(f"/models/{place(url, 'y')}")
+    page.get_by_role("button", name="Verify now").click()
+    expect(page.get_by_text("Verified: every check holds.")).to_be_visible()
+    expect(page.locator(".checks li.holds")).to_have_count(14)
+    cid = page.locator(".version.current dt:text-is('Sealed weights') + dd button").get_attribute("title")
+    assert cid is not None
+    cid = cid.split("\n")[0]
+    (file,) = [each for each in (watched.run.live_store / "blocks").rglob(f"*{cid}*") if each.is_file()]
+    whole = file.read_bytes()
+    file.chmod(0o600)
+    file.write_bytes(whole[:40] + bytes([whole[40] ^ 1]) + whole[41:])
+    try:
+        page.get_by_role("button", name="Verify now").click()
+        expect(page.get_by_text("Does not verify.")).to_be_visible()
+    finally:
+        file.write_bytes(whole)
+    expect(page.locator(".checks li.fails")).to_have_count(1)
+    expect(page.locator(".checks li.fails")).to_contain_text("content")
+    expect(page.locator(".checks li.fails")).to_contain_text(cid)
+    opened.shoot("model-flipped-byte")
+
+
+def test_a_proof_is_downloaded(pages: Opened, url: str) -> None:
+    page = pages(url).go(f"/models/{place(url, 'x')}")
+    with page.expect_download() as downloading:
+        page.get_by_role("link", name="Download proof").click()
+    proof = json.loads(downloading.value.path().read_bytes())
+    assert proof["format"] == "blockful-proof/1"
+
+
+def test_by_keyboard_alone_from_the_graph_to_a_verified_model(pages: Opened, url: str) -> None:
+    page = pages(url).go("/")
+    wait(page)
+    for _ in range(30):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.classList.contains('canvas')"):
+            break
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".card h2")).to_have_text("a")
+    page.keyboard.press("ArrowRight")
+    heir = page.locator(".card h2").inner_text()
+    assert heir in ("s", "x", "z")
+    expect(page.locator("[aria-live=polite]")).to_contain_text("A request that starts here reaches")
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator(".card h2")).to_have_text("a")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="a", exact=True)).to_be_visible()
+    for _ in range(10):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.textContent") == "Verify now":
+            break
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Verified: every check holds.")).to_be_visible()
+
+
+def test_hovering_shows_what_a_request_would_reach(pages: Opened, url: str) -> None:
+    opened = pages(url)
+    page = opened.go("/")
+    wait(page)
+    box = page.locator(".canvas").bounding_box()
+    assert box is not None
+    found = None
+    for step in range(0, int(box["width"]), 9):
+        for down in range(0, int(box["height"]), 9):
+            page.mouse.move(box["x"] + step, box["y"] + down)
+            if page.locator(".canvas.pointing").count():
+                found = (box["x"] + step, box["y"] + down)
+                break
+        if found:
+            break
+    assert found
+    expect(page.locator(".card .reach")).to_contain_text("A request that starts here reaches")
+    opened.shoot("graph-hover", whole=False)
+    page.mouse.click(*found)
+    page.get_by_role("link", name="What if it forgets").click()
+    expect(page.get_by_role("heading", name="What if these models had to forget?")).to_be_visible()
+    expect(page.locator(".chip")).to_have_count(1)
+
+
+def test_a_model_is_found_by_name_and_by_owner(pages: Opened, url: str) -> None:
+    page = pages(url).go("/committee")
+    search = page.get_by_role("combobox", name="Search models")
+    search.fill("x")
+    expect(page.get_by_role("option").first).to_contain_text("x")
+    search.press("Enter")
+    expect(page.get_by_role("heading", name="x", exact=True)).to_be_visible()
+    owner = page.locator(".lead button").get_attribute("title")
+    assert owner is not None
+    search.fill(owner.split("\n")[0])
+    expect(page.get_by_role("option")).to_have_count(1)
+    search.fill("there is no such model")
+    expect(page.get_by_text("No model found")).to_be_visible()
+
+
+def test_the_slider_goes_back_to_before_the_request(pages: Opened, url: str) -> None:
+    opened = pages(url)
+    page = opened.go("/")
+    wait(page)
+    expect(page.locator(".moment")).to_contain_text("4 models replaced")
+    expect(page.locator(".legend")).to_contain_text("version 1")
+    page.get_by_label("Time, by live transactions").press("ArrowLeft")
+    expect(page.locator(".moment")).to_contain_text("published")
+    expect(page.locator(".legend")).not_to_contain_text("version 1")
+    page.get_by_label("Time, by live transactions").press("Home")
+    expect(page.locator(".moment")).to_contain_text("2 models ·")
+    opened.shoot("graph-first-block", whole=False)
+
+
+@pytest.mark.parametrize("mode", ["Version", "AD_f", "AD_r", "Accuracy", "Owner", "Age"])
+def test_models_are_coloured_by_what_is_chosen(pages: Opened, url: str, mode: str) -> None:
+    opened = pages(url)
+    page = opened.go("/")
+    wait(page)
+    page.get_by_label("Colour by").select_option(label=mode)
+    expect(page.locator(".legend")).to_be_visible()
+    opened.shoot(f"graph-by-{mode.lower()}", whole=False)
+
+
+def test_names_with_markup_are_text(pages: Opened, watched: Watched, tmp_path: Path) -> None:
+    federation = GeneratedFederation(users=4, references=2)
+    federation.publish(12, MARKUP)
+    with generated(watched, federation, tmp_path) as explorer:
+        opened = pages(explorer.url)
+        page = opened.go("/models")
+        expect(page.get_by_role("link", name=MARKUP.format(row=3), exact=True)).to_be_visible()
+        page.get_by_role("combobox", name="Search models").fill("<img")
+        expect(page.get_by_role("option").first).to_contain_text("<img src=x")
+        opened.go("/what-if?start=1:0")
+        expect(page.locator(".chip")).to_contain_text("<img src=x")
+        opened.go("/")
+        wait(page)
+        page.locator(".canvas").focus()
+        page.keyboard.press("ArrowRight")
+        expect(page.locator(".card h2")).to_have_text(MARKUP.format(row=0))
+        opened.shoot("graph-markup", whole=False)
+        assert page.locator("#main img, #main script").count() == 0
+        opened.leave()
+
+
+def test_a_page_follows_the_chains(pages: Opened, watched: Watched, tmp_path: Path) -> None:
+    federation = GeneratedFederation(users=4, references=2)
+    with generated(watched, federation, tmp_path) as explorer:
+        opened = pages(explorer.url)
+        page = opened.go("/")
+        expect(page.get_by_text("No model is published yet.")).to_be_visible()
+        opened.shoot("graph-empty", whole=False)
+        federation.publish(8)
+        expect(page.locator(".moment")).to_contain_text("8 models")
+        federation.forget([1])
+        expect(page.locator(".moment")).to_contain_text("replaced")
+        opened.leave()

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The app answers what the chains and the stores hold."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from blockful_py.explorer.watched import Watched
+from blockful_py.pipeline.federation import Federation
+from blockful_py.pipeline.run.nodes import Nodes
+from blockful_py.record.certificates.document import parse_certificate
+from blockful_py.record.proofs.anchors import Anchors
+from blockful_py.record.proofs.proof import Sources, parse_proof, verify_proof
+from blockful_py.record.verify import CHECKS
+from blockful_py.storage.cid import cid_string, parse_cid
+from tests.federations import AFFECTED, GRAPH, STARTS
+
+
+def models(client: TestClient) -> dict[str, dict[str, Any]]:
+    return {each["name"]: each for each in client.get("/api/models?count=200").json()["models"]}
+
+
+def checks(client: TestClient, position: str) -> list[dict[str, Any]]:
+    """What `verify now` tells, event by event."""
+    answer = client.get(f"/api/models/{position}/verify")
+    lines = [line for line in answer.text.splitlines() if line.startswith("data: ")]
+    return [json.loads(line.removeprefix("data: ")) for line in lines]
+
+
+def test_models_are_those_of_the_federation(client: TestClient) -> None:
+    found = models(client)
+    assert found.keys() == GRAPH.keys()
+    assert {name for name, each in found.items() if each["version"] == 1} == set(AFFECTED)
+    assert all(each["ad_f"] is not None for name, each in found.items() if name in AFFECTED)
+
+
+@pytest.mark.parametrize("name", sorted(GRAPH))
+def test_a_model_has_its_references_and_one_hash_for_all_versions(client: TestClient, name: str) -> None:
+    model = client.get(f"/api/models/{models(client)[name]['position']}").json()
+    assert {each["name"] for each in model["references"]} == set(GRAPH[name])
+    assert {each["name"] for each in model["heirs"]["models"]} == {
+        heir for heir, listed in GRAPH.items() if name in listed
+    }
+    assert [each["version"] for each in model["versions"]] == ([0, 1] if name in AFFECTED else [0])
+    assert all(each["opening"]["opens"] for each in model["versions"])
+    assert len({each["opening"]["px"] for each in model["versions"]}) == len(model["versions"])
+    assert model["block"]["holds"]
+    assert [each["reason"] for each in model["versions"][0]["archived"]] == (
+        ["published", "superseded"] if name in AFFECTED else ["published"]
+    )
+    signed = [each["signed"] for each in model["versions"][-1]["review"]["members"]]
+    assert len(signed) == 4
+    assert sum(signed) >= 3
+
+
+def test_a_good_model_passes_every_check_in_order(client: TestClient) -> None:
+    told = checks(client, models(client)["x"]["position"])
+    assert [each["check"] for each in told[:-1]] == list(CHECKS)
+    assert all(each["holds"] for each in told[:-1])
+    assert told[-1] == {"done": True, "passed": True, "pending": []}
+
+
+def test_a_flipped_byte_fails_its_check_and_says_so(client: TestClient, watched: Watched) -> None:
+    model = client.get(f"/api/models/{models(client)['y']['position']}").json()
+    cid = model["versions"][-1]["weights"]["cid"]
+    (file,) = [each for each in (watched.run.live_store / "blocks").rglob(f"*{cid}*") if each.is_file()]
+    whole = file.read_bytes()
+    file.chmod(0o600)
+    file.write_bytes(whole[:40] + bytes([whole[40] ^ 1]) + whole[41:])
+    try:
+        told = checks(client, model["position"])
+    finally:
+        file.write_bytes(whole)
+    assert told[0]["check"] == "content"
+    assert not told[0]["holds"]
+    assert cid in told[0]["detail"]
+    assert told[-1]["passed"] is False
+    assert checks(client, model["position"])[-1]["passed"] is True
+
+
+def test_a_proof_of_a_model_verifies(client: TestClient, watched: Watched) -> None:
+    answer = client.get(f"/api/models/{models(client)['x']['position']}/proof")
+    assert "attachment" in answer.headers["content-disposition"]
+    contracts = watched.contracts
+    sources = Sources(contracts.live, contracts.committee, contracts.archive)
+    outcome = verify_proof(parse_proof(answer.content), Anchors(), sources)
+    assert [each.node.name for each in outcome.models] == ["x"]
+
+
+def test_a_request_has_its_models_decisions_and_certificate(
+    client: TestClient, run: Path, chains: Nodes
+) -> None:
+    (heading,) = client.get("/api/requests").json()
+    assert {each["name"] for each in heading["starts"]} == set(STARTS)
+    assert (heading["replaced"], heading["affected"]) == (len(AFFECTED), len(AFFECTED))
+    request = client.get(f"/api/requests/{heading['key']}").json()
+    assert {each["name"]: each["depth"] for each in request["models"]} == {"s": 0, "t": 0, "x": 1, "y": 1}
+    (decision,) = request["decisions"]
+    assert {each["chain"] for each in decision["transactions"]} == {"live", "archive"}
+    assert decision["review"]["checked"] == request["checked"] == "recomputed"
+    assert request["certificate"] is None
+    with Federation.open(run, nodes=chains) as federation:
+        placed = federation.catalogue()["x"]
+        assert placed.node.redaction is not None
+        certificate = federation.certify_erasure(placed.node.redaction.request)
+    path = run / "certificates" / f"erasure-{heading['created']}.json"
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(certificate.to_bytes())
+    try:
+        answer = client.get(f"/api/requests/{heading['key']}/certificate")
+    finally:
+        path.unlink()
+    assert parse_certificate(answer.content) == certificate
+
+
+def test_what_if_counts_what_the_request_then_took(client: TestClient) -> None:
+    found = models(client)
+    query = "&".join(f"start={found[name]['position']}" for name in STARTS)
+    forecast = client.get(f"/api/what-if?{query}").json()
+    assert {each["name"] for each in forecast["models"]} == set(AFFECTED)
+    assert forecast["affected"] == len(AFFECTED)
+    parallel, sequential = forecast["paradigms"]
+    assert (parallel["chameleon_hashes"], parallel["consensus"]) == (len(AFFECTED) + forecast["blocks"], 1)
+    assert (sequential["chameleon_hashes"], sequential["consensus"]) == (2 * len(AFFECTED), len(AFFECTED))
+    (past,) = forecast["past"]
+    assert past["forecast"] is None
+    assert past["gas"] == pytest.approx(parallel["gas"], rel=0.05)
+
+
+def test_gas_is_that_of_the_receipts(client: TestClient, watched: Watched) -> None:
+    listed = client.get("/api/blocks?count=200").json()["transactions"]
+    assert len(listed) >= 2 * 4
+    for each in listed:
+        node = watched.nodes.live if each["chain"] == "live" else watched.nodes.archive
+        receipt: Mapping[str, Any] = node.rpc.call("eth_getTransactionReceipt", each["hash"])
+        assert int(receipt["gasUsed"], 16) == each["gas"]
+
+
+def test_blocks_come_page_by_page_and_each_once(client: TestClient) -> None:
+    seen, address = [], "/api/blocks?count=3"
+    while address:
+        answer = client.get(address).json()
+        seen += [each["hash"] for each in answer["transactions"]]
+        address = answer["next"] and f"/api/blocks?count=3&before={answer['next']}"
+    assert seen == [each["hash"] for each in client.get("/api/blocks?count=200").json()["transactions"]]
+    assert len(set(seen)) == len(seen)
+
+
+def test_the_committee_and_its_votes_are_shown(client: TestClient, watched: Watched) -> None:
+    committee = client.get("/api/committee").json()
+    roster, quorum = watched.contracts.committee.roster(1)
+    assert [each["address"] for each in committee["members"]] == [
+        "0x" + each.hex() for each in roster.members
+    ]
+    assert committee["epochs"][0]["quorum"] == quorum
+    assert all(each["signed"] <= each["asked"] for each in committee["members"])
+    assert sum(each["signed"] for each in committee["members"]) > 0
+
+
+def test_jobs_are_those_of_the_journal(client: TestClient) -> None:
+    (listed,) = client.get("/api/jobs").json()["runs"]
+    assert [each["kind"] for each in listed["jobs"]] == ["unlearn parallel", "train"]
+    assert all(each["done"] == each["steps"] for each in listed["jobs"])
+
+
+def test_search_finds_names_positions_and_owners(client: TestClient) -> None:
+    found = models(client)
+    for text in ("x", found["x"]["position"], found["x"]["owner"]):
+        names = [each["name"] for each in client.get("/api/models", params={"search": text}).json()["models"]]
+        assert "x" in names
+    assert client.get("/api/models", params={"search": "%"}).json()["total"] == 0
+    assert client.get("/api/models", params={"search": "_"}).json()["total"] == 0
+
+
+def test_nodes_of_the_answers_are_in_the_stores(client: TestClient, watched: Watched) -> None:
+    model = client.get(f"/api/models/{models(client)['s']['position']}").json()
+    old, new = (parse_cid(each["node"]) for each in model["versions"])
+    assert cid_string(new) == model["versions"][1]["node"]
+    assert watched.stores.live.has(new)
+    assert watched.stores.archive.has(old)

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A graph file has the graph, and places that can be drawn."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from blockful_py.explorer.database import IndexReader
+from blockful_py.explorer.graph_file import CAREFUL, TYPES, GraphFiles, places
+from blockful_py.explorer.index import RecordIndex
+from tests.explorer.generated import GeneratedFederation
+
+
+def unpacked(data: bytes) -> dict[str, Any]:
+    """Header and arrays of a graph file, by name."""
+    raw = gzip.decompress(data)
+    length = int.from_bytes(raw[:4], "little")
+    document: dict[str, Any] = json.loads(raw[4 : 4 + length])
+    offset = 4 + length
+    assert offset % 4 == 0
+    for each in document["arrays"]:
+        array = np.frombuffer(raw, TYPES[each["type"]], each["length"], offset)
+        document[each["name"]] = array
+        offset += -(-array.nbytes // 4) * 4
+    assert offset == len(raw)
+    return document
+
+
+def test_it_has_edges_names_versions_and_ticks(tmp_path: Path) -> None:
+    federation = GeneratedFederation(users=5, references=2)
+    federation.publish(20)
+    replaced = federation.forget([6])
+    with RecordIndex(tmp_path / "index", federation.sources()) as index:
+        index.follow()
+    graph = unpacked(GraphFiles(IndexReader(tmp_path / "index")).current().data)
+    assert graph["models"] == 20
+    assert graph["names"] == [f"m{row}" for row in range(20)]
+    edges = set(zip(graph["source"].tolist(), graph["target"].tolist(), strict=True))
+    assert edges == {(each, row) for row, listed in enumerate(federation.references) for each in listed}
+    heights = [each.height for each in federation.positions]
+    assert graph["height"].tolist() == heights
+    assert graph["born"].tolist() == heights
+    assert [row for row in range(20) if graph["version"][row] == 1] == replaced
+    assert graph["replaced_row"].tolist() == replaced
+    assert set(graph["replaced_tick"].tolist()) == {5}
+    assert [row for row in range(20) if not np.isnan(graph["ad_f"][row])] == replaced
+    assert [each[3] for each in graph["ticks"]] == [5, 5, 5, 5, len(replaced)]
+
+
+def test_an_empty_federation_has_an_empty_graph(tmp_path: Path) -> None:
+    with RecordIndex(tmp_path / "index", GeneratedFederation(5).sources()) as index:
+        index.follow()
+    graph = unpacked(GraphFiles(IndexReader(tmp_path / "index")).current().data)
+    assert (graph["models"], graph["edges"], graph["ticks"]) == (0, 0, [])
+
+
+def test_it_is_made_again_only_when_the_index_changed(tmp_path: Path) -> None:
+    federation = GeneratedFederation(users=5)
+    federation.publish(5)
+    with RecordIndex(tmp_path / "index", federation.sources()) as index:
+        index.follow()
+        files = GraphFiles(IndexReader(tmp_path / "index"))
+        before = files.current()
+        assert files.current() is before
+        federation.publish(5)
+        index.follow()
+        after = files.current()
+    assert after.revision > before.revision
+    assert unpacked(after.data)["models"] == 10
+
+
+@pytest.mark.parametrize("models", [1, 40, CAREFUL + 100])
+def test_every_model_has_a_place_of_its_own_right_of_its_references(models: int) -> None:
+    federation = GeneratedFederation(users=40)
+    federation.publish(models)
+    edges = [(each, row) for row, listed in enumerate(federation.references) for each in listed]
+    found = places(models, np.array(edges, dtype=np.int64).reshape(-1, 2))
+    assert np.isfinite(found).all()
+    assert len({tuple(each) for each in found.tolist()}) == models
+    assert all(found[source, 0] < found[target, 0] for source, target in edges)
