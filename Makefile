@@ -15,7 +15,7 @@ WORKERS ?= 2
 # What `test-beside` runs.
 BESIDE := test-contracts
 FUZZ_SECONDS ?= 30
-BYZANTINE_SECONDS ?= 120
+BYZANTINE_SECONDS ?= 300
 FUZZ_TARGETS ?= cid cid-text block weights node method sealed wrapped-key signature proof certificate message charter \
 	request settings account car gateway
 export OMP_NUM_THREADS ?= 2
