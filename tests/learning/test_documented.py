@@ -80,8 +80,8 @@ def test_ones_own_model_and_data_train_by_name(own: Path) -> None:
     assert all(model.accuracy > 0.6 for model in wave)
     (command,) = blocks(ADDING, "sh")
     words = shlex.split(command.replace("\\\n", " "))
-    assert words[:3] == ["PYTHONPATH=.", "blockful", "train"]
-    outcome = blockful(own, "data", *words[3:])
+    assert words[:5] == ["PYTHONPATH=.", ".venv/bin/blockful", "train", "--run", "runs/wines"]
+    outcome = blockful(own, "data", *words[5:])
     assert outcome.status == 0, outcome.err
     assert "'wines', all_hold" in outcome.out
 
