@@ -27,8 +27,8 @@ from blockful_py.types import (
 )
 
 
-class LiveLedger(Protocol):
-    """The live chain, as a member reads it."""
+class LiveReader(Protocol):
+    """The live chain, as far as its models are verified by it."""
 
     @property
     def chain_id(self) -> int: ...
@@ -41,13 +41,17 @@ class LiveLedger(Protocol):
 
     def block_hash(self, height: int) -> bytes: ...
 
-    def header(self, height: int) -> Header: ...
-
     def headers(self, heights: Sequence[int]) -> Sequence[Header]: ...
 
-    def transaction(self, position: Position) -> ModelTransaction: ...
-
     def transactions(self, positions: Sequence[Position]) -> Sequence[ModelTransaction]: ...
+
+
+class LiveLedger(LiveReader, Protocol):
+    """The live chain, as a member reads it."""
+
+    def header(self, height: int) -> Header: ...
+
+    def transaction(self, position: Position) -> ModelTransaction: ...
 
     def append_leaf(self, block: NewBlock, chunk: int, chunks: int) -> bytes:
         """Leaf of `append(block)` in a certificate's content (IQuorum.Action)."""

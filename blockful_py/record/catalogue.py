@@ -13,21 +13,13 @@ from blockful_py.committee.protocols import LiveLedger, Store
 from blockful_py.errors import RunError, UnknownModelError
 from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.record.certificates.verifying import ArchiveChainSource
+from blockful_py.record.events import LoggedVersion
 from blockful_py.record.model_node import ModelNode, PlacedNode, Request, parse_node
 from blockful_py.types import Header, ModelTransaction, Position, StoredArchiveRecord, Uri
 
 
-class LoggedRedaction(Protocol):
+class LoggedRedaction(LoggedVersion, Protocol):
     """A replacement of a model as the live chain logged it."""
-
-    @property
-    def position(self) -> Position: ...
-
-    @property
-    def version(self) -> int: ...
-
-    @property
-    def uri(self) -> Uri: ...
 
     @property
     def block_number(self) -> int: ...

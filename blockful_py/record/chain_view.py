@@ -3,32 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Protocol
 
 from blockful_py.committee.packaging import MAX_BLOCK_MODELS
+from blockful_py.committee.protocols import LiveReader
 from blockful_py.crypto.roster import Roster
 from blockful_py.errors import ChainError, NodeError, VerificationError
 from blockful_py.types import Header, ModelTransaction, Point, Position
-
-
-class LiveReader(Protocol):
-    """The live chain, as far as its models are verified by it."""
-
-    @property
-    def chain_id(self) -> int: ...
-
-    @property
-    def address(self) -> bytes:
-        """Address of the LiveChain contract, 20 bytes."""
-
-    def height(self) -> int: ...
-
-    def block_hash(self, height: int) -> bytes: ...
-
-    def headers(self, heights: Sequence[int]) -> Sequence[Header]: ...
-
-    def transactions(self, positions: Sequence[Position]) -> Sequence[ModelTransaction]: ...
 
 
 class Rosters(Protocol):

@@ -22,10 +22,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from blockful_py.committee.protocols import Store
+from blockful_py.committee.protocols import LiveReader, Store
 from blockful_py.crypto import merkle, payload
 from blockful_py.errors import CryptoError, LearningError, StorageError, VerificationError
-from blockful_py.record.chain_view import ChainView, LiveReader, Rosters
+from blockful_py.record.chain_view import ChainView, Rosters
 from blockful_py.record.checks import (
     Descendants,
     check_descent,
