@@ -9,10 +9,9 @@ from pathlib import Path
 
 from blockful_py.engine.jobs import Job, JobState, Kind, StepState
 from blockful_py.errors import BlockfulError
-from blockful_py.explorer.documents import request_key
 from blockful_py.explorer.lists import Document, hexed, without_paths
 from blockful_py.pipeline.run.directory import RunDirectory
-from blockful_py.record.model_node import Request
+from blockful_py.record.model_node import Request, request_key
 
 REQUESTS = (Kind.PARALLEL, Kind.SEQUENTIAL)
 LATEST = 20

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import count
@@ -127,9 +128,7 @@ class Failing(ChildProcesses):
 def fail_twice(participant: Participant) -> None:
     """Work that failed is tried again after a pause, which grows."""
     at, processes = [0.0], Failing(MODULE)
-    with ParticipantService(
-        participant.folder, participant.keys, processes, lambda text: None, lambda: at[0]
-    ) as service:
+    with ParticipantService(participant.folder, participant.keys, processes, lambda: at[0]) as service:
         for pause, tasks in ((FIRST_PAUSE, 1), (2 * FIRST_PAUSE, 2)):
             with pytest.raises(RunError, match="out of memory"):
                 service.step()
@@ -139,8 +138,10 @@ def fail_twice(participant: Participant) -> None:
             at[0] += 0.01
 
 
-def test_an_owners_limits_put_work_off_and_refuse_requests(published: Machines) -> None:
-    participant, told = published.participants["z"], list[str]()
+def test_an_owners_limits_put_work_off_and_refuse_requests(
+    published: Machines, caplog: pytest.LogCaptureFixture
+) -> None:
+    participant = published.participants["z"]
     folder, before = participant.folder, versions(published)["z"]
     with participant.run() as party:
         number = party.request(("z",), Forget.of_classes([7]), Paradigm.PARALLEL, None)
@@ -148,9 +149,11 @@ def test_an_owners_limits_put_work_off_and_refuse_requests(published: Machines) 
     failed = folder.log.entries()
     assert [each.error for each in failed] == ["out of memory"] * 2
     now = count(0.0, LOOK_SECONDS).__next__
+    caplog.clear()
     with (
+        caplog.at_level(logging.INFO, "blockful_py.participant"),
         ChildProcesses(MODULE) as processes,
-        ParticipantService(folder, participant.keys, processes, told.append, now) as service,
+        ParticipantService(folder, participant.keys, processes, now) as service,
     ):
         limits, catalogue = folder.path / LIMITS, service.catalogue()
         (filed,) = (
@@ -163,7 +166,8 @@ def test_an_owners_limits_put_work_off_and_refuse_requests(published: Machines) 
         later = [f"{(datetime.now().astimezone() + timedelta(hours=ahead)):%H:%M}" for ahead in (2, 3)]
         limits.write_text(f'hours = ["{"-".join(later)}"]')
         service.step()
-        assert len(told) == 1 and f"request {number}: unlearning z: work begins in" in told[0]
+        (logged,) = caplog.messages
+        assert f"request {number}: unlearning z: work begins in" in logged
         assert folder.log.entries() == failed
         limits.write_text("cores = 1\nmodels = 1")
         service.step()
@@ -277,15 +281,11 @@ def test_a_file_that_only_a_participant_keeps_is_fetched_from_it_while_it_serves
             reader.read(uri)
         with (
             serving_blocks(run, owner.keys.account_secret, "127.0.0.1", 0) as server,
-            ParticipantService(
-                owner.folder, owner.keys, ChildProcesses(MODULE), lambda text: None, url=server.url
-            ) as service,
+            ParticipantService(owner.folder, owner.keys, ChildProcesses(MODULE), url=server.url) as service,
         ):
             service.step()
             assert published.contracts.participants.endpoint(account) == Endpoint(account, server.url)
             assert reader.read(uri) == b"a file that no member has"
-        with ParticipantService(
-            owner.folder, owner.keys, ChildProcesses(MODULE), lambda text: None
-        ) as service:
+        with ParticipantService(owner.folder, owner.keys, ChildProcesses(MODULE)) as service:
             service.step()
     assert published.contracts.participants.endpoint(account) is None
