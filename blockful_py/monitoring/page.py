@@ -15,7 +15,14 @@ from contextlib import AbstractContextManager, nullcontext
 from importlib.metadata import version
 from typing import Self
 
-from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Info, ProcessCollector, generate_latest
+from prometheus_client import (
+    CONTENT_TYPE_LATEST,
+    CollectorRegistry,
+    Gauge,
+    Info,
+    ProcessCollector,
+    generate_latest,
+)
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -55,16 +62,18 @@ class MonitorPage(Closable):
             raise UnreachableError(
                 f"{place} cannot be listened on ({error.strerror}): choose another port."
             ) from None
+        ready = Gauge("blockful_ready", "1 while the service is ready.", registry=registry)
+        ready.set_function(lambda: health.report().is_ready)
 
         def metrics(request: Request) -> Response:
             return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
 
-        def ready(request: Request) -> Response:
+        def state(request: Request) -> Response:
             report = health.report()
             document = {"ready": report.is_ready, "problems": report.problems, **report.facts}
             return JSONResponse(document, report.status)
 
-        app = Starlette(routes=[Route("/metrics", metrics), Route(PATH, ready)])
+        app = Starlette(routes=[Route("/metrics", metrics), Route(PATH, state)])
         config = Config(
             app,
             log_config=None,

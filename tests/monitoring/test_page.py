@@ -35,6 +35,7 @@ def test_metrics_and_health_are_served() -> None:
         assert status == 200
         assert families["blockful_tries"].samples[0].value == 2
         assert families["blockful_build_info"].samples[0].labels["service"] == "member"
+        assert families["blockful_ready"].samples[0].value == 1
         assert "process_resident_memory_bytes" in families
         status, text = get(page, "/healthz")
         assert (status, json.loads(text)) == (200, {"ready": True, "problems": {}, "epoch": 3})
