@@ -11,7 +11,7 @@ from blockful_py.errors import MissingExtraError
 EXTRAS = {
     "data": ("PIL", "datasets", "pyarrow"),
     "ipfs": ("ipfshttpclient", "multiaddr"),
-    "members": ("httpx2", "starlette", "uvicorn"),
+    "members": ("httpx2", "prometheus_client", "starlette", "uvicorn"),
     "nodes": ("eth_account", "requests", "web3"),
     "plots": ("matplotlib",),
     "privacy": ("opacus",),

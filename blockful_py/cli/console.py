@@ -33,6 +33,14 @@ class Output:
         if not self.as_json:
             self._out.print(f"  {text}", markup=False, soft_wrap=True)
 
+    def plain(self, text: str) -> None:
+        """Prints a line at once: it is not wrapped, and nothing in it is markup or controls the terminal."""
+        if not self.as_json:
+            self._out.print(
+                "".join(each if each.isprintable() else " " for each in text), markup=False, soft_wrap=True
+            )
+            self._out.file.flush()
+
     def result(self, document: Any) -> None:
         """Prints the outcome, if the command prints JSON."""
         if self.as_json:

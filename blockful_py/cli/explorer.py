@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import LATEST, ArchiveUrl, AsJson, FederationOption, LiveUrl, Run, urls
+from blockful_py.cli.options import LATEST, ArchiveUrl, AsJson, FederationOption, LiveUrl, Monitor, Run, urls
 
 FOLDER = Path(".blockful/explorer")
 
@@ -35,6 +35,7 @@ def explorer(
         Path,
         typer.Option(metavar="DIR", help="Where the index and fetched public files are kept."),
     ] = FOLDER,
+    monitor: Monitor = None,
     as_json: AsJson = False,
 ) -> None:
     """Show a federation in the browser, read-only, until stopped (Ctrl-C).
@@ -60,7 +61,7 @@ def explorer(
         else:
             own = folder_of(folder, (run / "run.json").resolve().as_posix().encode())
             watched = stack.enter_context(watched_run(run, place, own / "events"))
-        explorer = stack.enter_context(Explorer(watched, own, host, port))
+        explorer = stack.enter_context(Explorer(watched, own, host, port, monitor=monitor))
         out.line({"url": explorer.url})
         out.say(f"the explorer of {watched.name} is at {explorer.url} (stop it with Ctrl-C)")
         explorer.serve()

@@ -16,6 +16,7 @@ from blockful_py.cli.commands import SECTIONS, Group
 from blockful_py.cli.lazy import LazyGroup
 from blockful_py.errors import BlockfulError
 from blockful_py.extras import needed_by
+from blockful_py.monitoring import logs
 
 EXIT_CODES = (
     "Exit codes: 0 done, 1 failed, 2 bad settings or request, 3 verification failed, 4 chain, 5 storage, "
@@ -58,6 +59,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Runs a command and ends the process with its status."""
     words = sys.argv[1:] if arguments is None else arguments
     try:
+        logs.set_up()
         with needed_by(f"`blockful {_called(words)}`"):
             status = command_line().main(args=words, standalone_mode=False)
     except BlockfulError as error:

@@ -44,6 +44,17 @@ PassphraseFile = Annotated[
     ),
 ]
 
+Monitor = Annotated[
+    str | None,
+    typer.Option(
+        "--monitor",
+        metavar="ADDRESS:PORT",
+        help="Serve /metrics and /healthz there, over plain HTTP, on the loopback interface or in a private "
+        "network. Default: nowhere.",
+        show_default=False,
+    ),
+]
+
 Account = Annotated[str, typer.Argument(metavar="ACCOUNT", help="The address of the account, 0x...")]
 
 LiveUrl = Annotated[

@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING
 from blockful_py.errors import SettingsError
 
 if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry
     from starlette.types import ASGIApp
 
     from blockful_py.committee.keystore import MemberKeys
     from blockful_py.committee.service.block_custody import BlockCustody
     from blockful_py.committee.service.server import Server
     from blockful_py.keys.reader_keys import ReaderKeys
+    from blockful_py.monitoring.health import Health
     from blockful_py.pipeline.federation import Federation
     from blockful_py.pipeline.run.directory import RunDirectory
     from blockful_py.pipeline.run.nodes import Nodes
@@ -121,15 +123,24 @@ def blocks_of(run: Path) -> tuple[BlockCustody, ASGIApp]:
     return custody, gateway(PartyBlocks(opened))
 
 
-def serving_blocks(run: RunDirectory, secret: int, host: str, port: int) -> Server:
+def serving_blocks(
+    run: RunDirectory,
+    secret: int,
+    host: str,
+    port: int,
+    state: Health | None = None,
+    registry: CollectorRegistry | None = None,
+) -> Server:
     """A server of the blocks that a party keeps; beyond the loopback interface by TLS, under its key."""
-    from blockful_py.committee.service.server import Server, is_loopback
+    from blockful_py.committee.service.server import Server, counted, is_loopback
     from blockful_py.crypto.tls import server_context
+    from blockful_py.monitoring.request_id import RequestIds
     from blockful_py.pipeline.run.stores import PartyBlocks
     from blockful_py.storage.gateway import gateway
 
     tls = None if is_loopback(host) else server_context(secret)
-    return Server(None, host, port, tls, gateway(PartyBlocks(run)))
+    around = RequestIds if registry is None else counted(registry)
+    return Server(None, host, port, tls, gateway(PartyBlocks(run)), state, around)
 
 
 def require_funds(nodes: Nodes, account: bytes) -> None:
