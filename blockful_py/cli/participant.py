@@ -74,7 +74,8 @@ def join(
     number = run.party.user if run.party else None
     out.result({"number": number, "account": "0x" + keys.account.hex(), "run": str(run.path)})
     out.say(f"participant {number}, account 0x{keys.account.hex()}")
-    out.say(f"next: blockful participant serve {folder}")
+    out.say("next:")
+    out.command("blockful", "participant", "serve", folder)
 
 
 def serve(
@@ -298,7 +299,8 @@ def request(
     ):
         number = opened.request(tuple(starts), forget, paradigm, None)
     out.result({"request": number})
-    out.say(f"request {number} is filed; see `blockful participant status {folder}`")
+    out.say(f"request {number} is filed; to follow it:")
+    out.command("blockful", "participant", "status", folder)
 
 
 def certificate(

@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-from rich.console import Console
-
 from blockful_py.cli.console import Output
 from blockful_py.cli.options import LATEST, AsJson, Run
+from blockful_py.cli.report_shown import show_report
 
 
 def report(run: Run = LATEST, as_json: AsJson = False) -> None:
@@ -14,12 +13,10 @@ def report(run: Run = LATEST, as_json: AsJson = False) -> None:
 
     Example: blockful report --run runs/latest
     """
-    from blockful_py.report.table import print_report
     from blockful_py.report.writer import read_report, write_report
 
     report = read_report(run)
     paths = write_report(report, run)
-    if as_json:
-        Output(as_json).result(report.to_json())
-    else:
-        print_report(report, Console(highlight=False), paths.html.parent)
+    out = Output(as_json)
+    out.result(report.to_json())
+    show_report(out, report, paths.html.parent)
