@@ -47,7 +47,7 @@ def export_proof(
     out = Output(as_json)
     below = digest(checkpoint, "--checkpoint")
     with Federation.open(run) as federation:
-        proof = prove(federation, models, history, below)
+        proof = prove(federation, models, history, below, out)
     path = output or Path("-".join(models[:3]) + ".proof.json")
     data = proof.to_bytes()
     write_whole(path, data)

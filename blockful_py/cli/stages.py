@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -37,6 +38,7 @@ class Stage:
         self._begun = clock()
         self._done = 0
         self._pace = Pace(self._begun)
+        self._advancing = threading.Lock()
 
     @property
     def seconds(self) -> float:
@@ -44,8 +46,10 @@ class Stage:
         return self._clock() - self._begun
 
     def advance(self, steps: int) -> None:
-        self._done += steps
-        self._pace.advance(self._clock(), self._done)
+        """May be called by several threads."""
+        with self._advancing:
+            self._done += steps
+            self._pace.advance(self._clock(), self._done)
 
     def counted(self) -> str:
         """Such as "6 of 14 models"; nothing where steps are not counted."""

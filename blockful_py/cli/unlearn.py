@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import LATEST, AsJson, Quiet, Run
+from blockful_py.cli.options import AsJson, Quiet, Run
 from blockful_py.cli.report_shown import show_report
 from blockful_py.types import Paradigm
 
@@ -32,7 +32,7 @@ MethodName = Annotated[
 
 
 def unlearn(
-    run: Run = LATEST,
+    run: Run,
     starts: Starts = None,
     classes: Classes = None,
     clients: Clients = None,
