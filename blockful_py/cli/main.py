@@ -10,7 +10,6 @@ from itertools import takewhile
 from typing import Annotated, Any, cast
 
 import typer
-from rich.console import Console
 
 from blockful_py.cli.commands import SECTIONS, Group
 from blockful_py.cli.lazy import LazyGroup
@@ -73,7 +72,7 @@ def main(arguments: list[str] | None = None) -> None:
     except BrokenPipeError:
         status = 0
     if status == INTERRUPTED:  # some versions of typer return it instead of raising
-        Console(stderr=True).print("interrupted; the processes of this command were stopped")
+        sys.stderr.write("interrupted; the processes of this command were stopped\n")
     sys.exit(status if isinstance(status, int) else 0)
 
 
@@ -95,7 +94,7 @@ def _fail(error: BlockfulError, as_json: bool) -> None:
         document = {"error": {"kind": type(error).__name__, "message": str(error)}}
         sys.stdout.write(json.dumps(document, indent=2, sort_keys=True) + "\n")
     else:
-        Console(stderr=True, highlight=False, soft_wrap=True).print(f"error: {error}", markup=False)
+        sys.stderr.write(f"error: {error}\n")
 
 
 if __name__ == "__main__":

@@ -63,18 +63,18 @@ def join(
     """
     from blockful_py.cli.parties import nodes_of, require_funds
     from blockful_py.participant.joining import join
-    from blockful_py.pipeline.run.entering import read_file
-    from blockful_py.record.federation_file import FederationFile
+    from blockful_py.record.federation_file import FederationFile, read_federation_file
 
     out, (party, keys) = Output(as_json), _opened(folder, passphrase_file)
-    file = read_file(federation)
+    file = read_federation_file(federation)
     with nodes_of(FederationFile.parse(file).chain, live_url, archive_url, keys.account_secret) as nodes:
         require_funds(nodes, keys.account)
-        run = join(party, keys, file, data, nodes, device=device)
+        run = join(party, keys, file, data, nodes, device=device, progress=out)
     number = run.party.user if run.party else None
     out.result({"number": number, "account": "0x" + keys.account.hex(), "run": str(run.path)})
     out.say(f"participant {number}, account 0x{keys.account.hex()}")
-    out.say(f"next: blockful participant serve {folder}")
+    out.say("next:")
+    out.command("blockful", "participant", "serve", folder)
 
 
 def serve(
@@ -310,7 +310,8 @@ def request(
     ):
         number = opened.request(tuple(starts), forget, paradigm, None)
     out.result({"request": number})
-    out.say(f"request {number} is filed; see `blockful participant status {folder}`")
+    out.say(f"request {number} is filed; to follow it:")
+    out.command("blockful", "participant", "status", folder)
 
 
 def certificate(
@@ -337,6 +338,7 @@ def certificate(
     with (
         Nodes(run.place, Signer(keys.account_secret.to_bytes(32, "big"))) as nodes,
         PartyRun.of_participant(run.path, nodes, keys) as opened,
+        out.stage(f"certify request {number}", None),
     ):
         document = opened.certificate(number, wait)
     write_whole(file, document.to_bytes())

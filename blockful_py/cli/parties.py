@@ -64,14 +64,14 @@ def member_run(
     A file that the committee has replaced since leaves the member's own as it is: the member has a newer one,
     or fetches it.  Raises SettingsError without either, otherwise as `enter`.
     """
-    from blockful_py.pipeline.run.entering import RUN, enter, is_outdated, read_file
-    from blockful_py.record.federation_file import FederationFile
+    from blockful_py.pipeline.run.entering import RUN, enter, is_outdated
+    from blockful_py.record.federation_file import FederationFile, read_federation_file
 
     if federation is None:
         if run is None:
             raise SettingsError("a member works for a federation: give --federation FILE, or --run DIR.")
         return run
-    data = read_file(federation)
+    data = read_federation_file(federation)
     with nodes_of(FederationFile.parse(data).chain, live, archive, keys.account_secret) as nodes:
         own = folder / RUN
         return own if is_outdated(own, data, nodes) else enter(own, data, nodes).path
@@ -95,13 +95,18 @@ def led_by_member(folder: Path, keys: MemberKeys) -> Iterator[Federation]:
 
 
 @contextmanager
-def opened(run: Path, member: Path | None, passphrase_file: Path | None) -> Iterator[Federation]:
-    """A laboratory's run, or that of the member in the folder `member`."""
+def opened(run: Path | None, member: Path | None, passphrase_file: Path | None) -> Iterator[Federation]:
+    """A laboratory's run, or that of the member in the folder `member`.
+
+    Raises SettingsError without either.
+    """
     from blockful_py.cli.passphrase import passphrase_from
     from blockful_py.committee.service.folder import keys_in
     from blockful_py.pipeline.federation import Federation
 
     if member is None:
+        if run is None:
+            raise SettingsError("this needs a committee: give --run DIR, or --member FOLDER among machines.")
         with Federation.open(run) as federation:
             yield federation
     else:

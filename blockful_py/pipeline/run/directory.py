@@ -21,7 +21,6 @@ chains/             databases of our own devnets
 from __future__ import annotations
 
 import json
-import os
 import secrets
 import sys
 from dataclasses import asdict, dataclass, replace
@@ -32,6 +31,7 @@ from blockful_py.bounded_json import parse_json
 from blockful_py.engine.journal import Journal
 from blockful_py.errors import RunError
 from blockful_py.learning.plugins import folders
+from blockful_py.pipeline.run.finding import no_run
 from blockful_py.pipeline.run.nodes import Place
 from blockful_py.settings import Settings
 from blockful_py.whole_file import write_whole
@@ -199,11 +199,7 @@ def _read(path: Path) -> dict[str, Any]:
     try:
         document = parse_json(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        inside = sorted(str(file.parent) for file in path.parent.glob("*/run.json"))
-        advice = f"it holds {' and '.join(inside)}" if inside else "start one with `blockful train`"
-        raise RunError(
-            f"there is no run in {os.fspath(path.parent)}: {advice}; say which with --run."
-        ) from None
+        raise no_run(path.parent) from None
     except (OSError, ValueError) as error:
         raise RunError(f"{path} cannot be read ({error}); it was left as it is.") from None
     if not isinstance(document, dict):
