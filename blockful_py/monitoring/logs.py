@@ -72,8 +72,10 @@ class JsonFormatter(logging.Formatter):
             document["request"] = request
         if record.exc_info:
             document["error"] = without_keys(self.formatException(record.exc_info))
-        extra = {name: value for name, value in vars(record).items() if name not in _KNOWN}
-        return json.dumps({**extra, **document}, default=_plain)
+        for name, value in vars(record).items():
+            if name not in _KNOWN:
+                document.setdefault(name, value)
+        return json.dumps(document, default=_plain)
 
 
 def set_up(form: str | None = None, level: str | None = None, default: LogLevel = LogLevel.WARNING) -> None:
