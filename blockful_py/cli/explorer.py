@@ -75,8 +75,10 @@ def explorer(
             own = folder_of(folder, (shown / "run.json").resolve().as_posix().encode())
             watched = stack.enter_context(watched_run(shown, place, own / "events"))
         explorer = stack.enter_context(Explorer(watched, own, host, port, monitor=monitor))
-        out.line({"url": explorer.url})
+        out.line({"url": explorer.url, "monitor": explorer.monitor_url})
         out.say(f"the explorer of {watched.name} is at {explorer.url} (stop it with Ctrl-C)")
+        if explorer.monitor_url:
+            out.say(f"its metrics and health are at {explorer.monitor_url}")
         explorer.serve()
 
 

@@ -17,7 +17,7 @@ from blockful_py.explorer.index import IndexThread, RecordIndex
 from blockful_py.explorer.lists import without_paths
 from blockful_py.explorer.monitoring import ExplorerMonitor
 from blockful_py.explorer.watched import Watched
-from blockful_py.monitoring.page import monitor_page, registry_of
+from blockful_py.monitoring.page import MonitorPage, registry_of
 
 INDEX = "index.sqlite"
 JOBS_SECONDS = 1.0
@@ -44,7 +44,7 @@ class Explorer(Closable):
         self._reader = IndexReader(folder / INDEX)
         registry = registry_of("explorer")
         watch = ExplorerMonitor(registry, self._follower, folder, lambda: self._app.updates.listeners)
-        self._page = monitor_page(monitor, registry, watch.health)
+        self._page = None if monitor is None else MonitorPage(monitor, registry, watch.health)
         self._app = ExplorerApp(watched, self._reader, secrets.token_hex(8), static, watch.health)
         self._stopping = threading.Event()
         self._jobs = threading.Thread(target=self._follow_jobs, name="jobs", daemon=True)
@@ -58,15 +58,23 @@ class Explorer(Closable):
         """Follows and serves until a signal or `stop` ends it."""
         self._follower.start()
         self._jobs.start()
-        with self._page:
-            self._server.serve()
+        if self._page is not None:
+            self._page.start()
+        self._server.serve()
 
     def stop(self) -> None:
         """Ends `serve` from another thread."""
         self._server.stop()
 
+    @property
+    def monitor_url(self) -> str | None:
+        """Where its metrics and its health are."""
+        return None if self._page is None else self._page.url
+
     def close(self) -> None:
         self._stopping.set()
+        if self._page is not None:
+            self._page.close()
         self._follower.close()
         if self._jobs.is_alive():
             self._jobs.join()
