@@ -73,10 +73,11 @@ READER = Group(
 
 AUDITOR = Group(
     "auditor",
-    "Add and remove auditors, who read replaced versions.",
+    "Add and remove auditors, who read replaced versions; sign in as one.",
     (
         Command("add", "auditor:add", "Have the committee register an auditor."),
         Command("remove", "auditor:remove", "Have the committee remove an auditor."),
+        Command("sign-in", "auditor_sign_in:sign_in", "Sign in to an explorer as an auditor."),
     ),
 )
 

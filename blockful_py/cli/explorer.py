@@ -31,6 +31,14 @@ def explorer(
     ] = None,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port to listen on. 0 takes a free port.", min=0, max=65535)] = 0,
+    origin: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="Where a proxy shows the page to browsers, such as https://explorer.example.",
+            show_default=False,
+        ),
+    ] = None,
     folder: Annotated[
         Path,
         typer.Option(metavar="DIR", help="Where the index and fetched public files are kept."),
@@ -43,15 +51,17 @@ def explorer(
     chains are enough for that: nobody has to be a member. A run's own chains are started while it is shown.
 
     The index of the record is rebuilt from the chains where its folder is removed. The page is served over
-    plain HTTP: let strangers reach it only through a proxy that adds TLS.
+    plain HTTP: let strangers reach it only through a proxy that adds TLS, and name its address by --origin.
 
     Example: blockful explorer --run runs/latest/parallel
     """
     from blockful_py.explorer.explorer import Explorer
+    from blockful_py.explorer.origin import require_origin
     from blockful_py.explorer.watched import folder_of, watched_federation, watched_run
     from blockful_py.pipeline.run.entering import read_file
 
     out, place = Output(as_json), urls(live_url, archive_url)
+    shown = None if origin is None else require_origin(origin)
     with ExitStack() as stack:
         if federation is not None:
             file = read_file(federation)
@@ -60,7 +70,7 @@ def explorer(
         else:
             own = folder_of(folder, (run / "run.json").resolve().as_posix().encode())
             watched = stack.enter_context(watched_run(run, place, own / "events"))
-        explorer = stack.enter_context(Explorer(watched, own, host, port))
+        explorer = stack.enter_context(Explorer(watched, own, host, port, origin=shown))
         out.line({"url": explorer.url})
         out.say(f"the explorer of {watched.name} is at {explorer.url} (stop it with Ctrl-C)")
         explorer.serve()

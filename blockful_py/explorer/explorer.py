@@ -26,21 +26,28 @@ class Explorer(Closable):
     """Follows a federation and serves its page."""
 
     def __init__(
-        self, watched: Watched, folder: Path, host: str = "127.0.0.1", port: int = 0, static: Path = STATIC
+        self,
+        watched: Watched,
+        folder: Path,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        static: Path = STATIC,
+        origin: str | None = None,
     ) -> None:
-        """`folder`: of the index.  `port` 0 takes a free one.
+        """`folder`: of the index.  `port` 0 takes a free one.  `origin`: where a proxy publishes the page.
 
         Raises RunError where the index cannot be written, UnreachableError where the port is taken.
         """
         self._follower = IndexThread(RecordIndex(folder / INDEX, watched.sources()), self._changed)
         self._reader = IndexReader(folder / INDEX)
-        self._app = ExplorerApp(watched, self._reader, secrets.token_hex(8), static)
+        self._app = ExplorerApp(watched, self._reader, secrets.token_hex(8), static, origin)
         self._stopping = threading.Event()
         self._jobs = threading.Thread(target=self._follow_jobs, name="jobs", daemon=True)
         shown = f"[{host}]" if ":" in host else host
         guard = Guard(self._app.routes())
         self._server = BrowserServer(guard, host, port)
-        guard.allow(f"{name}:{self._server.port}" for name in (*LOOPBACK, shown))
+        own = [f"{name}:{self._server.port}" for name in (*LOOPBACK, shown)]
+        guard.allow([*own, *([] if origin is None else [origin.partition("://")[2]])])
         self.url = f"http://{shown}:{self._server.port}/"
 
     def serve(self) -> None:

@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 from blockful_py import costs
+from blockful_py.explorer.affected import reached
 from blockful_py.explorer.lists import Document, models_at
-from blockful_py.explorer.requests_page import reached
 from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.types import Paradigm, Position
 
