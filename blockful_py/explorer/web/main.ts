@@ -122,10 +122,13 @@ function start(): void {
     find("main").focus({ preventScroll: true });
     scrollTo(0, 0);
   });
-  void heading().then(() => {
+  const known = heading();
+  // The graph need not wait: it shows no time that depends on which clock the federation has.
+  if (location.pathname === "/") show();
+  void known.then(() => {
+    if (!shown) show();
     state();
     follow();
-    show();
   });
 }
 

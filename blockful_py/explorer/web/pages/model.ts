@@ -133,7 +133,10 @@ function version(each: Version, next: Version | undefined): HTMLElement {
       each.withdrawn && h("span", { class: "badge warn" }, "withdrawn"),
     ),
     each.reserved
-      ? h("p", { class: "quiet" }, "Its node is in the archive, for auditors. ", h("a", { href: "/sign-in" }, "Sign in"))
+      ? [
+          h("p", { class: "quiet" }, "Its node is in the archive, for auditors."),
+          h("p", {}, h("a", { class: "button plain", href: "/sign-in" }, "Sign in")),
+        ]
       : h(
           "div",
           { class: "figures" },
