@@ -48,7 +48,8 @@ def explorer(
     """Show a federation in the browser, read-only, until stopped (Ctrl-C).
 
     Shows a run, or with --federation a federation of machines. The federation file and the nodes of its
-    chains are enough for that: nobody has to be a member. A run's own chains are started while it is shown.
+    chains are enough for that: nobody has to be a member. A run's own chains are started while it is shown,
+    and other commands on the run use them meanwhile.
 
     The index of the record is rebuilt from the chains where its folder is removed. The page is served over
     plain HTTP: let strangers reach it only through a proxy that adds TLS, and name its address by --origin.
@@ -74,3 +75,5 @@ def explorer(
         out.line({"url": explorer.url})
         out.say(f"the explorer of {watched.name} is at {explorer.url} (stop it with Ctrl-C)")
         explorer.serve()
+        if watched.demo_clock:
+            out.say("the chains stop once no other command uses them")

@@ -217,7 +217,7 @@ class ExplorerApp:
         key = key_of(request.path_params["key"])
         audited = await self._sign_in.auditor(request) is not None
         return await self._heavily(
-            request, lambda c: found(request_document(c, self._watched, key, audited)), kept=not audited
+            request, lambda c: found(request_document(c, self._watched, key, audited)), kept=False
         )
 
     async def _certificate(self, request: HttpRequest) -> Response:

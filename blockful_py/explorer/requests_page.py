@@ -12,6 +12,7 @@ from blockful_py.explorer.affected import affected_models, reached
 from blockful_py.explorer.lists import Document, cid, hexed, models_at, place, without_paths
 from blockful_py.explorer.reviews import how_checked, reviewers
 from blockful_py.explorer.watched import Watched
+from blockful_py.pipeline.run.directory import CERTIFICATES
 from blockful_py.record.certificates.document import ErasureCertificate, parse_certificate
 from blockful_py.record.model_node import Request
 
@@ -72,8 +73,13 @@ def request_document(
 
 
 def certificate_of(watched: Watched, request: Request) -> ErasureCertificate | None:
-    """The erasure certificate of a request in the run's folder, if there is a readable one."""
-    path: Path = watched.run.certificates / f"erasure-{request.created}.json"
+    """The erasure certificate of a request in a run's folder on this machine, if there is a readable one."""
+    folders = (watched.run.certificates, *(run / CERTIFICATES for _, run in watched.jobs))
+    found = (_certificate(folder / f"erasure-{request.created}.json", request) for folder in folders)
+    return next((each for each in found if each is not None), None)
+
+
+def _certificate(path: Path, request: Request) -> ErasureCertificate | None:
     try:
         if path.stat().st_size > MAX_CERTIFICATE_BYTES:
             return None

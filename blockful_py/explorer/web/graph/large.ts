@@ -19,13 +19,14 @@ void main() {
   gl_Position = look.a == 0.0 ? vec4(2.0) : vec4(place * map.xy + map.zw, 0.0, 1.0);
 }`;
 const DOT = `#version 300 es
-precision mediump float;
+precision highp float;
 in vec4 colour;
+uniform float size;
 uniform bool round;
 out vec4 pixel;
 void main() {
-  if (round && length(gl_PointCoord - 0.5) > 0.5) discard;
-  pixel = colour;
+  float inside = (0.5 - length(gl_PointCoord - 0.5)) * size;
+  pixel = round ? colour * clamp(inside, 0.0, 1.0) : colour;
 }`;
 const LINE = `#version 300 es
 in vec2 place;
