@@ -35,8 +35,10 @@ class Explorer(Closable):
         port: int = 0,
         static: Path = STATIC,
         monitor: str | None = None,
+        origin: str | None = None,
     ) -> None:
         """`folder`: of the index.  `port` 0 takes a free one.  `monitor`: place of the operator's page.
+        `origin`: where a proxy publishes the page.
 
         Raises RunError where the index cannot be written, UnreachableError where the port is taken.
         """
@@ -45,13 +47,14 @@ class Explorer(Closable):
         registry = registry_of("explorer")
         watch = ExplorerMonitor(registry, self._follower, folder, lambda: self._app.updates.listeners)
         self._page = None if monitor is None else MonitorPage(monitor, registry, watch.health)
-        self._app = ExplorerApp(watched, self._reader, secrets.token_hex(8), static, watch.health)
+        self._app = ExplorerApp(watched, self._reader, secrets.token_hex(8), static, watch.health, origin)
         self._stopping = threading.Event()
         self._jobs = threading.Thread(target=self._follow_jobs, name="jobs", daemon=True)
         shown = f"[{host}]" if ":" in host else host
         guard = Guard(self._app.routes())
         self._server = BrowserServer(watch.traffic.around(guard), host, port)
-        guard.allow(f"{name}:{self._server.port}" for name in (*LOOPBACK, shown))
+        own = [f"{name}:{self._server.port}" for name in (*LOOPBACK, shown)]
+        guard.allow([*own, *([] if origin is None else [origin.partition("://")[2]])])
         self.url = f"http://{shown}:{self._server.port}/"
 
     def serve(self) -> None:
