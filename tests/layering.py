@@ -45,6 +45,8 @@ FLOORS: Mapping[str, tuple[frozenset[str], ...]] = {
         frozenset({"audit", "file_change", "parts", "request_file"}),
         frozenset({"archive_memory"}),
         frozenset({"catalogue"}),
+        frozenset({"archive_reader", "known_transactions"}),
+        frozenset({"chain_readers"}),
         frozenset({"certificates"}),
         frozenset({"proofs"}),
         frozenset({"verify"}),

@@ -55,6 +55,11 @@ class ArchiveRegistryContract(Contract):
         """Every record as the contract logged it, since a block of the node, oldest first."""
         return tuple(abi.logged_record(event.arguments) for event in self.events("Archived", first_block))
 
+    def logged(self, start: int, count: int) -> tuple[StoredArchiveRecord, ...]:
+        """Records `start` to `start + count - 1` as the contract logged them; fewer where logs are gone."""
+        events = self.events("Archived")[start : start + count]
+        return tuple(abi.logged_record(event.arguments) for event in events)
+
     def appended(self) -> dict[bytes, tuple[Certificate, tuple[ArchivedChunk, ...]]]:
         """What each proposal archived, chunk by chunk, and its certificate, as the contract logged them."""
         head = payload.archive_genesis_head(self.chain_id, self.address)

@@ -16,7 +16,8 @@ from blockful_py.committee.protocols import Store
 from blockful_py.errors import KeyDestroyedError
 from blockful_py.keys.auditor_keys import AuditorKeys
 from blockful_py.keys.sealing import CommitteeKeyring, Destruction
-from blockful_py.record.catalogue import ArchiveReader, Catalogue, CatalogueReader
+from blockful_py.record.archive_reader import ArchiveReader
+from blockful_py.record.catalogue import Catalogue, CatalogueReader
 from blockful_py.record.model_node import parse_node
 from blockful_py.storage.interface import FileStore
 from blockful_py.types import ArchiveReason, Position, Uri

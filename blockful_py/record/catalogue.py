@@ -4,49 +4,19 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol
+from pathlib import Path
 
 from blockful_py.committee.protocols import LiveLedger, Store
-from blockful_py.crypto import payload
 from blockful_py.errors import RunError, UnknownModelError
 from blockful_py.graph.inheritance import InheritanceGraph
-from blockful_py.record.certificates.verifying import ArchiveChainSource
-from blockful_py.record.events import LoggedVersion
+from blockful_py.record.archive_reader import ArchiveReader
+from blockful_py.record.chain_readers import ArchiveChainReader, LiveChainReader
+from blockful_py.record.known_transactions import KnownTransactions
 from blockful_py.record.model_node import ModelNode, PlacedNode, Request, parse_node
-from blockful_py.types import Header, ModelTransaction, Position, StoredArchiveRecord, Uri
-
-
-class LoggedRedaction(LoggedVersion, Protocol):
-    """A replacement of a model as the live chain logged it."""
-
-    @property
-    def block_number(self) -> int: ...
-
-
-class LiveChainReader(LiveLedger, Protocol):
-    """The live chain by way of a node."""
-
-    def newest_block(self) -> str:
-        """Hash of the node's newest block: while it is the same, so is what the contract says."""
-
-    def published(self) -> Sequence[LoggedVersion]:
-        """Version 0 of every model, oldest first."""
-
-    def redactions(self) -> Sequence[LoggedRedaction]:
-        """Every replacement, oldest first."""
-
-
-class ArchiveChainReader(ArchiveChainSource, Protocol):
-    """The archive chain by way of a node."""
-
-    def newest_block(self) -> str:
-        """Hash of the node's newest block."""
-
-    def head(self) -> bytes:
-        """Head of the hash chain over all records."""
+from blockful_py.types import Header, ModelTransaction, Position, Uri
 
 
 @dataclass(frozen=True)
@@ -100,57 +70,27 @@ class Catalogue:
         return cls(models, InheritanceGraph.from_references(references))
 
 
-class KnownTransactions:
-    """The transactions of a live chain, of which only those that are new or replaced are read again.
-
-    A block's hash covers all before it, and what a replacement changes is logged, so whatever the chain shows
-    as unchanged is as it was read.
-    """
-
-    def __init__(self, live: LiveChainReader) -> None:
-        self._live = live
-        self._tip: tuple[int, bytes] = (0, b"")
-        self._known: dict[Position, ModelTransaction] = {}
-        self._versions: dict[Position, int] = {}
-
-    def read(self) -> Sequence[ModelTransaction]:
-        """All of them, by position.  Raises NodeError."""
-        live, (height, tip) = self._live, self._tip
-        newest = live.height()
-        if newest < height or (height and live.block_hash(height) != tip):
-            height, self._known, self._versions = 0, {}, {}
-        versions = {each.position: each.version for each in live.redactions()}
-        changed = {place for place, _ in versions.items() ^ self._versions.items()} & self._known.keys()
-        wanted = [*sorted(changed), *self._places(range(height + 1, newest + 1))]
-        self._known.update(zip(wanted, live.transactions(wanted), strict=True))
-        self._tip = (newest, live.block_hash(newest) if newest else b"")
-        self._versions = versions
-        return tuple(self._known.values())
-
-    def _places(self, heights: range) -> list[Position]:
-        """Positions of all transactions in some blocks: as they were logged, by the header for others."""
-        logged = sorted(each.position for each in self._live.published() if each.position.height in heights)
-        known = {position.height for position in logged}
-        headers = self._live.headers([height for height in heights if height not in known])
-        unlogged = [Position(each.height, index) for each in headers for index in range(each.tx_count)]
-        return sorted([*logged, *unlogged])
-
-
 class CatalogueReader:
     """Reads the catalogue, again only when the node has a new block.
 
     Members of one process that look at the same node share one reader.
     """
 
-    def __init__(self, live: LiveChainReader, store: Store, archived: Store | None = None) -> None:
+    def __init__(
+        self,
+        live: LiveChainReader,
+        store: Store,
+        archived: Store | None = None,
+        kept: Path | None = None,
+    ) -> None:
         """`archived`: has the nodes of replaced versions, where it matters when and for which requests they
-        were replaced."""
+        were replaced.  `kept`: as for `KnownTransactions`."""
         self._live = live
         self._store = store
         self._archived = archived
         self._requests: dict[Uri, Request | None] = {}
         self._reading = threading.Lock()
-        self._transactions = KnownTransactions(live)
+        self._transactions = KnownTransactions(live, kept)
         self._nodes: dict[Uri, ModelNode] = {}
         self._block: str | None = None
         self._catalogue: Catalogue | None = None
@@ -197,46 +137,6 @@ class CatalogueReader:
         return self._nodes.get(uri) or parse_node(self._store.read(uri))
 
 
-class ArchiveReader:
-    """Reads the archive's records, of which only new ones are read again.
-
-    The archive's head is a hash chain over all records, so those that were read are unchanged where it
-    continues them.
-    """
-
-    def __init__(self, archive: ArchiveChainReader) -> None:
-        self._archive = archive
-        self._reading = threading.Lock()
-        self._block: str | None = None
-        self._head = payload.archive_genesis_head(archive.chain_id, archive.address)
-        self._records: tuple[StoredArchiveRecord, ...] = ()
-
-    @property
-    def contract(self) -> ArchiveChainReader:
-        return self._archive
-
-    def read(self) -> tuple[StoredArchiveRecord, ...]:
-        """All records, oldest first."""
-        with self._reading:
-            block = self._archive.newest_block()
-            if block != self._block:
-                if not self._continues():
-                    self._head = payload.archive_genesis_head(self._archive.chain_id, self._archive.address)
-                    self._records = ()
-                    self._continues()
-                self._block = block
-            return self._records
-
-    def _continues(self) -> bool:
-        """Adds the records that are new; returns whether the archive's head is that of all records then."""
-        length, known = self._archive.length(), len(self._records)
-        added = tuple(self._archive.records(known, length - known)) if length > known else ()
-        for each in added:
-            self._head = payload.archive_head_step(self._head, each.index, each.record, each.timestamp)
-        self._records += added
-        return length >= known and self._head == self._archive.head()
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class RecordReaders:
     """Both chains' records as one party reads them."""
@@ -251,9 +151,11 @@ class RecordReaders:
         archive: ArchiveChainReader,
         store: Store,
         archived: Store | None = None,
+        kept: Path | None = None,
     ) -> RecordReaders:
-        """`store`: the live chain's, which has the model nodes.  `archived`: as for `CatalogueReader`."""
-        return cls(CatalogueReader(live, store, archived), ArchiveReader(archive))
+        """`store`: the live chain's, which has the model nodes.  `archived`, `kept`: as for
+        `CatalogueReader`."""
+        return cls(CatalogueReader(live, store, archived, kept), ArchiveReader(archive))
 
 
 def all_headers(live: LiveLedger) -> tuple[Header, ...]:

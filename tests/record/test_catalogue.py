@@ -6,18 +6,23 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from blockful_py.crypto import payload
-from blockful_py.record.catalogue import ArchiveReader, Catalogue, KnownTransactions
+from blockful_py.errors import NodeError
+from blockful_py.record.archive_reader import ArchiveReader
+from blockful_py.record.catalogue import Catalogue
+from blockful_py.record.known_transactions import KnownTransactions
 from blockful_py.types import (
     ArchiveReason,
     ArchiveRecord,
     Codec,
     Header,
     ModelTransaction,
+    Opening,
     Position,
     StoredArchiveRecord,
     Uri,
@@ -27,7 +32,7 @@ from tests.record.conftest import Scene
 
 def transaction(position: Position) -> ModelTransaction:
     uri = Uri(bytes(32), Codec.RAW)
-    return ModelTransaction(position, 1, None, uri, 0, 1, bytes(20), False, ())
+    return ModelTransaction(position, 1, Opening(2, 3), uri, 0, 1, bytes(20), False, (Position(1, 0),))
 
 
 @dataclass
@@ -39,6 +44,8 @@ class Live:
     log: list[ModelTransaction] = field(default_factory=list)
     asked: list[Position] = field(default_factory=list)
     pruned: int = 0
+    chain_id: int = 1
+    address: bytes = bytes(20)
 
     def append(self, count: int) -> None:
         height = len(self.blocks) + 1
@@ -81,8 +88,8 @@ def live() -> Live:
     return live
 
 
-def known_of(live: Any) -> KnownTransactions:
-    return KnownTransactions(live)
+def known_of(live: Any, kept: Path | None = None) -> KnownTransactions:
+    return KnownTransactions(live, kept)
 
 
 def test_only_what_is_new_or_replaced_is_read_again(live: Live) -> None:
@@ -123,6 +130,35 @@ def test_blocks_whose_logs_are_gone_are_read_by_their_headers(live: Live) -> Non
     assert list(known_of(live).read()) == live.all()
 
 
+def test_a_later_process_reads_what_is_new_or_replaced(live: Live, tmp_path: Path) -> None:
+    known_of(live, tmp_path / "events").read()
+    live.asked.clear()
+    live.append(1)
+    live.redact(Position(1, 1))
+    assert list(known_of(live, tmp_path / "events").read()) == live.all()
+    assert live.asked == [Position(1, 1), Position(3, 0)]
+
+
+@pytest.mark.parametrize("damage", ["changed", "cut", "of another chain"])
+def test_a_file_that_does_not_fit_is_made_anew(live: Live, tmp_path: Path, damage: str) -> None:
+    known_of(live, tmp_path).read()
+    (file,) = tmp_path.iterdir()
+    if damage == "changed":
+        data = bytearray(file.read_bytes())
+        data[-20] ^= 1
+        file.write_bytes(data)
+    elif damage == "cut":
+        file.write_bytes(file.read_bytes()[:-20])
+    else:
+        live.blocks.reverse()
+        for height, block in enumerate(live.blocks, start=1):
+            block[:] = [replace(each, position=Position(height, i)) for i, each in enumerate(block)]
+    assert list(known_of(live, tmp_path).read()) == live.all()
+    live.asked.clear()
+    assert list(known_of(live, tmp_path).read()) == live.all()
+    assert live.asked == []
+
+
 def test_an_empty_chain_has_no_transactions() -> None:
     assert known_of(Live()).read() == ()
 
@@ -138,29 +174,42 @@ def test_reading_on_gives_what_reading_all_gives(scene: Scene) -> None:
 
 @dataclass
 class Archive:
-    """An archive chain in memory; `asked` are the indices of the records that were read."""
+    """An archive chain in memory.
+
+    Attributes:
+        asked: indices of the records that were read from its state.
+        logs: how many of the first are logged.
+        stated: the head that it claims; None for the true one.
+    """
 
     chain_id: int = 1
     address: bytes = bytes(20)
     stored: list[StoredArchiveRecord] = field(default_factory=list)
     asked: list[int] = field(default_factory=list)
     arriving: int = 0
+    logs: int = 1 << 30
+    stated: bytes | None = None
 
     def append(self, timestamp: int) -> None:
         record = ArchiveRecord(Position(1, 0), 0, ArchiveReason.SUPERSEDED, Uri(bytes(32), Codec.RAW))
         self.stored.append(StoredArchiveRecord(len(self.stored), record, timestamp))
 
     def newest_block(self) -> str:
-        return self.head().hex()
+        return f"{self.stored} {self.stated!r}"
 
     def length(self) -> int:
         return len(self.stored)
 
     def head(self) -> bytes:
+        if self.stated is not None:
+            return self.stated
         head = payload.archive_genesis_head(self.chain_id, self.address)
         for each in self.stored:
             head = payload.archive_head_step(head, each.index, each.record, each.timestamp)
         return head
+
+    def logged(self, start: int, count: int) -> Sequence[StoredArchiveRecord]:
+        return self.stored[: self.logs][start : start + count]
 
     def records(self, start: int, count: int) -> Sequence[StoredArchiveRecord]:
         found = self.stored[start : start + count]
@@ -183,16 +232,20 @@ def archive_reader(archive: Any) -> ArchiveReader:
     return ArchiveReader(archive)
 
 
-def test_only_new_records_of_the_archive_are_read(archive: Archive) -> None:
+@pytest.mark.parametrize("logs", [0, 2, 1 << 30])
+def test_only_new_records_of_the_archive_are_read(archive: Archive, logs: int) -> None:
+    archive.logs = logs
     reader = archive_reader(archive)
     assert list(reader.read()) == list(reader.read()) == archive.stored
     archive.append(3)
     assert list(reader.read()) == archive.stored
-    assert archive.asked == [0, 1, 2]
+    assert archive.asked == {0: [0, 1, 2], 2: [2]}.get(logs, [])
 
 
+@pytest.mark.parametrize("logs", [0, 1 << 30])
 @pytest.mark.parametrize("kept", [0, 1])
-def test_an_archive_that_was_set_back_is_read_anew(archive: Archive, kept: int) -> None:
+def test_an_archive_that_was_set_back_is_read_anew(archive: Archive, kept: int, logs: int) -> None:
+    archive.logs = logs
     reader = archive_reader(archive)
     reader.read()
     del archive.stored[kept:]
@@ -212,6 +265,12 @@ def test_an_archive_whose_last_records_are_others_is_read_anew(archive: Archive)
 
 
 def test_a_record_that_arrives_while_the_archive_is_read_is_not_left_out(archive: Archive) -> None:
-    archive.arriving = 1
+    archive.arriving, archive.logs = 1, 0
     assert list(archive_reader(archive).read()) == archive.stored
     assert len(archive.stored) == 3
+
+
+def test_records_that_do_not_hash_to_the_head_are_refused(archive: Archive) -> None:
+    archive.stated = bytes(32)
+    with pytest.raises(NodeError, match="another node"):
+        archive_reader(archive).read()

@@ -22,7 +22,7 @@ from blockful_py.pipeline.jobs.journaled_sends import JournaledExecutor
 from blockful_py.pipeline.jobs.leader import CommitteeSession, Leader
 from blockful_py.pipeline.review.content import ContentReviewer, ReviewSources
 from blockful_py.pipeline.run.accounts import Accounts, OwnAccount, accounts_of, identities_in
-from blockful_py.pipeline.run.contracts import Contracts, clock_for
+from blockful_py.pipeline.run.contracts import EVENTS, Contracts, clock_for
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.identities import Identities
 from blockful_py.pipeline.run.nodes import Nodes
@@ -81,7 +81,11 @@ class FederationContext:
         leader = Leader(run, contracts, identities, secret)
         stores = Stores.of(run, contracts)
         record = RecordReaders.of(
-            contracts.live, contracts.archive, stores.live, stores.archive if run.party else None
+            contracts.live,
+            contracts.archive,
+            stores.live,
+            stores.archive if run.party else None,
+            run.path / EVENTS,
         )
         keyring = leader.keyring()
         if participant is not None:

@@ -12,7 +12,8 @@ figures.json        figures before a request, until its report is written
 certificates/       erasure certificates, each a document and a page
 auditors/           data keys wrapped to the archive's auditors, one file per version
 motions/            open motions to the committee, one file each (usually absent)
-events/             past events of the chains, kept for when nodes prune them, one file per contract
+events/             past events of the chains, kept for when nodes prune them, one file per contract; and
+                    transactions of the live chain, which later processes read on from
 keys/               public halves of the generated group keys, one file each
 journal.sqlite      jobs and their steps, each written before it is taken
 chains/             databases of our own devnets

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The transactions of a live chain, of which only those that are new or replaced are read again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from blockful_py.bounded_json import parse_json
+from blockful_py.record.chain_readers import LiveChainReader
+from blockful_py.types import Codec, ModelTransaction, Opening, Position, Uri
+from blockful_py.whole_file import write_whole
+
+SHARE = 10
+"""The file is written again when it lacks more than one in so many transactions.
+
+It is two lines: the SHA-256 of the second, and height, block hash and transactions as JSON."""
+
+
+class KnownTransactions:
+    """Reads a live chain's transactions.
+
+    A block's hash covers all before it, and what a replacement changes is logged, so whatever the chain shows
+    as unchanged is as it was read.
+    """
+
+    def __init__(self, live: LiveChainReader, kept: Path | None = None) -> None:
+        """`kept`: the folder of a file from which a later process goes on; None keeps them in memory only."""
+        self._live = live
+        self._file = (
+            None if kept is None else kept / f"{live.chain_id}-{live.address.hex()}.transactions.json"
+        )
+        self._tip: tuple[int, bytes] = (0, b"")
+        self._known: dict[Position, ModelTransaction] = {}
+        self._unsaved = 0
+        self._recall()
+
+    def read(self) -> Sequence[ModelTransaction]:
+        """All of them, by position.  Raises NodeError, RunError when the file cannot be written."""
+        live, (height, tip) = self._live, self._tip
+        newest = live.height()
+        if newest < height or (height and live.block_hash(height) != tip):
+            height, self._known = 0, {}
+        wanted = [*sorted(self._changed()), *self._places(range(height + 1, newest + 1))]
+        self._known.update(zip(wanted, live.transactions(wanted), strict=True))
+        self._tip = (newest, live.block_hash(newest) if newest else b"")
+        self._remember(len(wanted))
+        return tuple(self._known.values())
+
+    def _changed(self) -> Iterable[Position]:
+        """Positions whose logged version is another one than that which was read."""
+        logged = {each.position: each.version for each in self._live.redactions()}
+        return (place for place, known in self._known.items() if known.version != logged.get(place, 0))
+
+    def _places(self, heights: range) -> list[Position]:
+        """Positions of all transactions in some blocks: as they were logged, by the header for others."""
+        logged = sorted(each.position for each in self._live.published() if each.position.height in heights)
+        known = {position.height for position in logged}
+        headers = self._live.headers([height for height in heights if height not in known])
+        unlogged = [Position(each.height, index) for each in headers for index in range(each.tx_count)]
+        return sorted([*logged, *unlogged])
+
+    def _recall(self) -> None:
+        """Takes what the file has; one that is missing or damaged is written anew."""
+        if self._file is None:
+            return
+        with suppress(OSError, ValueError, TypeError):
+            digest, _, data = self._file.read_bytes().partition(b"\n")
+            if digest == _digest(data):
+                height, tip, rows = parse_json(data)
+                known = [_transaction(*row) for row in rows]
+                self._tip, self._known = (height, bytes.fromhex(tip)), {each.position: each for each in known}
+
+    def _remember(self, count: int) -> None:
+        self._unsaved += count
+        if self._file is not None and self._unsaved * SHARE > len(self._known):
+            (height, tip), rows = self._tip, [_row(each) for each in self._known.values()]
+            data = json.dumps([height, tip.hex(), rows], separators=(",", ":")).encode()
+            write_whole(self._file, _digest(data) + b"\n" + data, parents=True)
+            self._unsaved = 0
+
+
+def _digest(data: bytes) -> bytes:
+    return hashlib.sha256(data).hexdigest().encode()
+
+
+def _row(transaction: ModelTransaction) -> list[Any]:
+    """A line of the file, in the order of `ModelTransaction`."""
+    opening, uri = transaction.opening, transaction.uri
+    return [
+        transaction.position.packed,
+        hex(transaction.ch),
+        None if opening is None else [hex(opening.px), hex(opening.s)],
+        [uri.digest.hex(), int(uri.codec)],
+        transaction.version,
+        transaction.epoch,
+        transaction.owner.hex(),
+        transaction.settled,
+        [each.packed for each in transaction.references],
+    ]
+
+
+def _transaction(
+    place: int,
+    ch: str,
+    opening: list[str] | None,
+    uri: list[Any],
+    version: int,
+    epoch: int,
+    owner: str,
+    settled: bool,
+    references: list[int],
+) -> ModelTransaction:
+    digest, kind = uri
+    return ModelTransaction(
+        Position.unpack(place),
+        int(ch, 16),
+        None if opening is None else Opening(*(int(each, 16) for each in opening)),
+        Uri(bytes.fromhex(digest), Codec(kind)),
+        version,
+        epoch,
+        bytes.fromhex(owner),
+        settled,
+        tuple(map(Position.unpack, references)),
+    )
