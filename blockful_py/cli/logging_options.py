@@ -21,9 +21,11 @@ def with_log_options(command: Any, default: LogLevel) -> Any:
 
     options = typer.Typer(add_completion=False)
     options.command()(_options)
-    helps = [each for each in command.params if each.name == "as_json"]
-    at = command.params.index(helps[0]) if helps else len(command.params)
-    command.params[at:at] = get_command(options).params
+    added: Any = get_command(options).params
+    added[-1].help += f" Default: {default}."
+    names = [each.name for each in command.params]
+    at = names.index("as_json") if "as_json" in names else len(names)
+    command.params[at:at] = added
     command.callback = logged
     return command
 

@@ -126,8 +126,9 @@ def serve(
     with ExitStack() as stack:
         if port is not None:
             run, place = party.opened()[0], (host, port)
-            serving = serving_blocks(run, keys.account_secret, *place, watch.health, registry)
-            url = url or stack.enter_context(serving).url
+            server = serving_blocks(run, keys.account_secret, *place, watch.health, registry)
+            stack.enter_context(server)
+            url = url or server.url
         elif url is not None:
             raise SettingsError("--url is where others reach --port: give both, or neither.")
         participant = stack.enter_context(

@@ -106,7 +106,7 @@ def _tell(admitted: Admitted, seconds: float, refusal: Refused | None) -> None:
     header = admitted.question.header
     fields = {
         "kind": admitted.kind.label,
-        "proposal": header.subject,
+        **({"proposal": header.subject} if any(header.subject) else {}),
         "epoch": header.epoch,
         "sender": header.sender,
         "seconds": round(seconds, 3),

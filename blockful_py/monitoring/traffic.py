@@ -33,6 +33,9 @@ class HttpTraffic:
 
     def around(self, app: ASGIApp) -> ASGIApp:
         async def counted(scope: Scope, receive: Receive, send: Send) -> None:
+            if scope["type"] != "http":
+                await app(scope, receive, send)
+                return
             begun, status, size = time.perf_counter(), 0, 0
 
             async def counting(message: Message) -> None:

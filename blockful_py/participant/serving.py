@@ -108,7 +108,7 @@ class ParticipantService(Closable):
         url: str | None = None,
         metrics: ParticipantMetrics | None = None,
     ) -> None:
-        """`url`: where others fetch the files that it keeps, which the chain then says.
+        """`url`: where others fetch the files that it keeps, as the chain then says.  `metrics`: of its work.
 
         Raises RunError before it has joined, NodeError or DeploymentError.
         """
@@ -187,13 +187,15 @@ class ParticipantService(Closable):
 
     def waiting(self, catalogue: Catalogue) -> tuple[NextWork, ...]:
         """Work that is due: the parts of requests, by number, then the next model."""
-        parts = [
-            NextWork(names, filed.number)
-            for filed in self.contracts.participants.filed_requests()
-            if (names := () if self.refusal(filed, catalogue) else self.due(filed, catalogue))
-        ]
+        work = []
+        for filed in self.contracts.participants.filed_requests():
+            names = () if self.refusal(filed, catalogue) else self.due(filed, catalogue)
+            if names:
+                work.append(NextWork(names, filed.number))
         spec = self.next_model(catalogue)
-        return (*parts, *(() if spec is None else (NextWork((spec.name,)),)))
+        if spec is not None:
+            work.append(NextWork((spec.name,)))
+        return tuple(work)
 
     def withheld(self, work: NextWork, catalogue: Catalogue) -> str | None:
         """The reason why the owner's limits put work off; None when it may begin.  Raises SettingsError."""

@@ -214,7 +214,7 @@ def test_requests_are_counted_by_what_answered_them(guard: Guard) -> None:
         ("page", "200"): 1,
         ("static", "200"): 1,
         ("model", "200"): 1,
-        ("model", "404"): 1,
+        ("model", "400"): 1,
         ("refused", "404"): 1,
         ("refused", "405"): 1,
     }

@@ -4,11 +4,15 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import logging
+import signal
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import count
+from typing import Any
 
+import httpx2
 import pytest
 from prometheus_client import CollectorRegistry
 
@@ -32,6 +36,7 @@ from blockful_py.record.certificates.checking import check_certificate
 from blockful_py.storage.store import ContentStore
 from blockful_py.storage.unixfs import file_uri
 from blockful_py.types import Paradigm, Uri
+from tests.cli.commands import begin, end
 from tests.federations import GRAPH, promised, small
 from tests.member.leaders import until
 from tests.participant.conftest import Machines, Participant
@@ -304,3 +309,29 @@ def test_a_file_that_only_a_participant_keeps_is_fetched_from_it_while_it_serves
         with ParticipantService(owner.folder, owner.keys, ChildProcesses(MODULE)) as service:
             service.step()
     assert published.contracts.participants.endpoint(account) is None
+
+
+def test_a_participant_that_serves_shows_its_metrics_and_its_health(published: Machines) -> None:
+    folder = published.participants["a"].folder
+    place = ("--port", "0", "--monitor", "127.0.0.1:0", "--log-format", "json", "--json")
+    words = ("--passphrase-file", str(published.folder / "passphrase"))
+    process = begin(published.folder, "participant", "serve", str(folder.path), *place, *words)
+    assert process.stdout is not None
+    told = json.loads(process.stdout.readline())
+
+    def health() -> dict[str, Any]:
+        found: dict[str, Any] = httpx2.get(told["monitor"] + "/healthz", timeout=600, trust_env=False).json()
+        return found
+
+    until(lambda: health()["ready"])
+    assert health() == {"ready": True, "problems": {}, "epoch": 1, "paused": False}
+    folder.pause()
+    assert health()["paused"]
+    folder.resume()
+    assert httpx2.get(told["url"] + "/healthz", timeout=600, trust_env=False).json() == {"ready": True}
+    text = httpx2.get(told["monitor"] + "/metrics", timeout=600, trust_env=False).text
+    assert 'blockful_http_requests_total{resource="health",status="200"} 1.0' in text
+    assert "blockful_epoch 1.0" in text
+    outcome = end(process, signal.SIGTERM)
+    assert outcome.status == 0
+    assert all("message" in json.loads(line) for line in outcome.err.splitlines())
