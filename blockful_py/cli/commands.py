@@ -85,7 +85,7 @@ READER = Group(
 
 AUDITOR = Group(
     "auditor",
-    "Add and remove auditors, who read replaced versions; sign in as one.",
+    "Add and remove auditors of replaced versions, sign in.",
     (
         Command("add", "auditor:add", "Have the committee register an auditor.", WARNING),
         Command("remove", "auditor:remove", "Have the committee remove an auditor.", WARNING),

@@ -3,11 +3,7 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
 import sqlite3
-from collections import OrderedDict
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +17,7 @@ from starlette.staticfiles import StaticFiles
 
 from blockful_py.errors import BlockfulError
 from blockful_py.explorer import lists
+from blockful_py.explorer.answers import IndexAnswers
 from blockful_py.explorer.check_routes import CheckRoutes
 from blockful_py.explorer.committee_page import committee_document
 from blockful_py.explorer.database import IndexReader
@@ -71,12 +68,6 @@ PAGES = (
     "/jobs",
     "/sign-in",
 )
-HEAVY = 4
-"""Answers that read chains or stores, made at one time."""
-CACHED = 256
-"""Answers that are kept until the index changes."""
-
-Made = Callable[[sqlite3.Connection], Any]
 
 
 class ExplorerApp:
@@ -101,10 +92,9 @@ class ExplorerApp:
         self._graphs = GraphFiles(reader)
         self._jobs = JobsFeed(watched.jobs)
         self._probe = EndpointProbe()
-        self._heavy = asyncio.Semaphore(HEAVY)
-        self._checks = CheckRoutes(watched, reader, self._heavy)
+        self._answers = IndexAnswers(reader)
+        self._checks = CheckRoutes(watched, reader, self._answers.heavy)
         self._sign_in = SignInRoutes(SignIn(lambda: watched.contracts.archive), origin)
-        self._answers: OrderedDict[tuple[int, str], bytes] = OrderedDict()
         self.updates = Updates()
 
     def routes(self) -> Starlette:
@@ -184,7 +174,7 @@ class ExplorerApp:
             },
             "jobs": bool(self._watched.jobs),
         }
-        return await self._indexed(request, lambda connection: {**about, **lists.summary(connection)})
+        return await self._answers.indexed(request, lambda connection: {**about, **lists.summary(connection)})
 
     async def _graph(self, request: HttpRequest) -> Response:
         file = await run_in_threadpool(self._graphs.current)
@@ -204,12 +194,12 @@ class ExplorerApp:
             number(query, "start", 0, 0, 10_000_000),
             number(query, "count", 50, 1, 200),
         )
-        return await self._indexed(request, lambda connection: lists.model_list(connection, *chosen))
+        return await self._answers.indexed(request, lambda connection: lists.model_list(connection, *chosen))
 
     async def _model(self, request: HttpRequest) -> Response:
         position = position_of(request.path_params["place"])
         audited = await self._sign_in.auditor(request) is not None
-        return await self._heavily(
+        return await self._answers.heavily(
             request,
             lambda connection: model_document(connection, self._watched, position, audited),
             kept=not audited,
@@ -217,12 +207,12 @@ class ExplorerApp:
 
     async def _requests(self, request: HttpRequest) -> Response:
         audited = await self._sign_in.auditor(request) is not None
-        return await self._indexed(request, lambda c: request_list(c, audited), kept=not audited)
+        return await self._answers.indexed(request, lambda c: request_list(c, audited), kept=not audited)
 
     async def _request(self, request: HttpRequest) -> Response:
         key = key_of(request.path_params["key"])
         audited = await self._sign_in.auditor(request) is not None
-        return await self._heavily(
+        return await self._answers.heavily(
             request, lambda c: found(request_document(c, self._watched, key, audited)), kept=False
         )
 
@@ -246,10 +236,10 @@ class ExplorerApp:
                     raise UnknownPositionError(start)
             return forecast(connection, starts, chunk, self._jobs.request_seconds())
 
-        return await self._heavily(request, made)
+        return await self._answers.heavily(request, made)
 
     async def _committee(self, request: HttpRequest) -> Response:
-        return await self._heavily(
+        return await self._answers.heavily(
             request, lambda connection: committee_document(connection, self._watched, self._probe), kept=False
         )
 
@@ -257,7 +247,9 @@ class ExplorerApp:
         query = request.query_params
         before = number(query, "before", 2**53, 1, 2**53)
         count = number(query, "count", 50, 1, 200)
-        return await self._indexed(request, lambda connection: lists.blocks(connection, before, count))
+        return await self._answers.indexed(
+            request, lambda connection: lists.blocks(connection, before, count)
+        )
 
     async def _jobs_now(self, request: HttpRequest) -> Response:
         return JSONResponse({"runs": await run_in_threadpool(self._jobs.documents)})
@@ -266,25 +258,3 @@ class ExplorerApp:
         if self.updates.listeners >= MAX_LISTENERS:
             raise HTTPException(503, "too many pages are open: this one does not update by itself")
         return event_stream(self.updates.stream())
-
-    async def _heavily(self, request: HttpRequest, made: Made, kept: bool = True) -> Response:
-        async with self._heavy:
-            return await self._indexed(request, made, kept)
-
-    async def _indexed(self, request: HttpRequest, made: Made, kept: bool = True) -> Response:
-        """An answer as JSON, from the cache where the index has not changed since."""
-        asked = f"{request.url.path}?{request.url.query}"
-
-        def answer() -> bytes:
-            with self._reader.moment() as connection:
-                revision = lists.revision(connection)
-                found = self._answers.get((revision, asked)) if kept else None
-                if found is None:
-                    found = json.dumps(made(connection), separators=(",", ":"), allow_nan=False).encode()
-                    if kept:
-                        self._answers[revision, asked] = found
-                        while len(self._answers) > CACHED:
-                            self._answers.popitem(last=False)
-                return found
-
-        return Response(await run_in_threadpool(answer), media_type="application/json")

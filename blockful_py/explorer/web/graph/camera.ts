@@ -49,6 +49,19 @@ export function extent(places: Float32Array): { low: Point; high: Point } {
 
 export const whole = ({ low, high }: Frame): Camera => ({ x: (low.x + high.x) / 2, y: (low.y + high.y) / 2, ratio: 1 });
 
+/** A camera by shares of the graph's extent, which stand for the same part of another drawing of the graph. */
+export const asShares = ({ x, y, ratio }: Camera, { low, high }: Frame): Camera => ({
+  x: (x - low.x) / Math.max(high.x - low.x, 1e-9),
+  y: (y - low.y) / Math.max(high.y - low.y, 1e-9),
+  ratio,
+});
+
+export const ofShares = ({ x, y, ratio }: Camera, { low, high }: Frame): Camera => ({
+  x: low.x + x * (high.x - low.x),
+  y: low.y + y * (high.y - low.y),
+  ratio,
+});
+
 export function mapOf(camera: Camera, { low, high, width, height }: Frame): Map {
   const padding = Math.min(60, width / 12);
   const [across, down] = [Math.max(high.x - low.x, 1e-9), Math.max(high.y - low.y, 1e-9)];

@@ -42,6 +42,7 @@ export class Gestures {
 
   private down(event: PointerEvent): void {
     if (event.button !== 0) return;
+    this.element.setPointerCapture(event.pointerId);
     this.pressed.set(event.pointerId, this.at(event));
     this.moved = this.pressed.size > 1 ? Infinity : 0;
     this.on.point(null);
@@ -54,7 +55,6 @@ export class Gestures {
     const [across, down] = [at.x - before.x, at.y - before.y];
     const other = [...this.pressed].find(([pointer]) => pointer !== event.pointerId)?.[1];
     if (!other && (this.moved += Math.hypot(across, down)) < STILL) return;
-    this.element.setPointerCapture(event.pointerId);
     this.pressed.set(event.pointerId, at);
     if (!other) return this.on.drag(across, down);
     this.on.drag(across / 2, down / 2);

@@ -64,11 +64,13 @@ export class LargeGraph {
   private readonly lines: Program;
   private readonly looks: WebGLBuffer;
   private readonly levels = new Map<number, Level>();
+  private readonly closing = new AbortController();
   private looked: Shown | null = null;
 
-  /** Throws an Error without WebGL 2. */
-  constructor(container: HTMLElement, private readonly data: GraphData, private readonly picking: Picking) {
+  /** Throws an Error without WebGL 2.  Calls `lost` when WebGL gives its context up. */
+  constructor(container: HTMLElement, private readonly data: GraphData, private readonly picking: Picking, lost: () => void) {
     this.canvas = layer(container, "base");
+    this.canvas.addEventListener("webglcontextlost", lost, { signal: this.closing.signal });
     const gl = this.canvas.getContext("webgl2", { antialias: false, depth: false, stencil: false });
     if (!gl) throw new Error("large graphs need WebGL 2");
     this.gl = gl;
@@ -174,6 +176,7 @@ export class LargeGraph {
   }
 
   close(): void {
+    this.closing.abort();
     this.gl.getExtension("WEBGL_lose_context")?.loseContext();
     this.canvas.remove();
     this.names.remove();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The drawn graph: a base with all models, what a request would reach above it, and the camera on both.
 
-import { between, extent, mapOf, panned, placeAt, whole, zoomed, type Camera, type Frame, type Point } from "./camera";
+import { asShares, between, extent, mapOf, ofShares, panned, placeAt, whole, zoomed, type Camera, type Frame, type Point } from "./camera";
 import type { GraphData } from "./file";
 import { Gestures } from "./gestures";
 import { LargeGraph } from "./large";
@@ -21,6 +21,8 @@ export interface Told {
   click: (row: number | null, more: boolean) => void;
   /** Of how many edges one is drawn. */
   edges: (step: number) => void;
+  /** The drawing is lost, as when a processor for graphics restarts: make another view. */
+  lost: () => void;
 }
 
 export class GraphView {
@@ -56,7 +58,7 @@ export class GraphView {
     this.bounds = extent(data.places);
     this.camera = whole(this.seen());
     this.style = styleOf(container);
-    this.base = data.models <= FEW ? new PaintedGraph(container) : new LargeGraph(container, data, this.picking);
+    this.base = data.models <= FEW ? new PaintedGraph(container) : new LargeGraph(container, data, this.picking, on.lost);
     this.overlay = new LitLayer(container, this.heirs);
     this.gestures = new Gestures(container, {
       point: (at) => this.point(at),
@@ -99,13 +101,13 @@ export class GraphView {
     this.fly(zoomed(this.camera, mapOf(this.camera, frame), way === "in" ? 1 / STEP : STEP, middle));
   }
 
-  /** The camera, for another view of the same graph. */
+  /** The camera for another view, by shares of the extent: the graph may have grown. */
   state(): Camera {
-    return this.camera;
+    return asShares(this.camera, this.seen());
   }
 
-  restore(camera: Camera): void {
-    this.camera = camera;
+  restore(shares: Camera): void {
+    this.camera = ofShares(shares, this.seen());
     this.request(true);
   }
 

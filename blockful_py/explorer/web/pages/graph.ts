@@ -1,35 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // The graph: colours, time, what a request would reach, by mouse and by keyboard.
 
-import { AnswerError, reason } from "../api";
+import { AnswerError } from "../api";
 import { h, replace } from "../dom";
-import type { Camera } from "../graph/camera";
 import { colouring, MODES, TITLES, type Mode } from "../graph/colours";
-import { positionOf, readGraph, type GraphData } from "../graph/file";
-import { neighbours, type Reach } from "../graph/reach";
+import { positionOf, type GraphData } from "../graph/file";
+import type { Reach } from "../graph/reach";
 import type { Shown } from "../graph/scene";
 import { GraphView } from "../graph/view";
 import { go, type View } from "../page";
 import { cardOf, spoken } from "./graph_card";
+import { kept, load } from "./graph_kept";
 import { legendOf, momentOf } from "./graph_legend";
-
-/** Kept while other pages are shown. */
-const kept: { tag: string | null; data: GraphData | null; mode: Mode; camera: Camera | null } = {
-  tag: null,
-  data: null,
-  mode: "version",
-  camera: null,
-};
-
-async function load(signal: AbortSignal): Promise<GraphData> {
-  const answer = await fetch("/api/graph", { signal, headers: kept.tag ? { "if-none-match": kept.tag } : {} });
-  if (answer.status === 304 && kept.data) return kept.data;
-  if (!answer.ok) throw new AnswerError(reason(await answer.text(), answer.status));
-  const data = readGraph(await answer.arrayBuffer());
-  kept.tag = answer.headers.get("etag");
-  kept.data = data;
-  return data;
-}
+import { walked } from "./graph_walk";
 
 export function graphPage(main: HTMLElement): View {
   const page = new GraphPage(main);
@@ -155,6 +138,11 @@ class GraphPage {
     this.view = new GraphView(this.canvas, data, this.look(), {
       hover: (row) => this.hover(row),
       click: (row, more) => this.click(row, more),
+      lost: () => {
+        this.view?.close();
+        this.view = null;
+        this.draw(data);
+      },
       edges: (step) => replace(this.sparse, step > 1 && `1 of ${step} edges is drawn: zoom in to see all.`),
     });
     if (kept.camera) this.view.restore(kept.camera);
@@ -236,27 +224,13 @@ class GraphPage {
     else if (event.key === "Escape") this.choose([]);
     else if (event.key === "Enter" && row !== undefined) go(`/models/${positionOf(data, row)}`);
     else if (event.key.startsWith("Arrow")) {
-      const next = row === undefined ? this.standing(0, 1) : this.walked(row, event.key);
+      const next = walked(data, view, (each) => data.born[each]! <= this.tick, row, event.key);
       if (next !== null) {
         this.choose(event.shiftKey && row !== undefined ? [...new Set([...this.chosen, next])] : [next]);
         if (data.models > 200) view.centre(next);
       }
     } else return;
     event.preventDefault();
-  }
-
-  /** The row that an arrow leads to: a reference, an heir, or the model before or after. */
-  private walked(row: number, key: string): number | null {
-    const stands = (each: number): boolean => this.data!.born[each]! <= this.tick;
-    if (key === "ArrowLeft") return [...neighbours(this.view!.references, row)].find(stands) ?? null;
-    if (key === "ArrowRight") return [...neighbours(this.view!.heirs, row)].find(stands) ?? null;
-    return key === "ArrowDown" ? this.standing(row + 1, 1) : this.standing(row - 1, -1);
-  }
-
-  private standing(from: number, step: number): number | null {
-    for (let row = from; row >= 0 && row < this.data!.models; row += step)
-      if (this.data!.born[row]! <= this.tick) return row;
-    return null;
   }
 
   close(): void {

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Answers from the index as JSON, kept until it changes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sqlite3
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from blockful_py.explorer import lists
+from blockful_py.explorer.database import IndexReader
+
+HEAVY = 4
+"""Answers that read chains or stores, made at one time."""
+CACHED = 256
+"""Answers that are kept."""
+
+Made = Callable[[sqlite3.Connection], Any]
+
+
+class IndexAnswers:
+    """Makes answers on threads.
+
+    Attributes:
+        heavy: held while an answer is made that reads chains or stores.
+    """
+
+    def __init__(self, reader: IndexReader) -> None:
+        self.heavy = asyncio.Semaphore(HEAVY)
+        self._reader = reader
+        self._kept: OrderedDict[tuple[int, str], bytes] = OrderedDict()
+
+    async def heavily(self, request: Request, made: Made, kept: bool = True) -> Response:
+        """As `indexed`, for an answer that reads chains or stores."""
+        async with self.heavy:
+            return await self.indexed(request, made, kept)
+
+    async def indexed(self, request: Request, made: Made, kept: bool = True) -> Response:
+        """What `made` makes of the index; where it is `kept`, everybody who asks the same gets the same."""
+        asked = f"{request.url.path}?{request.url.query}"
+        return Response(
+            await run_in_threadpool(self._answer, asked, made, kept), media_type="application/json"
+        )
+
+    def _answer(self, asked: str, made: Made, kept: bool) -> bytes:
+        with self._reader.moment() as connection:
+            revision = lists.revision(connection)
+            found = self._kept.get((revision, asked)) if kept else None
+            if found is None:
+                found = json.dumps(made(connection), separators=(",", ":"), allow_nan=False).encode()
+                if kept:
+                    self._kept[revision, asked] = found
+                    while len(self._kept) > CACHED:
+                        self._kept.popitem(last=False)
+            return found
