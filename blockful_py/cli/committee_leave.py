@@ -12,7 +12,6 @@ import typer
 from blockful_py.cli.console import Output
 from blockful_py.cli.options import ArchiveUrl, AsJson, LiveUrl, PassphraseFile, Run, urls
 from blockful_py.cli.passphrase import passphrase_from
-from blockful_py.member.office import MemberView
 
 
 def leave(
@@ -39,6 +38,7 @@ def leave(
     from blockful_py.committee.vault import Vault
     from blockful_py.member.candidacy import Candidate
     from blockful_py.member.leaving import hand_on
+    from blockful_py.member.office import MemberView
     from blockful_py.member.place import signer_of
 
     out = Output(as_json)
