@@ -85,11 +85,6 @@ def test_summaries_are_sentences_that_fit_a_line_of_80_columns() -> None:
     assert [row.name for row in rows if len(row.summary) > 62] == []
 
 
-@pytest.mark.parametrize(
-    ("arguments", "imported"),
-    [(["--help"], []), (["committee", "--help"], []), (["dmeo"], []), (["cid", "--help"], ["cid"])],
-    ids=["help", "group", "typo", "command"],
-)
 def test_no_help_imports_anything_slow() -> None:
     program = (
         "import sys\nfrom blockful_py.cli.main import main\n"
@@ -100,9 +95,14 @@ def test_no_help_imports_anything_slow() -> None:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     found = set(done.stderr.split())
     assert "blockful_py.cli.committee_leave" in found
-    assert not {"torch", "web3", "matplotlib", "scipy", "sklearn", "pydantic.main", "requests"} & found
+    assert not {"torch", "web3", "matplotlib", "scipy", "sklearn", "requests"} & found
 
 
+@pytest.mark.parametrize(
+    ("arguments", "imported"),
+    [(["--help"], []), (["committee", "--help"], []), (["dmeo"], []), (["cid", "--help"], ["cid"])],
+    ids=["help", "group", "typo", "command"],
+)
 def test_only_the_command_asked_about_is_imported(arguments: list[str], imported: list[str]) -> None:
     modules = {row.function.partition(":")[0] for row in ROWS if not isinstance(row, Group)}
     modules |= {row.function.partition(":")[0] for group in GROUPS for row in group.commands}
