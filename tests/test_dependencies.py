@@ -141,7 +141,8 @@ def without_extras(program: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("command", ["train", "evaluate", "verify", "committee status", "unlearn"])
 def test_a_command_without_its_extra_ends_with_one_error(tmp_path: Path, command: str) -> None:
-    words = command.split()
+    (tmp_path / "run.json").write_text("{}")
+    words = [*command.split(), "--run", str(tmp_path if command != "train" else tmp_path / "made")]
     done = without_extras(f"from blockful_py.cli.main import main\nmain({words})")
     assert done.returncode == 2, done.stderr
     assert re.fullmatch(

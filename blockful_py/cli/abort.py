@@ -9,7 +9,7 @@ import typer
 
 from blockful_py.cli.console import Output
 from blockful_py.cli.jobs import job_document
-from blockful_py.cli.options import AsJson, Run
+from blockful_py.cli.options import AsJson, Run, located_run
 
 Job = Annotated[
     int | None,
@@ -27,6 +27,7 @@ def abort(run: Run, job: Job = None, as_json: AsJson = False) -> None:
 
     Example: blockful abort --run runs/mine
     """
+    run = located_run(run)
     from blockful_py.pipeline.federation import Federation
     from blockful_py.pipeline.resume import unfinished_job
     from blockful_py.pipeline.run.directory import RunDirectory

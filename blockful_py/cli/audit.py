@@ -13,7 +13,7 @@ from rich.table import Table
 
 from blockful_py.cli.alarms import documents, lines
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import LATEST, AsJson, PassphraseFile, Run
+from blockful_py.cli.options import LATEST, AsJson, PassphraseFile, Run, located_run
 from blockful_py.cli.passphrase import passphrase_from
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ def audit(
 
     Example: blockful audit --run runs/latest/parallel --model r6 --remember seen.json
     """
+    run = located_run(run)
     from blockful_py.errors import UnknownModelError
     from blockful_py.keys.reader_keys import ReaderKeys
     from blockful_py.pipeline.decryptors import AuditorDecryptor

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import Account, AsJson, Run, address
+from blockful_py.cli.options import Account, AsJson, Run, address, located_run
 
 
 def add(
@@ -26,6 +26,7 @@ def add(
     Example: blockful auditor add 0x1234567890123456789012345678901234567890 --key
     0x0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798
     """
+    run = located_run(run)
     from blockful_py.crypto import curve
     from blockful_py.errors import SettingsError
     from blockful_py.pipeline.federation import Federation
@@ -46,6 +47,7 @@ def remove(account: Account, run: Run, as_json: AsJson = False) -> None:
 
     Example: blockful auditor remove 0x1234567890123456789012345678901234567890
     """
+    run = located_run(run)
     from blockful_py.pipeline.federation import Federation
 
     out, account_bytes = Output(as_json), address(account)

@@ -10,7 +10,7 @@ import typer
 
 from blockful_py.bounded_json import parse_json
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import AsJson, Run
+from blockful_py.cli.options import AsJson, Run, located_run
 from blockful_py.errors import FormatError, RunError
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ def issue(
 
     Example: blockful certificate issue --run runs/mine --audit audit.json
     """
+    run = located_run(run)
     from blockful_py.pipeline.federation import Federation
     from blockful_py.pipeline.jobs.certificate import latest_request
     from blockful_py.report.runs.certificate_files import keep

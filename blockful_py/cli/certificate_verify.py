@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import AsJson
+from blockful_py.cli.options import AsJson, located_run
 from blockful_py.cli.trust import ArchiveHeads, BlockHashes, KeyIds, TrustedRun, digests
 
 RosterIds = Annotated[
@@ -38,6 +38,7 @@ def verify(
 
     Example: blockful certificate verify erasure-1767225615.json --run runs/mine
     """
+    run = located_run(run) if run else None
     from blockful_py.record.certificates.document import parse_certificate
     from blockful_py.record.certificates.verifying import verify_certificate
     from blockful_py.record.proofs.anchors import Anchors

@@ -16,6 +16,7 @@ from blockful_py.cli.options import (
     LiveUrl,
     OptionalRun,
     PassphraseFile,
+    located_run,
     urls,
 )
 from blockful_py.cli.passphrase import passphrase_from
@@ -41,9 +42,13 @@ def join(
 
     Example: blockful committee join members/1 --run runs/mine --stake 1
     """
+    run = located_run(run) if run else None
     from blockful_py.chain.ether import format_ether, parse_ether
-    from blockful_py.cli.parties import member_run
     from blockful_py.committee.service.folder import keys_in
+
+    out, wei = Output(as_json), parse_ether(stake)
+    keys = keys_in(folder, passphrase_from(passphrase_file))
+    from blockful_py.cli.parties import member_run
     from blockful_py.member.candidacy import Candidate, fund
     from blockful_py.member.place import place_for, signer_of
     from blockful_py.pipeline.run.contracts import open_contracts
@@ -51,9 +56,7 @@ def join(
     from blockful_py.pipeline.run.nodes import Nodes
     from blockful_py.pipeline.run.pocket_money import provide
 
-    out = Output(as_json)
-    wei, place = parse_ether(stake), urls(live_url, archive_url)
-    keys = keys_in(folder, passphrase_from(passphrase_file))
+    place = urls(live_url, archive_url)
     run = member_run(folder, run, federation, live_url, archive_url, keys)
     opened = RunDirectory.open(run)
     with Nodes(place_for(opened.place, place), signer_of(keys)) as nodes:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import AsJson, Quiet, Run
+from blockful_py.cli.options import AsJson, Quiet, Run, located_run
 
 
 def keygen(run: Run, as_json: AsJson = False, quiet: Quiet = False) -> None:
@@ -14,6 +14,7 @@ def keygen(run: Run, as_json: AsJson = False, quiet: Quiet = False) -> None:
 
     Example: blockful committee keygen --run runs/mine
     """
+    run = located_run(run)
     from blockful_py.pipeline.federation import Federation
 
     out = Output(as_json, quiet)

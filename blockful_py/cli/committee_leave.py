@@ -10,9 +10,8 @@ from typing import Annotated
 import typer
 
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import ArchiveUrl, AsJson, LiveUrl, PassphraseFile, Run, urls
+from blockful_py.cli.options import ArchiveUrl, AsJson, LiveUrl, PassphraseFile, Run, located_run, urls
 from blockful_py.cli.passphrase import passphrase_from
-from blockful_py.member.office import MemberView
 
 
 def leave(
@@ -34,16 +33,18 @@ def leave(
 
     Example: blockful committee leave members/1 --run runs/mine
     """
-    from blockful_py.chain.ether import format_ether
+    run = located_run(run)
     from blockful_py.committee.service.folder import VAULT, keys_in
+
+    out, keys = Output(as_json), keys_in(folder, passphrase_from(passphrase_file))
+    from blockful_py.chain.ether import format_ether
     from blockful_py.committee.vault import Vault
     from blockful_py.member.candidacy import Candidate
     from blockful_py.member.leaving import hand_on
+    from blockful_py.member.office import MemberView
     from blockful_py.member.place import signer_of
 
-    out = Output(as_json)
-    place, keys = urls(live_url, archive_url), keys_in(folder, passphrase_from(passphrase_file))
-    with MemberView(run, place, signer_of(keys)) as view:
+    with MemberView(run, urls(live_url, archive_url), signer_of(keys)) as view:
         if not anyway and hand_on(view, keys, Vault(folder / VAULT, keys.voting_secret)):
             out.say("a quorum of the members has the files and keys that this one keeps")
         departure = Candidate(view.contracts.elected, keys).leave()

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import AsJson, MemberOption, OptionalRun, PassphraseFile, Quiet
+from blockful_py.cli.options import AsJson, MemberOption, OptionalRun, PassphraseFile, Quiet, located_run
 
 
 def rotate(
@@ -21,6 +21,7 @@ def rotate(
 
     Example: blockful committee rotate --run runs/mine
     """
+    run = located_run(run) if run else None
     from blockful_py.cli.parties import opened
 
     out = Output(as_json, quiet)

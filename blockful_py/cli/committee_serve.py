@@ -63,12 +63,14 @@ def serve(
 
     Example: blockful committee serve members/1 --run runs/mine --port 7001
     """
+    from blockful_py.committee.service.folder import MemberFolder
+
+    member = MemberFolder.open(folder, passphrase_from(passphrase_file))
     from blockful_py.child_process import ChildProcesses
     from blockful_py.cli.parties import blocks_of, member_run
     from blockful_py.committee.outbox_store import NOTES, OutboxStore
     from blockful_py.committee.service.dkg_participant import DkgParticipant
     from blockful_py.committee.service.duties import Duties, Duty
-    from blockful_py.committee.service.folder import MemberFolder
     from blockful_py.committee.service.outbox import Outbox
     from blockful_py.committee.service.request_handler import RequestHandler
     from blockful_py.committee.service.server import Server, counted, is_loopback
@@ -89,7 +91,6 @@ def serve(
     from blockful_py.monitoring.page import monitor_page, registry_of
 
     place = urls(live_url, archive_url)
-    member = MemberFolder.open(folder, passphrase_from(passphrase_file))
     run = member_run(folder, run, federation, live_url, archive_url, member.keys)
     stopping = {signal.SIGTERM, signal.SIGINT}
     with _held_back(stopping):

@@ -31,13 +31,15 @@ def status(
 
     Example: blockful committee status --run runs/mine
     """
+    if member is None:
+        run = located_run(run or LATEST)
     from blockful_py.cli.parties import opened
-    from blockful_py.pipeline.coordination.status import status_of
-    from blockful_py.settings import quorum_of
 
     out = Output(as_json)
-    run = run if run or member else located_run(LATEST)
     with opened(run, member, passphrase_file) as federation:
+        from blockful_py.pipeline.coordination.status import status_of
+        from blockful_py.settings import quorum_of
+
         enough = quorum_of(len(federation.settings.committee.members))
         current = status_of(federation.contracts, federation.epochs.reachable(enough))
         alarms = federation.alarms()

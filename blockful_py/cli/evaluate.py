@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import LATEST, AsJson, Run
+from blockful_py.cli.options import LATEST, AsJson, Run, located_run
 
 if TYPE_CHECKING:
     from blockful_py.learning.metrics import Quality
@@ -38,6 +38,7 @@ def evaluate(
 
     Example: blockful evaluate r5 r6 --run runs/latest/parallel --plot classes.png
     """
+    run = located_run(run)
     from blockful_py.pipeline.federation import Federation
     from blockful_py.report.runs import evaluating
     from blockful_py.whole_file import write_whole

@@ -51,7 +51,7 @@ def audit(
     method: Annotated[
         list[str] | None, typer.Option(help="A method or variant. Repeatable. Default: all.")
     ] = None,
-    scale: Annotated[ScaleName, typer.Option(help="full: 14 users; small: 7 users.")] = ScaleName.FULL,
+    scale: Annotated[ScaleName, typer.Option(help="How many users: 14 or 7.")] = ScaleName.FULL,
     tuning: Annotated[
         bool, typer.Option("--tuning", help="Use seeds 0 to 2, which are not reported.")
     ] = False,

@@ -17,7 +17,8 @@ def tables(
     output: Annotated[Path, typer.Option(help="Folder for results and tables. A rerun continues there.")],
     seeds: Annotated[list[str], typer.Option(help="Seeds, such as 5-7. Repeatable.")],
     scale: Annotated[
-        ScaleName, typer.Option(help="small: embedded data and a small network; full: the paper's own.")
+        ScaleName,
+        typer.Option(help="Take the paper's data and networks, or embedded data and a small network."),
     ] = ScaleName.SMALL,
     table: Annotated[
         list[str] | None, typer.Option(help="Part of a table's title, such as TinyImageNet. Repeatable.")

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import AsJson, Run
+from blockful_py.cli.options import AsJson, Run, located_run
 
 
 def expire(run: Run, as_json: AsJson = False) -> None:
@@ -12,6 +12,7 @@ def expire(run: Run, as_json: AsJson = False) -> None:
 
     Example: blockful expire --run runs/mine
     """
+    run = located_run(run)
     from blockful_py.pipeline.federation import Federation
 
     out = Output(as_json)

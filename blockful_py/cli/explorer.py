@@ -69,7 +69,7 @@ def explorer(
     Example: blockful explorer --run runs/latest/parallel
     """
     if federation is None:
-        shown, file = run or located_run(LATEST), b""
+        shown, file = located_run(run or LATEST), b""
     else:
         shown, file = None, _file(federation, run, live_url, archive_url)
     out, place = Output(as_json), urls(live_url, archive_url)

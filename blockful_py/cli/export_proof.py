@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import LATEST, AsJson, Run
+from blockful_py.cli.options import LATEST, AsJson, Run, located_run
 from blockful_py.cli.trust import digest
 
 
@@ -39,6 +39,7 @@ def export_proof(
 
     Example: blockful export-proof --run runs/latest/parallel r6
     """
+    run = located_run(run)
     from blockful_py.pipeline.federation import Federation
     from blockful_py.pipeline.proving import prove
     from blockful_py.record.proofs.checking import check_record

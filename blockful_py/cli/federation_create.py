@@ -30,12 +30,13 @@ def create(
 
     Example: blockful federation create fed examples/machines.toml --live-url URL --archive-url URL
     """
-    from blockful_py.cli.parties import founder, nodes_of, require_funds
-    from blockful_py.pipeline.founding import create
-    from blockful_py.pipeline.run.entering import FILE, RUN
     from blockful_py.settings import Settings
 
     settings = Settings.load(settings_file, overrides or ())
+    from blockful_py.cli.parties import founder, nodes_of, require_funds
+    from blockful_py.pipeline.founding import create
+    from blockful_py.pipeline.run.entering import FILE, RUN
+
     out, words = Output(as_json), passphrase_from(passphrase_file)
     keys = founder(folder, words)
     with nodes_of(settings.chain, live_url, archive_url, keys.account_secret) as nodes:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import LATEST, AsJson, Run, spent
+from blockful_py.cli.options import LATEST, AsJson, Run, located_run, spent
 
 
 def graph(
@@ -22,6 +22,7 @@ def graph(
 
     Example: blockful graph --run runs/latest/parallel --start r5 --start r7
     """
+    run = located_run(run)
     from blockful_py.pipeline.federation import Federation
 
     out = Output(as_json)

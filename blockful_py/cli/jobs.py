@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import LATEST, AsJson, Run
+from blockful_py.cli.options import LATEST, AsJson, Run, located_run
 
 if TYPE_CHECKING:
     from blockful_py.engine.jobs import Job, Step
@@ -33,6 +33,7 @@ def jobs(
 
     Example: blockful jobs --run runs/mine --steps
     """
+    run = located_run(run)
     from blockful_py.pipeline.resume import jobs_of
     from blockful_py.pipeline.run.directory import RunDirectory
 

@@ -60,7 +60,7 @@ def _group(row: Group) -> LazyGroup:
     group = LazyGroup(
         name=row.name,
         help=row.summary,
-        epilog=f"Example: blockful {row.name} {row.commands[0].name} --help",
+        epilog=_unwrapped(f"Example: blockful {row.name} {row.commands[0].name} --help"),
         no_args_is_help=True,
         rich_markup_mode=None,
     )
@@ -73,6 +73,11 @@ def _command(row: Command) -> Any:
     function = getattr(import_module(f"blockful_py.cli.{module}"), name)
     text, _, example = cleandoc(function.__doc__).rpartition("\n\nExample: ")
     alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
-    alone.command(row.name, help=text, epilog="Example: " + " ".join(example.split()))(function)
+    alone.command(row.name, help=text, epilog=_unwrapped(f"Example: {' '.join(example.split())}"))(function)
     made = get_command(alone)
     return made if row.log is None else with_log_options(made, row.log)
+
+
+def _unwrapped(line: str) -> str:
+    """A paragraph of help that stays on one line, so that it can be copied."""
+    return f"\b\n{line}"

@@ -27,13 +27,14 @@ INTERRUPTED = 130
 UsageError: Any = typer.BadParameter.__mro__[2]
 """Base class of typer's errors for wrong arguments; its public name differs between versions."""
 
+NAME = "blockful"
+
 app = typer.Typer(
-    name="blockful",
+    name=NAME,
     cls=LazyGroup,
     help="Unlearning in blockchained federated learning: models forget, their record still verifies.",
     epilog=EXIT_CODES,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -60,7 +61,7 @@ def main(arguments: list[str] | None = None) -> None:
     try:
         logs.set_up()
         with needed_by(f"`blockful {_called(words)}`"):
-            status = command_line().main(args=words, standalone_mode=False)
+            status = command_line().main(args=words, prog_name=NAME, standalone_mode=False)
     except BlockfulError as error:
         _fail(error, "--json" in words)
         status = error.exit_code

@@ -32,12 +32,10 @@ Overrides = Annotated[
 ]
 
 
-def located_run(path: Path | None) -> Path | None:
+def located_run(path: Path) -> Path:
     """The run that --run names; says which one it takes of a demo's two.  Raises RunError."""
     from blockful_py.pipeline.run.finding import followed, located
 
-    if path is None:
-        return None
     run = located(path)
     if run != followed(path):
         typer.echo(f"{path} is of a demo: this is about {run}", err=True)
@@ -50,7 +48,6 @@ Run = Annotated[
         "--run",
         "-r",
         metavar="DIR",
-        callback=located_run,
         help="The run directory. Of a demo's, the parallel run is taken.",
     ),
 ]
@@ -61,7 +58,6 @@ OptionalRun = Annotated[
         "--run",
         "-r",
         metavar="DIR",
-        callback=located_run,
         help="The run directory. Of a demo's, the parallel run is taken.",
         show_default=False,
     ),

@@ -11,7 +11,7 @@ WINDOW = 20
 SECONDS = 10.0
 
 
-class Pace:
+class StagePace:
     """Follows a stage; the last `WINDOW` advances count, and all those of the last `SECONDS`."""
 
     def __init__(self, now: float) -> None:

@@ -61,12 +61,13 @@ def join(
     Example: blockful participant join hospital --federation federation.toml --data samples.safetensors
     --live-url URL --archive-url URL
     """
-    from blockful_py.cli.parties import nodes_of, require_funds
-    from blockful_py.participant.joining import join
+    out, (party, keys) = Output(as_json), _opened(folder, passphrase_file)
     from blockful_py.record.federation_file import FederationFile, read_federation_file
 
-    out, (party, keys) = Output(as_json), _opened(folder, passphrase_file)
     file = read_federation_file(federation)
+    from blockful_py.cli.parties import nodes_of, require_funds
+    from blockful_py.participant.joining import join
+
     with nodes_of(FederationFile.parse(file).chain, live_url, archive_url, keys.account_secret) as nodes:
         require_funds(nodes, keys.account)
         run = join(party, keys, file, data, nodes, device=device, progress=out)
@@ -106,6 +107,7 @@ def serve(
 
     Example: blockful participant serve hospital --passphrase-file words
     """
+    out, (party, keys) = Output(as_json), _opened(folder, passphrase_file)
     import signal
     from contextlib import ExitStack
 
@@ -117,7 +119,6 @@ def serve(
     from blockful_py.participant.serving import ParticipantService
     from blockful_py.participant.task import MODULE
 
-    out, (party, keys) = Output(as_json), _opened(folder, passphrase_file)
     stopping = {signal.SIGTERM, signal.SIGINT}
     signal.pthread_sigmask(signal.SIG_BLOCK, stopping)
     processes, registry = ChildProcesses(MODULE), registry_of("participant")
@@ -149,11 +150,11 @@ def status(folder: Folder, passphrase_file: PassphraseFile = None, as_json: AsJs
 
     Example: blockful participant status hospital --json
     """
+    out, (party, keys) = Output(as_json), _opened(folder, passphrase_file)
     from blockful_py.child_process import ChildProcesses
     from blockful_py.participant.serving import ParticipantService
     from blockful_py.participant.task import MODULE
 
-    out, (party, keys) = Output(as_json), _opened(folder, passphrase_file)
     with (
         ChildProcesses(MODULE) as processes,
         ParticipantService(party, keys, processes) as participant,
@@ -206,7 +207,9 @@ def log(
 
     from blockful_py.participant.folder import ParticipantFolder
 
-    out, entries = Output(as_json), ParticipantFolder(folder).log.entries()[-last:]
+    out, party = Output(as_json), ParticipantFolder(folder)
+    party.require()
+    entries = party.log.entries()[-last:]
     out.result([asdict(each) for each in entries])
     for each in entries:
         what = "training" if each.request is None else f"request {each.request},"
@@ -254,12 +257,12 @@ def leave(
 
     Example: blockful participant leave hospital
     """
+    out, (party, keys) = Output(as_json), _opened(folder, passphrase_file)
     from blockful_py.child_process import ChildProcesses
     from blockful_py.participant.leaving import leave
     from blockful_py.participant.serving import ParticipantService
     from blockful_py.participant.task import MODULE
 
-    out, (party, keys) = Output(as_json), _opened(folder, passphrase_file)
     with (
         ChildProcesses(MODULE) as processes,
         ParticipantService(party, keys, processes) as participant,
@@ -292,13 +295,13 @@ def request(
 
     Example: blockful participant request hospital --start r5 --class 3
     """
+    out, (party, keys) = Output(as_json), _opened(folder, passphrase_file)
     from blockful_py.chain.signer import Signer
     from blockful_py.errors import UnlearningError
     from blockful_py.forget import Forget
     from blockful_py.pipeline.party import PartyRun
     from blockful_py.pipeline.run.nodes import Nodes
 
-    out, (party, keys) = Output(as_json), _opened(folder, passphrase_file)
     run, joined = party.opened()
     if bool(classes) == whole:
         raise UnlearningError(
@@ -331,13 +334,13 @@ def certificate(
 
     Example: blockful participant certificate hospital 1 --out erasure.json --wait 600
     """
+    out, (party, keys) = Output(as_json), _opened(folder, passphrase_file)
     from blockful_py.chain.signer import Signer
     from blockful_py.pipeline.party import PartyRun
     from blockful_py.pipeline.run.nodes import Nodes
     from blockful_py.report.runs.certificate_files import keep
     from blockful_py.whole_file import write_whole
 
-    out, (party, keys) = Output(as_json), _opened(folder, passphrase_file)
     run, _ = party.opened()
     with (
         Nodes(run.place, Signer(keys.account_secret.to_bytes(32, "big"))) as nodes,

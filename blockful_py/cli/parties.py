@@ -100,16 +100,17 @@ def opened(run: Path | None, member: Path | None, passphrase_file: Path | None) 
 
     Raises SettingsError without either.
     """
-    from blockful_py.cli.passphrase import passphrase_from
-    from blockful_py.committee.service.folder import keys_in
-    from blockful_py.pipeline.federation import Federation
-
     if member is None:
         if run is None:
             raise SettingsError("this needs a committee: give --run DIR, or --member FOLDER among machines.")
+        from blockful_py.pipeline.federation import Federation
+
         with Federation.open(run) as federation:
             yield federation
     else:
+        from blockful_py.cli.passphrase import passphrase_from
+        from blockful_py.committee.service.folder import keys_in
+
         with led_by_member(member, keys_in(member, passphrase_from(passphrase_file))) as federation:
             yield federation
 

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import LATEST, AsJson, PassphraseFile, Run
+from blockful_py.cli.options import LATEST, AsJson, PassphraseFile, Run, located_run
 from blockful_py.cli.passphrase import passphrase_from
 
 
@@ -36,6 +36,7 @@ def read(
 
     Example: blockful read r6 --reader reader.json --output r6.safetensors --run runs/mine
     """
+    run = located_run(run)
     from blockful_py.errors import SettingsError
     from blockful_py.keys.data_key import write_data_key
     from blockful_py.keys.reader_keys import ReaderKeys

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import Account, AsJson, PassphraseFile, Run, address
+from blockful_py.cli.options import Account, AsJson, PassphraseFile, Run, address, located_run
 from blockful_py.cli.passphrase import passphrase_from
 
 KeyFile = Annotated[Path, typer.Argument(metavar="KEYFILE", help="The reader's secrets.")]
@@ -38,6 +38,7 @@ def register(
 
     Example: blockful reader register reader.json --run runs/mine
     """
+    run = located_run(run)
     from blockful_py.keys.reader_keys import ReaderKeys
     from blockful_py.pipeline.reader import ReaderSession
 
@@ -56,6 +57,7 @@ def leave(
 
     Example: blockful reader leave reader.json --run runs/mine
     """
+    run = located_run(run)
     from blockful_py.keys.reader_keys import ReaderKeys
     from blockful_py.pipeline.reader import ReaderSession
 
@@ -74,6 +76,7 @@ def bar(account: Account, run: Run, as_json: AsJson = False) -> None:
 
     Example: blockful reader bar 0x1234567890123456789012345678901234567890
     """
+    run = located_run(run)
     _set_barred(account, True, run, as_json)
 
 
@@ -82,6 +85,7 @@ def readmit(account: Account, run: Run, as_json: AsJson = False) -> None:
 
     Example: blockful reader readmit 0x1234567890123456789012345678901234567890
     """
+    run = located_run(run)
     _set_barred(account, False, run, as_json)
 
 

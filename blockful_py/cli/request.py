@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import LATEST, AsJson, PassphraseFile, Run
+from blockful_py.cli.options import LATEST, AsJson, PassphraseFile, Run, located_run
 from blockful_py.cli.passphrase import passphrase_from
 from blockful_py.cli.unlearn import Classes, Clients, MethodName, ParadigmOption, Samples, Starts
 from blockful_py.types import Paradigm
@@ -35,6 +35,7 @@ def make(
 
     Example: blockful request make request.json --start r5 --start r7 --class 3
     """
+    run = located_run(run)
     from blockful_py.errors import FormatError
     from blockful_py.pipeline.federation import Federation
     from blockful_py.pipeline.review.methods import forget_asked
@@ -57,11 +58,12 @@ def sign(
 
     Example: blockful request sign request.json --keystore accounts/user-5.json
     """
-    from blockful_py.chain.account_file import secret_in
-    from blockful_py.crypto import signature
     from blockful_py.record.request_file import RequestFile
 
     request_file = RequestFile.read(file)
+    from blockful_py.chain.account_file import secret_in
+    from blockful_py.crypto import signature
+
     secret = secret_in(keystore, passphrase_from(passphrase_file))
     _add(Output(as_json), file, request_file, signature.sign(secret, request_file.digest))
 

@@ -9,7 +9,7 @@ import typer
 
 from blockful_py.cli.console import Output
 from blockful_py.cli.jobs import job_document
-from blockful_py.cli.options import AsJson, Quiet, Run
+from blockful_py.cli.options import AsJson, Quiet, Run, located_run
 from blockful_py.cli.unlearn import show
 
 Job = Annotated[
@@ -27,6 +27,7 @@ def resume(run: Run, job: Job = None, as_json: AsJson = False, quiet: Quiet = Fa
 
     Example: blockful resume --run runs/mine
     """
+    run = located_run(run)
     from blockful_py.pipeline.federation import Federation
     from blockful_py.pipeline.resume import jobs_of, resume, unfinished_job
     from blockful_py.pipeline.run.directory import RunDirectory

@@ -13,7 +13,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn
 from rich.table import Column
 from rich.text import Text
 
-from blockful_py.cli.pace import Pace, told_rate, told_seconds
+from blockful_py.cli.pace import StagePace, told_rate, told_seconds
 
 FIRST_SECONDS = 10.0
 LAST_SECONDS = 320.0
@@ -27,7 +27,7 @@ Clock = Callable[[], float]
 Advance = Callable[[int], None]
 
 
-class Stage:
+class StageShown:
     """What is said about a stage."""
 
     def __init__(self, title: str, total: int | None, unit: str, clock: Clock) -> None:
@@ -37,7 +37,7 @@ class Stage:
         self._clock = clock
         self._begun = clock()
         self._done = 0
-        self._pace = Pace(self._begun)
+        self._pace = StagePace(self._begun)
         self._advancing = threading.Lock()
 
     @property
@@ -84,7 +84,7 @@ def logged(
     clock: Clock = time.monotonic,
 ) -> Iterator[Advance]:
     """Says in lines that a stage begins, how it goes, less and less often, and how long it took."""
-    stage = Stage(title, total, unit, clock)
+    stage = StageShown(title, total, unit, clock)
     say(f"{stage.announced()} ...")
     told, pause = clock(), FIRST_SECONDS
 
@@ -105,7 +105,7 @@ def drawn(
     console: Console, title: str, total: int | None, unit: str, clock: Clock = time.monotonic
 ) -> Iterator[Advance]:
     """Shows a stage on one line of a terminal; in the end, the line says how long it took."""
-    stage = Stage(title, total, unit, clock)
+    stage = StageShown(title, total, unit, clock)
     with Progress(SpinnerColumn(), _Line(stage, console), console=console, transient=True) as shown:
         shown.add_task(title, total=None)
         yield stage.advance
@@ -115,7 +115,7 @@ def drawn(
 class _Line(TextColumn):
     """Title, steps, pace and seconds of a stage; the title gives way on a narrow terminal."""
 
-    def __init__(self, stage: Stage, console: Console) -> None:
+    def __init__(self, stage: StageShown, console: Console) -> None:
         super().__init__("", table_column=Column(no_wrap=True))
         self._stage = stage
         self._console = console

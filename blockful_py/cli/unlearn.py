@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import AsJson, Quiet, Run
+from blockful_py.cli.options import AsJson, Quiet, Run, located_run
 from blockful_py.cli.report_shown import show_report
 from blockful_py.types import Paradigm
 
@@ -56,6 +56,7 @@ def unlearn(
 
     Example: blockful unlearn --run runs/mine --start r5 --start r7 --class 3
     """
+    run = located_run(run)
     from blockful_py.errors import SettingsError
     from blockful_py.pipeline.federation import Federation
     from blockful_py.pipeline.review.methods import forget_asked

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import LATEST, AsJson, PassphraseFile, Quiet, Run
+from blockful_py.cli.options import LATEST, AsJson, PassphraseFile, Quiet, Run, located_run
 from blockful_py.cli.passphrase import passphrase_from
 
 
@@ -43,6 +43,7 @@ def verify(
 
     Example: blockful verify --run runs/latest/parallel r5 r6
     """
+    run = located_run(run)
     from blockful_py.keys.reader_keys import ReaderKeys
     from blockful_py.pipeline.decryptors import LeaderDecryptor, ReaderDecryptor
     from blockful_py.pipeline.federation import Federation

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import AsJson
+from blockful_py.cli.options import AsJson, located_run
 from blockful_py.cli.trust import (
     ArchiveHeads,
     BlockHashes,
@@ -58,6 +58,7 @@ def verify_proof(
 
     Example: blockful verify-proof r6.proof.json --run runs/latest/parallel
     """
+    run = located_run(run) if run else None
     from blockful_py.errors import SettingsError
     from blockful_py.keys.data_key import read_data_key
     from blockful_py.record.proofs.anchors import Anchors

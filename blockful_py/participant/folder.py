@@ -13,12 +13,15 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from blockful_py.crypto.passphrase import KdfCost
 from blockful_py.errors import KeystoreError, RunError
 from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.participant.work_log import WorkLog
-from blockful_py.pipeline.run.directory import Party, RunDirectory
+
+if TYPE_CHECKING:
+    from blockful_py.pipeline.run.directory import Party, RunDirectory
 from blockful_py.settings.limits import OwnerLimits
 
 KEYS = "keys.json"
@@ -63,12 +66,16 @@ class ParticipantFolder:
 
     def keys(self, words: str) -> ReaderKeys:
         """Raises KeystoreError."""
+        self.require()
+        return ReaderKeys.load(self.path / KEYS, words)
+
+    def require(self) -> None:
+        """Raises KeystoreError where there is no participant."""
         if not (self.path / KEYS).exists():
             raise KeystoreError(
                 f"there is no participant in {self.path}: make one with "
                 f"`blockful participant init {shlex.quote(str(self.path))}`."
             )
-        return ReaderKeys.load(self.path / KEYS, words)
 
     def opened(self) -> tuple[RunDirectory, Party]:
         """Its run.  Raises RunError before it has joined."""
@@ -77,17 +84,22 @@ class ParticipantFolder:
                 f"the participant in {self.path} has joined no federation: "
                 f"`blockful participant join {shlex.quote(str(self.path))} --federation FILE`."
             )
+        from blockful_py.pipeline.run.directory import RunDirectory
+
         run = RunDirectory.open(self.run)
         if run.party is None or run.party.user is None:
             raise RunError(
                 f"the participant in {self.path} has not joined yet: repeat `blockful participant join "
-                f"{self.path} --federation FILE --data DATA`."
+                f"{shlex.quote(str(self.path))} --federation FILE --data DATA`."
             )
         return run, run.party
 
     def pause(self) -> None:
-        """The participant starts no new work until `resume`."""
+        """The participant starts no new work until `resume`.  Raises KeystoreError where there is none."""
+        self.require()
         (self.path / PAUSED).touch()
 
     def resume(self) -> None:
+        """It goes on after `pause`.  Raises KeystoreError where there is no participant."""
+        self.require()
         (self.path / PAUSED).unlink(missing_ok=True)

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes a report to its run directory, and reads it."""
+"""Writes a report to its run directory."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
 
-from blockful_py.errors import RunError
 from blockful_py.report.html import render_html
 from blockful_py.report.plots import DARK, LIGHT, draw_all
 from blockful_py.report.schema import Report
@@ -41,18 +40,3 @@ def write_report(report: Report, directory: Path) -> ReportPaths:
     for path, content in files.items():
         write_whole(path, content, parents=True, advice=advice)
     return paths
-
-
-def read_report(directory: Path) -> Report:
-    """The report of a run directory.
-
-    Raises:
-        RunError: if there is none, or it is of another version.
-    """
-    path = directory / "report.json"
-    try:
-        return Report.from_bytes(path.read_bytes())
-    except OSError as error:
-        raise RunError(
-            f"there is no report at {path}: {error.strerror or error}. Give the directory of a finished run."
-        ) from error

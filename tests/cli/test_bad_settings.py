@@ -16,6 +16,8 @@ import pytest
 from tests.cli.commands import blockful, nodes_of
 from tests.federations import TOML
 
+CREATING = ("data", "demo", "deploy", "train")
+"""Commands that take settings."""
 CYCLE = TOML.replace("a = []", 'a = ["y"]')
 
 
@@ -105,6 +107,65 @@ def test_a_run_that_is_not_there(folder: Path, command: str) -> None:
     assert not (folder / "nowhere").exists()
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("unlearn",),
+        ("resume",),
+        ("abort",),
+        ("expire",),
+        ("certificate", "issue"),
+        ("reader", "register", "reader.json"),
+        ("auditor", "remove", "0x" + "12" * 20),
+        ("committee", "keygen"),
+        ("committee", "leave", "member"),
+    ],
+    ids=" ".join,
+)
+def test_what_changes_a_run_takes_none_by_itself(folder: Path, command: tuple[str, ...]) -> None:
+    outcome = blockful(folder, *command)
+    assert outcome.status == 2
+    assert "Missing option '--run'" in outcome.err
+
+
+@pytest.mark.parametrize("command", ["pause", "resume", "log"])
+def test_a_participant_that_is_not_there(folder: Path, command: str) -> None:
+    outcome = blockful(folder, "participant", command, "no where")
+    assert "there is no participant in no where" in outcome.error
+    assert "`blockful participant init 'no where'`" in outcome.error
+    assert outcome.status == 6
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why", "status"),
+    [
+        (("--federation", "f.toml"), "give --live-url and --archive-url", 2),
+        (
+            ("--federation", "f.toml", "--live-url", "http://127.0.0.1:1"),
+            "give --live-url and --archive-url",
+            2,
+        ),
+        (
+            ("--federation", "f.toml", "--live-url", "http://x", "--archive-url", "http://y"),
+            "the federation file f.toml cannot be read",
+            2,
+        ),
+        (("--federation", "f.toml", "--run", "runs/mine"), "give --run, or --federation", 2),
+        ((), "there is no run in runs/latest", 1),
+    ],
+    ids=str,
+)
+def test_an_explorer_of_nothing_starts_nothing(
+    folder: Path, arguments: tuple[str, ...], why: str, status: int
+) -> None:
+    before = sorted(path.name for path in folder.iterdir())
+    outcome = blockful(folder, "explorer", *arguments)
+    assert why in outcome.error
+    assert outcome.status == status
+    assert sorted(path.name for path in folder.iterdir()) == before
+    assert nodes_of(folder) == []
+
+
 @pytest.fixture
 def silent_port() -> Iterator[int]:
     """A port that is taken, by something that is no node."""
@@ -167,15 +228,32 @@ def test_no_node_js(folder: Path) -> None:
     assert not (folder / "runs" / "mine").exists()
 
 
-@pytest.mark.parametrize("command", ["data", "demo", "deploy", "train"])
-def test_a_setting_is_refused_before_anything_slow_is_imported(folder: Path, command: str) -> None:
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [
+        *((f"{command} small.toml --set learning.epochs=0", "learning.epochs") for command in CREATING),
+        *((f"{command} --run nowhere", "there is no run in nowhere") for command in ("verify", "unlearn")),
+        ("report --run nowhere", "there is no report at nowhere"),
+        ("explorer", "there is no run in runs/latest"),
+        ("participant status nowhere", "there is no participant in nowhere"),
+        ("committee join nowhere --stake 1", "there is no member in nowhere"),
+        ("request sign nowhere --keystore k", "nowhere cannot be read"),
+        ("certificate show nowhere", "nowhere cannot be read"),
+    ],
+)
+def test_an_error_comes_before_anything_slow_is_imported(folder: Path, command: str, why: str) -> None:
     program = (
         "import sys\nfrom blockful_py.cli.main import main\n"
-        f"try:\n    main(['{command}', 'small.toml', '--set', 'learning.epochs=0'])\nfinally:\n"
-        "    print(*sys.modules)\n"
+        f"try:\n    main({command.split()})\nfinally:\n    print(*sys.modules)\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", program], cwd=folder, capture_output=True, text=True, check=False
+        [sys.executable, "-c", program],
+        cwd=folder,
+        env={**os.environ, "BLOCKFUL_PASSPHRASE": "words"},
+        capture_output=True,
+        text=True,
+        check=False,
     )
-    assert (done.returncode, "learning.epochs" in done.stderr) == (2, True)
+    assert done.returncode in (1, 2, 5, 6)
+    assert why in done.stderr
     assert not {"torch", "web3", "matplotlib", "scipy", "sklearn"} & set(done.stdout.split())

@@ -4,17 +4,22 @@
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from blockful_py.cli.commands import SECTIONS, Group
+from blockful_py.cli.main import command_line
 from tests.cli.commands import blockful, blockful_process
 
 ROWS = [row for rows in SECTIONS.values() for row in rows]
 GROUPS = [row for row in ROWS if isinstance(row, Group)]
+SENTENCES = re.compile(r"[A-Z\"`].*[.]")
 COMMANDS = [
     *((row.name,) for row in ROWS),
     *((group.name, row.name) for group in GROUPS for row in group.commands),
@@ -33,6 +38,32 @@ def test_help_has_an_example_of_the_command(tmp_path: Path, command: tuple[str, 
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("columns", ["40", "80"])
+def test_an_example_is_one_line_at_any_width(tmp_path: Path, columns: str) -> None:
+    command = ("auditor", "add")
+    outcome = blockful(tmp_path, *command, "--help", environment={"COLUMNS": columns})
+    (example,) = re.findall(r"Example: (.*)", outcome.out)
+    words = shlex.split(example)
+    assert words[:3] == ["blockful", *command]
+    assert words[-1].startswith("0x") and len(words[-1]) == 68
+
+
+def test_help_is_full_sentences() -> None:
+    found = dict(_texts(command_line(), ()))
+    assert len(found) > 300
+    assert {where: text for where, text in found.items() if not SENTENCES.fullmatch(text)} == {}
+
+
+def _texts(command: Any, path: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    """All help of a command and of those within, paragraph by paragraph; empty where there is none."""
+    own = [("", command.help), *((each.name, getattr(each, "help", None)) for each in command.params)]
+    for name, text in own:
+        for number, paragraph in enumerate((text or "").split("\n\n")):
+            yield " ".join((*path, name, str(number))), " ".join(paragraph.split())
+    for name in getattr(command, "commands", ()):
+        yield from _texts(command.commands[name], (*path, name))
+
+
 def test_the_whole_help_names_every_command_and_the_exit_codes(tmp_path: Path) -> None:
     outcome = blockful_process(tmp_path, "--help")
     assert outcome.status == 0
@@ -48,9 +79,23 @@ def test_the_help_of_a_group_names_its_commands(tmp_path: Path, group: Group) ->
         assert re.search(rf"^  {row.name} +{re.escape(row.summary)}$", outcome.out, re.MULTILINE)
 
 
-def test_summaries_fit_a_line_of_80_columns() -> None:
+def test_summaries_are_sentences_that_fit_a_line_of_80_columns() -> None:
     rows = [*ROWS, *(row for group in GROUPS for row in group.commands)]
+    assert [row.name for row in rows if not SENTENCES.fullmatch(row.summary)] == []
     assert [row.name for row in rows if len(row.summary) > 62] == []
+
+
+def test_no_help_imports_anything_slow() -> None:
+    program = (
+        "import sys\nfrom blockful_py.cli.main import main\n"
+        f"for command in {COMMANDS!r}:\n"
+        "    try:\n        main([*command, '--help'])\n    except SystemExit:\n        pass\n"
+        "print(*sys.modules, file=sys.stderr)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    found = set(done.stderr.split())
+    assert "blockful_py.cli.committee_leave" in found
+    assert not {"torch", "web3", "matplotlib", "scipy", "sklearn", "requests"} & found
 
 
 @pytest.mark.parametrize(

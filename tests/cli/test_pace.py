@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import pytest
 
-from blockful_py.cli.pace import SECONDS, WINDOW, Pace, told_rate, told_seconds
+from blockful_py.cli.pace import SECONDS, WINDOW, StagePace, told_rate, told_seconds
 
 
 def test_a_steady_stage_has_its_rate_and_rest() -> None:
-    pace = Pace(100.0)
+    pace = StagePace(100.0)
     for step in range(1, 5):
         pace.advance(100.0 + 2.0 * step, step)
     assert pace.rate() == 0.5
@@ -18,7 +18,7 @@ def test_a_steady_stage_has_its_rate_and_rest() -> None:
 
 @pytest.mark.parametrize("advances", [0, 1, 2])
 def test_nothing_is_told_from_few_steps(advances: int) -> None:
-    pace = Pace(0.0)
+    pace = StagePace(0.0)
     for step in range(1, advances + 1):
         pace.advance(float(step), step)
     assert pace.rate() is None
@@ -26,7 +26,7 @@ def test_nothing_is_told_from_few_steps(advances: int) -> None:
 
 
 def test_time_that_passed_since_the_last_step_is_taken_off_but_not_for_ever() -> None:
-    pace = Pace(0.0)
+    pace = StagePace(0.0)
     for step in range(1, 4):
         pace.advance(10.0 * step, step)
     assert pace.remaining(34.0, 2) == pytest.approx(16.0)
@@ -34,7 +34,7 @@ def test_time_that_passed_since_the_last_step_is_taken_off_but_not_for_ever() ->
 
 
 def test_the_last_steps_count() -> None:
-    pace = Pace(0.0)
+    pace = StagePace(0.0)
     for step in range(1, WINDOW + 1):
         pace.advance(float(step), step)
     begun = float(WINDOW)
@@ -44,14 +44,14 @@ def test_the_last_steps_count() -> None:
 
 
 def test_many_quick_steps_are_not_told_from_a_moment() -> None:
-    pace = Pace(0.0)
+    pace = StagePace(0.0)
     for step in range(1, 1001):
         pace.advance(step / 1000 if step <= 500 else 0.5 + (step - 500) / 250, step)
     assert pace.rate() == pytest.approx(1000 / 2.5)
 
 
 def test_steps_that_come_several_at_a_time_are_all_counted() -> None:
-    pace = Pace(0.0)
+    pace = StagePace(0.0)
     for wave, done in enumerate((4, 8, 14), start=1):
         pace.advance(7.0 * wave, done)
     assert pace.rate() == pytest.approx(14 / 21)

@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from signal import SIGTERM
 from typing import Any
 from urllib.request import urlopen
 
 import pytest
 
-from blockful_py.cli.local_federation import LocalFederation
-from tests.cli.commands import blockful, blockful_process
+from blockful_py.chain.persistent import status
+from blockful_py.cli.local_federation import ARCHIVE, LIVE, LocalFederation
+from tests.cli.commands import begin, blockful, blockful_process, end
 from tests.member.leaders import until
 
 SETTINGS = Path(__file__).parents[2] / "examples" / "machines.toml"
@@ -47,8 +49,8 @@ def test_a_federation_of_processes_forgets(tmp_path: Path) -> None:
         log = told(tmp_path, "participant", "log", str(local.party("participant-1")))
         assert [(each["request"], each["error"]) for each in log] == [(None, None)] * 2
         one = ("--passphrase-file", str(local.words("member-1")))
-        status = told(tmp_path, "committee", "status", "--member", str(local.party("member-1")), *one)
-        assert (status["epoch"], status["ready"]) == (1, 4)
+        committee = told(tmp_path, "committee", "status", "--member", str(local.party("member-1")), *one)
+        assert (committee["epoch"], committee["ready"]) == (1, 4)
         assert participant("request", 1, "--start", "r1", "--class", "3") == {"request": 1}
         until(lambda: not participant("status", 2)["requests"][0]["waits_for"])
         participant("certificate", 2, "1", "--out", str(tmp_path / "erasure.json"))
@@ -59,6 +61,7 @@ def test_a_federation_of_processes_forgets(tmp_path: Path) -> None:
         assert explored("api/federation")["models"] == 4
         assert {each["name"] for each in explored("api/jobs")["runs"]} == {"participant-1", "participant-2"}
         assert [each["alive"] for each in explored("api/committee")["members"]] == [True] * 4
+        _a_stranger_sees_it(tmp_path / "stranger", local)
         run = str(local.party("participant-2") / "run")
         assert told(tmp_path, "certificate", "verify", str(tmp_path / "erasure.json"), "--run", run)
         assert told(tmp_path, "verify", "--run", run)
@@ -69,6 +72,38 @@ def test_a_federation_of_processes_forgets(tmp_path: Path) -> None:
         assert participant("status", 1)["federation"] == 4
     finally:
         blockful_process(tmp_path, "down", "--folder", str(folder))
+
+
+def _a_stranger_sees_it(folder: Path, local: LocalFederation) -> None:
+    """With the federation file and the chains' URLs alone, from an empty folder."""
+    folder.mkdir()
+    (folder / "federation.toml").write_bytes(local.file.read_bytes())
+    urls = {state.chain_id: state.url for state in status(local.folder / "chains")}
+    place = ("--live-url", urls[LIVE], "--archive-url", urls[ARCHIVE])
+    process = begin(folder, "explorer", "--federation", "federation.toml", *place, "--json")
+    try:
+        assert process.stdout is not None
+        address = json.loads(process.stdout.readline())["url"]
+
+        def asked(path: str) -> str:
+            with urlopen(address + path) as answer:  # noqa: S310
+                return str(answer.read().decode())
+
+        until(lambda: json.loads(asked("api/requests")) and not json.loads(asked("api/federation"))["unread"])
+        seen = json.loads(asked("api/federation"))
+        assert (seen["models"], seen["replaced"] > 0, seen["requests"], seen["jobs"]) == (4, True, 1, False)
+        (request,) = json.loads(asked("api/requests"))
+        assert request["replaced"] == request["affected"]
+        assert json.loads(asked(f"api/requests/{request['key']}"))["filing"]["user"] == 1
+        first = json.loads(asked("api/models"))["models"][0]["position"]
+        assert [each["version"] for each in json.loads(asked(f"api/models/{first}"))["versions"]] == [0, 1]
+        assert '"done": true, "passed": true' in asked(f"api/models/{first}/verify")
+        assert json.loads(asked(f"api/models/{first}/proof"))["format"] == "blockful-proof/1"
+        assert json.loads(asked(f"api/what-if?start={first}"))["paradigms"]
+        assert [each["alive"] for each in json.loads(asked("api/committee"))["members"]] == [True] * 4
+        assert json.loads(asked("api/blocks"))["transactions"]
+    finally:
+        end(process, SIGTERM)
 
 
 def test_folders_are_their_owners_alone(tmp_path: Path) -> None:

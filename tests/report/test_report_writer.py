@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from blockful_py.errors import RunError
+from blockful_py.report.reading import read_report
 from blockful_py.report.schema import Report
-from blockful_py.report.writer import read_report, write_report
+from blockful_py.report.writer import write_report
 from tests.report.made_up import report_of, without_figures
 
 PLOTS = ("inheritance", "accuracy", "stages", "curves", "classes", "confusions")
