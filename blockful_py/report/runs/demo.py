@@ -21,8 +21,10 @@ from blockful_py.pipeline.review.methods import forget_of
 from blockful_py.pipeline.run.creation import claim_folder, remove, remove_empty
 from blockful_py.pipeline.run.nodes import Nodes, Place
 from blockful_py.pipeline.run.progress import Progress, Stopwatch
+from blockful_py.report.assets import page_assets
 from blockful_py.report.runs.measure import measured
-from blockful_py.report.runs.reporting import Published, build_report, seconds_section
+from blockful_py.report.runs.membership import membership
+from blockful_py.report.runs.reporting import Published, build_report
 from blockful_py.report.schema import Report
 from blockful_py.report.writer import point_latest, write_report
 from blockful_py.settings import Settings
@@ -30,14 +32,15 @@ from blockful_py.types import Paradigm
 
 
 def run_demo(settings: Settings, directory: Path, progress: Progress) -> Report:
-    """Runs everything and writes report.json, report.html and the plots into `directory`.
+    """Runs everything and writes report.json and report.html into `directory`.
 
     Removes what it made if it fails before the report.
 
     Raises:
-        RunError: the directory exists, or the report cannot be written.
+        RunError: the directory exists, the page is not built, or the report cannot be written.
         BlockfulError: a stage failed.
     """
+    page_assets()  # a page that cannot be made is known before the training
     made = claim_folder(directory)
     try:
         report = _run(settings, directory, progress)
@@ -73,10 +76,12 @@ def _run(settings: Settings, directory: Path, progress: Progress) -> Report:
             with progress.stage("publish the same models once more, for the second paradigm", None):
                 second.adopt(models)
             setup = first.setup
+            forget = forget_of(settings.unlearning)
             published = Published(
                 catalogue,
-                measure_all(setup, weights, forget_of(settings.unlearning)),
+                measure_all(setup, weights, forget),
                 qualities(setup.architecture, weights, setup.dataset.test),
+                membership(setup, weights, forget),
                 executed,
                 first.verify(progress=progress),
                 kept_curves(first.run.curves),
@@ -94,4 +99,4 @@ def _run(settings: Settings, directory: Path, progress: Progress) -> Report:
                 for paradigm, branch in branches.items()
             }
             report = build_report(settings, first.contracts, published, branches, watch)
-    return report.model_copy(update={"seconds": seconds_section(branches, watch)})
+    return report.in_all(watch.seconds["total"])

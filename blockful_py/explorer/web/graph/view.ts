@@ -8,7 +8,7 @@ import { EdgeArrowProgram } from "sigma/rendering";
 import type { GraphData } from "./file";
 import { LineLayer, type Map } from "./lines";
 import { Picking } from "./picking";
-import { adjacency, neighbours, reach, type Adjacency, type Reach } from "./reach";
+import { adjacency, neighbours, reach, type Adjacency, type Reach } from "../../../web/reach";
 
 /** Models of a large graph, whose edges are thin lines without heads in a layer of their own. */
 const MANY = 2_000;

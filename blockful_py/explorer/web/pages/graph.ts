@@ -2,12 +2,12 @@
 // The graph: colours, time, what a request would reach, by mouse and by keyboard.
 
 import { AnswerError, reason } from "../api";
-import { h, replace } from "../dom";
+import { h, replace } from "../../../web/dom";
 import { count, percent, plural, short, when } from "../format";
 import { colouring, MEANINGS, MODES, TITLES, type Mode } from "../graph/colours";
 import { positionOf, readGraph, type GraphData } from "../graph/file";
 import { GraphView } from "../graph/view";
-import { neighbours, type Reach } from "../graph/reach";
+import { neighbours, type Reach } from "../../../web/reach";
 import { go, type View } from "../page";
 
 /** Kept while other pages are shown. */
