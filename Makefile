@@ -29,8 +29,9 @@ BROWNIE_ENV := HOME="$(CURDIR)/.home" SOLCX_BINARY_PATH="$(CURDIR)/.home/solcx" 
 # Forge, which halmos calls, the solver, and a HOME that keeps what they cache out of the user's.
 SYMBOLIC_ENV := HOME="$(CURDIR)/.home" PATH="$(CURDIR)/$(SYMBOLIC_VENV)/bin:$(CURDIR)/node_modules/.bin:$$PATH"
 
-WEB := blockful_py/explorer/web
+WEB := blockful_py/web blockful_py/explorer/web blockful_py/report/web
 PAGES := blockful_py/explorer/static
+REPORT := blockful_py/report/static
 
 FORMATTED := contracts tests/contracts/forge tests/contracts/solidity tests/contracts/symbolic
 
@@ -44,7 +45,7 @@ help: ## List the targets
 
 setup: ## Install everything: Python, npm packages, compiler, contracts
 	@$(MAKE) -s $(if $(findstring jobserver,$(MAKEFLAGS)),,-j3) $(STAMPS)/venv $(STAMPS)/brownie $(STAMPS)/npm
-	@$(MAKE) -s contracts $(STAMPS)/explorer
+	@$(MAKE) -s contracts $(STAMPS)/pages
 
 $(STAMPS)/python:
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(0 if (3, 11) <= v < (3, 14) else \
@@ -77,14 +78,21 @@ $(STAMPS)/npm: package.json package-lock.json | $(STAMPS)/python
 	@npm install --silent --no-audit --no-fund --no-save
 	@touch $@
 
-# The explorer's pages, type-checked and bundled.
-$(STAMPS)/explorer: $(shell find $(WEB) -type f) $(STAMPS)/npm
-	@echo "setup: the explorer's pages ($(PAGES))"
-	@node_modules/.bin/tsc -p $(WEB)
-	@rm -rf $(PAGES) && mkdir -p $(PAGES) && cp $(WEB)/index.html $(WEB)/icon.svg $(PAGES)/
-	@node_modules/.bin/esbuild $(WEB)/main.ts --bundle --minify --format=esm --target=es2022 \
+# The pages of the explorer, and the script and style of report.html, type-checked and bundled.
+$(STAMPS)/pages: $(shell find $(WEB) -type f) $(STAMPS)/npm
+	@echo "setup: the explorer's pages ($(PAGES)), the report's script and style ($(REPORT))"
+	@node_modules/.bin/tsc -p blockful_py/explorer/web
+	@node_modules/.bin/tsc -p blockful_py/report/web
+	@rm -rf $(PAGES) $(REPORT) && mkdir -p $(PAGES) $(REPORT)
+	@cp blockful_py/explorer/web/index.html blockful_py/explorer/web/icon.svg $(PAGES)/
+	@node_modules/.bin/esbuild blockful_py/explorer/web/main.ts --bundle --minify --format=esm --target=es2022 \
 	 --legal-comments=linked --log-level=warning --outfile=$(PAGES)/explorer.js
-	@node_modules/.bin/esbuild $(WEB)/explorer.css --minify --log-level=warning --outfile=$(PAGES)/explorer.css
+	@node_modules/.bin/esbuild blockful_py/explorer/web/explorer.css --bundle --minify --log-level=warning \
+	 --outfile=$(PAGES)/explorer.css
+	@node_modules/.bin/esbuild blockful_py/report/web/report.ts --bundle --minify --format=iife --target=es2022 \
+	 --log-level=warning --outfile=$(REPORT)/report.js
+	@node_modules/.bin/esbuild blockful_py/report/web/report.css --bundle --minify --log-level=warning \
+	 --outfile=$(REPORT)/report.css
 	@touch $@
 
 contracts: $(STAMPS)/contracts ## Install the compiler and compile the contracts
@@ -202,8 +210,8 @@ $(STAMPS)/fuzz: | $(STAMPS)/venv
 	@touch $@
 
 clean: ## Remove what was built and the caches; keep environments and runs
-	@rm -rf build $(PAGES) .pytest_cache .mypy_cache .ruff_cache .hypothesis $(STAMPS)/contracts $(STAMPS)/ipfs \
-	 $(STAMPS)/explorer
+	@rm -rf build $(PAGES) $(REPORT) .pytest_cache .mypy_cache .ruff_cache .hypothesis $(STAMPS)/contracts $(STAMPS)/ipfs \
+	 $(STAMPS)/pages
 
 distclean: clean ## Remove everything that is not in the repository, runs too
 	@rm -rf $(VENV) $(BROWNIE_VENV) $(SYMBOLIC_VENV) node_modules .home $(STAMPS) runs .blockful deployments

@@ -20,7 +20,7 @@ def report(
     ] = LATEST,
     as_json: AsJson = False,
 ) -> None:
-    """Print the report of a finished run, and render its page and plots again from report.json.
+    """Print the report of a finished run, and render its page again from report.json.
 
     Example: blockful report --run runs/latest
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reports of a run: report.json, report.html, plots, and the table that `make demo` prints."""
+"""Reports of a run: report.json, report.html, the table that `make demo` prints; plots of other commands."""
 
 from blockful_py.report.schema import Report
 

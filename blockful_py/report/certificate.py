@@ -56,6 +56,7 @@ class CertificatePage:
         identifiers: what whoever checks must compare, by name.
         checked: what members did about the new weights before they signed; None where it cannot be said.
         audit: the issuer's audit in a few words; None without one.
+        development: the development chain whose clock the times are of; None for another chain's.
     """
 
     digest: str
@@ -74,6 +75,7 @@ class CertificatePage:
     keys_destroyed: Sequence[str]
     identifiers: Sequence[tuple[str, str]]
     audit: str | None
+    development: int | None
     file: str
 
 

@@ -1,53 +1,77 @@
 # SPDX-License-Identifier: Apache-2.0
-"""report.html: one file with everything in it, readable offline, on a phone, in light and in dark."""
+"""report.html: one file with everything in it, which loads nothing and can be read without its script."""
 
 from __future__ import annotations
 
-import base64
-import struct
 from collections.abc import Mapping
 
 from pydantic import JsonValue
 
 from blockful_py.report import summary
+from blockful_py.report.assets import page_assets
+from blockful_py.report.drawing.bars import gas_bars, second_bars
+from blockful_py.report.drawing.curves import curve_blocks
+from blockful_py.report.drawing.lineage import lineage
+from blockful_py.report.drawing.passages import passage_charts
+from blockful_py.report.drawing.shades import class_tables, confusion_tables
+from blockful_py.report.measures import (
+    AD_F_LIKE,
+    AD_R,
+    MEMBERSHIP,
+    concerned,
+    left,
+    mean_after,
+    mean_before,
+    ran,
+)
 from blockful_py.report.pages import page_templates
-from blockful_py.report.plots.canvas import DOTS_PER_INCH
-from blockful_py.report.plots.stages import stage_names
-from blockful_py.report.roles import Role, role_of
-from blockful_py.report.schema import Report
-from blockful_py.types import Paradigm
-
-CSS_DOTS_PER_INCH = 96
+from blockful_py.report.roles import role_of
+from blockful_py.report.schema import ModelEntry, Report
+from blockful_py.report.sections import Accuracies
 
 
-def render_html(report: Report, light: Mapping[str, bytes], dark: Mapping[str, bytes]) -> str:
-    """The page; `light` and `dark` are PNG bytes by plot name as `draw_all` gives them."""
+def render_html(report: Report) -> str:
+    """The page.  Raises RunError where its script and style are not built."""
     environment = page_templates()
-    environment.filters.update(percent=_percent, count=_count, seconds=_seconds)
+    environment.filters.update(count=_count)
+    measure, paradigms = left(report), ran(report)
+
+    def outcomes(model: ModelEntry) -> list[Accuracies | None]:
+        """Figures before, and after each paradigm that ran."""
+        return [model.before, *(model.after(paradigm) for paradigm in paradigms)]
+
     return environment.get_template("report.html.j2").render(
         report=report,
+        assets=page_assets(),
         summary=summary,
-        paradigms=[paradigm for paradigm, _ in report.operations.each()],
-        PARALLEL=Paradigm.PARALLEL,
-        SEQUENTIAL=Paradigm.SEQUENTIAL,
+        paradigms=paradigms,
+        concerned=concerned(report),
+        columns=[measure, AD_F_LIKE, AD_R] if measure is MEMBERSHIP else [measure, AD_R],
+        outcomes=outcomes,
+        mean_before=mean_before,
+        mean_after=mean_after,
         role_of=role_of,
-        roles={role: sum(role_of(model) is role for model in report.models) for role in Role},
-        stages=stage_names([*report.seconds.parallel, *report.seconds.sequential]),
+        number={model.name: place for place, model in enumerate(report.models)},
+        heirs=_heirs(report),
+        lineage=lineage(report),
+        passages=passage_charts(report),
+        class_tables=class_tables(report),
+        confusion_tables=confusion_tables(report),
+        forget=report.forget.classes,
+        curve_blocks=curve_blocks(report),
+        second_bars=second_bars(report),
+        gas_bars=gas_bars(report),
         settings=_flat(dict(report.settings)),
-        plots={name: _plot(light[name], dark[name]) for name in light},
     )
 
 
-def _plot(light: bytes, dark: bytes) -> dict[str, str | int]:
-    """Data URIs of both themes, and the size in CSS pixels."""
-    width, height = struct.unpack(">II", light[16:24])  # PNG: IHDR follows 8 + 8 bytes
-    scale = CSS_DOTS_PER_INCH / DOTS_PER_INCH
-    return {
-        "light": "data:image/png;base64," + base64.b64encode(light).decode(),
-        "dark": "data:image/png;base64," + base64.b64encode(dark).decode(),
-        "width": round(width * scale),
-        "height": round(height * scale),
-    }
+def _heirs(report: Report) -> dict[str, list[str]]:
+    """Models that were trained from each model."""
+    found: dict[str, list[str]] = {model.name: [] for model in report.models}
+    for model in report.models:
+        for reference in dict.fromkeys(model.references):
+            found[reference].append(model.name)
+    return found
 
 
 def _flat(settings: Mapping[str, JsonValue], prefix: str = "") -> list[tuple[str, str]]:
@@ -63,13 +87,5 @@ def _flat(settings: Mapping[str, JsonValue], prefix: str = "") -> list[tuple[str
     return flat
 
 
-def _percent(value: float | None) -> str:
-    return "–" if value is None else f"{value:.1f}"
-
-
 def _count(value: float) -> str:
     return f"{value:,.0f}"
-
-
-def _seconds(value: float) -> str:
-    return f"{value:.2f}"

@@ -110,6 +110,11 @@ class Report(ReportPart):
             raise ValueError(f"references or starts that are not models: {', '.join(unknown)}")
         return self
 
+    def in_all(self, seconds: float) -> Report:
+        """The same report, with the seconds that the whole run took."""
+        timed = SecondsSection.model_validate(self.seconds.model_dump() | {"total": seconds})
+        return self.model_copy(update={"seconds": timed})
+
     def to_json(self) -> dict[str, Any]:
         return self.model_dump(mode="json")
 

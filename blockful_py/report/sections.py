@@ -11,6 +11,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
 from blockful_py.types import Checked, Paradigm
 
 Percent = Annotated[float, Field(ge=0, le=100), AfterValidator(lambda value: round(value, 4) + 0.0)]
+Share = Annotated[float, Field(ge=0, le=1), AfterValidator(lambda value: round(value, 6) + 0.0)]
 Seconds = Annotated[float, Field(ge=0), AfterValidator(lambda value: round(value, 3) + 0.0)]
 Norm = Annotated[float, Field(ge=0), AfterValidator(lambda value: float(f"{value:.9g}"))]
 Address = Annotated[str, Field(pattern=r"^0x[0-9a-fA-F]{40}$")]
@@ -65,6 +66,8 @@ class Accuracies(ReportPart):
     Attributes:
         per_class: on held-out data, by label; null for a class without samples there.
         calibration_error: expected calibration error on held-out data.
+        membership_auc: how well the model tells the forgotten training samples from held-out samples of their
+            classes, from 0 to 1, 0.5 by chance; null where whole classes are forgotten.
     """
 
     ad_f: Percent | None = None
@@ -73,6 +76,7 @@ class Accuracies(ReportPart):
     ad_r_train: Percent | None = None
     per_class: tuple[Percent | None, ...] = ()
     calibration_error: Percent | None = None
+    membership_auc: Share | None = None
 
 
 class LearningCurve(ReportPart):
@@ -212,7 +216,10 @@ class ErasureSection(ReportPart):
 
 
 class SecondsSection(ReportPart):
-    """Wall-clock time by stage; those of a paradigm have names such as `STAGES`."""
+    """Wall-clock time by stage; those of a paradigm have names such as `STAGES`.
+
+    A stage that another command ran has 0, as training where `unlearn` reports.
+    """
 
     setup: Seconds
     train: Seconds
@@ -220,7 +227,7 @@ class SecondsSection(ReportPart):
     parallel: dict[str, Seconds] = {}
     sequential: dict[str, Seconds] = {}
     verify: Seconds
-    total: Seconds
+    total: Seconds = 0.0
 
     def of(self, paradigm: Paradigm) -> dict[str, float]:
         return self.parallel if paradigm is Paradigm.PARALLEL else self.sequential

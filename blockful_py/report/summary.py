@@ -1,10 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Summary of a report in sentences and means, shared by the HTML page and the printed table."""
+"""Summary of a report in sentences, shared by the HTML page and the printed table."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from blockful_py.report.measures import (
+    AD_F,
+    MEMBERSHIP,
+    concerned,
+    left,
+    mean_after,
+    mean_at_starts,
+    mean_before,
+    mean_outside,
+    ran,
+)
 from blockful_py.report.schema import ModelEntry, Report
 from blockful_py.report.sections import ForgetSection
 from blockful_py.types import Checked, Paradigm
@@ -27,32 +38,9 @@ CHECKED = {
 }
 
 
-def is_of_classes(report: Report) -> bool:
-    """Whether AD_f is to fall to 0.  Where clients or samples are forgotten it is measured on held-out
-    samples of their classes, which models go on knowing from others."""
-    return bool(report.forget.classes)
-
-
-def concerned(report: Report) -> list[ModelEntry]:
-    """Starts and affected models by depth, then in the order of publication."""
-    return sorted((m for m in report.models if m.affected or m.start), key=lambda m: m.depth or 0)
-
-
 def updated(report: Report, paradigm: Paradigm) -> list[ModelEntry]:
     """Models that the paradigm replaced on the live chain."""
     return [m for m in concerned(report) if (after := m.after(paradigm)) is not None and after.version > 0]
-
-
-def mean_before(report: Report, figure: str) -> float | None:
-    """Mean accuracy (%) of the affected models before unlearning; `figure` as in `Accuracies`."""
-    return _mean([getattr(model.before, figure) for model in concerned(report)])
-
-
-def mean_after(report: Report, figure: str, paradigm: Paradigm) -> float | None:
-    """Mean accuracy (%) of the affected models after; a model left alone counts as it was before."""
-    if not any(model.after(paradigm) for model in report.models):
-        return None
-    return _mean([getattr(m.after(paradigm) or m.before, figure) for m in concerned(report)])
 
 
 def _forgotten(forget: ForgetSection) -> str:
@@ -66,16 +54,59 @@ def _forgotten(forget: ForgetSection) -> str:
 
 
 def headline(report: Report) -> str:
-    """Who asked to forget what, how many models were replaced, whether the record still verifies."""
+    """One sentence: what was unlearned from how many models, what came of it, whether the record verifies."""
+    replaced = {model.name for paradigm in ran(report) for model in updated(report, paradigm)}
+    models = f"{len(replaced)} {'model' if len(replaced) == 1 else 'models'}" if replaced else "no model"
+    what = _forgotten(report.forget)
+    said = f"{what[0].upper()}{what[1:]} {_were(report.forget)} unlearned from {models}"
+    passed = _passed(report) if replaced else None
+    if passed:
+        said += f": {passed}"
+    verified = report.verification.checked and not report.verification.failed
+    return f"{said}, and the record verifies." if verified else f"{said}, but {verdict(report)}."
+
+
+def _were(forget: ForgetSection) -> str:
+    return "was" if len(forget.clients or forget.samples or forget.classes) == 1 else "were"
+
+
+def _passed(report: Report) -> str | None:
+    """The figure before and after; None where it tells nothing."""
+    measure = left(report)
+    if measure is AD_F:
+        what = "mean accuracy on it" if len(report.forget.classes) == 1 else "mean accuracy on them"
+        before = mean_before(report, measure)
+        after = {paradigm: mean_after(report, measure, paradigm) for paradigm in ran(report)}
+    elif measure is MEMBERSHIP:
+        starts = report.forget.starts
+        what = f"membership AUC of {starts[0]}" if len(starts) == 1 else "mean membership AUC of the starts"
+        before = mean_at_starts(report, measure)
+        after = {paradigm: mean_at_starts(report, measure, paradigm) for paradigm in ran(report)}
+    else:
+        return None
+    if before is None:
+        return None
+    texts = {paradigm: measure.written(value) for paradigm, value in after.items()}
+    same = len(set(texts.values())) == 1
+    said = next(iter(texts.values())) if same else _listed([f"{text} ({p})" for p, text in texts.items()])
+    return f"{what} went from {measure.written(before)} to {said}"
+
+
+def carried_out(report: Report) -> str:
+    """Who asked to forget what, and how many models were replaced."""
     asked = f"{_listed(report.forget.starts)} asked to forget {_forgotten(report.forget)}"
     ways = {
         Paradigm.PARALLEL: "replaced in parallel under one certificate",
         Paradigm.SEQUENTIAL: "replaced one by one under a certificate each",
     }
-    ran = [paradigm for paradigm, _ in report.operations.each()]
-    done = [f"{len(updated(report, paradigm))} were {ways[paradigm]}" for paradigm in ran]
+    done = [f"{len(updated(report, paradigm))} were {ways[paradigm]}" for paradigm in ran(report)]
     said = "; from the same state, ".join(done) or "nothing was replaced"
-    return f"{asked}. This reaches {len(concerned(report))} models: {said}. {verdict(report).capitalize()}."
+    return f"{asked}. This reaches {len(concerned(report))} models: {said}."
+
+
+def account(report: Report) -> str:
+    """Who asked to forget what, how many models were replaced, whether the record still verifies."""
+    return f"{carried_out(report)} {verdict(report).capitalize()}."
 
 
 def privacy(report: Report) -> str | None:
@@ -111,12 +142,7 @@ def situation(report: Report) -> str:
 def limits(report: Report) -> list[str]:
     """What this run does not show, in plain words."""
     lines = [
-        "A low AD_f says that a model no longer predicts the class. It does not prove that nothing of the "
-        "data is left in the weights: masking one output would lower AD_f too."
-        if is_of_classes(report)
-        else "AD_f is the accuracy on held-out samples of the classes that were among what was forgotten. It "
-        "is not to be 0, as models go on knowing these classes from others, and does not say whether they "
-        "have forgotten.",
+        _unproven(report),
         "Seconds depend on this machine; gas, counts and accuracies do not.",
         "Local development chains stand in for two BFT networks, and the committee's members "
         "run on one machine.",
@@ -143,26 +169,47 @@ def limits(report: Report) -> list[str]:
     return lines + [_remaining(report, paradigm) for paradigm, _ in report.operations.each()]
 
 
-def _remaining(report: Report, paradigm: Paradigm) -> str:
-    before, after = mean_before(report, "ad_f"), mean_after(report, "ad_f", paradigm)
-    method = getattr(report.method.of(paradigm), "name", paradigm.value)
-    if before is None or after is None:
-        return f"AD_f after {method} ({paradigm}) was not measured."
-    worst = max(
-        (m for m in concerned(report) if (o := m.after(paradigm)) is not None and o.ad_f is not None),
-        key=lambda m: getattr(m.after(paradigm), "ad_f", 0.0),
+def _unproven(report: Report) -> str:
+    """What the figure of what is left does not say."""
+    measure = left(report)
+    if measure is AD_F:
+        return (
+            "A low AD_f says that a model no longer predicts the class. It does not prove that nothing of "
+            "the data is left in the weights: masking one output would lower AD_f too."
+        )
+    like = (
+        "AD_f is the accuracy on held-out samples of the classes that were among what was forgotten. It "
+        "is not to be 0, as models go on knowing these classes from others, and does not say whether they "
+        "have forgotten."
     )
-    left = getattr(worst.after(paradigm), "ad_f", 0.0)
-    least = "the least forgotten model is" if is_of_classes(report) else "it is highest on"
+    if measure is not MEMBERSHIP:
+        return like
+    outside = mean_outside(report, MEMBERSHIP)
+    beside = "" if outside is None else f" The models that the request does not reach have {outside:.3f}."
     return (
-        f"{paradigm.capitalize()} ({method}): mean AD_f went from {before:.1f} % to {after:.1f} %; "
-        f"{least} {worst.name}, at {left:.1f} %."
+        "Membership AUC compares a model's confidence in the forgotten training samples with that in unseen "
+        "samples of their classes: 1 where it always is higher, 0.5 where it tells nothing, if both are "
+        f"equally hard.{beside} It does not prove that a stronger attack fails. {like}"
     )
 
 
-def _mean(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known else None
+def _remaining(report: Report, paradigm: Paradigm) -> str:
+    measure = left(report)
+    before, after = mean_before(report, measure), mean_after(report, measure, paradigm)
+    method = getattr(report.method.of(paradigm), "name", paradigm.value)
+    known = {
+        model.name: value
+        for model in concerned(report)
+        if (value := measure.of(model.after(paradigm))) is not None
+    }
+    if before is None or after is None or not known:
+        return f"{measure.name} after {method} ({paradigm}) was not measured."
+    worst = max(known, key=lambda name: known[name])
+    least = "the least forgotten model is" if measure is AD_F else "it is highest on"
+    return (
+        f"{paradigm.capitalize()} ({method}): mean {measure.name} went from {measure.written(before)} to "
+        f"{measure.written(after)}; {least} {worst}, at {measure.written(known[worst])}."
+    )
 
 
 def _listed(words: Sequence[str]) -> str:

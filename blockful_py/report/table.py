@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from rich import box
@@ -11,6 +12,17 @@ from rich.table import Table
 from rich.text import Text
 
 from blockful_py.report import summary
+from blockful_py.report.measures import (
+    AD_F,
+    AD_R,
+    MEMBERSHIP,
+    Measure,
+    concerned,
+    left,
+    mean_after,
+    mean_before,
+    ran,
+)
 from blockful_py.report.roles import Role, role_of
 from blockful_py.report.schema import ModelEntry, Report
 from blockful_py.report.uncut import print_uncut
@@ -22,6 +34,7 @@ ROLE_STYLES = {
     Role.BELOW_EPSILON: "cyan",
     Role.UNTOUCHED: "dim",
 }
+SHORT = {Paradigm.PARALLEL: "par.", Paradigm.SEQUENTIAL: "seq."}
 FORGOTTEN, KEPT = 10.0, 50.0  # AD_f in %: green up to the first, red from the second
 
 
@@ -41,12 +54,12 @@ def rendered(report: Report) -> RenderableType:
 
 
 def model_table(report: Report) -> Table:
-    """A row for each start and affected model: accuracy before, after parallel, after sequential."""
+    """A row for each start and affected model: figures before, and after each paradigm that ran."""
     table = Table(
         box=box.SIMPLE_HEAD,
         pad_edge=False,
         collapse_padding=True,
-        title=summary.headline(report),
+        title=summary.account(report),
         title_justify="left",
         title_style="bold",
         caption=_caption(report),
@@ -55,13 +68,15 @@ def model_table(report: Report) -> Table:
     table.add_column("model")
     table.add_column("depth", justify="right")
     table.add_column("role", no_wrap=True)
-    for figure in ("AD_f %", "AD_r %"):
-        table.add_column(f"{figure}\nbefore → par. → seq.", no_wrap=True)
+    measures = (left(report), AD_R)
+    states = " → ".join(["before", *(SHORT[paradigm] for paradigm in ran(report))])
+    for measure in measures:
+        table.add_column(f"{measure.name}{measure.unit}\n{states}", no_wrap=True)
     table.add_column("version", justify="right", no_wrap=True)
-    for model in summary.concerned(report):
-        table.add_row(*_row(model, summary.is_of_classes(report)))
+    for model in concerned(report):
+        table.add_row(*_row(model, measures, ran(report)))
     table.add_section()
-    table.add_row("mean", "", "", _mean_row(report, "ad_f"), _mean_row(report, "ad_r"), "", style="bold")
+    table.add_row("mean", "", "", *(_mean_row(report, measure) for measure in measures), "", style="bold")
     return table
 
 
@@ -111,49 +126,48 @@ def summary_table(report: Report) -> Table:
     return table
 
 
-def _row(model: ModelEntry, of_classes: bool) -> list[Text]:
+def _row(model: ModelEntry, measures: Sequence[Measure], paradigms: Sequence[Paradigm]) -> list[Text]:
     role = role_of(model)
-    after = [model.after(paradigm) for paradigm in Paradigm]
+    after = [model.after(paradigm) for paradigm in paradigms]
     versions = [str(outcome.version) if outcome else "-" for outcome in after]
     return [
         Text(model.name, "bold" if model.start else ""),
         Text("" if model.depth is None else str(model.depth)),
         Text("below ε" if role is Role.BELOW_EPSILON else role.value, ROLE_STYLES[role]),
-        _passage(model.before.ad_f, *(o.ad_f if o else None for o in after), forgetting=of_classes),
-        _passage(model.before.ad_r, *(o.ad_r if o else None for o in after)),
+        *(_passage(each, [each.of(model.before), *map(each.of, after)]) for each in measures),
         Text(" / ".join(versions)),
     ]
 
 
-def _mean_row(report: Report, figure: str) -> Text:
-    after = (summary.mean_after(report, figure, paradigm) for paradigm in Paradigm)
-    forgetting = figure == "ad_f" and summary.is_of_classes(report)
-    return _passage(summary.mean_before(report, figure), *after, forgetting=forgetting)
+def _mean_row(report: Report, measure: Measure) -> Text:
+    after = [mean_after(report, measure, paradigm) for paradigm in ran(report)]
+    return _passage(measure, [mean_before(report, measure), *after])
 
 
-def _passage(before: float | None, *after: float | None, forgetting: bool = False) -> Text:
-    """`before -> parallel -> sequential`, each five wide."""
-    return Text(" → ").join([_percent(before), *(_percent(value, forgetting) for value in after)])
+def _passage(measure: Measure, values: Sequence[float | None]) -> Text:
+    """`before -> after`, each five wide; what is still known of a class is red."""
+    before, *after = values
+    shown = [_figure(measure, before), *(_figure(measure, each, measure is AD_F) for each in after)]
+    return Text(" → ").join(shown)
 
 
-def _percent(value: float | None, forgetting: bool = False) -> Text:
+def _figure(measure: Measure, value: float | None, forgetting: bool = False) -> Text:
     if value is None:
         return Text("-".rjust(5), "dim")
     style = ""
     if forgetting:
         style = "green" if value <= FORGOTTEN else "red" if value >= KEPT else "yellow"
-    return Text(f"{value:5.1f}", style)
+    return Text(measure.bare(value).rjust(5), style)
 
 
 def _caption(report: Report) -> str:
     untouched = sum(role_of(model) is Role.UNTOUCHED for model in report.models)
-    meant = (
-        "accuracy on what was to be forgotten, lower is better"
-        if summary.is_of_classes(report)
-        else "accuracy on samples like those forgotten, which models know from others too"
+    measure, states = (
+        left(report),
+        ", ".join(["before", *(f"after {each} unlearning" for each in ran(report))]),
     )
     return (
-        f"AD_f: {meant}. AD_r: on the rest, higher is better. "
-        "Held-out data: before, after parallel, after sequential unlearning; versions likewise. "
+        f"{measure.name}: {measure.meaning}. AD_r: {AD_R.meaning}. "
+        f"{'AD_r on held-out' if measure is MEMBERSHIP else 'Held-out'} data: {states}; versions likewise. "
         f"{untouched} of {len(report.models)} models do not descend from a start and are as before."
     )

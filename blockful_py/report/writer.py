@@ -7,36 +7,26 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from blockful_py.report.html import render_html
-from blockful_py.report.plots import DARK, LIGHT, draw_all
 from blockful_py.report.schema import Report
 from blockful_py.whole_file import write_whole
 
 
 @dataclass(frozen=True, slots=True)
 class ReportPaths:
-    """Files of a report; `plots` by name as `draw_all` gives them."""
+    """Files of a report."""
 
     json: Path
     html: Path
-    plots: dict[str, Path]
 
 
 def write_report(report: Report, directory: Path) -> ReportPaths:
-    """Write report.html, the PNG plots, and report.json last: where it is, the report is whole.
+    """Write report.html, and report.json last: where it is, the report is whole.
 
     Raises:
         RunError: if the directory cannot be written.
     """
-    light, dark = draw_all(report, LIGHT), draw_all(report, DARK)
-    paths = ReportPaths(
-        directory / "report.json",
-        directory / "report.html",
-        {name: directory / f"{name}.png" for name in light},
-    )
-    files = {path: light[name] for name, path in paths.plots.items()}
-    files[paths.html] = render_html(report, light, dark).encode()
-    files[paths.json] = report.to_bytes()
+    paths = ReportPaths(directory / "report.json", directory / "report.html")
     advice = "make room for the report"
-    for path, content in files.items():
-        write_whole(path, content, parents=True, advice=advice)
+    write_whole(paths.html, render_html(report).encode(), parents=True, advice=advice)
+    write_whole(paths.json, report.to_bytes(), parents=True, advice=advice)
     return paths

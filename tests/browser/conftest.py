@@ -44,7 +44,7 @@ def browser() -> Iterator[Browser]:
 
 @dataclass
 class OpenPage:
-    """A page of an explorer; whatever it complains about fails its test."""
+    """A page of an explorer, or of a file; whatever it complains about fails its test."""
 
     page: Page
     url: str

@@ -13,24 +13,10 @@ from urllib.request import urlopen
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import AXE, Opened
+from tests.browser.accessibility import SIZES, findings
+from tests.browser.conftest import Opened
 
 pytestmark = pytest.mark.browser
-
-PAGES = (
-    "graph",
-    "models",
-    "model",
-    "requests",
-    "request",
-    "what-if",
-    "committee",
-    "blocks",
-    "jobs",
-    "sign-in",
-    "nowhere",
-)
-SIZES = {"wide": (1280, 800), "phone": (360, 740)}
 
 
 def answer(url: str, path: str) -> Any:
@@ -62,18 +48,6 @@ def wait(page: Page) -> None:
     if page.locator("#main.full").count():
         expect(page.locator("#main[data-ready]")).to_be_attached()
     expect(page.get_by_text("Loading…")).to_have_count(0)
-
-
-def findings(page: Page) -> list[str]:
-    """What axe finds of WCAG 2.2 A and AA."""
-    page.evaluate(AXE.read_text(encoding="utf-8"))
-    rules = {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa"]}
-    found = page.evaluate("rules => axe.run(document, {runOnly: rules})", rules)
-    return [
-        f"{each['id']} ({each['impact']}): {node['target']} {node['failureSummary']}"
-        for each in found["violations"]
-        for node in each["nodes"]
-    ]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

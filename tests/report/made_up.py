@@ -231,7 +231,7 @@ def _outcome(ad_f: float, ad_r: float, version: int, i: int) -> sections.ModelOu
 
 
 def without_figures(report: schema.Report) -> schema.Report:
-    """Without learning curves, figures by class and confusions, whose plots take longest to draw."""
+    """Without learning curves, figures by class and confusions."""
     nothing = {"per_class": (), "calibration_error": None}
     models = tuple(
         model.model_copy(
@@ -240,3 +240,35 @@ def without_figures(report: schema.Report) -> schema.Report:
         for model in report.models
     )
     return report.model_copy(update={"models": models, "confusions": None})
+
+
+def one_paradigm(report: schema.Report, alone: Paradigm) -> schema.Report:
+    """The same report, as if only this paradigm had run."""
+    left_out = next(paradigm for paradigm in Paradigm if paradigm is not alone)
+    models = tuple(model.model_copy(update={left_out.value: None}) for model in report.models)
+    parts = ("method", "operations", "gas", "passes", "erasure", "verification")
+    changed = {part: getattr(report, part).model_copy(update={left_out.value: None}) for part in parts}
+    changed["seconds"] = report.seconds.model_copy(update={left_out.value: {}})
+    if report.confusions is not None:
+        changed["confusions"] = report.confusions.model_copy(update={left_out.value: None})
+    return report.model_copy(update={"models": models, **changed})
+
+
+def of_client(report: schema.Report) -> schema.Report:
+    """The same report, as if client 5 were to be forgotten."""
+
+    def told(outcome: Any, auc: float) -> Any:
+        return None if outcome is None else outcome.model_copy(update={"membership_auc": auc})
+
+    models = tuple(
+        model.model_copy(
+            update={
+                "before": told(model.before, 0.45 + 0.2 * model.affected + i / 1000),
+                "parallel": told(model.parallel, 0.5 - i / 1000),
+                "sequential": told(model.sequential, 0.48),
+            }
+        )
+        for i, model in enumerate(report.models)
+    )
+    forget = sections.ForgetSection(classes=(), clients=(5,), starts=report.forget.starts)
+    return report.model_copy(update={"models": models, "forget": forget})

@@ -2,7 +2,7 @@
 // The shell: tabs, search, state, and which page is shown.
 
 import { ask, follow, listen, type Federation, type IndexState } from "./api";
-import { find, h, replace } from "./dom";
+import { find, h, replace } from "../../web/dom";
 import { plural, setDemoClock } from "./format";
 import { blocksPage } from "./pages/blocks";
 import { committeePage } from "./pages/committee";

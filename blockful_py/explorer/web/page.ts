@@ -2,7 +2,7 @@
 // What a page is, and what pages share.
 
 import { ask, AnswerError } from "./api";
-import { h, replace, type Child } from "./dom";
+import { h, replace, type Child } from "../../web/dom";
 
 export interface View {
   /** Called when the index has changed. */

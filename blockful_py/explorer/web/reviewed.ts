@@ -2,7 +2,7 @@
 // Who signed a decision, and how it was checked.
 
 import type { Reviewed } from "./api";
-import { h } from "./dom";
+import { h } from "../../web/dom";
 
 const CHECKED = {
   recomputed: "each computed the weights itself",

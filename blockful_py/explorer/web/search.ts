@@ -2,7 +2,7 @@
 // Finds models by name, position or owner.
 
 import { ask, type Model } from "./api";
-import { h, replace } from "./dom";
+import { h, replace } from "../../web/dom";
 import { short } from "./format";
 import { go } from "./page";
 

@@ -2,7 +2,7 @@
 // "Verify now": the checks of the record, each shown as it passes.
 
 import { AnswerError, reason } from "./api";
-import { h, replace } from "./dom";
+import { h, replace } from "../../web/dom";
 
 const CHECKS: [string, string][] = [
   ["content", "node and sealed weights hash to their CIDs"],

@@ -47,19 +47,6 @@ LIGHT = Theme(
     parallel="#009e73",
     sequential="#e69f00",
 )
-DARK = Theme(
-    paper="#161b22",
-    ink="#e8ecf1",
-    faint_ink="#a3adba",
-    line="#343c47",
-    on_colour="#0b0f14",
-    start="#e8772a",
-    affected="#3a9bd9",
-    untouched="#2b323c",
-    before="#9aa4b1",
-    parallel="#2bc196",
-    sequential="#f0b429",
-)
 
 
 @contextmanager

@@ -10,10 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 
-from blockful_py.report import summary
 from blockful_py.report.plots.canvas import LIGHT, Theme, clear_frame, figure, heading, png
-from blockful_py.report.schema import Report
-from blockful_py.report.sections import Accuracies
 
 CELL = 0.3  # inches, where accuracies are written in the cells
 NUMBERED = 24
@@ -36,19 +33,6 @@ class ClassPanel:
     title: str
     accuracies: Sequence[Sequence[float | None]]
     calibration_errors: Sequence[float]
-
-
-def class_panels(report: Report) -> tuple[list[str], list[ClassPanel]]:
-    """Names and states of the starts and the affected models; nothing for a report without such figures."""
-    models = [model for model in summary.concerned(report) if model.before.calibration_error is not None]
-    states: list[tuple[str, list[Accuracies]]] = [("before", [model.before for model in models])]
-    for paradigm, _ in report.operations.each():
-        states.append((f"after {paradigm}", [model.after(paradigm) or model.before for model in models]))
-    panels = [
-        ClassPanel(title, [each.per_class for each in state], [each.calibration_error or 0 for each in state])
-        for title, state in states
-    ]
-    return [model.name for model in models], panels if models else []
 
 
 def draw_classes(

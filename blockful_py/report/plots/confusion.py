@@ -11,7 +11,6 @@ from matplotlib.colors import LinearSegmentedColormap
 
 from blockful_py.report.plots.canvas import LIGHT, Theme, clear_frame, figure, heading, png
 from blockful_py.report.plots.classes import NUMBERED, frame_width, name_classes
-from blockful_py.report.schema import Report
 
 CELL = 0.3  # inches, where shares are written in the cells
 SIDE = 4.2  # inches of a matrix whose cells hold no figures
@@ -21,14 +20,6 @@ Counts = Sequence[Sequence[int]]
 
 Reliability = Sequence[tuple[float, float, int]]
 """(mean confidence, accuracy, samples), shares from 0 to 1, of each group of samples."""
-
-
-def confusion_panels(report: Report) -> Mapping[str, Counts]:
-    """Matrices by state; none for a report without them."""
-    if report.confusions is None:
-        return {}
-    after = {"after parallel": report.confusions.parallel, "after sequential": report.confusions.sequential}
-    return {"before": report.confusions.before} | {name: table for name, table in after.items() if table}
 
 
 def draw_confusions(

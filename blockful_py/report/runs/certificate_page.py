@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from blockful_py.bounded_json import parse_json
 from blockful_py.committee.erasure import erasure_digest
 from blockful_py.errors import SettingsError
+from blockful_py.pipeline.run.identities import DEVELOPMENT_CHAINS
 from blockful_py.record.certificates.checking import CheckedStatement
 from blockful_py.record.certificates.document import ErasureCertificate
 from blockful_py.record.model_node import Request
@@ -43,6 +44,8 @@ def page_of(certificate: ErasureCertificate, checked: CheckedStatement, file: st
         for each in statement.replaced
     ]
     epoch = certificate.endorsed.epoch
+    chain = statement.committee.domain.chain_id
+    development = chain if chain in DEVELOPMENT_CHAINS else None
     digest = of_octets(erasure_digest(statement.committee.domain, epoch, statement.to_bytes()))
     votes = [
         VoteRow(
@@ -72,8 +75,8 @@ def page_of(certificate: ErasureCertificate, checked: CheckedStatement, file: st
         method=request.method,
         paradigm=str(request.paradigm),
         checked=_checked(request),
-        requested=_time(request.created),
-        decided=_time(statement.decided),
+        requested=_time(request.created, development),
+        decided=_time(statement.decided, development),
         requesters=[
             (start.name, start.position, of_octets(record.transactions[position(start.position)].owner))
             for start in request.starts
@@ -90,6 +93,7 @@ def page_of(certificate: ErasureCertificate, checked: CheckedStatement, file: st
             (f"Archive, {len(statement.archive.records)} records", statement.archive.head),
         ],
         audit=_told(certificate, outcome),
+        development=development,
         file=file,
     )
 
@@ -123,5 +127,6 @@ def _verdict(forgotten: bool | None) -> str | None:
     return None if forgotten is None else "forgotten" if forgotten else "not forgotten"
 
 
-def _time(seconds: int) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+def _time(seconds: int, development: int | None) -> str:
+    text = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    return text if development is None else f"{text} (development clock)"

@@ -22,8 +22,10 @@ from blockful_py.pipeline.run.creation import claim_folder, remove, remove_empty
 from blockful_py.pipeline.run.finding import point_latest
 from blockful_py.pipeline.run.nodes import Nodes, Place
 from blockful_py.pipeline.run.progress import Progress, Stopwatch
+from blockful_py.report.assets import page_assets
 from blockful_py.report.runs.measure import measured
-from blockful_py.report.runs.reporting import Published, build_report, seconds_section
+from blockful_py.report.runs.membership import membership
+from blockful_py.report.runs.reporting import Published, build_report
 from blockful_py.report.schema import Report
 from blockful_py.report.writer import write_report
 from blockful_py.settings import Settings
@@ -31,14 +33,15 @@ from blockful_py.types import Paradigm
 
 
 def run_demo(settings: Settings, directory: Path, progress: Progress) -> Report:
-    """Runs everything and writes report.json, report.html and the plots into `directory`.
+    """Runs everything and writes report.json and report.html into `directory`.
 
     Removes what it made if it fails before the report.
 
     Raises:
-        RunError: the directory exists, or the report cannot be written.
+        RunError: the directory exists, the page is not built, or the report cannot be written.
         BlockfulError: a stage failed.
     """
+    page_assets()  # a page that cannot be made is known before the training
     made = claim_folder(directory)
     try:
         report = _run(settings, directory, progress)
@@ -73,13 +76,16 @@ def _run(settings: Settings, directory: Path, progress: Progress) -> Report:
             catalogue = first.catalogue()
             second.adopt(models, progress)
             setup = first.setup
+            forget = forget_of(settings.unlearning)
             with progress.stage("measure the models", None):
-                accuracies = measure_all(setup, weights, forget_of(settings.unlearning))
+                accuracies = measure_all(setup, weights, forget)
                 measured_before = qualities(setup.architecture, weights, setup.dataset.test)
+                attacked = membership(setup, weights, forget)
             published = Published(
                 catalogue,
                 accuracies,
                 measured_before,
+                attacked,
                 executed,
                 first.verify(progress=progress),
                 kept_curves(first.run.curves),
@@ -97,4 +103,4 @@ def _run(settings: Settings, directory: Path, progress: Progress) -> Report:
                 for paradigm, branch in branches.items()
             }
             report = build_report(settings, first.contracts, published, branches, watch)
-    return report.model_copy(update={"seconds": seconds_section(branches, watch)})
+    return report.in_all(watch.seconds["total"])

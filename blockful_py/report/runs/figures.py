@@ -20,6 +20,7 @@ from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.learning.weights import Weights
 from blockful_py.pipeline.review.claims import measure_all
 from blockful_py.record.catalogue import Catalogue
+from blockful_py.report.runs.membership import membership
 from blockful_py.unlearning.audit import ForgetRetain, ModelAccuracy
 from blockful_py.whole_file import write_whole
 
@@ -28,11 +29,12 @@ FILE = "figures.json"
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Accuracy and quality of one version of a model."""
+    """Accuracy and quality of one version of a model, and how well it tells what is to be forgotten."""
 
     version: int
     accuracy: ModelAccuracy
     quality: Quality
+    membership: float | None
 
 
 def figures_of(
@@ -41,7 +43,11 @@ def figures_of(
     """The figures of these weights, which are of the current versions."""
     accuracies = measure_all(setup, weights, forget)
     measured = qualities(setup.architecture, weights, setup.dataset.test)
-    return {name: Figures(catalogue[name].version, accuracies[name], measured[name]) for name in weights}
+    told = membership(setup, weights, forget)
+    return {
+        name: Figures(catalogue[name].version, accuracies[name], measured[name], told[name])
+        for name in weights
+    }
 
 
 def keep_figures(run: Path, forget: Forget, figures: Mapping[str, Figures]) -> None:
@@ -80,4 +86,5 @@ def _figures(document: dict[str, Any]) -> Figures:
                 "reliability": tuple(Bin(**each) for each in quality["reliability"]),
             }
         ),
+        None if document["membership"] is None else float(document["membership"]),
     )

@@ -10,6 +10,7 @@ from blockful_py.pipeline.jobs.unlearning import Unlearned
 from blockful_py.pipeline.review.claims import measure_all
 from blockful_py.pipeline.run.progress import Progress
 from blockful_py.report.runs.certificate_files import keep
+from blockful_py.report.runs.membership import membership
 from blockful_py.report.runs.reporting import Branch
 
 
@@ -22,7 +23,8 @@ def measured(federation: Federation, unlearned: Unlearned, progress: Progress) -
         after = measure_all(setup, weights, unlearned.request.forget)
         quality = qualities(setup.architecture, weights, setup.dataset.test)
     verified = federation.verify(progress=progress)
-    return Branch(unlearned, after, quality, verified, certified(federation, unlearned))
+    told = membership(setup, weights, unlearned.request.forget)
+    return Branch(unlearned, after, quality, told, verified, certified(federation, unlearned))
 
 
 def certified(federation: Federation, unlearned: Unlearned) -> str | None:

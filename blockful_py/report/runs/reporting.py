@@ -44,6 +44,7 @@ class Branch:
     unlearned: Unlearned
     after: Mapping[str, ModelAccuracy]
     quality: Mapping[str, Quality]
+    membership: Mapping[str, float | None]
     verification: Verification
     certificate: str | None = None
 
@@ -55,6 +56,7 @@ class Published:
     catalogue: Catalogue
     before: Mapping[str, ModelAccuracy]
     quality: Mapping[str, Quality]
+    membership: Mapping[str, float | None]
     executed: Sequence[Executed]
     verification: Verification | None
     curves: Mapping[str, Curve]
@@ -67,7 +69,7 @@ def build_report(
     branches: Mapping[Paradigm, Branch],
     watch: Stopwatch,
 ) -> schema.Report:
-    """The report of a run with one or both paradigms."""
+    """The report of a run with one or both paradigms; the seconds of the whole run are not known yet."""
     request = next(iter(branches.values())).unlearned.request
     depth = published.catalogue.graph.depth(tuple(start.name for start in request.starts))
     return schema.Report(
@@ -118,7 +120,7 @@ def build_report(
             },
         ),
         depth=_depth(settings, branches),
-        seconds=seconds_section(branches, watch),
+        seconds=_seconds(branches, watch),
         erasure=sections.ByParadigm[sections.ErasureSection](
             **{paradigm.value: _erasure(branch.unlearned.erasure) for paradigm, branch in branches.items()}
         ),
@@ -170,7 +172,9 @@ def _model(
         cid=cid_string(placed.node.weights),
         privacy=_privacy(statement.privacy),
         learning_curve=_curve(published.curves.get(name)),
-        before=sections.Accuracies(**_accuracies(published.before[name], published.quality[name])),
+        before=sections.Accuracies(
+            **_accuracies(published.before[name], published.quality[name], published.membership[name])
+        ),
         **after,
     )
 
@@ -190,7 +194,7 @@ def _outcome(name: str, branch: Branch) -> sections.ModelOutcome | None:
     if node is None or node.redaction is None:
         return None
     return sections.ModelOutcome(
-        **_accuracies(branch.after[name], branch.quality[name]),
+        **_accuracies(branch.after[name], branch.quality[name], branch.membership[name]),
         version=node.redaction.version,
         cid=node.redaction.weights,
     )
@@ -201,8 +205,8 @@ def _method(request: Request) -> sections.MethodSection:
     return sections.MethodSection(name=name, settings=settings, checked=checked_by_members(request))
 
 
-def _accuracies(measured: ModelAccuracy, quality: Quality) -> dict[str, Any]:
-    """In percent."""
+def _accuracies(measured: ModelAccuracy, quality: Quality, membership: float | None) -> dict[str, Any]:
+    """In percent, but for the AUC."""
     return {
         "ad_f": 100 * measured.test.ad_f,
         "ad_r": 100 * measured.test.ad_r,
@@ -210,6 +214,7 @@ def _accuracies(measured: ModelAccuracy, quality: Quality) -> dict[str, Any]:
         "ad_r_train": 100 * measured.train.ad_r,
         "per_class": tuple(None if share is None else 100 * share for share in quality.per_class),
         "calibration_error": 100 * quality.calibration_error,
+        "membership_auc": membership,
     }
 
 
@@ -266,14 +271,13 @@ def _depth(settings: Settings, branches: Mapping[Paradigm, Branch]) -> sections.
     )
 
 
-def seconds_section(branches: Mapping[Paradigm, Branch], watch: Stopwatch) -> sections.SecondsSection:
+def _seconds(branches: Mapping[Paradigm, Branch], watch: Stopwatch) -> sections.SecondsSection:
     spent = watch.seconds
     return sections.SecondsSection(
         setup=spent.get("setup", 0.0),
         train=spent.get("train", 0.0),
         publish=spent.get("publish", 0.0),
         verify=spent.get("verify", 0.0),
-        total=spent.get("total", 0.0),
         **{paradigm.value: dict(branch.unlearned.seconds) for paradigm, branch in branches.items()},
     )
 

@@ -15,7 +15,7 @@ from blockful_py.pipeline.jobs.unlearning import Unlearned, replaced_for
 from blockful_py.pipeline.resume import jobs_of
 from blockful_py.pipeline.review.methods import forget_of
 from blockful_py.pipeline.run.lease import request_under_way
-from blockful_py.pipeline.run.progress import Progress
+from blockful_py.pipeline.run.progress import Progress, Stopwatch
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.model_node import Request
 from blockful_py.report.reading import read_report
@@ -71,7 +71,9 @@ def unlearn_once(
     if request is not None:
         forget, paradigm = request.forget, Paradigm(request.paradigm)
     forgotten = forget or forget_of(federation.settings.unlearning)
-    with federation.stopwatch("total"):
+    watch = Stopwatch()
+    report, problem = None, None
+    with watch("total"):
         done = federation.completed(starts, forgotten, paradigm, method, request)
         if done is not None and (report := _whole_report(federation.run.path)) is not None:
             return FinishedRequest(done[0].number, True, report, None)
@@ -83,9 +85,13 @@ def unlearn_once(
         else:
             job, unlearned = done
             before = _Before.read(federation, forgotten, progress, unlearned.request)
-        report, problem = None, None
         try:
             report = _report(federation, before, unlearned, progress)
+        except (BlockfulError, OSError) as error:
+            problem = str(error)
+    if report is not None:
+        report = report.in_all(watch.seconds["total"])
+        try:
             write_report(report, federation.run.path)
             drop_figures(federation.run.path)
         except (BlockfulError, OSError) as error:
@@ -166,6 +172,7 @@ def _report(federation: Federation, before: _Before, unlearned: Unlearned, progr
         before.catalogue,
         {name: each.accuracy for name, each in figures.items()},
         {name: each.quality for name, each in figures.items()},
+        {name: each.membership for name, each in figures.items()},
         (),
         None,
         kept_curves(federation.run.curves),

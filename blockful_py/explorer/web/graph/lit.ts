@@ -4,7 +4,7 @@
 
 import { writeLabels } from "./labels";
 import { arrows, disc } from "./painted";
-import { neighbours, type Adjacency, type Reach } from "./reach";
+import { neighbours, type Adjacency, type Reach } from "../../../web/reach";
 import { channels, cleared, layer, xOf, yOf, type Scene } from "./scene";
 
 /** Models that are painted as discs, with arrows; more are squares, with some lines. */

@@ -8,7 +8,7 @@ import { LargeGraph } from "./large";
 import { LitLayer } from "./lit";
 import { FEW, PaintedGraph } from "./painted";
 import { Picking } from "./picking";
-import { adjacency, reach, type Adjacency, type Reach } from "./reach";
+import { adjacency, reach, type Adjacency, type Reach } from "../../../web/reach";
 import { sizeOf, styleOf, type Scene, type Shown, type Style } from "./scene";
 
 /** Milliseconds from the last movement until a large graph has its edges and names again. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Transactions of both chains, and what their gas went to.
 
-import { h, svg, type Child } from "../dom";
+import { h, svg, type Child } from "../../../web/dom";
 import { count, plural, when } from "../format";
 import { answerPage, go, hash, table, type View } from "../page";
 

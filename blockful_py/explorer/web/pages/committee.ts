@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The committee: members, epochs, endpoints, alarms, slashes.
 
-import { h, type Child } from "../dom";
+import { h, type Child } from "../../../web/dom";
 import { count, ether, plural, short, when } from "../format";
 import { answerPage, facts, hash, table, type View } from "../page";
 

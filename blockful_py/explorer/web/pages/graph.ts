@@ -2,10 +2,10 @@
 // The graph: colours, time, what a request would reach, by mouse and by keyboard.
 
 import { AnswerError } from "../api";
-import { h, replace } from "../dom";
+import { h, replace } from "../../../web/dom";
 import { colouring, MODES, TITLES, type Mode } from "../graph/colours";
 import { positionOf, type GraphData } from "../graph/file";
-import type { Reach } from "../graph/reach";
+import type { Reach } from "../../../web/reach";
 import type { Shown } from "../graph/scene";
 import { GraphView } from "../graph/view";
 import { go, type View } from "../page";

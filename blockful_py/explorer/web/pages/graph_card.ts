@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is told of a model in the graph, and of what a request that starts there would reach.
 
-import { h, type Child } from "../dom";
+import { h, type Child } from "../../../web/dom";
 import { count, percent, plural, short } from "../format";
 import { positionOf, type GraphData } from "../graph/file";
-import { neighbours, type Adjacency, type Reach } from "../graph/reach";
+import { neighbours, type Adjacency, type Reach } from "../../../web/reach";
 import { nameOf } from "../graph/scene";
 
 export interface Told {

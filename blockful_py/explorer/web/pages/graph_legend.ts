@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the graph's colours mean, and which moment it shows.
 
-import { h, type Child } from "../dom";
+import { h, type Child } from "../../../web/dom";
 import { plural, when } from "../format";
 import { colouring, MEANINGS, type Mode } from "../graph/colours";
 import type { GraphData } from "../graph/file";

@@ -2,7 +2,7 @@
 // Walks the graph by arrow keys.
 
 import type { GraphData } from "../graph/file";
-import { neighbours, type Adjacency } from "../graph/reach";
+import { neighbours, type Adjacency } from "../../../web/reach";
 
 /** The row that an arrow leads to: a reference, an heir, or the model before or after; the first one from nowhere. */
 export function walked(

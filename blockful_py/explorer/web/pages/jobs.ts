@@ -2,7 +2,7 @@
 // Jobs of this machine's runs, as they go on.
 
 import { listen } from "../api";
-import { h, replace, type Child } from "../dom";
+import { h, replace, type Child } from "../../../web/dom";
 import { count, duration, plural, when } from "../format";
 import { hash, table, type View } from "../page";
 

@@ -2,7 +2,7 @@
 // A model: versions side by side, one hash for all of them, its place in its block, and its checks.
 
 import { type Model, type Reviewed } from "../api";
-import { h, type Child } from "../dom";
+import { h, type Child } from "../../../web/dom";
 import { count, duration, percent, plural, recorded, when } from "../format";
 import { answerPage, facts, hash, modelLink, table, type View } from "../page";
 import { reviewed } from "../reviewed";

@@ -2,7 +2,7 @@
 // All models as a table: sorted, filtered, page by page.
 
 import { type Model } from "../api";
-import { h, type Child } from "../dom";
+import { h, type Child } from "../../../web/dom";
 import { count, percent } from "../format";
 import { answerPage, go, hash, modelLink, type View } from "../page";
 

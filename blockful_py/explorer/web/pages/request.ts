@@ -2,7 +2,7 @@
 // A request, from its signing to its certificate.
 
 import type { Reviewed } from "../api";
-import { h, svg, type Child } from "../dom";
+import { h, svg, type Child } from "../../../web/dom";
 import { count, duration, isDemoClock, percent, plural, recorded, short, when } from "../format";
 import { answerPage, facts, hash, modelLink, table, type View } from "../page";
 import { reviewed } from "../reviewed";

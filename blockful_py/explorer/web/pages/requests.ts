@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // All requests to forget.
 
-import { h, type Child } from "../dom";
+import { h, type Child } from "../../../web/dom";
 import { count, duration, isDemoClock, recorded } from "../format";
 import { answerPage, table, type View } from "../page";
 

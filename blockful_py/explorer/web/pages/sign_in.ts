@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Signs an auditor in and out.
 
-import { h, replace, type Child } from "../dom";
+import { h, replace, type Child } from "../../../web/dom";
 import { when } from "../format";
 import { facts, hash, type View } from "../page";
 import { session, signedIn, signIn, signInWith, signOut, wallet, type Session } from "../session";

@@ -2,7 +2,7 @@
 // What a request would reach and cost.
 
 import { ask, AnswerError, type Model } from "../api";
-import { h, replace, type Child } from "../dom";
+import { h, replace, type Child } from "../../../web/dom";
 import { count, duration, percent, plural } from "../format";
 import { facts, go, modelLink, table, type View } from "../page";
 

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables whose cells are shaded by a percentage: accuracy by class, and what each class is taken for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from blockful_py.report.measures import concerned, ran
+from blockful_py.report.schema import Report
+from blockful_py.report.sections import Accuracies
+
+SHADES = 10
+"""Steps from no shade to the full one; the style sheet has a colour for each."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShadedCell:
+    """`value`: in percent; None where there is nothing to measure on."""
+
+    value: float | None
+    shade: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShadedRow:
+    """`aside`: written after the cells; `model`: place of the row's model in the report, None without one."""
+
+    name: str
+    cells: tuple[ShadedCell, ...]
+    aside: str = ""
+    model: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ShadedTable:
+    """A state of the models."""
+
+    title: str
+    rows: tuple[ShadedRow, ...]
+
+
+def class_tables(report: Report) -> list[ShadedTable]:
+    """Accuracy of the starts and affected models on each class, and the calibration error; nothing for a
+    report without such figures."""
+    place = {model.name: number for number, model in enumerate(report.models)}
+    models = [model for model in concerned(report) if model.before.calibration_error is not None]
+    states: list[tuple[str, list[Accuracies]]] = [("before", [model.before for model in models])]
+    states += [
+        (f"after {paradigm}", [model.after(paradigm) or model.before for model in models])
+        for paradigm in ran(report)
+    ]
+    return [
+        ShadedTable(
+            title,
+            tuple(
+                ShadedRow(
+                    model.name,
+                    tuple(map(_cell, figures.per_class)),
+                    f"{figures.calibration_error or 0:.1f}",
+                    place[model.name],
+                )
+                for model, figures in zip(models, state, strict=True)
+            ),
+        )
+        for title, state in (states if models else [])
+    ]
+
+
+def confusion_tables(report: Report) -> list[ShadedTable]:
+    """Shares of each true class (row) by predicted class, in percent; nothing for a report without them."""
+    found = report.confusions
+    if found is None:
+        return []
+    states = {"before": found.before, "after parallel": found.parallel, "after sequential": found.sequential}
+    return [
+        ShadedTable(title, tuple(ShadedRow(str(label), _shares(row)) for label, row in enumerate(table)))
+        for title, table in states.items()
+        if table is not None
+    ]
+
+
+def _shares(row: Sequence[int]) -> tuple[ShadedCell, ...]:
+    """Cells below half a percent stay empty, so that those which matter stand out."""
+    total = sum(row)
+    if not total:
+        return tuple(ShadedCell(None, 0, "") for _ in row)
+    cells = (_cell(100 * count / total) for count in row)
+    return tuple(
+        ShadedCell(c.value, c.shade, c.text if c.value is None or c.value >= 0.5 else "") for c in cells
+    )
+
+
+def _cell(value: float | None) -> ShadedCell:
+    if value is None:
+        return ShadedCell(None, 0, "–")
+    return ShadedCell(value, round(value * SHADES / 100), f"{value:.0f}")

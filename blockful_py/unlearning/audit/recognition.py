@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether models recognise forgotten training samples, without any model to compare with."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import torch
+
+from blockful_py.learning.data import Samples
+from blockful_py.learning.device import memory_errors
+from blockful_py.learning.evaluation import BATCH
+from blockful_py.learning.models import Architecture
+from blockful_py.learning.weights import Weights
+from blockful_py.unlearning.audit.exposure import auc
+from blockful_py.unlearning.audit.network import Floats
+
+
+def recognition(
+    architecture: Architecture, models: Mapping[str, Weights], trained: Samples, unseen: Samples
+) -> dict[str, float | None]:
+    """AUC of the log-probability of the true label, trained samples against unseen ones, by model.
+
+    None where there are no samples on a side, or a model's outputs are not finite.
+
+    Raises:
+        LearningError: weights of another architecture, or no memory left on the device.
+    """
+    if not (len(trained) and len(unseen)):
+        return dict.fromkeys(models)
+    found = {
+        name: auc(*(_log_probs(architecture, weights, samples) for samples in (trained, unseen)))
+        for name, weights in models.items()
+    }
+    return {name: None if math.isnan(value) else value for name, value in found.items()}
+
+
+def _log_probs(architecture: Architecture, weights: Weights, samples: Samples) -> Floats:
+    """Log-probabilities of the true labels, in evaluation mode: float64 (n,)."""
+    with memory_errors(samples.x.device), torch.inference_mode():
+        module = architecture.module(weights, samples.x.device).eval()
+        logits = torch.cat([module(x) for x in torch.split(samples.x, BATCH)]).double()
+        chosen = torch.log_softmax(logits, 1).gather(1, samples.y[:, None]).flatten()
+    found: Floats = chosen.cpu().numpy()
+    return found
