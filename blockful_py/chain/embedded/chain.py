@@ -18,8 +18,8 @@ from blockful_py.closable import Closable
 from blockful_py.errors import NodeError
 
 
-class RefusedTransactionError(NodeError):
-    """A transaction that makes no block, and why."""
+class EmbeddedRefusalError(NodeError):
+    """A transaction or a call that is not executed, and why."""
 
 
 class EmbeddedChain(Closable):
@@ -81,7 +81,7 @@ class EmbeddedChain(Closable):
     def send(self, raw: bytes) -> bytes:
         """Executes a signed transaction in a block of its own, and returns its hash.
 
-        Raises RefusedTransactionError when it is not valid here and now.
+        Raises EmbeddedRefusalError when it is not valid here and now.
         """
         transaction = self._decoded(raw)
         with self._file.writing():
@@ -93,7 +93,7 @@ class EmbeddedChain(Closable):
                     header, transaction, self._file.hashes_before(header.block_number)
                 )
             except ValidationError as error:
-                raise RefusedTransactionError(f"invalid transaction: {error}") from None
+                raise EmbeddedRefusalError(f"invalid transaction: {error}") from None
             self._file.add_block(block_of(execution.header), mined(execution, transaction))
         return bytes(transaction.hash)
 
@@ -118,13 +118,13 @@ class EmbeddedChain(Closable):
             return True
 
     def call(self, message: FreeCall, number: int | None) -> CallResult:
-        """Runs a message after a block; raises RefusedTransactionError when it cannot even begin."""
+        """Runs a message after a block; raises EmbeddedRefusalError when it cannot even begin."""
         with self._file.reading():
             header = self._header(number)
             try:
                 return self._machine.call(header, message, self._file.hashes_before(header.block_number))
             except ValidationError as error:
-                raise RefusedTransactionError(str(error)) from None
+                raise EmbeddedRefusalError(str(error)) from None
 
     def balance(self, account: bytes, number: int | None) -> int:
         """Wei of an account after a block."""
@@ -140,10 +140,10 @@ class EmbeddedChain(Closable):
             return bytes(self._machine.state(self._header(number)).get_code(account))
 
     def _header(self, number: int | None) -> Header:
-        """Raises NodeError for a block that the chain does not have."""
+        """Raises EmbeddedRefusalError for a block that the chain does not have."""
         block = self._file.block(self._file.height if number is None else number)
         if block is None:
-            raise NodeError(f"the embedded chain at {self.path} has no block {number}.")
+            raise EmbeddedRefusalError(f"it has no block {number}")
         return header_of(block)
 
     def _time_after(self, parent: Header) -> int:
@@ -156,22 +156,22 @@ class EmbeddedChain(Closable):
             transaction.validate()
             transaction.check_signature_validity()
         except Exception as error:  # what rlp and py-evm raise has no common base
-            raise RefusedTransactionError(f"invalid transaction: {error}") from None
+            raise EmbeddedRefusalError(f"invalid transaction: {error}") from None
         if transaction.chain_id not in (None, self.chain_id):
-            raise RefusedTransactionError(f"invalid chain id {transaction.chain_id}: this is {self.chain_id}")
+            raise EmbeddedRefusalError(f"invalid chain id {transaction.chain_id}: this is {self.chain_id}")
         return transaction
 
     def _check(self, transaction: SignedTransactionAPI, header: Header, state: StateAPI) -> None:
-        """Raises RefusedTransactionError, in the words of other nodes."""
+        """Raises EmbeddedRefusalError, in the words of other nodes."""
         nonce, balance = state.get_nonce(transaction.sender), state.get_balance(transaction.sender)
         if transaction.nonce != nonce:
             side = "low" if transaction.nonce < nonce else "high"
-            raise RefusedTransactionError(
+            raise EmbeddedRefusalError(
                 f"nonce too {side}: {transaction.nonce}, the account's next is {nonce}"
             )
         if transaction.gas > header.gas_limit:
-            raise RefusedTransactionError(f"exceeds block gas limit of {header.gas_limit}")
+            raise EmbeddedRefusalError(f"exceeds block gas limit of {header.gas_limit}")
         if transaction.max_fee_per_gas < header.base_fee_per_gas:
-            raise RefusedTransactionError(f"max fee per gas below base fee {header.base_fee_per_gas}")
+            raise EmbeddedRefusalError(f"max fee per gas below base fee {header.base_fee_per_gas}")
         if balance < transaction.gas * transaction.max_fee_per_gas + transaction.value:
-            raise RefusedTransactionError(f"insufficient funds: the account has {balance} wei")
+            raise EmbeddedRefusalError(f"insufficient funds: the account has {balance} wei")

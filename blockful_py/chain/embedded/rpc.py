@@ -13,7 +13,7 @@ from eth.constants import ZERO_ADDRESS
 from eth_utils import to_hex
 
 from blockful_py.chain.embedded.answers import REFUSED, block_document, refused
-from blockful_py.chain.embedded.chain import EmbeddedChain, RefusedTransactionError
+from blockful_py.chain.embedded.chain import EmbeddedChain, EmbeddedRefusalError
 from blockful_py.chain.embedded.machine import CallResult, FreeCall
 from blockful_py.chain.rpc import Request, Rpc, RpcError
 
@@ -74,7 +74,7 @@ class EmbeddedRpc(Rpc):
             return RpcError(_UNKNOWN, f"an embedded chain has no method {name}")
         try:
             return method(*params)
-        except RefusedTransactionError as error:
+        except EmbeddedRefusalError as error:
             return RpcError(REFUSED, str(error))
         except (TypeError, ValueError, KeyError) as error:
             return RpcError(_INVALID, f"invalid parameters of {name}: {error}")
@@ -139,7 +139,7 @@ class EmbeddedRpc(Rpc):
     def _succeeds(self, call: Mapping[str, str], number: int | None, gas: int) -> bool:
         try:
             return self._run(call, number, gas).error is None
-        except RefusedTransactionError:
+        except EmbeddedRefusalError:
             return False
 
     def _increase_time(self, seconds: int | str) -> Any:
