@@ -226,7 +226,7 @@ def observer(federation: LocalFederation) -> ParticipantService:
     """Participant 1's view of the record."""
     folder = ParticipantFolder(federation.party("participant-1"))
     keys = folder.keys(federation.words("participant-1").read_text().strip())
-    return ParticipantService(folder, keys, ChildProcesses(MODULE), lambda text: None)
+    return ParticipantService(folder, keys, ChildProcesses(MODULE))
 
 
 def measure(users: int, rounds: int, options: argparse.Namespace) -> None:

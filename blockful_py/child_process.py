@@ -17,6 +17,7 @@ from contextlib import suppress
 
 from blockful_py.closable import Closable
 from blockful_py.errors import BlockfulError, RunError
+from blockful_py.monitoring import logs
 
 STOPPED = 130
 """Exit status of a child whose parent is gone."""
@@ -45,6 +46,7 @@ class ChildProcesses(Closable):
                 stdout=subprocess.PIPE,
                 text=True,
                 start_new_session=True,
+                env={**os.environ, **logs.environment()},
             )
         with self._running as process:
             reason = _output(process, task)
@@ -64,7 +66,7 @@ class ChildProcesses(Closable):
 
 
 def serve_task(work: Callable[[str], None]) -> int:
-    """Does the task on standard input.
+    """Does the task on standard input; logs as the parent does.
 
     Returns exit status 0, or 1 after it wrote the reason to standard output.
     """
@@ -72,6 +74,7 @@ def serve_task(work: Callable[[str], None]) -> int:
     task = sys.stdin.readline()
     threading.Thread(target=_exit_with_parent, daemon=True).start()
     try:
+        logs.set_up()
         work(task)
     except BlockfulError as error:
         sys.stdout.write(f"{error}\n")

@@ -12,7 +12,7 @@ EXTRAS = {
     "data": ("PIL", "datasets", "pyarrow"),
     "embedded": ("eth",),
     "ipfs": ("ipfshttpclient", "multiaddr"),
-    "members": ("httpx2", "starlette", "uvicorn"),
+    "members": ("httpx2", "prometheus_client", "starlette", "uvicorn"),
     "nodes": ("eth_account", "eth_utils", "requests", "rlp", "web3"),
     "plots": ("matplotlib",),
     "privacy": ("opacus",),

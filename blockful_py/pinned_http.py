@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from blockful_py.crypto.tls import client_context, require_voter
 from blockful_py.errors import MessageError, SettingsError, UnreachableError
 from blockful_py.extras import needed_by
+from blockful_py.monitoring import request_id
 
 
 @asynccontextmanager
@@ -26,6 +27,8 @@ async def stream(
     inside: bool = True,
 ) -> AsyncIterator[Any]:
     """The response of the machine at `url`, whose body is yet to be read; on a connection of its own.
+
+    It carries the caller's request id.
 
     `voter` is the address that the certificate must be bound to where the URL is of TLS; None takes any.
     `inside`: whether the URL may lead to this host or a private network; where strangers choose it, it must
@@ -61,7 +64,7 @@ async def stream(
                 raise
 
     context = client_context() if url.startswith("https") else False
-    sent = headers | {"accept-encoding": "identity", "connection": "close"}
+    sent = headers | request_id.sent() | {"accept-encoding": "identity", "connection": "close"}
     try:
         async with (
             httpx2.AsyncClient(verify=context, trust_env=False, timeout=None) as client,

@@ -27,6 +27,7 @@ FLOORS: Mapping[str, tuple[frozenset[str], ...]] = {
         frozenset({"pinned_http"}),
         frozenset({"crypto"}),
         frozenset({"child_process", "detached", "file_lock", "settings"}),
+        frozenset({"monitoring"}),
         frozenset({"bounded_json", "closable", "extras", "forget", "types", "whole_file"}),
         frozenset({"errors"}),
     ),

@@ -60,7 +60,7 @@ def options(command: list[str]) -> dict[str, str]:
 
 
 def test_there_is_a_service_for_each_party_and_chain(document: dict[str, Any], settings: Settings) -> None:
-    assert document["services"].keys() == {"live", "archive", *PARTIES}
+    assert document["services"].keys() == {"live", "archive", "prometheus", *PARTIES}
     assert settings.federation.users == len(PARTICIPANTS)
     assert settings.committee.members == tuple(f"https://{name}:7001" for name in MEMBERS)
 
@@ -88,6 +88,21 @@ def test_services_run_commands_of_the_command_line(document: dict[str, Any], nam
     assert refused(command) is None
     assert refused([*command, "--sideways"]) is not None
     assert options(command)["--passphrase-file"] == "/run/secrets/words"
+
+
+def test_prometheus_collects_what_the_parties_serve(document: dict[str, Any]) -> None:
+    scraped = yaml.safe_load((FOLDER / "prometheus.yml").read_text())["scrape_configs"]
+    targets = {each["job_name"]: set(each["static_configs"][0]["targets"]) for each in scraped}
+    assert targets == {
+        "member": {f"{name}:9100" for name in MEMBERS},
+        "participant": {f"{name}:9100" for name in PARTICIPANTS},
+    }
+    for name in (*MEMBERS, *PARTICIPANTS):
+        assert options(document["services"][name]["command"])["--monitor"] == "0.0.0.0:9100"
+    service = document["services"]["prometheus"]
+    assert service["profiles"] == ["monitoring"]
+    assert service["ports"] == ["127.0.0.1:9090:9090"]
+    assert "./prometheus.yml:/prometheus.yml:ro" in service["volumes"]
 
 
 def test_members_listen_where_the_settings_say(document: dict[str, Any], settings: Settings) -> None:

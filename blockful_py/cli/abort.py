@@ -9,7 +9,7 @@ import typer
 
 from blockful_py.cli.console import Output
 from blockful_py.cli.jobs import job_document
-from blockful_py.cli.options import LATEST, AsJson, Run
+from blockful_py.cli.options import AsJson, Run
 
 Job = Annotated[
     int | None,
@@ -19,7 +19,7 @@ Job = Annotated[
 ]
 
 
-def abort(job: Job = None, run: Run = LATEST, as_json: AsJson = False) -> None:
+def abort(run: Run, job: Job = None, as_json: AsJson = False) -> None:
     """Give up the unfinished job and delete what it stored, as long as no chain holds any part of it.
 
     If a chain may hold a part, the command fails with the reason: finish the job with `blockful resume`.

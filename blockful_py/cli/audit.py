@@ -63,7 +63,7 @@ def audit(
         decryptor = None if keys is None else AuditorDecryptor(ReaderSession(run, keys, federation.nodes))
         archive = federation.contracts.archive
         known = recall(remember, archive) if remember is not None else ()
-        outcome, alarms = federation.audit(known, decryptor), federation.alarms()
+        outcome, alarms = federation.audit(known, decryptor, out), federation.alarms()
         if remember is not None and outcome.extends:
             write(remember, archive)
     names = sorted({entry.name for entry in outcome.entries if entry.name})

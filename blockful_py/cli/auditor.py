@@ -8,15 +8,15 @@ from typing import Annotated
 import typer
 
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import LATEST, Account, AsJson, Run, address
+from blockful_py.cli.options import Account, AsJson, Run, address
 
 
 def add(
     account: Account,
+    run: Run,
     key: Annotated[
         str, typer.Option("--key", metavar="HEX", help="Encryption key, as `reader keygen` prints it.")
     ],
-    run: Run = LATEST,
     as_json: AsJson = False,
 ) -> None:
     """Have the committee register an auditor, who then gets the keys of all current versions.
@@ -41,7 +41,7 @@ def add(
     out.say(f"0x{account_bytes.hex()} is an auditor")
 
 
-def remove(account: Account, run: Run = LATEST, as_json: AsJson = False) -> None:
+def remove(account: Account, run: Run, as_json: AsJson = False) -> None:
     """Have the committee remove an auditor, who keeps what it has already read or copied.
 
     Example: blockful auditor remove 0x1234567890123456789012345678901234567890

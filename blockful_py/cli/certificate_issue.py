@@ -10,7 +10,7 @@ import typer
 
 from blockful_py.bounded_json import parse_json
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import LATEST, AsJson, Run
+from blockful_py.cli.options import AsJson, Run
 from blockful_py.errors import FormatError, RunError
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def issue(
-    run: Run = LATEST,
+    run: Run,
     model: Annotated[
         str | None,
         typer.Option(help="Certify the request that replaced this model. Certifies the newest if left out."),

@@ -10,14 +10,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from blockful_py.monitoring.logs import LogLevel
+
+INFO, WARNING = LogLevel.INFO, LogLevel.WARNING
+
 
 @dataclass(frozen=True)
 class Command:
-    """`function` is "module:function" within `blockful_py.cli`; `summary` fits a line of 80 columns."""
+    """A command of the table.
+
+    Attributes:
+        function: "module:function" within `blockful_py.cli`.
+        summary: fits a line of 80 columns.
+        log: least level that it logs, if no option says another; None for commands without options for logs,
+            which serve nobody and lead no proposal.
+    """
 
     name: str
     function: str
     summary: str
+    log: LogLevel | None = None
 
 
 @dataclass(frozen=True)
@@ -53,7 +65,7 @@ CERTIFICATE = Group(
     "certificate",
     "Issue, show and verify erasure certificates.",
     (
-        Command("issue", "certificate_issue:issue", "Have a quorum sign the outcome of a request."),
+        Command("issue", "certificate_issue:issue", "Have a quorum sign the outcome of a request.", WARNING),
         Command("show", "certificate_show:show", "Print the contents of a certificate."),
         Command("verify", "certificate_verify:verify", "Check a certificate."),
     ),
@@ -66,8 +78,8 @@ READER = Group(
         Command("keygen", "reader:keygen", "Make the secrets of a new reader or auditor."),
         Command("register", "reader:register", "Register a reader, or replace its encryption key."),
         Command("leave", "reader:leave", "Remove a reader from the live chain."),
-        Command("bar", "reader:bar", "Have the committee bar an account from reading."),
-        Command("readmit", "reader:readmit", "Have the committee readmit a barred account."),
+        Command("bar", "reader:bar", "Have the committee bar an account from reading.", WARNING),
+        Command("readmit", "reader:readmit", "Have the committee readmit a barred account.", WARNING),
     ),
 )
 
@@ -75,8 +87,8 @@ AUDITOR = Group(
     "auditor",
     "Add and remove auditors, who read replaced versions.",
     (
-        Command("add", "auditor:add", "Have the committee register an auditor."),
-        Command("remove", "auditor:remove", "Have the committee remove an auditor."),
+        Command("add", "auditor:add", "Have the committee register an auditor.", WARNING),
+        Command("remove", "auditor:remove", "Have the committee remove an auditor.", WARNING),
     ),
 )
 
@@ -85,14 +97,14 @@ COMMITTEE = Group(
     "Run members as processes; elect, agree, leave, weigh the risk.",
     (
         Command("init", "committee_init:init", "Make a member: a folder with fresh keys."),
-        Command("serve", "committee_serve:serve", "Run a member until it is stopped."),
+        Command("serve", "committee_serve:serve", "Run a member until it is stopped.", INFO),
         Command("status", "committee_status:status", "Show epoch, election, members and alarms."),
         Command("fund", "committee_fund:fund", "Give members gas money on development chains."),
         Command("join", "committee_join:join", "Register a member with a stake, or raise its stake."),
         Command("enter", "committee_enter:enter", "Give a member a new federation file."),
-        Command("rotate", "committee_rotate:rotate", "Elect the next committee."),
+        Command("rotate", "committee_rotate:rotate", "Elect the next committee.", WARNING),
         Command("leave", "committee_leave:leave", "Take a member out of elections, then its stake."),
-        Command("keygen", "committee_keygen:keygen", "Have the members generate a new group key."),
+        Command("keygen", "committee_keygen:keygen", "Have the members generate a new group key.", WARNING),
         Command("agree", "committee_agree:agree", "Agree that a member votes for a motion."),
         Command("risk", "committee_risk:risk", "Compute the risk that too many members attack."),
     ),
@@ -103,8 +115,10 @@ MACHINES = Group(
     "Make a federation of machines, and change its file.",
     (
         Command("create", "federation_create:create", "Deploy the contracts and write the federation file."),
-        Command("found", "federation_found:found", "Elect the first committee and complete the file."),
-        Command("change", "federation_change:change", "Have the committee change the file."),
+        Command(
+            "found", "federation_found:found", "Elect the first committee and complete the file.", WARNING
+        ),
+        Command("change", "federation_change:change", "Have the committee change the file.", WARNING),
     ),
 )
 
@@ -114,17 +128,17 @@ PARTICIPANT = Group(
     (
         Command("init", "participant:init", "Make a participant's folder with fresh keys."),
         Command("join", "participant:join", "Check a federation file and register."),
-        Command("serve", "participant:serve", "Train, publish and do one's part of requests."),
+        Command("serve", "participant:serve", "Train, publish and do one's part of requests.", INFO),
         Command("status", "participant:status", "Show own models, and the requests that wait."),
         Command("log", "participant:log", "Show what a participant did."),
-        Command("request", "participant:request", "File a request that starts at own models."),
-        Command("certificate", "participant:certificate", "Have a finished request certified."),
+        Command("request", "participant:request", "File a request that starts at own models.", WARNING),
+        Command("certificate", "participant:certificate", "Have a finished request certified.", WARNING),
         Command("pause", "participant:pause", "Start no new work."),
         Command("resume", "participant:resume", "Go on after a pause."),
         Command("leave", "participant:leave", "Leave the federation."),
-        Command("admit", "participant_admission:admit", "Have the committee let an account join."),
-        Command("bar", "participant_admission:bar", "Have the committee bar a participant."),
-        Command("readmit", "participant_admission:readmit", "Have the committee readmit one."),
+        Command("admit", "participant_admission:admit", "Have the committee let an account join.", WARNING),
+        Command("bar", "participant_admission:bar", "Have the committee bar a participant.", WARNING),
+        Command("readmit", "participant_admission:readmit", "Have the committee readmit one.", WARNING),
     ),
 )
 
@@ -149,23 +163,25 @@ EXPERIMENT = Group(
 
 SECTIONS: Mapping[str, tuple[Command | Group, ...]] = {
     "Federation": (
-        Command("up", "up:up", "Start a federation of processes on this machine."),
+        Command("up", "up:up", "Start a federation of processes on this machine.", INFO),
         Command("down", "up:down", "Stop the federation that `up` started."),
         Command("init", "init:init", "Write example settings to start from."),
-        Command("demo", "demo:demo", "Train, publish, forget, verify and report."),
+        Command("demo", "demo:demo", "Train, publish, forget, verify and report.", WARNING),
         Command("deploy", "deploy:deploy", "Deploy the contracts and make a run directory."),
         Command("data", "data:data", "Show how many samples of each class a user has."),
-        Command("train", "train:train", "Train the users' models and publish them."),
-        Command("unlearn", "unlearn:unlearn", "Make models forget, with all that inherit from them."),
+        Command("train", "train:train", "Train the users' models and publish them.", WARNING),
+        Command(
+            "unlearn", "unlearn:unlearn", "Make models forget, with all that inherit from them.", WARNING
+        ),
         REQUEST,
         ACCOUNT,
         Command("evaluate", "evaluate:evaluate", "Score models on the held-out data."),
         Command("report", "report:report", "Print and draw a finished run's report again."),
-        Command("explorer", "explorer:explorer", "Show a federation in the browser."),
+        Command("explorer", "explorer:explorer", "Show a federation in the browser.", INFO),
     ),
     "Jobs": (
         Command("jobs", "jobs:jobs", "List the training and unlearning jobs of a run."),
-        Command("resume", "resume:resume", "Finish an interrupted job."),
+        Command("resume", "resume:resume", "Finish an interrupted job.", WARNING),
         Command("abort", "abort:abort", "Give up an interrupted job."),
     ),
     "Record": (

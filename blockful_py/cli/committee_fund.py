@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import LATEST, AsJson, Run
+from blockful_py.cli.options import AsJson, Run
 
 
-def fund(run: Run = LATEST, as_json: AsJson = False) -> None:
+def fund(run: Run, as_json: AsJson = False) -> None:
     """Give the members that answer gas money for both chains, if their accounts are empty.
 
     A member pays from its own account when it takes a request over, raises an alarm, or shows evidence. On

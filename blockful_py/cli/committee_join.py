@@ -10,13 +10,12 @@ import typer
 
 from blockful_py.cli.console import Output
 from blockful_py.cli.options import (
-    LATEST,
     ArchiveUrl,
     AsJson,
     FederationOption,
     LiveUrl,
+    OptionalRun,
     PassphraseFile,
-    Run,
     urls,
 )
 from blockful_py.cli.passphrase import passphrase_from
@@ -25,7 +24,7 @@ from blockful_py.cli.passphrase import passphrase_from
 def join(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The member's folder.")],
     stake: Annotated[str, typer.Option("--stake", metavar="ETHER", help="The stake, such as 1 or 1.5.")],
-    run: Run = LATEST,
+    run: OptionalRun = None,
     federation: FederationOption = None,
     funded: Annotated[
         bool,

@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import LATEST, AsJson, Quiet, Run
+from blockful_py.cli.options import AsJson, Quiet, Run
 
 
-def keygen(run: Run = LATEST, as_json: AsJson = False, quiet: Quiet = False) -> None:
+def keygen(run: Run, as_json: AsJson = False, quiet: Quiet = False) -> None:
     """Have the members generate a new group key, appoint them, and let the archive chain follow.
 
     The command leaves out members that fail, and names them. The previous epoch loses its power.

@@ -10,14 +10,14 @@ from typing import Annotated
 import typer
 
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import LATEST, ArchiveUrl, AsJson, LiveUrl, PassphraseFile, Run, urls
+from blockful_py.cli.options import ArchiveUrl, AsJson, LiveUrl, PassphraseFile, Run, urls
 from blockful_py.cli.passphrase import passphrase_from
 from blockful_py.member.office import MemberView
 
 
 def leave(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The member's folder.")],
-    run: Run = LATEST,
+    run: Run,
     live_url: LiveUrl = None,
     archive_url: ArchiveUrl = None,
     anyway: Annotated[

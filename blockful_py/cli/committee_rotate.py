@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import LATEST, AsJson, MemberOption, PassphraseFile, Quiet, Run
+from blockful_py.cli.options import AsJson, MemberOption, OptionalRun, PassphraseFile, Quiet
 
 
 def rotate(
-    run: Run = LATEST,
+    run: OptionalRun = None,
     member: MemberOption = None,
     passphrase_file: PassphraseFile = None,
     as_json: AsJson = False,

@@ -17,6 +17,7 @@ from blockful_py.cli.options import (
     AsJson,
     FederationOption,
     LiveUrl,
+    Monitor,
     PassphraseFile,
     address,
     urls,
@@ -51,6 +52,7 @@ def serve(
         list[str] | None,
         typer.Option("--leader", metavar="ADDRESS", help="Another account that may lead. Repeatable."),
     ] = None,
+    monitor: Monitor = None,
     passphrase_file: PassphraseFile = None,
     as_json: AsJson = False,
 ) -> None:
@@ -69,7 +71,7 @@ def serve(
     from blockful_py.committee.service.folder import MemberFolder
     from blockful_py.committee.service.outbox import Outbox
     from blockful_py.committee.service.request_handler import RequestHandler
-    from blockful_py.committee.service.server import Server, is_loopback
+    from blockful_py.committee.service.server import Server, counted, is_loopback
     from blockful_py.crypto.tls import server_context
     from blockful_py.member.announcing import AnnounceDuty
     from blockful_py.member.candidacy import ElectionDuty
@@ -77,11 +79,14 @@ def serve(
     from blockful_py.member.finishing import FinishingDuty
     from blockful_py.member.following import FollowingDuty
     from blockful_py.member.keeping import FilesDuty
+    from blockful_py.member.measured import MeasuredHandler, MemberMetrics
+    from blockful_py.member.monitoring import MonitorDuty
     from blockful_py.member.office import MemberOffice
     from blockful_py.member.requests import RequestDuty
     from blockful_py.member.rules import RulesDuty
     from blockful_py.member.takeover import TakeoverDuty
     from blockful_py.member.watching import when_changed
+    from blockful_py.monitoring.page import monitor_page, registry_of
 
     place = urls(live_url, archive_url)
     member = MemberFolder.open(folder, passphrase_from(passphrase_file))
@@ -94,10 +99,13 @@ def serve(
         handler = RequestHandler(
             member.voting_secret, office, DkgParticipant(member.voting_secret, member), outbox
         )
+        registry = registry_of("member")
+        watch = MonitorDuty(office, member, registry)
         try:
             out, processes = Output(as_json), ChildProcesses("blockful_py.member.leader_process")
             tls = None if is_loopback(host) else server_context(member.voting_secret)
-            server = Server(handler, host, port, tls, gate)
+            measured = MeasuredHandler(handler, MemberMetrics(registry))
+            server = Server(measured, host, port, tls, gate, watch.health, counted(registry))
             watchful: list[Duty] = [
                 RulesDuty(office),
                 ElectionDuty(office, member),
@@ -113,10 +121,13 @@ def serve(
                 PruneDuty(office, outbox),
             ]
             announcing = AnnounceDuty(office, member, url or server.url)
-            duties = Duties([announcing, *when_changed(office, watchful)], out.problem)
-            with server, duties, processes:
-                out.line({"url": server.url, "address": "0x" + member.address.hex()})
-                out.say(f"member 0x{member.address.hex()} listens on {server.url}")
+            duties = Duties([watch, announcing, *when_changed(office, watchful)])
+            with monitor_page(monitor, registry, watch.health) as page, server, duties, processes:
+                own = "0x" + member.address.hex()
+                out.line({"url": server.url, "address": own, "monitor": page and page.url})
+                out.say(f"member {own} listens on {server.url}")
+                if page:
+                    out.say(f"its metrics and health are at {page.url}")
                 signal.sigwait(stopping)
         finally:
             office.close()

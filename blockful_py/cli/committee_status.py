@@ -10,7 +10,7 @@ import typer
 
 from blockful_py.cli.alarms import documents, lines
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import LATEST, AsJson, MemberOption, PassphraseFile, Run
+from blockful_py.cli.options import LATEST, AsJson, MemberOption, OptionalRun, PassphraseFile, located_run
 
 if TYPE_CHECKING:
     from blockful_py.chain.sortition import ElectionState
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def status(
-    run: Run = LATEST,
+    run: OptionalRun = None,
     member: MemberOption = None,
     passphrase_file: PassphraseFile = None,
     as_json: AsJson = False,
@@ -36,6 +36,7 @@ def status(
     from blockful_py.settings import quorum_of
 
     out = Output(as_json)
+    run = run if run or member else located_run(LATEST)
     with opened(run, member, passphrase_file) as federation:
         enough = quorum_of(len(federation.settings.committee.members))
         current = status_of(federation.contracts, federation.epochs.reachable(enough))

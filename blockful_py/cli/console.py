@@ -4,34 +4,52 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console, RenderableType
-from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
-from rich.progress import Progress as Bars
+from rich.table import Table
+
+from blockful_py.cli import stages
 
 
 class Output:
-    """One command's output; with `as_json`, exactly one JSON document on stdout."""
+    """One command's output; with `as_json`, exactly one JSON document on stdout.
+
+    Text is printed as it is: a terminal wraps it, so that it can be copied.
+    """
 
     def __init__(self, as_json: bool, quiet: bool = False) -> None:
         self.as_json = as_json
         self._quiet = quiet or as_json
-        self._out = Console(highlight=False, soft_wrap=False)
-        self._err = Console(stderr=True, highlight=False)
+        self._out = plain_console()
+        self._err = plain_console(stderr=True)
 
     def say(self, *parts: RenderableType) -> None:
-        """Prints text, unless the command prints JSON."""
+        """Prints text and tables, unless the command prints JSON."""
         if not self.as_json:
             for part in parts:
-                self._out.print(part)
+                if isinstance(part, Table):
+                    from blockful_py.report.uncut import print_uncut
 
-    def command(self, text: str) -> None:
-        """Prints a command that can be copied: it is not wrapped."""
+                    print_uncut(self._out, part)
+                else:
+                    self._out.print(part, soft_wrap=True)
+
+    def command(self, *words: str | Path) -> None:
+        """Prints a command that can be copied into a shell."""
+        self.say(f"  {pasteable(*words)}")
+
+    def plain(self, text: str) -> None:
+        """Prints a line at once: it is not wrapped, and nothing in it is markup or controls the terminal."""
         if not self.as_json:
-            self._out.print(f"  {text}", markup=False, soft_wrap=True)
+            self._out.print(
+                "".join(each if each.isprintable() else " " for each in text), markup=False, soft_wrap=True
+            )
+            self._out.file.flush()
 
     def result(self, document: Any) -> None:
         """Prints the outcome, if the command prints JSON."""
@@ -40,12 +58,12 @@ class Output:
 
     def problem(self, what: str, reason: str) -> None:
         """Reports on stderr a problem that does not end the command."""
-        self._err.print(f"{what}: {reason}", markup=False, soft_wrap=True)
+        self._err.print(f"{what}: {reason}", soft_wrap=True)
 
     def progress(self, what: str) -> None:
         """Prints a line on stderr while the command waits."""
         if not self._quiet:
-            self._err.print(f"  {what}", markup=False, soft_wrap=True)
+            self._err.print(f"  {what}", soft_wrap=True)
 
     def line(self, document: Any) -> None:
         """Like `result`, on one line and flushed, for commands that keep running."""
@@ -54,22 +72,23 @@ class Output:
             self._out.file.flush()
 
     @contextmanager
-    def stage(self, title: str, total: int | None) -> Iterator[Callable[[int], None]]:
-        """Shows a progress bar on a terminal, or one line in a log."""
+    def stage(self, title: str, total: int | None, unit: str = "models") -> Iterator[Callable[[int], None]]:
+        """Shows on stderr how far a stage is, its pace and the time that remains."""
         if self._quiet:
             yield lambda steps: None
-            return
-        if not self._err.is_terminal:
-            self._err.print(f"  {title} ...")
-            yield lambda steps: None
-            return
-        columns = (
-            SpinnerColumn(),
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-        )
-        with Bars(*columns, console=self._err) as bars:
-            task = bars.add_task(title, total=total)
-            yield lambda steps: bars.advance(task, steps)
+        elif self._err.is_terminal:
+            with stages.drawn(self._err, title, total, unit) as advance:
+                yield advance
+        else:
+            with stages.logged(self.progress, title, total, unit) as advance:
+                yield advance
+
+
+def plain_console(stderr: bool = False) -> Console:
+    """A console that takes text as it is: no markup, no emoji codes, no highlights."""
+    return Console(stderr=stderr, highlight=False, markup=False, emoji=False)
+
+
+def pasteable(*words: str | Path) -> str:
+    """Words as a shell reads them."""
+    return shlex.join(map(str, words))

@@ -40,7 +40,8 @@ def data(
     from blockful_py.whole_file import write_whole
 
     out = Output(as_json)
-    table = holdings(settings)
+    with out.stage("load the data and divide it", None):
+        table = holdings(settings)
     if plot is not None:
         write_whole(plot, draw_holdings(table))
     out.result(

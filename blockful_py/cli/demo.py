@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from blockful_py.cli.console import Output
 from blockful_py.cli.options import AsJson, Overrides, Quiet, SettingsFile, new_run
+from blockful_py.cli.report_shown import show_report
 
 DEFAULTS = ("chain.packaging_interval=0",)
 
@@ -36,16 +36,13 @@ def demo(
     chosen = tuple(overrides or ())
     settings = Settings.load(settings_file, chosen if settings_file else (*DEFAULTS, *chosen))
     from blockful_py.report.runs.demo import run_demo
-    from blockful_py.report.table import print_report
 
     directory = output or new_run()
     out = Output(as_json, quiet)
     report = run_demo(settings, directory, out)
-    if as_json:
-        out.result(report.to_json())
-    else:
-        print_report(report, Console(highlight=False), directory)
-        out.say("\nlook around in the browser:")
-        out.command(f"blockful explorer --run {directory / 'parallel'}")
+    out.result(report.to_json())
+    show_report(out, report, directory)
+    out.say("\nlook around in the browser:")
+    out.command("blockful", "explorer", "--run", directory / "parallel")
     if report.verification.failed:
         raise typer.Exit(3)

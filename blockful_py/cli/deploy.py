@@ -34,10 +34,12 @@ def deploy(
     chosen = Settings.load(settings_file, overrides or ())
     from blockful_py.cli.devnet import with_running_devnets
     from blockful_py.pipeline.federation import Federation
+    from blockful_py.pipeline.run.finding import point_latest
 
     out = Output(as_json, quiet)
     settings = with_running_devnets(chosen)
     with out.stage("deploy the contracts", None), Federation.create(settings, run) as federation:
+        point_latest(run)
         contracts = federation.contracts
         followers = contracts.followers
         late = (followers.mirror, followers.archive) if followers else ()

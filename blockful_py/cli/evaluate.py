@@ -44,7 +44,7 @@ def evaluate(
 
     out = Output(as_json)
     with Federation.open(run) as federation:
-        qualities = evaluating.evaluate(federation, models or None)
+        qualities = evaluating.evaluate(federation, models or None, out)
         forget = federation.settings.unlearning.classes
     if plot is not None:
         write_whole(plot, _drawn(qualities, forget))

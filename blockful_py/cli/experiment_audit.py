@@ -83,7 +83,7 @@ def audit(
         folder=output,
         scale=Scale(scale),
     )
-    rows = collect(plan) if render_only else run(plan, lambda line: typer.echo(line, err=True))
+    rows = collect(plan) if render_only else run(plan, out.progress, out)
     measured = rows or not render_only
     report = write_report(plan, rows, tuning) if measured else rewrite_report(plan.folder)
     out.result(report.document)

@@ -52,11 +52,7 @@ def tables(
         f"{'--render-only ' * render_only}--output {output.name}"
     )
     wanted = cases(numbers, size, titles)
-    measured = (
-        collect(wanted, output)
-        if render_only
-        else run(wanted, output, command, lambda line: typer.echo(line, err=True))
-    )
+    measured = collect(wanted, output) if render_only else run(wanted, output, command, out.progress, out)
     compared = tuple(compare(measured, size, titles))
     text = markdown(compared, describe_run(command), overview(measured, compared))
     write_whole(output / "tables.md", text)

@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import LATEST, AsJson, Run
+from blockful_py.cli.options import AsJson, Run
 
 
-def expire(run: Run = LATEST, as_json: AsJson = False) -> None:
+def expire(run: Run, as_json: AsJson = False) -> None:
     """Destroy the auditors' keys of versions that were replaced more than archive.retention_days ago.
 
     Example: blockful expire --run runs/mine

@@ -10,13 +10,24 @@ from typing import Annotated
 import typer
 
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import LATEST, ArchiveUrl, AsJson, FederationOption, LiveUrl, Run, urls
+from blockful_py.cli.options import (
+    LATEST,
+    ArchiveUrl,
+    AsJson,
+    FederationOption,
+    LiveUrl,
+    Monitor,
+    OptionalRun,
+    located_run,
+    urls,
+)
+from blockful_py.errors import SettingsError
 
 FOLDER = Path(".blockful/explorer")
 
 
 def explorer(
-    run: Run = LATEST,
+    run: OptionalRun = None,
     federation: FederationOption = None,
     live_url: LiveUrl = None,
     archive_url: ArchiveUrl = None,
@@ -35,6 +46,7 @@ def explorer(
         Path,
         typer.Option(metavar="DIR", help="Where the index and fetched public files are kept."),
     ] = FOLDER,
+    monitor: Monitor = None,
     as_json: AsJson = False,
 ) -> None:
     """Show a federation in the browser, read-only, until stopped (Ctrl-C).
@@ -47,20 +59,37 @@ def explorer(
 
     Example: blockful explorer --run runs/latest/parallel
     """
+    if federation is None:
+        shown, file = run or located_run(LATEST), b""
+    else:
+        shown, file = None, _file(federation, run, live_url, archive_url)
+    out, place = Output(as_json), urls(live_url, archive_url)
     from blockful_py.explorer.explorer import Explorer
     from blockful_py.explorer.watched import folder_of, watched_federation, watched_run
-    from blockful_py.pipeline.run.entering import read_file
 
-    out, place = Output(as_json), urls(live_url, archive_url)
     with ExitStack() as stack:
-        if federation is not None:
-            file = read_file(federation)
+        if shown is None:
             own = folder_of(folder, file)
             watched = stack.enter_context(watched_federation(file, place, own, jobs or ()))
         else:
-            own = folder_of(folder, (run / "run.json").resolve().as_posix().encode())
-            watched = stack.enter_context(watched_run(run, place, own / "events"))
-        explorer = stack.enter_context(Explorer(watched, own, host, port))
+            own = folder_of(folder, (shown / "run.json").resolve().as_posix().encode())
+            watched = stack.enter_context(watched_run(shown, place, own / "events"))
+        explorer = stack.enter_context(Explorer(watched, own, host, port, monitor=monitor))
         out.line({"url": explorer.url})
         out.say(f"the explorer of {watched.name} is at {explorer.url} (stop it with Ctrl-C)")
         explorer.serve()
+
+
+def _file(
+    federation: Path, run: Path | None, live_url: list[str] | None, archive_url: list[str] | None
+) -> bytes:
+    """The federation file.  Raises SettingsError where the options do not fit it."""
+    from blockful_py.record.federation_file import read_federation_file
+
+    if run is not None:
+        raise SettingsError("give --run, or --federation with the URLs of its chains.")
+    if not live_url or not archive_url:
+        raise SettingsError(
+            "a federation of machines needs the chains' nodes: give --live-url and --archive-url."
+        )
+    return read_federation_file(federation)

@@ -47,7 +47,7 @@ def export_proof(
     out = Output(as_json)
     below = digest(checkpoint, "--checkpoint")
     with Federation.open(run) as federation:
-        proof = prove(federation, models, history, below)
+        proof = prove(federation, models, history, below, out)
     path = output or Path("-".join(models[:3]) + ".proof.json")
     data = proof.to_bytes()
     write_whole(path, data)
@@ -67,6 +67,7 @@ def export_proof(
         }
     )
     out.say(f"{path}: {len(data)} bytes, {len(record.headers)} headers. To check it:")
-    words = [f"--block-hash {block_hash}", *(f"--key-id {key_id}" for key_id in key_ids.values())]
-    words += [f"--archive-head {head}"] if head else []
-    out.command(f"blockful verify-proof {path}" + "".join(f" \\\n      {word}" for word in words))
+    anchors = ["--block-hash", block_hash]
+    anchors += [word for key_id in key_ids.values() for word in ("--key-id", key_id)]
+    anchors += ["--archive-head", head] if head else []
+    out.command("blockful", "verify-proof", path, *anchors)

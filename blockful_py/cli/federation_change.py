@@ -29,10 +29,9 @@ def change(
     """
     from blockful_py.cli.parties import led_by_member
     from blockful_py.committee.service.folder import keys_in
-    from blockful_py.pipeline.run.entering import read_file
-    from blockful_py.record.federation_file import uri_of
+    from blockful_py.record.federation_file import read_federation_file, uri_of
 
-    out, data = Output(as_json), read_file(file)
+    out, data = Output(as_json), read_federation_file(file)
     keys = keys_in(folder, passphrase_from(passphrase_file))
     with led_by_member(folder, keys) as federation:
         changed = federation.administration().change_file(data)

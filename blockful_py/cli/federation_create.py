@@ -45,4 +45,5 @@ def create(
     file = folder / RUN / FILE
     out.result({"file": str(file), "founder": "0x" + keys.account.hex()})
     out.say(f"founder 0x{keys.account.hex()}")
-    out.say(f"federation file {file}: give it to the members, then `blockful federation found {folder}`")
+    out.say(f"federation file {file}: give it to the members, then found the federation:")
+    out.command("blockful", "federation", "found", folder)

@@ -19,11 +19,17 @@ if TYPE_CHECKING:
 def jobs(
     run: Run = LATEST,
     steps: Annotated[bool, typer.Option("--steps", help="Also show the steps.")] = False,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Show the newest job as it goes on, until it ends.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """List the training and unlearning jobs of a run from its journal, without asking a chain.
 
     Finish an open job with `blockful resume`, or give it up with `blockful abort`.
+
+    With --follow it shows the steps, the rate, the time that remains and new lines of the party's log, and
+    ends with the job: with status 0 where that is done, otherwise 1. With --json an event is a line.
 
     Example: blockful jobs --run runs/mine --steps
     """
@@ -31,6 +37,10 @@ def jobs(
     from blockful_py.pipeline.run.directory import RunDirectory
 
     out = Output(as_json)
+    if follow:
+        from blockful_py.cli import jobs_follow
+
+        raise typer.Exit(jobs_follow.follow(run, out))
     jobs = jobs_of(RunDirectory.open(run))
     out.result({"jobs": [job_document(job) for job in jobs]})
     if not jobs:

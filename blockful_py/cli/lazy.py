@@ -13,6 +13,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from blockful_py.cli.commands import Command, Group
+from blockful_py.cli.logging_options import with_log_options
 
 Sections = Mapping[str, tuple[Command | Group, ...]]
 
@@ -73,4 +74,5 @@ def _command(row: Command) -> Any:
     text, _, example = cleandoc(function.__doc__).rpartition("\n\nExample: ")
     alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
     alone.command(row.name, help=text, epilog="Example: " + " ".join(example.split()))(function)
-    return get_command(alone)
+    made = get_command(alone)
+    return made if row.log is None else with_log_options(made, row.log)

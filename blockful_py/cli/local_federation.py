@@ -23,9 +23,10 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import tomli_w
 
@@ -33,6 +34,7 @@ from blockful_py.chain import persistent
 from blockful_py.chain.processes import last_lines, take_port
 from blockful_py.detached import end, is_running, start_detached
 from blockful_py.errors import RunError, SettingsError
+from blockful_py.monitoring import logs
 from blockful_py.participant.folder import KEYS, LIMITS
 from blockful_py.pipeline.run.entering import FILE, RUN
 from blockful_py.settings import Settings
@@ -122,8 +124,7 @@ class LocalFederation:
 
     def explorer_url(self) -> str:
         """Where the explorer, which runs, is reached."""
-        line = (self.folder / f"{EXPLORER}.log").read_text(encoding="utf-8").splitlines()[0]
-        return str(json.loads(line)["url"])
+        return str((_said(self.folder / f"{EXPLORER}.log") or {})["url"])
 
     def down(self) -> tuple[LocalService, ...]:
         """Ends all processes and chains, whose data stay; returns the processes that ran."""
@@ -245,7 +246,7 @@ class LocalFederation:
             listed = json.dumps([asdict(each) for each in (*running, started)], indent=2) + "\n"
             write_whole(self.folder / "processes.json", listed)
         limit = time.monotonic() + READY_SECONDS
-        while not (log.exists() and log.read_text(errors="replace").startswith("{")):
+        while _said(log) is None:
             if not started.is_running() and time.monotonic() > limit - READY_SECONDS + 2:
                 raise RunError(f"{name} ended; {last_lines(log)}.")
             if time.monotonic() > limit:
@@ -253,12 +254,16 @@ class LocalFederation:
             time.sleep(0.1)
 
     def _start(self, name: str, log: Path, arguments: Sequence[str | Path]) -> LocalService:
-        pid = start_detached(self._command(None if name == EXPLORER else name, arguments), log)
+        pid = start_detached(
+            self._command(None if name == EXPLORER else name, arguments), log, logs.environment()
+        )
         return LocalService(name, pid, str(self.party(name)))
 
     def _run(self, name: str | None, *arguments: str | Path) -> str:
         command = self._command(name, arguments)
-        done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ})
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=False, env={**os.environ, **logs.environment()}
+        )
         if done.returncode:
             said = " ".join((done.stderr.strip() or done.stdout.strip()).splitlines()[-6:])
             raise RunError(f"`{_shown(arguments)}` failed: {said.partition('error: ')[2] or said}")
@@ -297,6 +302,16 @@ def _require_usable(settings_file: Path, sets: Sequence[str]) -> None:
             'committee.roster = "elected", or take settings such as examples/machines.toml.'
         )
     Settings.parse(document)
+
+
+def _said(log: Path) -> dict[str, Any] | None:
+    """What a service said on standard output when it was ready, among what it logged; None before that."""
+    for line in log.read_text(encoding="utf-8", errors="replace").splitlines() if log.exists() else ():
+        with suppress(ValueError):
+            document = json.loads(line)
+            if isinstance(document, dict) and "level" not in document:
+                return document
+    return None
 
 
 def _free_port() -> int:

@@ -10,12 +10,12 @@ from itertools import takewhile
 from typing import Annotated, Any, cast
 
 import typer
-from rich.console import Console
 
 from blockful_py.cli.commands import SECTIONS, Group
 from blockful_py.cli.lazy import LazyGroup
 from blockful_py.errors import BlockfulError
 from blockful_py.extras import needed_by
+from blockful_py.monitoring import logs
 
 EXIT_CODES = (
     "Exit codes: 0 done, 1 failed, 2 bad settings or request, 3 verification failed, 4 chain, 5 storage, "
@@ -58,6 +58,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Runs a command and ends the process with its status."""
     words = sys.argv[1:] if arguments is None else arguments
     try:
+        logs.set_up()
         with needed_by(f"`blockful {_called(words)}`"):
             status = command_line().main(args=words, standalone_mode=False)
     except BlockfulError as error:
@@ -71,7 +72,7 @@ def main(arguments: list[str] | None = None) -> None:
     except BrokenPipeError:
         status = 0
     if status == INTERRUPTED:  # some versions of typer return it instead of raising
-        Console(stderr=True).print("interrupted; the processes of this command were stopped")
+        sys.stderr.write("interrupted; the processes of this command were stopped\n")
     sys.exit(status if isinstance(status, int) else 0)
 
 
@@ -93,7 +94,7 @@ def _fail(error: BlockfulError, as_json: bool) -> None:
         document = {"error": {"kind": type(error).__name__, "message": str(error)}}
         sys.stdout.write(json.dumps(document, indent=2, sort_keys=True) + "\n")
     else:
-        Console(stderr=True, highlight=False, soft_wrap=True).print(f"error: {error}", markup=False)
+        sys.stderr.write(f"error: {error}\n")
 
 
 if __name__ == "__main__":

@@ -30,8 +30,41 @@ Overrides = Annotated[
         help="Override a setting, such as learning.epochs=5. Repeatable.",
     ),
 ]
+
+
+def located_run(path: Path | None) -> Path | None:
+    """The run that --run names; says which one it takes of a demo's two.  Raises RunError."""
+    from blockful_py.pipeline.run.finding import followed, located
+
+    if path is None:
+        return None
+    run = located(path)
+    if run != followed(path):
+        typer.echo(f"{path} is of a demo: this is about {run}", err=True)
+    return run
+
+
 Run = Annotated[
-    Path, typer.Option("--run", "-r", metavar="DIR", help="The run directory.", show_default=True)
+    Path,
+    typer.Option(
+        "--run",
+        "-r",
+        metavar="DIR",
+        callback=located_run,
+        help="The run directory. Of a demo's, the parallel run is taken.",
+    ),
+]
+"""Commands that only read take LATEST where --run is left out; others require it."""
+OptionalRun = Annotated[
+    Path | None,
+    typer.Option(
+        "--run",
+        "-r",
+        metavar="DIR",
+        callback=located_run,
+        help="The run directory. Of a demo's, the parallel run is taken.",
+        show_default=False,
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Do not show progress.")]
@@ -41,6 +74,17 @@ PassphraseFile = Annotated[
         "--passphrase-file",
         metavar="FILE",
         help="File whose first line is the passphrase. Default: $BLOCKFUL_PASSPHRASE, or a prompt.",
+    ),
+]
+
+Monitor = Annotated[
+    str | None,
+    typer.Option(
+        "--monitor",
+        metavar="ADDRESS:PORT",
+        help="Serve /metrics and /healthz there, over plain HTTP, on the loopback interface or in a private "
+        "network. Default: nowhere.",
+        show_default=False,
     ),
 ]
 
@@ -62,7 +106,6 @@ ArchiveUrl = Annotated[
 
 RUNS = Path("runs")
 LATEST = RUNS / "latest"
-
 
 MemberOption = Annotated[
     Path | None,
@@ -98,11 +141,13 @@ def spent(placed: PlacedNode) -> dict[str, float] | None:
 
 def urls(live: list[str] | None, archive: list[str] | None) -> Urls | None:
     """Raises SettingsError for one URL without the other."""
-    from blockful_py.member.place import Urls
-
     if bool(live) != bool(archive):
         raise SettingsError("give --live-url and --archive-url, or neither.")
-    return Urls(tuple(live), tuple(archive)) if live and archive else None
+    if not live or not archive:
+        return None
+    from blockful_py.member.place import Urls
+
+    return Urls(tuple(live), tuple(archive))
 
 
 def address(text: str) -> bytes:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import ArchiveUrl, AsJson, LiveUrl, PassphraseFile
+from blockful_py.cli.options import ArchiveUrl, AsJson, LiveUrl, Monitor, PassphraseFile
 from blockful_py.cli.passphrase import passphrase_from
 from blockful_py.errors import SettingsError
 from blockful_py.types import Paradigm
@@ -63,18 +63,18 @@ def join(
     """
     from blockful_py.cli.parties import nodes_of, require_funds
     from blockful_py.participant.joining import join
-    from blockful_py.pipeline.run.entering import read_file
-    from blockful_py.record.federation_file import FederationFile
+    from blockful_py.record.federation_file import FederationFile, read_federation_file
 
     out, (party, keys) = Output(as_json), _opened(folder, passphrase_file)
-    file = read_file(federation)
+    file = read_federation_file(federation)
     with nodes_of(FederationFile.parse(file).chain, live_url, archive_url, keys.account_secret) as nodes:
         require_funds(nodes, keys.account)
-        run = join(party, keys, file, data, nodes, device=device)
+        run = join(party, keys, file, data, nodes, device=device, progress=out)
     number = run.party.user if run.party else None
     out.result({"number": number, "account": "0x" + keys.account.hex(), "run": str(run.path)})
     out.say(f"participant {number}, account 0x{keys.account.hex()}")
-    out.say(f"next: blockful participant serve {folder}")
+    out.say("next:")
+    out.command("blockful", "participant", "serve", folder)
 
 
 def serve(
@@ -95,6 +95,7 @@ def serve(
         str | None,
         typer.Option(help="Where others reach it, if that is not where it listens.", show_default=False),
     ] = None,
+    monitor: Monitor = None,
     passphrase_file: PassphraseFile = None,
     as_json: AsJson = False,
 ) -> None:
@@ -111,23 +112,34 @@ def serve(
     from blockful_py.child_process import ChildProcesses
     from blockful_py.cli.parties import serving_blocks
     from blockful_py.committee.service.duties import Duties
+    from blockful_py.monitoring.page import monitor_page, registry_of
+    from blockful_py.participant.monitoring import ParticipantMetrics, ParticipantMonitor
     from blockful_py.participant.serving import ParticipantService
     from blockful_py.participant.task import MODULE
 
     out, (party, keys) = Output(as_json), _opened(folder, passphrase_file)
     stopping = {signal.SIGTERM, signal.SIGINT}
     signal.pthread_sigmask(signal.SIG_BLOCK, stopping)
-    processes = ChildProcesses(MODULE)
+    processes, registry = ChildProcesses(MODULE), registry_of("participant")
+    metrics = ParticipantMetrics(registry)
+    watch = ParticipantMonitor(party, lambda: participant.contracts, registry)
     with ExitStack() as stack:
         if port is not None:
-            server = stack.enter_context(serving_blocks(party.opened()[0], keys.account_secret, host, port))
-            url = url or server.url
+            run, place = party.opened()[0], (host, port)
+            serving = serving_blocks(run, keys.account_secret, *place, watch.health, registry)
+            url = url or stack.enter_context(serving).url
         elif url is not None:
             raise SettingsError("--url is where others reach --port: give both, or neither.")
-        participant = stack.enter_context(ParticipantService(party, keys, processes, out.say, url=url))
-        out.line({"participant": participant.user, "account": "0x" + keys.account.hex(), "url": url})
+        participant = stack.enter_context(
+            ParticipantService(party, keys, processes, url=url, metrics=metrics)
+        )
+        page = stack.enter_context(monitor_page(monitor, registry, watch.health))
+        about = {"participant": participant.user, "account": "0x" + keys.account.hex()}
+        out.line({**about, "url": url, "monitor": page and page.url})
         out.say(f"participant {participant.user} is at work")
-        with Duties([participant], out.problem), processes:
+        if page:
+            out.say(f"its metrics and health are at {page.url}")
+        with Duties([participant, watch]), processes:
             signal.sigwait(stopping)
 
 
@@ -143,7 +155,7 @@ def status(folder: Folder, passphrase_file: PassphraseFile = None, as_json: AsJs
     out, (party, keys) = Output(as_json), _opened(folder, passphrase_file)
     with (
         ChildProcesses(MODULE) as processes,
-        ParticipantService(party, keys, processes, out.say) as participant,
+        ParticipantService(party, keys, processes) as participant,
     ):
         catalogue = participant.catalogue()
         own = {
@@ -249,7 +261,7 @@ def leave(
     out, (party, keys) = Output(as_json), _opened(folder, passphrase_file)
     with (
         ChildProcesses(MODULE) as processes,
-        ParticipantService(party, keys, processes, out.say) as participant,
+        ParticipantService(party, keys, processes) as participant,
     ):
         left_open = leave(participant, keys, anyway)
         out.result(
@@ -298,7 +310,8 @@ def request(
     ):
         number = opened.request(tuple(starts), forget, paradigm, None)
     out.result({"request": number})
-    out.say(f"request {number} is filed; see `blockful participant status {folder}`")
+    out.say(f"request {number} is filed; to follow it:")
+    out.command("blockful", "participant", "status", folder)
 
 
 def certificate(
@@ -325,6 +338,7 @@ def certificate(
     with (
         Nodes(run.place, Signer(keys.account_secret.to_bytes(32, "big"))) as nodes,
         PartyRun.of_participant(run.path, nodes, keys) as opened,
+        out.stage(f"certify request {number}", None),
     ):
         document = opened.certificate(number, wait)
     write_whole(file, document.to_bytes())

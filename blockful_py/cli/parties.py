@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING
 from blockful_py.errors import SettingsError
 
 if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry
     from starlette.types import ASGIApp
 
     from blockful_py.committee.keystore import MemberKeys
     from blockful_py.committee.service.block_custody import BlockCustody
     from blockful_py.committee.service.server import Server
     from blockful_py.keys.reader_keys import ReaderKeys
+    from blockful_py.monitoring.health import Health
     from blockful_py.pipeline.federation import Federation
     from blockful_py.pipeline.run.directory import RunDirectory
     from blockful_py.pipeline.run.nodes import Nodes
@@ -62,14 +64,14 @@ def member_run(
     A file that the committee has replaced since leaves the member's own as it is: the member has a newer one,
     or fetches it.  Raises SettingsError without either, otherwise as `enter`.
     """
-    from blockful_py.pipeline.run.entering import RUN, enter, is_outdated, read_file
-    from blockful_py.record.federation_file import FederationFile
+    from blockful_py.pipeline.run.entering import RUN, enter, is_outdated
+    from blockful_py.record.federation_file import FederationFile, read_federation_file
 
     if federation is None:
         if run is None:
             raise SettingsError("a member works for a federation: give --federation FILE, or --run DIR.")
         return run
-    data = read_file(federation)
+    data = read_federation_file(federation)
     with nodes_of(FederationFile.parse(data).chain, live, archive, keys.account_secret) as nodes:
         own = folder / RUN
         return own if is_outdated(own, data, nodes) else enter(own, data, nodes).path
@@ -93,13 +95,18 @@ def led_by_member(folder: Path, keys: MemberKeys) -> Iterator[Federation]:
 
 
 @contextmanager
-def opened(run: Path, member: Path | None, passphrase_file: Path | None) -> Iterator[Federation]:
-    """A laboratory's run, or that of the member in the folder `member`."""
+def opened(run: Path | None, member: Path | None, passphrase_file: Path | None) -> Iterator[Federation]:
+    """A laboratory's run, or that of the member in the folder `member`.
+
+    Raises SettingsError without either.
+    """
     from blockful_py.cli.passphrase import passphrase_from
     from blockful_py.committee.service.folder import keys_in
     from blockful_py.pipeline.federation import Federation
 
     if member is None:
+        if run is None:
+            raise SettingsError("this needs a committee: give --run DIR, or --member FOLDER among machines.")
         with Federation.open(run) as federation:
             yield federation
     else:
@@ -121,15 +128,24 @@ def blocks_of(run: Path) -> tuple[BlockCustody, ASGIApp]:
     return custody, gateway(PartyBlocks(opened))
 
 
-def serving_blocks(run: RunDirectory, secret: int, host: str, port: int) -> Server:
+def serving_blocks(
+    run: RunDirectory,
+    secret: int,
+    host: str,
+    port: int,
+    state: Health | None = None,
+    registry: CollectorRegistry | None = None,
+) -> Server:
     """A server of the blocks that a party keeps; beyond the loopback interface by TLS, under its key."""
-    from blockful_py.committee.service.server import Server, is_loopback
+    from blockful_py.committee.service.server import Server, counted, is_loopback
     from blockful_py.crypto.tls import server_context
+    from blockful_py.monitoring.request_id import RequestIds
     from blockful_py.pipeline.run.stores import PartyBlocks
     from blockful_py.storage.gateway import gateway
 
     tls = None if is_loopback(host) else server_context(secret)
-    return Server(None, host, port, tls, gateway(PartyBlocks(run)))
+    around = RequestIds if registry is None else counted(registry)
+    return Server(None, host, port, tls, gateway(PartyBlocks(run)), state, around)
 
 
 def require_funds(nodes: Nodes, account: bytes) -> None:

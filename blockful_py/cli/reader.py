@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import LATEST, Account, AsJson, PassphraseFile, Run, address
+from blockful_py.cli.options import Account, AsJson, PassphraseFile, Run, address
 from blockful_py.cli.passphrase import passphrase_from
 
 KeyFile = Annotated[Path, typer.Argument(metavar="KEYFILE", help="The reader's secrets.")]
@@ -32,7 +32,7 @@ def keygen(key_file: KeyFile, passphrase_file: PassphraseFile = None, as_json: A
 
 
 def register(
-    key_file: KeyFile, run: Run = LATEST, passphrase_file: PassphraseFile = None, as_json: AsJson = False
+    key_file: KeyFile, run: Run, passphrase_file: PassphraseFile = None, as_json: AsJson = False
 ) -> None:
     """Register a reader on the live chain, or replace its encryption key. The reader's account pays.
 
@@ -50,7 +50,7 @@ def register(
 
 
 def leave(
-    key_file: KeyFile, run: Run = LATEST, passphrase_file: PassphraseFile = None, as_json: AsJson = False
+    key_file: KeyFile, run: Run, passphrase_file: PassphraseFile = None, as_json: AsJson = False
 ) -> None:
     """Remove a reader from the live chain. If it registers again, it joins as a new reader.
 
@@ -67,7 +67,7 @@ def leave(
     out.say(f"reader 0x{keys.account.hex()} has left")
 
 
-def bar(account: Account, run: Run = LATEST, as_json: AsJson = False) -> None:
+def bar(account: Account, run: Run, as_json: AsJson = False) -> None:
     """Have the committee bar an account from reading.
 
     Members that run as processes vote after their operators have agreed. The command says how to agree.
@@ -77,7 +77,7 @@ def bar(account: Account, run: Run = LATEST, as_json: AsJson = False) -> None:
     _set_barred(account, True, run, as_json)
 
 
-def readmit(account: Account, run: Run = LATEST, as_json: AsJson = False) -> None:
+def readmit(account: Account, run: Run, as_json: AsJson = False) -> None:
     """Have the committee let a barred account register again. Members vote as on barring.
 
     Example: blockful reader readmit 0x1234567890123456789012345678901234567890

@@ -3,23 +3,33 @@
 
 from __future__ import annotations
 
-from rich.console import Console
+from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import LATEST, AsJson, Run
+from blockful_py.cli.options import LATEST, AsJson
+from blockful_py.cli.report_shown import show_report
 
 
-def report(run: Run = LATEST, as_json: AsJson = False) -> None:
+def report(
+    run: Annotated[
+        Path,
+        typer.Option("--run", "-r", metavar="DIR", help="The folder of a finished run, or of a demo."),
+    ] = LATEST,
+    as_json: AsJson = False,
+) -> None:
     """Print the report of a finished run, and render its page and plots again from report.json.
 
     Example: blockful report --run runs/latest
     """
-    from blockful_py.report.table import print_report
+    from blockful_py.pipeline.run.finding import followed
     from blockful_py.report.writer import read_report, write_report
 
-    report = read_report(run)
-    paths = write_report(report, run)
-    if as_json:
-        Output(as_json).result(report.to_json())
-    else:
-        print_report(report, Console(highlight=False), paths.html.parent)
+    folder = followed(run)
+    report = read_report(folder)
+    paths = write_report(report, folder)
+    out = Output(as_json)
+    out.result(report.to_json())
+    show_report(out, report, paths.html.parent)

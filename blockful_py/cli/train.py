@@ -55,10 +55,13 @@ def train(
     from blockful_py.cli.devnet import with_running_devnets
     from blockful_py.pipeline.federation import Federation
     from blockful_py.pipeline.resume import jobs_of
+    from blockful_py.pipeline.run.finding import point_latest
 
     out = Output(as_json, quiet)
     opened = Federation.create(with_running_devnets(settings), run) if settings else Federation.open(run)
     with opened as federation:
+        if settings:
+            point_latest(run)
         federation.train(out, rounds)
         models = federation.catalogue().models
         opted_out = federation.opted_out()

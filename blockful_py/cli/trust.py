@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from blockful_py.cli.options import located_run
 from blockful_py.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ TrustedRun = Annotated[
         "--run",
         "-r",
         metavar="DIR",
+        callback=located_run,
         help="A run whose nodes you trust.",
         show_default=False,
     ),

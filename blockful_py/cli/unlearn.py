@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import LATEST, AsJson, Quiet, Run
+from blockful_py.cli.options import AsJson, Quiet, Run
+from blockful_py.cli.report_shown import show_report
 from blockful_py.types import Paradigm
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ MethodName = Annotated[
 
 
 def unlearn(
-    run: Run = LATEST,
+    run: Run,
     starts: Starts = None,
     classes: Classes = None,
     clients: Clients = None,
@@ -81,13 +81,11 @@ def unlearn(
 
 def show(outcome: FinishedRequest, out: Output, run: Path) -> None:
     """Prints a request that is done; ends with status 3 when the record does not verify."""
-    from blockful_py.report.table import print_report
-
     report = outcome.report
     if outcome.repeated:
         out.say(f"this request is done already (job {outcome.job}): nothing was changed")
-    if report is not None and not out.as_json:
-        print_report(report, Console(highlight=False), run if outcome.problem is None else None)
+    if report is not None:
+        show_report(out, report, run if outcome.problem is None else None)
     if outcome.problem is not None:
         out.problem(
             f"job {outcome.job} is done, and only its report is missing",

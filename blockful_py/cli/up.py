@@ -48,13 +48,13 @@ def up(
     out.say(f"watch it in the browser: {url}")
     out.say("try:")
     for command in (
-        f"status {one}",
-        f"request {one} --start r1 --class 3",
-        f"certificate {one} 1 --out erasure.json --wait 300",
+        ("status", one),
+        ("request", one, "--start", "r1", "--class", "3"),
+        ("certificate", one, "1", "--out", "erasure.json", "--wait", "300"),
     ):
-        out.command(f"blockful participant {command} --passphrase-file {words}")
-    out.command(f"blockful verify --run {one / 'run'}")
-    out.command(f"blockful down --folder {folder}")
+        out.command("blockful", "participant", *command, "--passphrase-file", words)
+    out.command("blockful", "verify", "--run", one / "run")
+    out.command("blockful", "down", "--folder", folder)
 
 
 def down(folder: Folder = FOLDER, as_json: AsJson = False) -> None:

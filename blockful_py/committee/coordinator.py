@@ -112,6 +112,11 @@ class Coordinator:
         return self._key.group_key
 
     @property
+    def members(self) -> int:
+        """Number of members that are asked."""
+        return len(self._members)
+
+    @property
     def keepers(self) -> int:
         """Number of members that `hand_over` sends a decision to."""
         return len(self._keepers)
@@ -131,13 +136,22 @@ class Coordinator:
         actions = split_actions(certificate, contents)
         return CertifiedPublication(proposal, actions[:-1], actions[-1])
 
-    def certify_redaction(self, draft: RedactionDraft) -> CertifiedRedaction:
+    def certify_redaction(
+        self, draft: RedactionDraft, reviewed: Callable[[], None] = lambda: None
+    ) -> CertifiedRedaction:
         """Reviews, makes the collisions, collects votes and the archive's certificate.
+
+        `reviewed` is called whenever a member has approved, by several threads.
 
         Raises QuorumError with the members' reasons when too few approve.
         """
         needed = max(self._quorum, self._key.threshold)
-        approving = self._ask(lambda member: member.approve(draft), needed)
+
+        def approve(member: Voter) -> None:
+            member.approve(draft)
+            reviewed()
+
+        approving = self._ask(approve, needed)
         willing = [member for member in self._members if member.index in approving]
         openings = self._collide(draft, willing)
         chunks = with_openings(draft, openings)

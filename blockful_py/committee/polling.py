@@ -7,6 +7,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextvars import copy_context
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
@@ -75,7 +76,7 @@ def at_once(
 
     begun = time.monotonic()
     for member in members:
-        threading.Thread(target=ask, args=(member,), daemon=True).start()
+        threading.Thread(target=copy_context().run, args=(ask, member), daemon=True).start()
     replies: dict[int, Answer | Refusal] = {}
     limit: float | None = None
     while len(replies) < len(members):

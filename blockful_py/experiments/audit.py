@@ -18,6 +18,7 @@ from blockful_py.experiments.variants import Variant
 from blockful_py.forget import Level
 from blockful_py.learning.device import use_threads
 from blockful_py.learning.weights import Weights
+from blockful_py.pipeline.run.progress import Progress, Silent
 from blockful_py.unlearning.audit import bench as benches
 from blockful_py.unlearning.audit.auditing import samples_digest
 from blockful_py.unlearning.audit.samples import audit_samples
@@ -61,7 +62,9 @@ class Plan:
         )
 
 
-def run(plan: Plan, report: Callable[[str], None] = lambda line: None) -> tuple[results.Result, ...]:
+def run(
+    plan: Plan, report: Callable[[str], None] = lambda line: None, progress: Progress | None = None
+) -> tuple[results.Result, ...]:
     """Measure what no file has yet, or one made with other settings, and give back all rows of the plan.
 
     Reports each cell that is measured, and methods that cannot forget at a level of the plan.
@@ -73,12 +76,16 @@ def run(plan: Plan, report: Callable[[str], None] = lambda line: None) -> tuple[
     use_threads(THREADS)
     for line in left_out(plan):
         report(line)
-    for cell in plan.cells():
-        missing = [name for name in _rows(plan, cell) if _read(plan, cell, name) is None]
-        if missing:
-            began = perf_counter()
-            _measure(plan, cell, missing)
-            report(f"{_title(cell)}: {len(missing)} rows, {perf_counter() - began:.0f} s")
+    cells = {
+        cell: [name for name in _rows(plan, cell) if not _read(plan, cell, name)] for cell in plan.cells()
+    }
+    total = sum(map(len, cells.values()))
+    with (progress or Silent()).stage("audit", total, "rows") as advance:
+        for cell, missing in cells.items():
+            if missing:
+                began = perf_counter()
+                _measure(plan, cell, missing, lambda: advance(1))
+                report(f"{_title(cell)}: {len(missing)} rows, {perf_counter() - began:.0f} s")
     return collect(plan)
 
 
@@ -123,7 +130,7 @@ def _method(variant: Variant, cell: Cell) -> Any:
     return create_method(variant.method, **variant.settings_for(cell.data))
 
 
-def _measure(plan: Plan, cell: Cell, missing: Sequence[str]) -> None:
+def _measure(plan: Plan, cell: Cell, missing: Sequence[str], kept: Callable[[], None]) -> None:
     prepared = prepare(cell)
     _require_same_federation(plan, cell, prepared.task)
     bench = benches.prepare(prepared.task, audit_samples(prepared.task, prepared.data))
@@ -135,6 +142,7 @@ def _measure(plan: Plan, cell: Cell, missing: Sequence[str]) -> None:
             plan.folder,
             results.Result(cell, settings, row, made.cost, made.seconds, digest, plan.command, machine),
         )
+        kept()
 
     for name in REFERENCES:
         if name in missing:

@@ -25,6 +25,7 @@ from blockful_py.learning.federation import FederationSpec, train_federation
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.partitions import Division, partition
 from blockful_py.learning.weights import Weights
+from blockful_py.pipeline.run.progress import Progress, Silent
 from blockful_py.settings import FederationSettings, TrainingSettings
 from blockful_py.unlearning.audit import audit_accuracy
 from blockful_py.unlearning.audit.samples import SHOWN, first_of_each
@@ -78,7 +79,11 @@ def cases(seeds: tuple[int, ...], scale: Scale, titles: Collection[str] | None =
 
 
 def run(
-    wanted: Iterable[Case], folder: Path, command: str, report: Callable[[str], None] = lambda line: None
+    wanted: Iterable[Case],
+    folder: Path,
+    command: str,
+    report: Callable[[str], None] = lambda line: None,
+    progress: Progress | None = None,
 ) -> dict[Case, tuple[Measured, ...]]:
     """Measure the cases that have no file yet, or one of other settings; give back all.
 
@@ -88,12 +93,14 @@ def run(
     """
     use_threads(THREADS)
     wanted = tuple(wanted)
-    for case in wanted:
-        if _read(case, folder) is None:
+    missing = [case for case in wanted if _read(case, folder) is None]
+    with (progress or Silent()).stage("measure", len(missing), "cases") as advance:
+        for case in missing:
             began = perf_counter()
             _write(case.path(folder), case, tuple(_measure(prepare(case))), command)
             took = f"{perf_counter() - began:.0f} s"
             report(f"{case.setting.title}, {case.classes} to forget, seed {case.seed}: {took}")
+            advance(1)
     return collect(wanted, folder)
 
 

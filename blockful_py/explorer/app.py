@@ -50,6 +50,8 @@ from blockful_py.explorer.responses import (
 )
 from blockful_py.explorer.verifying import proof_of, verify_now
 from blockful_py.explorer.watched import Watched
+from blockful_py.monitoring import health
+from blockful_py.monitoring.health import Health
 from blockful_py.record.model_node import Request
 
 STATIC = Path(__file__).parent / "static"
@@ -75,8 +77,16 @@ Made = Callable[[sqlite3.Connection], Any]
 class ExplorerApp:
     """Answers from the index, and from the chains and stores of what is watched."""
 
-    def __init__(self, watched: Watched, reader: IndexReader, identity: str, static: Path = STATIC) -> None:
-        """`identity`: of this index's making, for caches of browsers."""
+    def __init__(
+        self,
+        watched: Watched,
+        reader: IndexReader,
+        identity: str,
+        static: Path = STATIC,
+        state: Health | None = None,
+    ) -> None:
+        """`identity`: of this index's making, for caches of browsers.  `state`: None: ready."""
+        self._state = state or Health({})
         self._watched = watched
         self._reader = reader
         self._identity = identity
@@ -96,7 +106,7 @@ class ExplorerApp:
             routes=[
                 *pages,
                 *files,
-                Route("/healthz", self._health),
+                Route(health.PATH, self._health),
                 Route("/api/federation", self._federation),
                 Route("/api/graph", self._graph),
                 Route("/api/models", self._models),
@@ -146,8 +156,8 @@ class ExplorerApp:
         return problem(status, detail)
 
     async def _health(self, request: HttpRequest) -> Response:
-        revision = await run_in_threadpool(self._reader.revision)
-        return JSONResponse({"revision": revision})
+        report = self._state.report()
+        return JSONResponse({"ready": report.is_ready}, report.status)
 
     async def _federation(self, request: HttpRequest) -> Response:
         contracts = self._watched.contracts

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import sqlite3
 import time
 from collections.abc import Sequence
@@ -14,7 +13,7 @@ from pydantic import ValidationError
 from blockful_py.errors import BlockfulError
 from blockful_py.explorer.database import change
 from blockful_py.explorer.sources import FileSource
-from blockful_py.record.model_node import ModelNode, Request, canonical_json, parse_node
+from blockful_py.record.model_node import ModelNode, Request, parse_node, request_key
 from blockful_py.record.parts import MAX_REQUEST_BYTES
 from blockful_py.types import Codec, Uri
 
@@ -24,11 +23,6 @@ RETRY_SECONDS = 60.0
 UNREAD, READ, UNREADABLE = 0, 1, 2
 """States of a version's node, and of a filing's request."""
 DUE = f"state = {UNREAD} OR (state = {UNREADABLE} AND retry <= ?)"
-
-
-def request_key(request: Request) -> bytes:
-    """What a request is known by in the index, 32 bytes."""
-    return hashlib.sha256(canonical_json(request.model_dump(mode="json"))).digest()
 
 
 class DocumentReader:

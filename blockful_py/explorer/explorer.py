@@ -15,7 +15,9 @@ from blockful_py.explorer.database import IndexReader
 from blockful_py.explorer.guard import Guard
 from blockful_py.explorer.index import IndexThread, RecordIndex
 from blockful_py.explorer.lists import without_paths
+from blockful_py.explorer.monitoring import ExplorerMonitor
 from blockful_py.explorer.watched import Watched
+from blockful_py.monitoring.page import monitor_page, registry_of
 
 INDEX = "index.sqlite"
 JOBS_SECONDS = 1.0
@@ -26,20 +28,29 @@ class Explorer(Closable):
     """Follows a federation and serves its page."""
 
     def __init__(
-        self, watched: Watched, folder: Path, host: str = "127.0.0.1", port: int = 0, static: Path = STATIC
+        self,
+        watched: Watched,
+        folder: Path,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        static: Path = STATIC,
+        monitor: str | None = None,
     ) -> None:
-        """`folder`: of the index.  `port` 0 takes a free one.
+        """`folder`: of the index.  `port` 0 takes a free one.  `monitor`: place of the operator's page.
 
         Raises RunError where the index cannot be written, UnreachableError where the port is taken.
         """
         self._follower = IndexThread(RecordIndex(folder / INDEX, watched.sources()), self._changed)
         self._reader = IndexReader(folder / INDEX)
-        self._app = ExplorerApp(watched, self._reader, secrets.token_hex(8), static)
+        registry = registry_of("explorer")
+        watch = ExplorerMonitor(registry, self._follower, folder, lambda: self._app.updates.listeners)
+        self._page = monitor_page(monitor, registry, watch.health)
+        self._app = ExplorerApp(watched, self._reader, secrets.token_hex(8), static, watch.health)
         self._stopping = threading.Event()
         self._jobs = threading.Thread(target=self._follow_jobs, name="jobs", daemon=True)
         shown = f"[{host}]" if ":" in host else host
         guard = Guard(self._app.routes())
-        self._server = BrowserServer(guard, host, port)
+        self._server = BrowserServer(watch.traffic.around(guard), host, port)
         guard.allow(f"{name}:{self._server.port}" for name in (*LOOPBACK, shown))
         self.url = f"http://{shown}:{self._server.port}/"
 
@@ -47,7 +58,8 @@ class Explorer(Closable):
         """Follows and serves until a signal or `stop` ends it."""
         self._follower.start()
         self._jobs.start()
-        self._server.serve()
+        with self._page:
+            self._server.serve()
 
     def stop(self) -> None:
         """Ends `serve` from another thread."""

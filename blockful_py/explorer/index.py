@@ -8,6 +8,7 @@ tells, as after a reorganisation, it is made anew.
 from __future__ import annotations
 
 import hashlib
+import logging
 import sqlite3
 import threading
 import time
@@ -25,6 +26,8 @@ BATCH = 5_000
 """Events of one transaction of the index."""
 RECEIPTS = 500
 POLL_SECONDS = 1.0
+
+_log = logging.getLogger(__name__)
 
 
 class RecordIndex(Closable):
@@ -151,6 +154,8 @@ class IndexThread(Closable):
                 self.problem, self.followed = None, time.time()
             except (BlockfulError, sqlite3.Error) as error:
                 done, self.problem = 0, str(error)
+                if before != self.problem:
+                    _log.warning("index: %s", error)
             if done or before != self.problem:
                 self._changed()
             self._stopping.wait(POLL_SECONDS)

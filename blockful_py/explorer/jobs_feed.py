@@ -9,10 +9,9 @@ from pathlib import Path
 
 from blockful_py.engine.jobs import Job, JobState, Kind, StepState
 from blockful_py.errors import BlockfulError
-from blockful_py.explorer.documents import request_key
 from blockful_py.explorer.lists import Document, hexed, without_paths
 from blockful_py.pipeline.run.directory import RunDirectory
-from blockful_py.record.model_node import Request
+from blockful_py.record.model_node import Request, request_key
 
 REQUESTS = (Kind.PARALLEL, Kind.SEQUENTIAL)
 LATEST = 20
@@ -52,9 +51,14 @@ class JobsFeed:
         return known[1]
 
 
-def _files(path: Path) -> tuple[Path, Path, Path]:
+def log_of(path: Path) -> Path:
+    """Log of the party whose run this is, as `blockful up` puts it beside the party's folder."""
     folder = path.resolve().parent
-    return path / "journal.sqlite", path / "journal.sqlite-wal", folder.with_name(folder.name + ".log")
+    return folder.with_name(folder.name + ".log")
+
+
+def _files(path: Path) -> tuple[Path, Path, Path]:
+    return path / "journal.sqlite", path / "journal.sqlite-wal", log_of(path)
 
 
 def _stamp(path: Path) -> object:
@@ -83,8 +87,8 @@ def _read(name: str, path: Path) -> Document:
     return {"name": name, "problem": None, "jobs": shown, "log": _tail(_files(path)[2])}
 
 
-def job_document(job: Job) -> Document:
-    """A job: how many steps are done, how fast they were, and an estimate of the seconds that remain.
+def progress(job: Job) -> Document:
+    """How many steps are done, how many a second, and an estimate of the seconds that remain.
 
     The estimate is that of the steps that are planned; each decision plans some more as it goes on.
     """
@@ -95,6 +99,13 @@ def job_document(job: Job) -> Document:
     rate = len(done) / elapsed if elapsed > 0 else None
     left = len(steps) - len(done)
     is_open = job.state is JobState.OPEN
+    remaining = left / rate if is_open and rate else None
+    return {"done": len(done), "steps": len(steps), "rate": rate, "remaining": remaining}
+
+
+def job_document(job: Job) -> Document:
+    """A job, its progress, and its newest steps."""
+    steps = job.valid
     return {
         "job": job.number,
         "kind": job.kind.value,
@@ -102,10 +113,7 @@ def job_document(job: Job) -> Document:
         "outcome": job.outcome,
         "begun": job.begun,
         "ended": job.ended,
-        "done": len(done),
-        "steps": len(steps),
-        "rate": rate,
-        "remaining": left / rate if is_open and rate else None,
+        **progress(job),
         "excluded": list(job.excluded),
         "latest": [
             {

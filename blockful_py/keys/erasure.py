@@ -163,11 +163,7 @@ def erase(
     versions = tuple(each for each in every if each.version == current[each.name] - 1)
     if not versions:
         return Erasure((), Destruction())
-    keys = {}
-    for version in every:
-        with suppress(KeyDestroyedError):
-            keys[version.weights] = keyring.find(version.weights)
-    auditors.wrap(keys)
+    _hand_over([version.weights for version in every], keyring, auditors)
     sealed = [uri for version in versions for uri in version.sealed]
     return Erasure(
         versions,
@@ -176,3 +172,15 @@ def erase(
         tuple(sorted({account for uri in sealed for account in auditors.holders(uri)})),
         retention_days,
     )
+
+
+def _hand_over(weights: Collection[Uri], keyring: CommitteeKeyring, auditors: AuditorKeys) -> None:
+    """Wraps the keys that members still have to the current auditors."""
+    if not auditors.auditors():
+        auditors.destroy_all(weights)
+        return
+    keys = {}
+    for uri in weights:
+        with suppress(KeyDestroyedError):
+            keys[uri] = keyring.find(uri)
+    auditors.wrap(keys)

@@ -4,14 +4,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import sysconfig
+from collections.abc import Iterable, Mapping
 from importlib import import_module
 from importlib.metadata import entry_points
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TypeVar
 
 from blockful_py.errors import SettingsError
 
 Plugin = TypeVar("Plugin")
+
+INSTALLED = frozenset(Path(folder).resolve() for folder in sysconfig.get_paths().values())
+"""Folders of the interpreter and its packages, which are always on the path."""
 
 
 def known(builtin: Mapping[str, Plugin], group: str) -> tuple[str, ...]:
@@ -42,9 +48,32 @@ def find(name: str, what: str, builtin: Mapping[str, Plugin], group: str) -> Plu
     except (ImportError, AttributeError, TypeError, ValueError) as error:
         raise SettingsError(
             f"{what} {name!r} cannot be imported ({error}): "
-            "install its package, or put its folder on PYTHONPATH."
+            "install its package, or put its folder on PYTHONPATH; a run remembers where it was."
         ) from None
     raise SettingsError(
         f"there is no {what} {name!r}. Known: {', '.join(known(builtin, group))}; "
         "one of your own is named as package.module:object."
     )
+
+
+def folders(names: Iterable[str]) -> tuple[Path, ...]:
+    """Folders outside the interpreter's own in which the modules of import paths are found, ascending.
+
+    Imports nothing, and leaves out what is not found.
+    """
+    modules = {name.partition(":")[0].partition(".")[0] for name in names if ":" in name}
+    found = {folder for module in modules if (folder := _folder(module)) is not None}
+    return tuple(sorted(found - INSTALLED))
+
+
+def _folder(module: str) -> Path | None:
+    """The folder that a top-level module or package is in."""
+    try:
+        spec = find_spec(module)
+    except (ImportError, ValueError):
+        return None
+    if spec is None:
+        return None
+    if spec.submodule_search_locations is not None:
+        return Path(next(iter(spec.submodule_search_locations))).resolve().parent
+    return Path(spec.origin).resolve().parent if spec.has_location and spec.origin else None

@@ -198,7 +198,7 @@ def _public(view: MemberView) -> list[Uri]:
 def _current(view: MemberView) -> list[Uri]:
     if view.contracts.followers is None:
         return []
-    models = view.catalogue.read().models.values()
+    models = view.record.catalogue.read().models.values()
     return [uri for placed in models for uri in (placed.uri, *placed.node.sealed)]
 
 
@@ -206,7 +206,8 @@ def _handed_in(view: MemberView) -> list[Uri]:
     """The parts of requests that are not carried out yet, as far as they can be read here."""
     if view.contracts.followers is None:
         return []
-    catalogue, live, participants = view.catalogue.read(), view.contracts.live, view.contracts.participants
+    catalogue = view.record.catalogue.read()
+    live, participants = view.contracts.live, view.contracts.participants
     uris: list[Uri] = []
     for filed in participants.filed_requests():
         with suppress(BlockfulError):
@@ -223,7 +224,7 @@ def _replaced(view: MemberView, archive: ContentStore, files: NodeFiles) -> list
     if view.contracts.followers is None or request_under_way(view.run.journal) is not None:
         return []
     uris: list[Uri] = []
-    for stored in view.archived.read():
+    for stored in view.record.archive.read():
         record = stored.record
         if record.reason is ArchiveReason.SUPERSEDED and archive.has(record.uri):
             with suppress(StorageError):  # the archive's node is damaged
@@ -235,8 +236,8 @@ def _replaced(view: MemberView, archive: ContentStore, files: NodeFiles) -> list
 def _every_version(view: MemberView, files: NodeFiles) -> list[Uri]:
     if view.contracts.followers is None:
         return []
-    archived = (stored.record.uri for stored in view.archived.read())
-    current = (placed.uri for placed in view.catalogue.read().models.values())
+    archived = (stored.record.uri for stored in view.record.archive.read())
+    current = (placed.uri for placed in view.record.catalogue.read().models.values())
     uris: list[Uri] = []
     for node in dict.fromkeys((*archived, *current)):
         uris.append(node)

@@ -51,7 +51,7 @@ from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.pipeline.run.operations import Counter
 from blockful_py.pipeline.run.stores import Stores
 from blockful_py.pipeline.run.training_data import setup_of
-from blockful_py.record.catalogue import ArchiveReader, CatalogueReader, RecordReaders
+from blockful_py.record.catalogue import RecordReaders
 from blockful_py.settings import quorum_of
 from blockful_py.storage.interface import FileStore
 from blockful_py.types import Certificate, Uri
@@ -87,13 +87,10 @@ class MemberView(Closable):
         setup = setup_of(self.run, self.live_store)
         motions = AgreedMotions(self.contracts, self._agreements, self.file_changes.review)
         attested = self.run.settings.committee.attested
-        record = RecordReaders.of(
-            self.contracts.live, self.contracts.archive, self.live_store, self.replaced_nodes
-        )
         rules = self.run.settings.unlearning
         sources = ReviewSources(
             self.contracts,
-            record,
+            self.record,
             self.live_store,
             self.keyring,
             setup,
@@ -179,21 +176,15 @@ class MemberView(Closable):
         return self.stores.archive if self.run.party is not None else None
 
     @cached_property
-    def catalogue(self) -> CatalogueReader:
-        return CatalogueReader(self.contracts.live, self.live_store, self.replaced_nodes)
-
-    @cached_property
-    def archived(self) -> ArchiveReader:
-        return ArchiveReader(self.contracts.archive)
+    def record(self) -> RecordReaders:
+        """Both chains' records, as this member reads them."""
+        live, archive = self.contracts.live, self.contracts.archive
+        return RecordReaders.of(live, archive, self.live_store, self.replaced_nodes)
 
     @cached_property
     def versions(self) -> ReplacedVersions:
         """Replaced versions, as this member reads them from chains and stores."""
-        return ReplacedVersions(
-            self.catalogue,
-            self.archived,
-            self.stores.archive,
-        )
+        return ReplacedVersions(self.record.catalogue, self.record.archive, self.stores.archive)
 
     @cached_property
     def access(self) -> Access:

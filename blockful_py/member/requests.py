@@ -82,7 +82,7 @@ class RequestDuty:
     @staticmethod
     def _is_due(view: MemberView, filed: FiledRequest, request: Request) -> bool:
         """Whether a leader has something to do: parts to gather, or models to withdraw."""
-        catalogue, rules = view.catalogue.read(), view.run.settings.unlearning
+        catalogue, rules = view.record.catalogue.read(), view.run.settings.unlearning
         if not missing(catalogue, request):
             return False
         if request.paradigm == Paradigm.PARALLEL:
@@ -94,7 +94,7 @@ class RequestDuty:
     def _request(self, view: MemberView, filed: FiledRequest) -> Request:
         live = view.contracts.live
         data = view.live_store.read(filed.uri)
-        return request_from_bytes(data, live.chain_id, live.address, view.catalogue.read())
+        return request_from_bytes(data, live.chain_id, live.address, view.record.catalogue.read())
 
     def _lead(self, view: MemberView, filed: FiledRequest) -> None:
         keys = self._folder.keys

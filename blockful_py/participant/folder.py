@@ -10,6 +10,7 @@ paused          is there while the participant is paused
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -65,7 +66,7 @@ class ParticipantFolder:
         if not (self.path / KEYS).exists():
             raise KeystoreError(
                 f"there is no participant in {self.path}: make one with "
-                f"`blockful participant init {self.path}`."
+                f"`blockful participant init {shlex.quote(str(self.path))}`."
             )
         return ReaderKeys.load(self.path / KEYS, words)
 
@@ -74,7 +75,7 @@ class ParticipantFolder:
         if not (self.run / "run.json").exists():
             raise RunError(
                 f"the participant in {self.path} has joined no federation: "
-                f"`blockful participant join {self.path} --federation FILE`."
+                f"`blockful participant join {shlex.quote(str(self.path))} --federation FILE`."
             )
         run = RunDirectory.open(self.run)
         if run.party is None or run.party.user is None:

@@ -15,6 +15,7 @@ from blockful_py.pipeline.run.contracts import open_contracts
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.entering import enter
 from blockful_py.pipeline.run.nodes import Nodes
+from blockful_py.pipeline.run.progress import Progress, Silent
 from blockful_py.pipeline.run.stores import Stores
 from blockful_py.pipeline.run.training_data import require_usable
 
@@ -27,6 +28,7 @@ def join(
     nodes: Nodes,
     seed: int | None = None,
     device: str = "auto",
+    progress: Progress | None = None,
 ) -> RunDirectory:
     """Registers the participant's account as a reader and as a participant, and makes its run directory.
 
@@ -49,8 +51,10 @@ def join(
     own, number = {"learning": {"device": device}}, party.user if party else None
     run = enter(folder.run, file, nodes, seed, number, party.data if party else own_data, own)
     contracts = open_contracts(nodes, run.deployments)
+    fetching = (progress or Silent()).stage("check the data, fetch the federation's files", None, "blocks")
     try:
-        require_usable(run, own_data, Stores.of(run, contracts).live)
+        with fetching as advance:
+            require_usable(run, own_data, Stores.of(run, contracts, lambda: advance(1)).live)
     except StorageError as error:
         if contracts.participants.file_digest() is not None:
             raise

@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+
+from prometheus_client import CollectorRegistry
 
 from blockful_py.chain.participant_registry import Endpoint, FiledRequest
 from blockful_py.chain.signer import Signer
@@ -17,6 +20,7 @@ from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.learning.scenario import ModelSpec, holders_of, next_of, plan
 from blockful_py.participant.cores import Cores
 from blockful_py.participant.folder import ParticipantFolder
+from blockful_py.participant.monitoring import ParticipantMetrics
 from blockful_py.participant.task import ParticipantTask
 from blockful_py.participant.turn import turn_of
 from blockful_py.pipeline.run.catching_up import catch_up
@@ -38,8 +42,7 @@ from blockful_py.record.parts import (
 from blockful_py.settings.limits import OwnerLimits
 from blockful_py.types import Paradigm
 
-Tell = Callable[[str], None]
-"""Is called with what the participant does."""
+_log = logging.getLogger(__name__)
 
 RETRY_SECONDS = 30.0
 """Wait after a federation file could not be had or used."""
@@ -101,9 +104,9 @@ class ParticipantService(Closable):
         folder: ParticipantFolder,
         keys: ReaderKeys,
         processes: ChildProcesses,
-        tell: Tell,
         now: Callable[[], float] = time.monotonic,
         url: str | None = None,
+        metrics: ParticipantMetrics | None = None,
     ) -> None:
         """`url`: where others fetch the files that it keeps, which the chain then says.
 
@@ -112,8 +115,8 @@ class ParticipantService(Closable):
         self._folder = folder
         self._keys = keys
         self._processes = processes
-        self._tell = tell
         self._now = now
+        self._metrics = metrics or ParticipantMetrics(CollectorRegistry())
         self._blocked: tuple[SettingsError, float] | None = None
         self._endpoint = None if url is None else Endpoint(keys.account, url)
         self._announced = False
@@ -136,7 +139,7 @@ class ParticipantService(Closable):
         self._settled = ("", self._now())
         self._pause = 0.0
         self._after = self._now()
-        self._told: str | None = None
+        self._logged: str | None = None
         self._cores = Cores()
 
     @property
@@ -162,11 +165,13 @@ class ParticipantService(Closable):
         self._require_joined()
         self._announced = self._announced or announce(self.contracts, self._keys.account, self._endpoint)
         catalogue = self._catalogue.read()
-        work = self.next_work(catalogue)
+        waiting = self.waiting(catalogue)
+        self._metrics.queue.set(sum(len(each.models) for each in waiting))
+        work = waiting[0] if waiting else None
         why = None if work is None else self.withheld(work, catalogue)
-        if why and why != self._told:
-            self._tell(f"{work}: {why}")
-        self._told = why
+        if why and why != self._logged:
+            _log.info("%s: %s", work, why)
+        self._logged = why
         if work is None or why:
             self._settled = (block, self._now())
             return
@@ -176,13 +181,19 @@ class ParticipantService(Closable):
                 self._do(work, limits)
 
     def next_work(self, catalogue: Catalogue) -> NextWork | None:
-        """A part of a request, or the next model; None when nothing is due."""
-        for filed in self.contracts.participants.filed_requests():
-            names = () if self.refusal(filed, catalogue) else self.due(filed, catalogue)
-            if names:
-                return NextWork(names, filed.number)
+        """The first piece of work that waits; None when nothing is due."""
+        waiting = self.waiting(catalogue)
+        return waiting[0] if waiting else None
+
+    def waiting(self, catalogue: Catalogue) -> tuple[NextWork, ...]:
+        """Work that is due: the parts of requests, by number, then the next model."""
+        parts = [
+            NextWork(names, filed.number)
+            for filed in self.contracts.participants.filed_requests()
+            if (names := () if self.refusal(filed, catalogue) else self.due(filed, catalogue))
+        ]
         spec = self.next_model(catalogue)
-        return None if spec is None else NextWork((spec.name,))
+        return (*parts, *(() if spec is None else (NextWork((spec.name,)),)))
 
     def withheld(self, work: NextWork, catalogue: Catalogue) -> str | None:
         """The reason why the owner's limits put work off; None when it may begin.  Raises SettingsError."""
@@ -228,7 +239,7 @@ class ParticipantService(Closable):
             raise
         self._nodes.close()
         self._open()
-        self._tell(f"goes on with the federation file 0x{self.party.federation}")
+        _log.info("goes on with the federation file 0x%s", self.party.federation)
 
     def _require_joined(self) -> None:
         """Raises RunError for a participant that the committee has barred, or that has left."""
@@ -318,12 +329,15 @@ class ParticipantService(Closable):
 
     def _do(self, work: NextWork, limits: OwnerLimits) -> None:
         """Does a piece of work in a child process, on the cores that the owner allows."""
-        self._tell(str(work))
+        _log.info("begins: %s", work)
         keys = self._keys
         task = ParticipantTask(self.run.path, keys.account_secret, keys.encryption_secret, work.request)
         self._cores.limit(limits.cores)
         try:
-            with self._folder.log.recording(work.models, work.request):
+            with (
+                self._metrics.working(len(work.models), work.request is None),
+                self._folder.log.recording(work.models, work.request),
+            ):
                 if not self._processes.run(task.to_json()):
                     raise RunError("the participant was stopped before it was done.")
         except BlockfulError:
@@ -331,7 +345,7 @@ class ParticipantService(Closable):
             self._after = self._now() + self._pause
             raise
         self._pause = 0.0
-        self._tell(f"done: {work}")
+        _log.info("done: %s", work)
 
     def close(self) -> None:
         self._nodes.close()

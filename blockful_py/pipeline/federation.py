@@ -151,10 +151,10 @@ class Federation(Closable):
         """The models on the live chain, by name."""
         return self.opened.context.record.catalogue.read()
 
-    def models(self) -> dict[str, TrainedModel]:
+    def models(self, progress: Progress | None = None) -> dict[str, TrainedModel]:
         """The current version of every model, its weights verified."""
         catalogue = self.catalogue()
-        return load_models(catalogue, catalogue.with_weights, self.weights)
+        return load_models(catalogue, catalogue.with_weights, self.weights, progress)
 
     def train(self, progress: Progress | None = None, rounds: int | None = None) -> tuple[Executed, ...]:
         """Trains and publishes the missing models, wave by wave; returns the transactions.
@@ -191,7 +191,9 @@ class Federation(Closable):
         """
         return self.opened.context.history.opted_out()
 
-    def adopt(self, models: Mapping[str, TrainedModel]) -> tuple[Executed, ...]:
+    def adopt(
+        self, models: Mapping[str, TrainedModel], progress: Progress | None = None
+    ) -> tuple[Executed, ...]:
         """Publishes models that were trained in another federation, in the same blocks of waves.
 
         No increments are stored with them.  A call after an interruption continues where that stopped.
@@ -203,12 +205,14 @@ class Federation(Closable):
         with self.opened.leading(), self.publishing(Kind.ADOPT), self.stopwatch("publish"):
             publisher = Publisher(self.opened.context)
             placed = {name: node.position for name, node in self.catalogue().models.items()}
-            for wave in graph.waves():
-                missing = [models[name] for name in wave if name not in placed]
-                if missing:
-                    positions, transactions = publisher.publish(missing, placed)
+            waves = [[models[name] for name in wave if name not in placed] for wave in graph.waves()]
+            total = sum(map(len, waves))
+            with (progress or Silent()).stage("publish trained models", total) as advance:
+                for wave in filter(None, waves):
+                    positions, transactions = publisher.publish(wave, placed)
                     placed.update(positions)
                     executed += transactions
+                    advance(len(wave))
         return tuple(executed)
 
     def unlearn(
@@ -328,14 +332,20 @@ class Federation(Closable):
             return verifier.verify_all(history, None if names is None else positions, lambda done: advance(1))
 
     def audit(
-        self, remembered: tuple[StoredArchiveRecord, ...] = (), decryptor: Decryptor | None = None
+        self,
+        remembered: tuple[StoredArchiveRecord, ...] = (),
+        decryptor: Decryptor | None = None,
+        progress: Progress | None = None,
     ) -> Audit:
         """The archive's history of every position, and whether it is whole and begins with `remembered`.
 
         `decryptor`: also decrypts the versions that it has keys of.
         """
         archive, live = self.contracts.archive, self.contracts.live
-        return audit_archive(archive, live, self.stores.archive, remembered, decryptor)
+        with (progress or Silent()).stage("audit", archive.length(), "records") as advance:
+            return audit_archive(
+                archive, live, self.stores.archive, remembered, decryptor, lambda done: advance(1)
+            )
 
     def certify_erasure(self, request: Request, audit: AuditOutcome | None = None) -> ErasureCertificate:
         """A certificate, signed by a quorum, of a completed request.  Raises as `issue`."""

@@ -14,6 +14,7 @@ from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.run.contracts import Contracts, open_contracts
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.nodes import Nodes
+from blockful_py.pipeline.run.progress import Progress, Silent
 from blockful_py.record.certificates.verifying import Chains
 from blockful_py.record.proofs.anchors import Anchors
 from blockful_py.record.proofs.exporting import export_history, export_record
@@ -22,7 +23,11 @@ from blockful_py.record.verify import Verifier
 
 
 def prove(
-    federation: Federation, names: Sequence[str], history: bool = True, checkpoint: bytes | None = None
+    federation: Federation,
+    names: Sequence[str],
+    history: bool = True,
+    checkpoint: bytes | None = None,
+    progress: Progress | None = None,
 ) -> Proof:
     """A proof of the named models.  They are verified first, weights included.
 
@@ -32,8 +37,10 @@ def prove(
     catalogue = federation.catalogue()
     positions = [catalogue[name].position for name in dict.fromkeys(names)]
     verifier = Verifier(contracts.live, contracts.committee, store)
-    for position in positions:
-        verifier.verify(position)
+    with (progress or Silent()).stage("verify", len(positions)) as advance:
+        for position in positions:
+            verifier.verify(position)
+            advance(1)
     proof = Proof(
         format="blockful-proof/1",
         record=export_record(contracts.live, contracts.committee, store, positions, checkpoint),

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -109,16 +109,18 @@ def audit_archive(
     store: FileStore,
     remembered: tuple[StoredArchiveRecord, ...] = (),
     decryptor: Decryptor | None = None,
+    progress: Callable[[int], None] = lambda done: None,
 ) -> Audit:
     """Walks the hash chain, reads every archived version, and looks for versions that are missing.
 
     `remembered`: records that the auditor saw before; the archive must begin with them.
-    `decryptor`: opens the versions that the auditor has keys of.
+    `decryptor`: opens the versions that the auditor has keys of.  `progress` is called with the number of
+    records that were read.
     """
     records = tuple(archive.records(0, archive.length()))
     problems = [*_chain_problems(archive, records), *departures(remembered, records)]
     extends = not problems
-    entries = tuple(_entry(stored, store, decryptor) for stored in records)
+    entries = tuple(_entries(records, store, decryptor, progress))
     names = {entry.position: entry.name for entry in entries if entry.name}
     problems += [_unread(entry, names.get(entry.position), entry.unread) for entry in entries if entry.unread]
     problems += [f"record {entry.index}: {entry.defect}" for entry in entries if entry.defect]
@@ -193,6 +195,17 @@ def _timelines(
         name = next((entry.name for entry in own if entry.name), None)
         version = current[position].version if position in current else None
         yield Timeline(position, name, tuple(own), version)
+
+
+def _entries(
+    records: Sequence[StoredArchiveRecord],
+    store: FileStore,
+    decryptor: Decryptor | None,
+    progress: Callable[[int], None],
+) -> Iterator[ArchiveEntry]:
+    for done, stored in enumerate(records, start=1):
+        yield _entry(stored, store, decryptor)
+        progress(done)
 
 
 def _entry(stored: StoredArchiveRecord, store: FileStore, decryptor: Decryptor | None) -> ArchiveEntry:

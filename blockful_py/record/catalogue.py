@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Protocol
 
 from blockful_py.committee.protocols import LiveLedger, Store
+from blockful_py.crypto import payload
 from blockful_py.errors import RunError, UnknownModelError
 from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.record.certificates.verifying import ArchiveChainSource
@@ -31,6 +32,9 @@ class LiveChainReader(LiveLedger, Protocol):
     def newest_block(self) -> str:
         """Hash of the node's newest block: while it is the same, so is what the contract says."""
 
+    def published(self) -> Sequence[LoggedVersion]:
+        """Version 0 of every model, oldest first."""
+
     def redactions(self) -> Sequence[LoggedRedaction]:
         """Every replacement, oldest first."""
 
@@ -40,6 +44,9 @@ class ArchiveChainReader(ArchiveChainSource, Protocol):
 
     def newest_block(self) -> str:
         """Hash of the node's newest block."""
+
+    def head(self) -> bytes:
+        """Head of the hash chain over all records."""
 
 
 @dataclass(frozen=True)
@@ -114,13 +121,19 @@ class KnownTransactions:
             height, self._known, self._versions = 0, {}, {}
         versions = {each.position: each.version for each in live.redactions()}
         changed = {place for place, _ in versions.items() ^ self._versions.items()} & self._known.keys()
-        headers = live.headers(range(height + 1, newest + 1))
-        added = [Position(header.height, index) for header in headers for index in range(header.tx_count)]
-        wanted = [*sorted(changed), *added]
+        wanted = [*sorted(changed), *self._places(range(height + 1, newest + 1))]
         self._known.update(zip(wanted, live.transactions(wanted), strict=True))
         self._tip = (newest, live.block_hash(newest) if newest else b"")
         self._versions = versions
         return tuple(self._known.values())
+
+    def _places(self, heights: range) -> list[Position]:
+        """Positions of all transactions in some blocks: as they were logged, by the header for others."""
+        logged = sorted(each.position for each in self._live.published() if each.position.height in heights)
+        known = {position.height for position in logged}
+        headers = self._live.headers([height for height in heights if height not in known])
+        unlogged = [Position(each.height, index) for each in headers for index in range(each.tx_count)]
+        return sorted([*logged, *unlogged])
 
 
 class CatalogueReader:
@@ -185,11 +198,17 @@ class CatalogueReader:
 
 
 class ArchiveReader:
-    """Reads the archive's records, again only when the node has a new block."""
+    """Reads the archive's records, of which only new ones are read again.
+
+    The archive's head is a hash chain over all records, so those that were read are unchanged where it
+    continues them.
+    """
 
     def __init__(self, archive: ArchiveChainReader) -> None:
         self._archive = archive
+        self._reading = threading.Lock()
         self._block: str | None = None
+        self._head = payload.archive_genesis_head(archive.chain_id, archive.address)
         self._records: tuple[StoredArchiveRecord, ...] = ()
 
     @property
@@ -198,11 +217,24 @@ class ArchiveReader:
 
     def read(self) -> tuple[StoredArchiveRecord, ...]:
         """All records, oldest first."""
-        block = self._archive.newest_block()
-        if block != self._block:
-            self._records = tuple(self._archive.records(0, self._archive.length()))
-            self._block = block
-        return self._records
+        with self._reading:
+            block = self._archive.newest_block()
+            if block != self._block:
+                if not self._continues():
+                    self._head = payload.archive_genesis_head(self._archive.chain_id, self._archive.address)
+                    self._records = ()
+                    self._continues()
+                self._block = block
+            return self._records
+
+    def _continues(self) -> bool:
+        """Adds the records that are new; returns whether the archive's head is that of all records then."""
+        length, known = self._archive.length(), len(self._records)
+        added = tuple(self._archive.records(known, length - known)) if length > known else ()
+        for each in added:
+            self._head = payload.archive_head_step(self._head, each.index, each.record, each.timestamp)
+        self._records += added
+        return length >= known and self._head == self._archive.head()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

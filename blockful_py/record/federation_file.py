@@ -13,6 +13,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from blockful_py.errors import SettingsError
@@ -187,3 +188,14 @@ def _without_none(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_without_none(each) for each in value]
     return value
+
+
+def read_federation_file(path: Path) -> bytes:
+    """The bytes of a federation file.  Raises SettingsError."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise SettingsError(
+            f"the federation file {path} cannot be read ({error.strerror}): ask whoever made the federation "
+            "for it."
+        ) from None

@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Annotated, Any
 
 from pydantic import (
@@ -291,6 +292,11 @@ def parse_node(data: bytes) -> ModelNode:
 def canonical_json(value: Mapping[str, Any] | list[Any]) -> bytes:
     """JSON with sorted keys and no spaces: one value, one byte string."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
+
+
+def request_key(request: Request) -> bytes:
+    """What a request is known by in addresses and logs, 32 bytes."""
+    return sha256(canonical_json(request.model_dump(mode="json"))).digest()
 
 
 def parse_sample(text: str) -> tuple[int, int]:

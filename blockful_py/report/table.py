@@ -13,6 +13,7 @@ from rich.text import Text
 from blockful_py.report import summary
 from blockful_py.report.roles import Role, role_of
 from blockful_py.report.schema import ModelEntry, Report
+from blockful_py.report.uncut import print_uncut
 from blockful_py.types import Paradigm
 
 ROLE_STYLES = {
@@ -26,7 +27,7 @@ FORGOTTEN, KEPT = 10.0, 50.0  # AD_f in %: green up to the first, red from the s
 
 def print_report(report: Report, console: Console, directory: Path | None = None) -> None:
     """Print the table, the summary and, if given, where the report is."""
-    console.print(rendered(report))
+    print_uncut(console, rendered(report), folded=True)
     if directory is not None:
         where = Text.assemble(("report".ljust(12), "bold"), str(directory / "report.html"))
         console.print(where, soft_wrap=True)

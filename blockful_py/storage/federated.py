@@ -48,10 +48,12 @@ class FederatedStore:
         sign: Sign = lambda machine: {},
         seconds: float = SECONDS,
         patience: float = PATIENCE,
+        arrived: Callable[[], None] = lambda: None,
     ) -> None:
         """`machines`: those to ask, in the order to ask them; `sign`: shows them who asks.
 
         `seconds`: for the fetch of one file; `patience`: in which a machine must send another block whole.
+        `arrived` is called for each block that another machine sent.
         """
         self.own = own
         self.arrivals = arrivals
@@ -60,6 +62,7 @@ class FederatedStore:
         self._sign = sign
         self._seconds = seconds
         self._patience = patience
+        self._told = arrived
         self._failed: dict[Machine, float] = {}
 
     def add(self, data: bytes) -> Uri:
@@ -127,6 +130,7 @@ class FederatedStore:
 
     def _arrived(self, uri: Uri, parts: Parts) -> None:
         self.arrivals.put(FETCHED, uri, b"".join(parts))
+        self._told()
 
     def _fetch(self, uri: Uri, assembly: Assembly, keep: Keep) -> None:
         """Asks machine after machine, and all of them again while they send something or are busy."""

@@ -33,13 +33,15 @@ class ServiceProcess(ABC):
 
     Attributes:
         confinement: where it runs, and as whom.
-        log: where it reports its problems; None: where this process does.
+        log: where it logs; None: where this process does.
+        told: the first line that it wrote.
     """
 
     confinement: Confinement = field(default_factory=Confinement)
     log: Path | None = None
     process: BaseProcess | None = field(default=None, repr=False)
     said: Connection | None = field(default=None, repr=False)
+    told: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @abstractmethod
     def command(self) -> Sequence[str]:
@@ -62,10 +64,12 @@ class ServiceProcess(ABC):
         assert self.said is not None
         assert self.said.poll(SECONDS), f"{self} says nothing"
         line = os.read(self.said.fileno(), 4096)
-        assert line and self.is_ready(json.loads(line)), (line, self.reported())
+        assert line, self.reported()
+        self.told = json.loads(line)
+        assert self.is_ready(self.told), (line, self.reported())
 
     def reported(self) -> str:
-        """The problems that it has reported in its log."""
+        """What it has logged."""
         return self.log.read_text(encoding="utf-8") if self.log and self.log.exists() else ""
 
     def start(self, cheat: str = "") -> None:
@@ -163,10 +167,12 @@ def members(
     run: Path,
     chains: Nodes,
     more: Sequence[str] = (),
+    logged: bool = False,
     found: Callable[[tuple[str, ...]], Path] | None = None,
 ) -> Iterator[list[MemberProcess]]:
     """Members that serve the run at `run`, which may not exist yet; `more`: options of `serve`.
 
+    `logged`: each logs to a file in its folder, instead of where this process does.
     `found`: makes a federation of machines of members at these URLs; returns its file, for them to serve.
     """
     words = directory / "passphrase"
@@ -180,7 +186,8 @@ def members(
     for number, port in enumerate(ports, start=1):
         folder = MemberFolder.create(directory / f"member{number}", WORDS, QUICK)
         folder.close()
-        processes.append(MemberProcess(folder.path, port.number, folder.address, arguments))
+        log = folder.path / "log" if logged else None
+        processes.append(MemberProcess(folder.path, port.number, folder.address, arguments, log=log))
     try:
         for member in processes:
             member.begin()

@@ -56,6 +56,8 @@ GRAPH: Mapping[str, Sequence[str]] = {"a": (), "s": ("a",), "y": ("s",)}
 PARTIES = ("live", "archive", "member-1", "member-2", "member-3", "member-4", *GRAPH)
 LOG = "service.log"
 PASSPHRASE = "words"
+DETAILED = ("--log-format", "json", "--log-level", "debug")
+"""Services log all that they can, for those who look for secrets there."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,7 @@ class ParticipantProcess(ServiceProcess):
     folder: Path
 
     def command(self) -> Sequence[str]:
-        return ("participant", "serve", *self._who(), "--json")
+        return ("participant", "serve", *self._who(), *DETAILED, "--json")
 
     def is_ready(self, line: dict[str, Any]) -> bool:
         return "participant" in line
@@ -190,7 +192,7 @@ def process_federation(
         stack.callback(stop, members)
         for member in members:
             words = ("--passphrase-file", str(member.folder / PASSPHRASE))
-            member.arguments = (*urls, *words, "--federation", str(file))
+            member.arguments = (*urls, *words, *DETAILED, "--federation", str(file))
             member.begin("in steps")
         for member in members:
             member.ready()

@@ -37,9 +37,7 @@ def serving(participant: Participant, clock: list[float] | None = None) -> Itera
     now = (lambda: clock[0]) if clock else (lambda: 0.0)
     with (
         ChildProcesses(MODULE) as processes,
-        ParticipantService(
-            participant.folder, participant.keys, processes, lambda line: None, now
-        ) as service,
+        ParticipantService(participant.folder, participant.keys, processes, now) as service,
     ):
         yield service
 

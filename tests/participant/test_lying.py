@@ -176,7 +176,7 @@ def test_a_late_part_is_refused_and_not_made_again(machines: Machines) -> None:
     request = machines.contracts.participants.filed_requests()[-1]
     with (
         ChildProcesses(MODULE) as processes,
-        ParticipantService(late.folder, late.keys, processes, lambda what: None) as service,
+        ParticipantService(late.folder, late.keys, processes) as service,
     ):
         assert service.due(request, service.catalogue()) == ()
         assert service.states(service.catalogue())[request.number - 1].waits_for == ("s", "x")

@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import count
 
 import pytest
+from prometheus_client import CollectorRegistry
 
 from blockful_py.chain.participant_registry import Endpoint
 from blockful_py.child_process import ChildProcesses
@@ -19,6 +21,7 @@ from blockful_py.forget import Forget
 from blockful_py.learning.sample_files import samples_from_bytes
 from blockful_py.learning.weights import Weights, equal, to_bytes
 from blockful_py.participant.folder import LIMITS
+from blockful_py.participant.monitoring import ParticipantMetrics
 from blockful_py.participant.serving import FIRST_PAUSE, LOOK_SECONDS, NextWork, ParticipantService
 from blockful_py.participant.task import MODULE
 from blockful_py.pipeline.federation import Federation
@@ -124,11 +127,11 @@ class Failing(ChildProcesses):
         raise RunError("out of memory")
 
 
-def fail_twice(participant: Participant) -> None:
+def fail_twice(participant: Participant, metrics: ParticipantMetrics) -> None:
     """Work that failed is tried again after a pause, which grows."""
     at, processes = [0.0], Failing(MODULE)
     with ParticipantService(
-        participant.folder, participant.keys, processes, lambda text: None, lambda: at[0]
+        participant.folder, participant.keys, processes, lambda: at[0], metrics=metrics
     ) as service:
         for pause, tasks in ((FIRST_PAUSE, 1), (2 * FIRST_PAUSE, 2)):
             with pytest.raises(RunError, match="out of memory"):
@@ -139,18 +142,29 @@ def fail_twice(participant: Participant) -> None:
             at[0] += 0.01
 
 
-def test_an_owners_limits_put_work_off_and_refuse_requests(published: Machines) -> None:
-    participant, told = published.participants["z"], list[str]()
+def test_an_owners_limits_put_work_off_and_refuse_requests(
+    published: Machines, caplog: pytest.LogCaptureFixture
+) -> None:
+    participant = published.participants["z"]
     folder, before = participant.folder, versions(published)["z"]
     with participant.run() as party:
         number = party.request(("z",), Forget.of_classes([7]), Paradigm.PARALLEL, None)
-    fail_twice(participant)
+    registry = CollectorRegistry()
+    metrics = ParticipantMetrics(registry)
+
+    def measured(name: str, **labels: str) -> float | None:
+        return registry.get_sample_value(f"blockful_participant_{name}", labels)
+
+    fail_twice(participant, metrics)
+    assert (measured("work_failed_total", work="parts"), measured("queue")) == (2, 1)
     failed = folder.log.entries()
     assert [each.error for each in failed] == ["out of memory"] * 2
     now = count(0.0, LOOK_SECONDS).__next__
+    caplog.clear()
     with (
+        caplog.at_level(logging.INFO, "blockful_py.participant"),
         ChildProcesses(MODULE) as processes,
-        ParticipantService(folder, participant.keys, processes, told.append, now) as service,
+        ParticipantService(folder, participant.keys, processes, now, metrics=metrics) as service,
     ):
         limits, catalogue = folder.path / LIMITS, service.catalogue()
         (filed,) = (
@@ -159,11 +173,13 @@ def test_an_owners_limits_put_work_off_and_refuse_requests(published: Machines) 
         limits.write_text('refused_levels = ["class"]')
         service.step()
         assert service.next_work(catalogue) is None
+        assert measured("queue") == 0
         assert "level class" in str(service.refusal(filed, catalogue))
         later = [f"{(datetime.now().astimezone() + timedelta(hours=ahead)):%H:%M}" for ahead in (2, 3)]
         limits.write_text(f'hours = ["{"-".join(later)}"]')
         service.step()
-        assert len(told) == 1 and f"request {number}: unlearning z: work begins in" in told[0]
+        (logged,) = caplog.messages
+        assert f"request {number}: unlearning z: work begins in" in logged
         assert folder.log.entries() == failed
         limits.write_text("cores = 1\nmodels = 1")
         service.step()
@@ -171,6 +187,9 @@ def test_an_owners_limits_put_work_off_and_refuse_requests(published: Machines) 
     *before_it, work = folder.log.entries()
     assert tuple(before_it) == failed
     assert (work.models, work.request, work.error) == (("z",), number, None)
+    assert (measured("parts_made_total"), measured("work_seconds_count", work="parts")) == (1, 1)
+    assert measured("work_failed_total", work="parts") == 2
+    assert measured("models_trained_total") == 0
     until(lambda: versions(published)["z"] == before + 1)
 
 
@@ -277,15 +296,11 @@ def test_a_file_that_only_a_participant_keeps_is_fetched_from_it_while_it_serves
             reader.read(uri)
         with (
             serving_blocks(run, owner.keys.account_secret, "127.0.0.1", 0) as server,
-            ParticipantService(
-                owner.folder, owner.keys, ChildProcesses(MODULE), lambda text: None, url=server.url
-            ) as service,
+            ParticipantService(owner.folder, owner.keys, ChildProcesses(MODULE), url=server.url) as service,
         ):
             service.step()
             assert published.contracts.participants.endpoint(account) == Endpoint(account, server.url)
             assert reader.read(uri) == b"a file that no member has"
-        with ParticipantService(
-            owner.folder, owner.keys, ChildProcesses(MODULE), lambda text: None
-        ) as service:
+        with ParticipantService(owner.folder, owner.keys, ChildProcesses(MODULE)) as service:
             service.step()
     assert published.contracts.participants.endpoint(account) is None

@@ -6,6 +6,7 @@ The tests are one history, in their order; what the federation sent and stored i
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -189,6 +190,19 @@ def test_nothing_was_lost_or_done_twice(federation: ProcessFederation) -> None:
     assert federation.contracts.archive.length() == 7
     assert len(federation.contracts.participants.hand_ins(1)) == 1
     federation.verifies()
+
+
+def test_a_request_has_one_id_in_the_logs_of_all(federation: ProcessFederation) -> None:
+    """Every log is JSON throughout; the parts, the leader and the reviews of a request have its id."""
+    found: dict[str, set[str]] = {}
+    for party in (*federation.members, federation.participants["s"]):
+        for line in party.reported().splitlines():
+            request = json.loads(line).get("request", "")
+            if request.startswith("request-"):
+                found.setdefault(request, set()).add(party.folder.name)
+    parties = {each.folder.name for each in (*federation.members, federation.participants["s"])}
+    assert len(found) == 2
+    assert all(len(who & parties) >= 4 and "participant-s" in who for who in found.values())
 
 
 def test_nobody_reads_anothers_folder(federation: ProcessFederation) -> None:

@@ -10,8 +10,18 @@ from typing import Any
 
 import pytest
 
-from blockful_py.record.catalogue import Catalogue, KnownTransactions
-from blockful_py.types import Codec, Header, ModelTransaction, Position, Uri
+from blockful_py.crypto import payload
+from blockful_py.record.catalogue import ArchiveReader, Catalogue, KnownTransactions
+from blockful_py.types import (
+    ArchiveReason,
+    ArchiveRecord,
+    Codec,
+    Header,
+    ModelTransaction,
+    Position,
+    StoredArchiveRecord,
+    Uri,
+)
 from tests.record.conftest import Scene
 
 
@@ -22,11 +32,13 @@ def transaction(position: Position) -> ModelTransaction:
 
 @dataclass
 class Live:
-    """A live chain in memory; `asked` are the positions that were read."""
+    """A live chain in memory; `asked` are the positions that were read, `pruned` is the last height whose
+    logs the node has dropped."""
 
     blocks: list[list[ModelTransaction]] = field(default_factory=list)
     log: list[ModelTransaction] = field(default_factory=list)
     asked: list[Position] = field(default_factory=list)
+    pruned: int = 0
 
     def append(self, count: int) -> None:
         height = len(self.blocks) + 1
@@ -46,6 +58,9 @@ class Live:
 
     def headers(self, heights: Sequence[int]) -> Sequence[Header]:
         return [Header(h, b"", 1, None, 0, 1, b"", 0, len(self.blocks[h - 1])) for h in heights]
+
+    def published(self) -> Sequence[ModelTransaction]:
+        return [each for each in self.all() if each.position.height > self.pruned]
 
     def redactions(self) -> Sequence[ModelTransaction]:
         return self.log
@@ -103,6 +118,11 @@ def test_a_replacement_that_was_undone_is_noticed(live: Live) -> None:
     assert known.read()[0].version == 0
 
 
+def test_blocks_whose_logs_are_gone_are_read_by_their_headers(live: Live) -> None:
+    live.pruned = 1
+    assert list(known_of(live).read()) == live.all()
+
+
 def test_an_empty_chain_has_no_transactions() -> None:
     assert known_of(Live()).read() == ()
 
@@ -114,3 +134,84 @@ def test_reading_on_gives_what_reading_all_gives(scene: Scene) -> None:
     assert dict(reader.read().models) == dict(whole.models)
     assert reader.read().references() == whole.references()
     assert {placed.version for placed in whole.models.values()} == {0, 1}
+
+
+@dataclass
+class Archive:
+    """An archive chain in memory; `asked` are the indices of the records that were read."""
+
+    chain_id: int = 1
+    address: bytes = bytes(20)
+    stored: list[StoredArchiveRecord] = field(default_factory=list)
+    asked: list[int] = field(default_factory=list)
+    arriving: int = 0
+
+    def append(self, timestamp: int) -> None:
+        record = ArchiveRecord(Position(1, 0), 0, ArchiveReason.SUPERSEDED, Uri(bytes(32), Codec.RAW))
+        self.stored.append(StoredArchiveRecord(len(self.stored), record, timestamp))
+
+    def newest_block(self) -> str:
+        return self.head().hex()
+
+    def length(self) -> int:
+        return len(self.stored)
+
+    def head(self) -> bytes:
+        head = payload.archive_genesis_head(self.chain_id, self.address)
+        for each in self.stored:
+            head = payload.archive_head_step(head, each.index, each.record, each.timestamp)
+        return head
+
+    def records(self, start: int, count: int) -> Sequence[StoredArchiveRecord]:
+        found = self.stored[start : start + count]
+        self.asked += [each.index for each in found]
+        for _ in range(self.arriving):
+            self.append(99)
+        self.arriving = 0
+        return found
+
+
+@pytest.fixture
+def archive() -> Archive:
+    archive = Archive()
+    for timestamp in (1, 2):
+        archive.append(timestamp)
+    return archive
+
+
+def archive_reader(archive: Any) -> ArchiveReader:
+    return ArchiveReader(archive)
+
+
+def test_only_new_records_of_the_archive_are_read(archive: Archive) -> None:
+    reader = archive_reader(archive)
+    assert list(reader.read()) == list(reader.read()) == archive.stored
+    archive.append(3)
+    assert list(reader.read()) == archive.stored
+    assert archive.asked == [0, 1, 2]
+
+
+@pytest.mark.parametrize("kept", [0, 1])
+def test_an_archive_that_was_set_back_is_read_anew(archive: Archive, kept: int) -> None:
+    reader = archive_reader(archive)
+    reader.read()
+    del archive.stored[kept:]
+    assert list(reader.read()) == archive.stored
+    archive.append(4)
+    archive.append(5)
+    assert list(reader.read()) == archive.stored
+
+
+def test_an_archive_whose_last_records_are_others_is_read_anew(archive: Archive) -> None:
+    reader = archive_reader(archive)
+    reader.read()
+    del archive.stored[1:]
+    archive.append(4)
+    archive.append(5)
+    assert list(reader.read()) == archive.stored
+
+
+def test_a_record_that_arrives_while_the_archive_is_read_is_not_left_out(archive: Archive) -> None:
+    archive.arriving = 1
+    assert list(archive_reader(archive).read()) == archive.stored
+    assert len(archive.stored) == 3

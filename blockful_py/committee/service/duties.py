@@ -3,15 +3,15 @@
 
 from __future__ import annotations
 
+import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Protocol, Self
 
 from blockful_py.closable import Closable
 from blockful_py.errors import BlockfulError
 
-Report = Callable[[str, str], None]
-"""Called with the name of a duty and an error message."""
+_log = logging.getLogger(__name__)
 
 
 class Duty(Protocol):
@@ -19,23 +19,22 @@ class Duty(Protocol):
 
     @property
     def name(self) -> str:
-        """A short name for reports."""
+        """A short name for logs."""
 
     def step(self) -> None:
         """Does the pending work and returns; called repeatedly, never concurrently.
 
-        May raise anything: the error is reported and the duty retried.
+        May raise anything: the error is logged and the duty retried.
         """
 
 
 class Duties(Closable):
     """Calls every duty each `interval` seconds from `start` to `close`; a slow duty delays no other.
 
-    An error is reported once, and again only after the duty has succeeded or failed otherwise in between.
+    An error is logged once, and again only after the duty has succeeded or failed otherwise in between.
     """
 
-    def __init__(self, duties: Sequence[Duty], report: Report, interval: float = 1.0) -> None:
-        self._report = report
+    def __init__(self, duties: Sequence[Duty], interval: float = 1.0) -> None:
         self._interval = interval
         self._over = threading.Event()
         self._threads = [
@@ -58,12 +57,12 @@ class Duties(Closable):
         return self
 
     def _run(self, duty: Duty) -> None:
-        reported = ""
+        logged = ""
         while not self._over.is_set():
             problem = _problem(duty)
-            if problem and problem != reported:
-                self._report(duty.name, problem)
-            reported = problem
+            if problem and problem != logged:
+                _log.warning("%s: %s", duty.name, problem, extra={"duty": duty.name})
+            logged = problem
             self._over.wait(self._interval)
 
 

@@ -14,6 +14,7 @@ Shares are filed by key and not by epoch, since an epoch may take several key ge
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -131,7 +132,8 @@ class _Settled:
 def keys_in(path: Path, words: str) -> MemberKeys:
     """The secrets of the member in a folder, which another process may be serving. Raises KeystoreError."""
     if not (path / KEYSTORE).exists():
-        raise KeystoreError(f"there is no member in {path}: make one with `blockful committee init {path}`.")
+        command = f"blockful committee init {shlex.quote(str(path))}"
+        raise KeystoreError(f"there is no member in {path}: make one with `{command}`.")
     return keystore.load(path / KEYSTORE, words)
 
 

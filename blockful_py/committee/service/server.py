@@ -15,10 +15,12 @@ import re
 import socket
 import ssl
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol, Self, TypeVar
 
+from prometheus_client import CollectorRegistry
 from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
@@ -30,11 +32,17 @@ from uvicorn.server import ServerState
 
 from blockful_py.closable import Closable
 from blockful_py.committee.service import door
+from blockful_py.committee.service.body_stream import BodyStream
 from blockful_py.committee.service.budget import ByteBudget
 from blockful_py.committee.service.door import WAITING_SECONDS, Door, Guest, Pace, address_of
 from blockful_py.committee.service.limits import RETRY_SECONDS
-from blockful_py.committee.wire import MAX_LINE, PATH, SCHEME
+from blockful_py.committee.service.threads import in_thread
+from blockful_py.committee.wire import PATH, SCHEME
 from blockful_py.errors import BusyError, MessageError, SettingsError, TooLongError, UnreachableError
+from blockful_py.monitoring import health
+from blockful_py.monitoring.health import Health
+from blockful_py.monitoring.request_id import RequestIds
+from blockful_py.monitoring.traffic import HttpTraffic
 from blockful_py.storage.gateway import PREFIX
 
 MAX_HTTP_HEADERS = 8 * 1024
@@ -47,8 +55,6 @@ SMALL_BODY = 16 * 1024
 BACKLOG = 128
 PAUSE_SECONDS = 0.1
 """Wait before the next connection is accepted when the process can open no more files."""
-
-Value = TypeVar("Value")
 
 
 class Asker(Protocol):
@@ -65,6 +71,15 @@ class Asker(Protocol):
 
 
 Admitted = TypeVar("Admitted", bound=Asker)
+
+Around = Callable[[ASGIApp], ASGIApp]
+"""Middleware."""
+
+
+def counted(registry: CollectorRegistry) -> Around:
+    """Middleware that works under request ids and counts requests."""
+    traffic = HttpTraffic(registry, _resource)
+    return lambda app: RequestIds(traffic.around(app))
 
 
 class Service(Protocol[Admitted]):
@@ -93,10 +108,13 @@ class Server(Closable):
         port: int = 0,
         tls: ssl.SSLContext | None = None,
         gateway: ASGIApp | None = None,
+        state: Health | None = None,
+        around: Around = RequestIds,
     ) -> None:
         """`port` 0 takes a free one; without `tls` only the loopback interface is served.
 
-        `service` answers messages, `gateway` serves blocks (`storage.gateway`); None serves none.
+        `service` answers messages, `gateway` serves blocks (`storage.gateway`); None serves none.  `state`:
+        whether all is well, which anybody may ask.  `around`: what requests pass before they are answered.
 
         Raises:
             SettingsError: the host is no address, or not of the loopback interface and there is no `tls`.
@@ -115,8 +133,7 @@ class Server(Closable):
             raise UnreachableError(
                 f"{host}:{port} cannot be listened on ({error.strerror}): choose another port."
             ) from None
-        self._service = service
-        self._gateway = gateway
+        self._routes = _Routes(service, gateway, state, around)
         self._tls = tls
         self._ready = threading.Event()
         self._stop: Callable[[], object] = lambda: None
@@ -148,7 +165,7 @@ class Server(Closable):
 
     async def _serve(self) -> None:
         loop, stopped = asyncio.get_running_loop(), asyncio.Event()
-        reception = _Reception(self._service, self._gateway, self._tls)
+        reception = _Reception(self._routes, self._tls)
         self._accept_on(loop, reception)
         self._stop = lambda: loop.call_soon_threadsafe(stopped.set)
         self._ready.set()
@@ -172,12 +189,20 @@ class Server(Closable):
             loop.add_reader(self._listening, accept)
 
 
+@dataclass(frozen=True, slots=True)
+class _Routes:
+    """What a server answers; as in `Server`."""
+
+    service: Service[Any] | None
+    gateway: ASGIApp | None
+    state: Health | None
+    around: Around
+
+
 class _Reception:
     """Passes accepted connections to HTTP, their questions to a service, requests for blocks to a gateway."""
 
-    def __init__(
-        self, service: Service[Any] | None, gateway: ASGIApp | None, tls: ssl.SSLContext | None
-    ) -> None:
+    def __init__(self, routed: _Routes, tls: ssl.SSLContext | None) -> None:
         self._tls = tls
         self._door = Door()
         self._bodies = ByteBudget(BODIES)
@@ -185,12 +210,15 @@ class _Reception:
         self._state = ServerState()
         self._starting: set[asyncio.Task[None]] = set()
         routes: list[BaseRoute] = []
+        service = routed.service
         if service is not None:
             routes.append(Route(PATH, partial(self._message, service), methods=["POST"]))
-        if gateway is not None:
-            routes.append(Route(PREFIX + "{rest:path}", _Fetching(gateway, service, self._door)))
+        if routed.gateway is not None:
+            routes.append(Route(PREFIX + "{rest:path}", _Fetching(routed.gateway, service, self._door)))
+        if routed.state is not None:
+            routes.append(Route(health.PATH, _Fetching(health.bare(routed.state), None, self._door)))
         self._config = Config(
-            Router(routes, redirect_slashes=False),
+            routed.around(Router(routes, redirect_slashes=False)),
             log_config=None,
             log_level="critical",
             access_log=False,
@@ -245,12 +273,12 @@ class _Reception:
 
     async def _answer(self, service: Service[Any], request: Request) -> bytes:
         length = _length(request)
-        stream = _Stream(request.stream())
+        stream = BodyStream(request.stream())
         line = await stream.line()
         size = length - len(line)
         if size < 0:
             raise MessageError("a message is longer than it was said to be.")
-        admitted = await _in_thread(service.admit, line, size)
+        admitted = await in_thread(service.admit, line, size)
         guest: Guest = request.state.guest
         with self._door.seat(guest, admitted.peer):
             free = size <= SMALL_BODY
@@ -258,7 +286,7 @@ class _Reception:
             async with contextlib.nullcontext() if free else budget.hold(size, admitted.peer):
                 body = await stream.rest(size)
                 guest.within(None)
-                return await _in_thread(service.answer, admitted, body)
+                return await in_thread(service.answer, admitted, body)
 
 
 class _Fetching:
@@ -296,44 +324,9 @@ class _Fetching:
             return None
         line = authorization.removeprefix(SCHEME).encode("latin-1") + b"\n"
         try:
-            return await _in_thread(self._service.fetcher, line)
+            return await in_thread(self._service.fetcher, line)
         except MessageError:
             return None
-
-
-class _Stream:
-    """A request's body in two parts: its first line, and the rest."""
-
-    def __init__(self, chunks: AsyncIterator[bytes]) -> None:
-        self._chunks = chunks
-        self._read = bytearray()
-
-    async def line(self) -> bytes:
-        """The first line with its end. Raises MessageError when it is too long or has no end."""
-        while b"\n" not in self._read:
-            if len(self._read) >= MAX_LINE or not await self._more():
-                raise MessageError(f"a message begins with a line of at most {MAX_LINE} bytes.")
-        end = self._read.index(b"\n") + 1
-        if end > MAX_LINE:
-            raise MessageError(f"a message begins with a line of at most {MAX_LINE} bytes.")
-        line = bytes(self._read[:end])
-        del self._read[:end]
-        return line
-
-    async def rest(self, size: int) -> bytes:
-        """The body of `size` bytes. Raises MessageError when it has another length."""
-        while len(self._read) <= size and await self._more():
-            pass
-        if len(self._read) != size:
-            raise MessageError(f"the body of a message has not {size} bytes as its length says.")
-        return bytes(self._read)
-
-    async def _more(self) -> bool:
-        async for chunk in self._chunks:
-            if chunk:
-                self._read += chunk
-                return True
-        return False
 
 
 class _Connection(H11Protocol):
@@ -353,29 +346,11 @@ class _Connection(H11Protocol):
         self._door.leave(self._guest)
 
 
-async def _in_thread(function: Callable[..., Value], *arguments: Any) -> Value:
-    """The result of a blocking call; its thread does not keep the process from ending."""
-    loop = asyncio.get_running_loop()
-    done: asyncio.Future[Value] = loop.create_future()
-
-    def settle(result: Value | None, error: Exception | None) -> None:
-        if done.cancelled():
-            return
-        if error is not None:
-            done.set_exception(error)
-        else:
-            done.set_result(result)  # type: ignore[arg-type]
-
-    def run() -> None:
-        try:
-            outcome: tuple[Value | None, Exception | None] = (function(*arguments), None)
-        except Exception as error:
-            outcome = (None, error)
-        with contextlib.suppress(RuntimeError):  # the loop is closed
-            loop.call_soon_threadsafe(settle, *outcome)
-
-    threading.Thread(target=run, daemon=True).start()
-    return await done
+def _resource(scope: Scope) -> str:
+    path = scope["path"]
+    if path.startswith(PREFIX):
+        return "blocks"
+    return {PATH: "messages", health.PATH: "health"}.get(path, "other")
 
 
 _CLOSE = {"connection": "close"}

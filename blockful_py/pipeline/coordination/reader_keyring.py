@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from blockful_py.committee import codec
 from blockful_py.committee.polling import Refusal, at_once
-from blockful_py.committee.service.member_client import IndexedClient
+from blockful_py.committee.service.member_client import IndexedClient, MemberClient
 from blockful_py.committee.service.messages import MessageKind, ReadRequest, WrappedKey
 from blockful_py.crypto import envelope
 from blockful_py.errors import KeyDestroyedError, RefusedError
@@ -35,20 +35,8 @@ def ask_members(
         IndexedClient(number, client) for number, client in enumerate(clients) if client.address in roster
     ]
 
-    def ask(member: IndexedClient) -> bytes:
-        answer = member.client.ask(MessageKind.READ_KEY, epoch, bytes(32), wanted)
-        return codec.decode(WrappedKey, answer.message.body).wrapped
-
-    reasons = set()
-    for answer in at_once(members, ask, 1).values():
-        if not isinstance(answer, Refusal):
-            return envelope.unwrap(answer, keys.encryption_secret, access.context(keys.account, wanted))
-        reasons.add(str(answer.reason))
-    if not reasons:
-        raise KeyDestroyedError(
-            "no member of the committee answers: nobody can give the key. Ask again later."
-        )
-    raise RefusedError("; ".join(sorted(reasons)))
+    answers = at_once(members, lambda member: _wrapped(member.client, epoch, wanted), 1)
+    return _unwrapped(answers.values(), access, keys, wanted)
 
 
 class ReaderKeyring(RemoteKeyring):
@@ -63,7 +51,6 @@ class ReaderKeyring(RemoteKeyring):
         catalogue: CatalogueReader,
     ) -> None:
         super().__init__(contracts, remote)
-        self._contracts = contracts
         self._access = access
         self._keys = keys
         self._catalogue = catalogue
@@ -76,4 +63,26 @@ class ReaderKeyring(RemoteKeyring):
         raise KeyDestroyedError(no_key(uri))
 
     def _read(self, wanted: ReadRequest) -> bytes:
-        return ask_members(self._contracts, self._remote(), self._access, self._keys, wanted)
+        answers = self.ask_all(lambda seat: _wrapped(seat.client, seat.epoch, wanted), 1)
+        return _unwrapped(answers.values(), self._access, self._keys, wanted)
+
+
+def _wrapped(member: MemberClient, epoch: int, wanted: ReadRequest) -> bytes:
+    answer = member.ask(MessageKind.READ_KEY, epoch, bytes(32), wanted)
+    return codec.decode(WrappedKey, answer.message.body).wrapped
+
+
+def _unwrapped(
+    answers: Iterable[bytes | Refusal], access: Access, keys: ReaderKeys, wanted: ReadRequest
+) -> bytes:
+    """The key in the first answer that is no refusal; errors as `ask_members`."""
+    reasons = set()
+    for answer in answers:
+        if not isinstance(answer, Refusal):
+            return envelope.unwrap(answer, keys.encryption_secret, access.context(keys.account, wanted))
+        reasons.add(str(answer.reason))
+    if not reasons:
+        raise KeyDestroyedError(
+            "no member of the committee answers: nobody can give the key. Ask again later."
+        )
+    raise RefusedError("; ".join(sorted(reasons)))

@@ -24,7 +24,7 @@ from blockful_py.committee.service.messages import (
 from blockful_py.committee.vault import Vault
 from blockful_py.crypto import curve, envelope
 from blockful_py.crypto.randomness import system_rng
-from blockful_py.errors import KeyDestroyedError, QuorumError
+from blockful_py.errors import KeyDestroyedError, QuorumError, UnreachableError
 from blockful_py.keys.appointed_keyring import no_key
 from blockful_py.keys.sealing import Destruction, Keyring, require_key
 from blockful_py.pipeline.coordination.remote_committee import ReachableMember, RemoteCommittee
@@ -37,7 +37,7 @@ NO_SUBJECT = bytes(32)
 
 
 @dataclass(frozen=True, slots=True)
-class _Seat:
+class AskedMember:
     """A member of the current epoch that answers."""
 
     epoch: int
@@ -76,7 +76,7 @@ class RemoteKeyring:
         self._committee = committee
         self._remote = remote
         self._domain = wire.domain(committee.chain_id, committee.address)
-        self._known: tuple[int, tuple[_Seat, ...]] = (-1, ())
+        self._known: tuple[int, tuple[AskedMember, ...]] = (-1, ())
         self._absent: tuple[str, ...] = ()
 
     def find(self, uri: Uri) -> bytes:
@@ -84,12 +84,12 @@ class RemoteKeyring:
         secret = curve.random_scalar(system_rng)
         borrow = KeyRequest(uri, curve.multiply_base(secret))
 
-        def lend(seat: _Seat) -> bytes:
+        def lend(seat: AskedMember) -> bytes:
             answer = seat.client.ask(MessageKind.LEND_KEY, seat.epoch, NO_SUBJECT, borrow)
             wrapped = codec.decode(WrappedKey, answer.message.body).wrapped
             return envelope.unwrap(wrapped, secret, delivery_context(self._domain, uri))
 
-        answers = self._ask_all(lend, 1)
+        answers = self.ask_all(lend, 1)
         reasons = set()
         for answer in answers.values():
             if not isinstance(answer, Refusal):
@@ -104,7 +104,7 @@ class RemoteKeyring:
     def deliver(self, keys: Mapping[Uri, bytes]) -> None:
         """Raises QuorumError unless a quorum accepts them; the others get them from their peers."""
 
-        def keep(seat: _Seat) -> None:
+        def keep(seat: AskedMember) -> None:
             wrapped = tuple(
                 DeliveredKey(
                     uri, envelope.wrap(key, seat.encryption_key, delivery_context(self._domain, uri))
@@ -115,7 +115,7 @@ class RemoteKeyring:
             codec.decode(Empty, answer.message.body)
 
         roster, quorum = self._committee.roster(self._epoch())
-        answers = self._ask_all(keep, quorum)
+        answers = self.ask_all(keep, quorum)
         taken = sum(not isinstance(answer, Refusal) for answer in answers.values())
         if taken < quorum:
             reasons = [str(each.reason) for each in answers.values() if isinstance(each, Refusal)]
@@ -130,12 +130,12 @@ class RemoteKeyring:
     def destroy(self, uris: Collection[Uri]) -> Destruction:
         versions = Versions(tuple(sorted(set(uris), key=lambda uri: uri.digest)))
 
-        def destroyed(seat: _Seat) -> Versions:
+        def destroyed(seat: AskedMember) -> Versions:
             answer = seat.client.ask(MessageKind.DESTROY_KEYS, seat.epoch, NO_SUBJECT, versions)
             return codec.decode(Versions, answer.message.body)
 
         roster, quorum = self._committee.roster(self._epoch())
-        answers = self._ask_all(destroyed, quorum)
+        answers = self.ask_all(destroyed, quorum)
         done, silent = [], {}
         for index, address in enumerate(roster.members, start=1):
             answer = answers.get(index)
@@ -145,22 +145,25 @@ class RemoteKeyring:
                 silent[address] = str(answer.reason) if isinstance(answer, Refusal) else "does not answer"
         return Destruction(tuple(done), silent)
 
-    def _ask_all(self, question: Callable[[_Seat], Answer], needed: int) -> dict[int, Answer | Refusal]:
-        """Answers by index in the roster; finds the members again when too few known ones answer."""
+    def ask_all(self, question: Callable[[AskedMember], Answer], needed: int) -> dict[int, Answer | Refusal]:
+        """Answers by index in the roster; finds the members again when too few answer because some could not
+        be reached."""
         answers = at_once(self._seats(), question, needed)
-        if sum(not isinstance(answer, Refusal) for answer in answers.values()) >= needed:
+        refusals = [answer for answer in answers.values() if isinstance(answer, Refusal)]
+        gone = self._absent or any(isinstance(each.reason, UnreachableError) for each in refusals)
+        if len(answers) - len(refusals) >= needed or not gone:
             return answers
         self._known = (-1, ())
         return at_once(self._seats(), question, needed)
 
-    def _seats(self) -> tuple[_Seat, ...]:
+    def _seats(self) -> tuple[AskedMember, ...]:
         epoch = self._epoch()
         if self._known[0] != epoch:
             roster, quorum = self._committee.roster(epoch)
             answers = self._remote().reachable(quorum).values()
             reachable = [each for each in answers if isinstance(each, ReachableMember)]
             seats = tuple(
-                _Seat(
+                AskedMember(
                     epoch,
                     roster.members.index(each.client.address) + 1,
                     each.client,

@@ -9,6 +9,7 @@ from blockful_py.committee.certificates import actions_under
 from blockful_py.committee.leaves import archive_leaves, redaction_leaves
 from blockful_py.committee.protocols import Store
 from blockful_py.errors import RunError
+from blockful_py.monitoring import request_id
 from blockful_py.pipeline.jobs.context import FederationContext
 from blockful_py.pipeline.run.contracts import Contracts
 from blockful_py.pipeline.run.operations import Counter
@@ -35,7 +36,7 @@ from blockful_py.record.certificates.document import (
     ErasureCertificate,
     ReplacedModel,
 )
-from blockful_py.record.model_node import PlacedNode, Request
+from blockful_py.record.model_node import PlacedNode, Request, request_key
 from blockful_py.record.proofs.exporting import export_history, export_record
 from blockful_py.record.proofs.fields import of_number, of_octets
 from blockful_py.record.proofs.record import Archived
@@ -60,7 +61,8 @@ def issue(
     """
     statement = state(context, request)
     epoch = context.contracts.committee.current_epoch()
-    endorsement = context.session(Counter()).coordinator.endorse_erasure(epoch, statement.to_bytes())
+    with request_id.bound(request_id.of_request(request_key(request))):
+        endorsement = context.session(Counter()).coordinator.endorse_erasure(epoch, statement.to_bytes())
     certificate = ErasureCertificate(
         statement=statement,
         endorsed=Endorsed(

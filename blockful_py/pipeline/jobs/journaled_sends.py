@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -28,6 +29,8 @@ from blockful_py.engine.journal import Journal
 from blockful_py.errors import ContractError, NodeError, RunError
 from blockful_py.pipeline.run.progress import Stopwatch
 from blockful_py.types import Certificate, Receipt
+
+_log = logging.getLogger(__name__)
 
 Certified = TypeVar("Certified")
 
@@ -112,6 +115,7 @@ class JournaledExecutor:
             }
             entry.plans = list(_plans(settlement, subject, keepers))
             entry.excluded = decided.excluded
+            _log.info("certified: %s", subject, extra=_fields(settlement.decision))
         job = self._journal.open_job()
         for execution in journaled_executions(job) if job else ():
             if execution.certify.number == step.number:
@@ -188,6 +192,8 @@ class JournaledExecutor:
                     )
 
                 yield sent
+                fields = _fields(execution.settlement.decision) | {"transaction": entry.transaction}
+                _log.info("executed: %s chain, %s", call.chain, execution.settlement.note, extra=fields)
 
         def released(decision: Certificate) -> Certificate:
             with self._stopwatch("certify"):
@@ -202,6 +208,11 @@ class JournaledExecutor:
 
     def _sent_in(self, settlement: Settlement, call: SettlementCall) -> bytes | None:
         return self._sides[call.chain].executed_in(settlement.proposal, call.chunk)
+
+
+def _fields(decision: Certificate) -> dict[str, Any]:
+    """What a log record says of a decision."""
+    return {"proposal": decision.proposal, "epoch": decision.epoch}
 
 
 def _plans(settlement: Settlement, subject: str, keepers: int) -> Iterator[PlannedStep]:

@@ -26,11 +26,14 @@ from blockful_py.errors import (
     StoreUnreachableError,
     UnlearningError,
 )
+from blockful_py.monitoring import request_id
 from blockful_py.pipeline.jobs.context import FederationContext
 from blockful_py.pipeline.jobs.journaled_sends import journaled_executions
 from blockful_py.pipeline.jobs.unstore import current_files, unstore
+from blockful_py.pipeline.run.lease import request_of
 from blockful_py.pipeline.run.operations import Counter
 from blockful_py.pipeline.run.progress import Stopwatch
+from blockful_py.record.model_node import request_key
 from blockful_py.storage.cid import parse_cid
 from blockful_py.types import Certificate
 
@@ -59,25 +62,30 @@ class JobLifecycle:
         example because a node is gone, stays open.  `begun`: whether a chain shows a result of the job;
         called after a refusal.
 
+        The block works under the job's request id (`monitoring.request_id`).
+
         Raises RunError when a job of another kind is open.
         """
         job = self._journal.open_job()
         if job is None:
-            self._journal.begin(kind, request)
+            job = self._journal.begin(kind, request)
         elif job.kind is not kind:
             raise unfinished(job)
         else:
             self.withdraw()
         result: dict[str, Any] = {}
-        try:
-            yield result
-        except StoreUnreachableError:
-            raise
-        except REFUSALS as error:
-            with suppress(BlockfulError):  # the job stays open if it cannot be inspected or withdrawn
-                self._fail(error, begun)
-            raise
-        self._journal.close_job(JobState.DONE, "", result)
+        with request_id.bound(self._request_id(job)):
+            _log.info("job %d begins: %s", job.number, kind)
+            try:
+                yield result
+            except StoreUnreachableError:
+                raise
+            except REFUSALS as error:
+                with suppress(BlockfulError):  # the job stays open if it cannot be inspected or withdrawn
+                    self._fail(error, begun)
+                raise
+            self._journal.close_job(JobState.DONE, "", result)
+            _log.info("job %d is done", job.number)
 
     def settle(self) -> tuple[str, ...]:
         """Sends the missing transactions of certified decisions; returns descriptions of those."""
@@ -174,6 +182,13 @@ class JobLifecycle:
         if hopeless or (not self._is_half_done() and not begun()):
             self.withdraw()
             self._journal.close_job(JobState.FAILED, str(error))
+            _log.info("the job has failed: %s", error)
+
+    def _request_id(self, job: Job) -> str:
+        request = request_of(job)
+        if request is None:
+            return request_id.of_job(self._context.run.identity, job.number)
+        return request_id.of_request(request_key(request))
 
     def _is_half_done(self) -> bool:
         return any(each.may_be_out and not each.is_sent for each in journaled_executions(self._open()))

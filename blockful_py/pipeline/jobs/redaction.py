@@ -24,7 +24,7 @@ from blockful_py.pipeline.jobs.unstore import missing_files, unstore
 from blockful_py.pipeline.review.claims import measure
 from blockful_py.pipeline.run.contracts import Contracts
 from blockful_py.pipeline.run.operations import Counter
-from blockful_py.pipeline.run.progress import Stopwatch
+from blockful_py.pipeline.run.progress import Progress, Silent, Stopwatch
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.model_node import (
     ModelNode,
@@ -63,6 +63,7 @@ class Redactor:
         request: Request,
         signed_by_owner: Collection[str],
         handed_in: Mapping[str, ModelNode] = MappingProxyType({}),
+        progress: Progress | None = None,
     ) -> RedactionOutcome:
         """Replaces the models named in `new`, and those `handed_in`, all under one certificate.
 
@@ -70,7 +71,7 @@ class Redactor:
         `signed_by_owner`: models whose owners made the new weights and sign a new statement.  `handed_in`:
         nodes that their owners made elsewhere, whose files are in the live store.
         """
-        nodes, sealed = dict(handed_in), {}
+        nodes, sealed, shown = dict(handed_in), {}, progress or Silent()
         for name, weights in new.items():
             sealed[name], nodes[name] = self.make(catalogue[name], weights, request, name in signed_by_owner)
         replacements = {
@@ -87,7 +88,8 @@ class Redactor:
 
         def decide() -> Decided[CertifiedRedaction]:
             draft = self._session.proposer.redaction(list(replacements.values()), self._context.clock.now())
-            certified = coordinator.certify_redaction(draft)
+            with shown.stage("review by the committee", coordinator.members, "members") as advance:
+                certified = coordinator.certify_redaction(draft, lambda: advance(1))
             self._counter.certified(draft)
             forget, contracts = erased(catalogue, nodes), self._context.contracts
             settlement = redaction_settlement(contracts, certified, forget, f"unlearn {subject}")
@@ -108,9 +110,10 @@ class Redactor:
             with suppress(BlockfulError):  # resuming the job deletes the rest
                 unstore(self._context.stores.live, self._context.keys, cids)
             raise
-        executed = self._executor.send(
-            execution, lambda: coordinator.hand_over(certified), coordinator.release
-        )
+        with shown.stage("replace on both chains", None):
+            executed = self._executor.send(
+                execution, lambda: coordinator.hand_over(certified), coordinator.release
+            )
         return RedactionOutcome(nodes, list(executed))
 
     def make(

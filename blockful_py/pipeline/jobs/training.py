@@ -19,7 +19,7 @@ from blockful_py.learning.weights import Weights
 from blockful_py.pipeline.jobs.increments import IncrementMaker, Stored
 from blockful_py.pipeline.jobs.publishing import Publisher
 from blockful_py.pipeline.jobs.statements import spent_of, training_of
-from blockful_py.pipeline.run.progress import Progress, Stopwatch
+from blockful_py.pipeline.run.progress import Progress, Silent, Stopwatch
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.model_node import PlacedNode
 
@@ -48,9 +48,19 @@ def trained_model(placed: PlacedNode, weights: Weights) -> TrainedModel:
     )
 
 
-def load_models(catalogue: Catalogue, names: Iterable[str], store: SealedWeights) -> dict[str, TrainedModel]:
+def load_models(
+    catalogue: Catalogue,
+    names: Iterable[str],
+    store: SealedWeights,
+    progress: Progress | None = None,
+) -> dict[str, TrainedModel]:
     """Models by name; see `load_model`."""
-    return {name: load_model(catalogue[name], store) for name in names}
+    wanted, models = tuple(names), dict[str, TrainedModel]()
+    with (progress or Silent()).stage("read the models' weights", len(wanted)) as advance:
+        for name in wanted:
+            models[name] = load_model(catalogue[name], store)
+            advance(1)
+    return models
 
 
 def train_and_publish(
@@ -73,7 +83,7 @@ def train_and_publish(
     settings = setup.federation
     left = _left(setup, opted_out)
     placed = {name: node.position for name, node in catalogue.models.items()}
-    published = load_models(catalogue, catalogue.models, store)
+    published = load_models(catalogue, catalogue.models, store, progress if catalogue.models else None)
     increments = IncrementMaker(setup, catalogue, store)
     waves_to_come = without_users(settings.plan(), left, published)
     missing = {spec.name for wave in waves_to_come for spec in wave} - published.keys()

@@ -150,12 +150,14 @@ class Unlearner:
     def _parallel(
         self, catalogue: Catalogue, request: Request, method: Method, task: UnlearningTask
     ) -> Unlearned:
-        with self._progress.stage(f"unlearn {len(task.affected())} models together", None):
-            with self._stopwatch("unlearn"):
-                outcome = method.unlearn(task)
-            pending = self._pending(catalogue, outcome.weights, request)
-            resigned = self._resigned(method, task)
-            redaction = self._redactor.replace(catalogue, pending, request, resigned) if pending else None
+        together = self._progress.stage(f"unlearn {len(task.affected())} models together", None)
+        with together, self._stopwatch("unlearn"):
+            outcome = method.unlearn(task)
+        pending = self._pending(catalogue, outcome.weights, request)
+        resigned = self._resigned(method, task)
+        redaction = None
+        if pending:
+            redaction = self._redactor.replace(catalogue, pending, request, resigned, progress=self._progress)
         heights = {catalogue[name].position.height for name in pending}
         return replace(
             self._unlearned(request, task),

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A run directory: all files that a federation keeps outside the chains.
 
-run.json            settings, and places of the chains
+run.json            settings, places of the chains, and folders of modules that the settings name
 run.lock            locked by who makes the run, then by who leads a job; tells who that is
 deployments/        addresses of the contracts, one file per chain
 live/ archive/      the two stores
@@ -21,8 +21,8 @@ chains/             databases of our own devnets
 from __future__ import annotations
 
 import json
-import os
 import secrets
+import sys
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,8 @@ from typing import Any
 from blockful_py.bounded_json import parse_json
 from blockful_py.engine.journal import Journal
 from blockful_py.errors import RunError
+from blockful_py.learning.plugins import folders
+from blockful_py.pipeline.run.finding import no_run
 from blockful_py.pipeline.run.nodes import Place
 from blockful_py.settings import Settings
 from blockful_py.whole_file import write_whole
@@ -154,10 +156,14 @@ class RunDirectory:
 
     @classmethod
     def open(cls, path: Path) -> RunDirectory:
-        """Opens a run.  Raises RunError when it is missing or of another format."""
+        """Opens a run, and has this process find the modules that its settings name.
+
+        Raises RunError when it is missing or of another format.
+        """
         document = _read(path / "run.json")
         if document.get("format") != FORMAT:
             raise RunError(f"{path}/run.json is not of format {FORMAT}: train again with this version.")
+        sys.path += [str(folder) for folder in document.get("modules", ()) if folder not in sys.path]
         place = Place.from_json(document.get("chains", {}), path)
         settings = Settings.parse(document.get("settings", {}))
         try:
@@ -172,11 +178,17 @@ class RunDirectory:
             "identity": self.identity,
             "settings": self.settings.to_json(),
             "chains": self.place.to_json(self.path),
+            "modules": [str(folder) for folder in folders(self._names())],
         }
         if self.party is not None:
             document["party"] = asdict(self.party)
         text = json.dumps(document, indent=2) + "\n"
         write_whole(self.path / "run.json", text, parents=True, advice="choose another folder")
+
+    def _names(self) -> tuple[str, ...]:
+        """Names of the model and the data set, which may be import paths."""
+        own = () if self.party is None or self.party.data is None else (self.party.data,)
+        return (self.settings.learning.model, self.settings.learning.dataset, *own)
 
     def opened_journal(self) -> Journal:
         """The jobs of the run."""
@@ -187,11 +199,7 @@ def _read(path: Path) -> dict[str, Any]:
     try:
         document = parse_json(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        inside = sorted(str(file.parent) for file in path.parent.glob("*/run.json"))
-        advice = f"it holds {' and '.join(inside)}" if inside else "start one with `blockful train`"
-        raise RunError(
-            f"there is no run in {os.fspath(path.parent)}: {advice}; say which with --run."
-        ) from None
+        raise no_run(path.parent) from None
     except (OSError, ValueError) as error:
         raise RunError(f"{path} cannot be read ({error}); it was left as it is.") from None
     if not isinstance(document, dict):

@@ -25,17 +25,6 @@ RUN = "run"
 """The run directory in the folder of a founder or a member."""
 
 
-def read_file(path: Path) -> bytes:
-    """The bytes of a federation file.  Raises SettingsError."""
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise SettingsError(
-            f"the federation file {path} cannot be read ({error.strerror}): ask whoever made the federation "
-            "for it."
-        ) from None
-
-
 def enter(
     path: Path,
     data: bytes,

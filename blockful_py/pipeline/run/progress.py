@@ -10,16 +10,22 @@ from typing import Protocol
 
 
 class Progress(Protocol):
-    """Shows a stage while it runs; the context manager's value advances the stage by n steps."""
+    """Shows a stage while it runs."""
 
-    def stage(self, title: str, total: int | None) -> AbstractContextManager[Callable[[int], None]]: ...
+    def stage(
+        self, title: str, total: int | None, unit: str = "models"
+    ) -> AbstractContextManager[Callable[[int], None]]:
+        """The context manager's value advances the stage by n steps of `total`; None if nobody counts them.
+
+        `unit`: name of the steps, in plural.  Stages follow one another: none begins within another.
+        """
 
 
 class Silent:
     """Shows nothing."""
 
     @contextmanager
-    def stage(self, title: str, total: int | None) -> Iterator[Callable[[int], None]]:
+    def stage(self, title: str, total: int | None, unit: str = "models") -> Iterator[Callable[[int], None]]:
         yield lambda steps: None
 
 

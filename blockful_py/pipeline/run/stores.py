@@ -35,8 +35,13 @@ class Stores:
     archive: FileStore
 
     @classmethod
-    def of(cls, run: RunDirectory, contracts: Contracts) -> Stores:
-        """The stores of `run`.  Raises StorageError when one of them is unusable."""
+    def of(
+        cls, run: RunDirectory, contracts: Contracts, arrived: Callable[[], None] = lambda: None
+    ) -> Stores:
+        """The stores of `run`.  Raises StorageError when one of them is unusable.
+
+        `arrived` is called for each block that a party's stores get from other machines.
+        """
         storage = run.settings.storage
         if storage.api is not None and storage.archive_api is not None:
             return cls(
@@ -46,7 +51,10 @@ class Stores:
         if run.party is None:
             return cls(live, archive)
         arrivals, machines = Arrivals(run.arrivals), machines_of(run, contracts)
-        return cls(FederatedStore(live, arrivals, machines), FederatedStore(archive, arrivals, machines))
+        return cls(
+            FederatedStore(live, arrivals, machines, arrived=arrived),
+            FederatedStore(archive, arrivals, machines, arrived=arrived),
+        )
 
 
 class PartyBlocks:

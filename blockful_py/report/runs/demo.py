@@ -19,12 +19,13 @@ from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.review.claims import measure_all
 from blockful_py.pipeline.review.methods import forget_of
 from blockful_py.pipeline.run.creation import claim_folder, remove, remove_empty
+from blockful_py.pipeline.run.finding import point_latest
 from blockful_py.pipeline.run.nodes import Nodes, Place
 from blockful_py.pipeline.run.progress import Progress, Stopwatch
 from blockful_py.report.runs.measure import measured
 from blockful_py.report.runs.reporting import Published, build_report, seconds_section
 from blockful_py.report.schema import Report
-from blockful_py.report.writer import point_latest, write_report
+from blockful_py.report.writer import write_report
 from blockful_py.settings import Settings
 from blockful_py.types import Paradigm
 
@@ -45,7 +46,7 @@ def run_demo(settings: Settings, directory: Path, progress: Progress) -> Report:
         remove(directory, ("chains", *Paradigm))
         remove_empty(made)
         raise
-    point_latest(directory.parent, directory)
+    point_latest(directory)
     try:
         write_report(report, directory)
     except RunError as error:
@@ -67,16 +68,18 @@ def _run(settings: Settings, directory: Path, progress: Progress) -> Report:
                 }
             first, second = (federations[paradigm] for paradigm in Paradigm)
             executed = first.train(progress)
-            models = first.models()
+            models = first.models(progress)
             weights = {name: model.weights for name, model in models.items()}
             catalogue = first.catalogue()
-            with progress.stage("publish the same models once more, for the second paradigm", None):
-                second.adopt(models)
+            second.adopt(models, progress)
             setup = first.setup
+            with progress.stage("measure the models", None):
+                accuracies = measure_all(setup, weights, forget_of(settings.unlearning))
+                measured_before = qualities(setup.architecture, weights, setup.dataset.test)
             published = Published(
                 catalogue,
-                measure_all(setup, weights, forget_of(settings.unlearning)),
-                qualities(setup.architecture, weights, setup.dataset.test),
+                accuracies,
+                measured_before,
                 executed,
                 first.verify(progress=progress),
                 kept_curves(first.run.curves),

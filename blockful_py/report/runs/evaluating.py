@@ -5,12 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from blockful_py.learning.metrics import Quality, qualities
+from blockful_py.learning.metrics import Quality, quality
 from blockful_py.pipeline.federation import Federation
-from blockful_py.pipeline.jobs.training import load_models
+from blockful_py.pipeline.jobs.training import load_model
+from blockful_py.pipeline.run.progress import Progress, Silent
 
 
-def evaluate(federation: Federation, names: Sequence[str] | None = None) -> dict[str, Quality]:
+def evaluate(
+    federation: Federation, names: Sequence[str] | None = None, progress: Progress | None = None
+) -> dict[str, Quality]:
     """Quality of the current models, weights verified; of all models unless `names` lists some.
 
     Raises UnknownModelError, StorageError.
@@ -19,9 +22,10 @@ def evaluate(federation: Federation, names: Sequence[str] | None = None) -> dict
     wanted = tuple(names or catalogue.models)
     for name in wanted:
         catalogue[name]
-    models = load_models(catalogue, wanted, federation.weights)
-    return qualities(
-        federation.setup.architecture,
-        {name: model.weights for name, model in models.items()},
-        federation.setup.dataset.test,
-    )
+    setup, found = federation.setup, dict[str, Quality]()
+    with (progress or Silent()).stage("evaluate", len(wanted)) as advance:
+        for name in wanted:
+            model = load_model(catalogue[name], federation.weights)
+            found[name] = quality(setup.architecture, model.weights, setup.dataset.test)
+            advance(1)
+    return found

@@ -15,11 +15,12 @@ from blockful_py.report.runs.reporting import Branch
 
 def measured(federation: Federation, unlearned: Unlearned, progress: Progress) -> Branch:
     """Measures the models that were replaced, and verifies the whole record."""
-    models = federation.models()
+    models = federation.models(progress)
     weights = {name: models[name].weights for name in unlearned.nodes}
     setup = federation.setup
-    after = measure_all(setup, weights, unlearned.request.forget)
-    quality = qualities(setup.architecture, weights, setup.dataset.test)
+    with progress.stage("measure the models", None):
+        after = measure_all(setup, weights, unlearned.request.forget)
+        quality = qualities(setup.architecture, weights, setup.dataset.test)
     verified = federation.verify(progress=progress)
     return Branch(unlearned, after, quality, verified, certified(federation, unlearned))
 

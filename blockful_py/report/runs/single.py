@@ -81,7 +81,7 @@ def unlearn_once(
             job = jobs_of(federation.run)[-1]
         else:
             job, unlearned = done
-            before = _Before.read(federation, forgotten, unlearned.request)
+            before = _Before.read(federation, forgotten, progress, unlearned.request)
         report, problem = None, None
         try:
             report = _report(federation, before, unlearned, progress)
@@ -105,7 +105,7 @@ def _carried_out(
     befores: list[_Before] = []
 
     def prepare() -> None:
-        befores.append(_Before.read(federation, forget))
+        befores.append(_Before.read(federation, forget, progress))
         keep_figures(federation.run.path, forget, befores[0].figures)
 
     try:
@@ -125,7 +125,9 @@ class _Before:
     figures: dict[str, Figures]
 
     @classmethod
-    def read(cls, federation: Federation, forget: Forget, done: Request | None = None) -> _Before:
+    def read(
+        cls, federation: Federation, forget: Forget, progress: Progress, done: Request | None = None
+    ) -> _Before:
         """`done`: the request, if it is done; otherwise the open job's may have replaced some models."""
         catalogue, history = federation.catalogue(), federation.opened.context.history
         request = done or request_under_way(federation.run.journal)
@@ -141,8 +143,10 @@ class _Before:
             for name in replaced
             if name in kept and kept[name].version == models[name].version
         }
-        weights = {name: model.weights for name, model in federation.models().items() if name not in known}
-        figures = figures_of(federation.setup, catalogue, weights, forget) | known
+        current = federation.models(progress)
+        weights = {name: model.weights for name, model in current.items() if name not in known}
+        with progress.stage("measure the models", None):
+            figures = figures_of(federation.setup, catalogue, weights, forget) | known
         return cls(Catalogue(models, catalogue.graph), figures)
 
 

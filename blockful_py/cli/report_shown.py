@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Prints a report, after the commands that make one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from blockful_py.cli.console import Output, plain_console
+
+if TYPE_CHECKING:
+    from blockful_py.report.schema import Report
+
+
+def show_report(out: Output, report: Report, directory: Path | None) -> None:
+    """Prints the tables of a report, unless the command prints JSON.
+
+    `directory`: also says where in it the report's files are.
+    """
+    if out.as_json:
+        return
+    from blockful_py.report.table import print_report
+
+    print_report(report, plain_console(), directory)

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shows a stage while it runs: one line that changes on a terminal, a few lines elsewhere."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn
+from rich.table import Column
+from rich.text import Text
+
+from blockful_py.cli.pace import Pace, told_rate, told_seconds
+
+FIRST_SECONDS = 10.0
+LAST_SECONDS = 320.0
+"""Time between two lines of a log: it doubles from the first to the last."""
+WORTH_TELLING = 1.0
+"""Seconds from which a log says how long a stage took."""
+LEAST_TITLE = 12
+"""Columns that a title keeps on a narrow terminal, where less is said of the pace."""
+
+Clock = Callable[[], float]
+Advance = Callable[[int], None]
+
+
+class Stage:
+    """What is said about a stage."""
+
+    def __init__(self, title: str, total: int | None, unit: str, clock: Clock) -> None:
+        self.title = title
+        self.total = total
+        self._unit = unit
+        self._clock = clock
+        self._begun = clock()
+        self._done = 0
+        self._pace = Pace(self._begun)
+        self._advancing = threading.Lock()
+
+    @property
+    def seconds(self) -> float:
+        """Since the stage began."""
+        return self._clock() - self._begun
+
+    def advance(self, steps: int) -> None:
+        """May be called by several threads."""
+        with self._advancing:
+            self._done += steps
+            self._pace.advance(self._clock(), self._done)
+
+    def counted(self) -> str:
+        """Such as "6 of 14 models"; nothing where steps are not counted."""
+        if self.total is None:
+            return f"{self._done} {self._unit}" if self._done else ""
+        return f"{self._done} of {self.total} {self._unit}"
+
+    def paced(self) -> tuple[str, ...]:
+        """Such as "0.5 models/s" and "about 16 s left", as far as it can be told."""
+        rate = self._pace.rate()
+        if rate is None:
+            return ()
+        left = None if self.total is None else self.total - self._done
+        remaining = self._pace.remaining(self._clock(), left) if left else None
+        rest = () if remaining is None else (f"about {told_seconds(remaining)} left",)
+        return told_rate(rate, self._unit), *rest
+
+    def announced(self) -> str:
+        return self.title if self.total is None else f"{self.title}: {self.total} {self._unit}"
+
+    def ended(self) -> str:
+        what = "done" if not self._done else f"{self._done} {self._unit}"
+        return f"{self.title}: {what} in {told_seconds(self.seconds)}"
+
+
+@contextmanager
+def logged(
+    say: Callable[[str], None],
+    title: str,
+    total: int | None,
+    unit: str,
+    clock: Clock = time.monotonic,
+) -> Iterator[Advance]:
+    """Says in lines that a stage begins, how it goes, less and less often, and how long it took."""
+    stage = Stage(title, total, unit, clock)
+    say(f"{stage.announced()} ...")
+    told, pause = clock(), FIRST_SECONDS
+
+    def advance(steps: int) -> None:
+        nonlocal told, pause
+        stage.advance(steps)
+        if clock() - told >= pause:
+            told, pause = clock(), min(2 * pause, LAST_SECONDS)
+            say(f"{title}: {', '.join((stage.counted(), *stage.paced()))}")
+
+    yield advance
+    if stage.seconds >= WORTH_TELLING:
+        say(stage.ended())
+
+
+@contextmanager
+def drawn(
+    console: Console, title: str, total: int | None, unit: str, clock: Clock = time.monotonic
+) -> Iterator[Advance]:
+    """Shows a stage on one line of a terminal; in the end, the line says how long it took."""
+    stage = Stage(title, total, unit, clock)
+    with Progress(SpinnerColumn(), _Line(stage, console), console=console, transient=True) as shown:
+        shown.add_task(title, total=None)
+        yield stage.advance
+    console.print(f"  {stage.ended()}", soft_wrap=True, highlight=False)
+
+
+class _Line(TextColumn):
+    """Title, steps, pace and seconds of a stage; the title gives way on a narrow terminal."""
+
+    def __init__(self, stage: Stage, console: Console) -> None:
+        super().__init__("", table_column=Column(no_wrap=True))
+        self._stage = stage
+        self._console = console
+
+    def render(self, task: object) -> Text:
+        room = self._console.width - len("⠋ ")
+        parts = [part for part in (self._stage.counted(), *self._stage.paced()) if part]
+        said = ", ".join(parts) or told_seconds(self._stage.seconds)
+        while len(said) > room - LEAST_TITLE and len(parts) > 1:
+            del parts[1]  # the rate is missed least
+            said = ", ".join(parts)
+        line = Text(self._stage.title)
+        line.truncate(max(room - len(said) - len(": "), 1), overflow="ellipsis")
+        return line.append(f": {said}")

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an explorer tells its operator: its requests, how far its index is behind, and whether it is ready."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from prometheus_client import CollectorRegistry, Gauge
+from starlette.types import Scope
+
+from blockful_py.explorer.index import IndexThread
+from blockful_py.monitoring.health import Health, writable
+from blockful_py.monitoring.traffic import HttpTraffic
+
+STALE_SECONDS = 60.0
+"""An index that was read to its end longer ago is behind."""
+
+
+class ExplorerMonitor:
+    """Metrics and health of one explorer."""
+
+    def __init__(
+        self,
+        registry: CollectorRegistry,
+        follower: IndexThread,
+        folder: Path,
+        listeners: Callable[[], int],
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        """`listeners`: open pages that are told of changes."""
+        self._follower = follower
+        self._clock = clock
+        self._started = clock()
+        self.traffic = HttpTraffic(registry, resource_of)
+        self.health = Health({"index": self._behind, "store": writable(folder)})
+        age = Gauge(
+            "blockful_explorer_index_age_seconds",
+            "Since the index had all that the chains tell.",
+            registry=registry,
+        )
+        age.set_function(self._age)
+        pages = Gauge("blockful_explorer_open_pages", "Pages told of changes.", registry=registry)
+        pages.set_function(listeners)
+
+    def _age(self) -> float:
+        followed = self._follower.followed
+        return self._clock() - (self._started if followed is None else followed)
+
+    def _behind(self) -> str | None:
+        if self._follower.problem is not None:
+            return "the index does not follow the chains: the log says why"
+        if self._follower.followed is None:
+            return "the record is not read to its end yet"
+        age = self._age()
+        return f"the index was read to its end {age:.0f} s ago" if age > STALE_SECONDS else None
+
+
+def resource_of(scope: Scope) -> str:
+    """The function that answered, or one of a few words."""
+    if "endpoint" not in scope:
+        return "refused"
+    name = getattr(scope["endpoint"], "__name__", "static")
+    return str(name).lstrip("_")

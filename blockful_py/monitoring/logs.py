@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Logs on standard error: text for people, or a line of JSON for each record.
+
+A JSON record has `time` (UTC), `level`, `logger`, `message`, `request` where one is worked on (`request_id`),
+`error` with the traceback where there is one, and the fields that the call gave as `extra`.
+Child processes of this package log as their parent does: `environment` tells them.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import re
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any, TypeVar
+
+from blockful_py.errors import SettingsError
+from blockful_py.monitoring.request_id import current
+
+PACKAGE = "blockful_py"
+FORMAT = "BLOCKFUL_LOG_FORMAT"
+LEVEL = "BLOCKFUL_LOG_LEVEL"
+"""Environment variables: format and level where no option says them."""
+
+Choice = TypeVar("Choice", bound=StrEnum)
+
+_NAME = "blockful"
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
+_KNOWN = frozenset(vars(logging.makeLogRecord({}))) | {"asctime", "message", "request", "taskName"}
+
+
+class LogFormat(StrEnum):
+    """How a record is written."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+class LogLevel(StrEnum):
+    """The least level that is logged."""
+
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+class TextFormatter(logging.Formatter):
+    """The message alone, on one line: a log collector adds time and process."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
+        return _CONTROL.sub(" ", record.message)
+
+
+class JsonFormatter(logging.Formatter):
+    """One JSON object on one line."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
+        document: dict[str, Any] = {
+            "time": at.replace("+00:00", "Z"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        if (request := current()) is not None:
+            document["request"] = request
+        if record.exc_info:
+            document["error"] = self.formatException(record.exc_info)
+        extra = {name: value for name, value in vars(record).items() if name not in _KNOWN}
+        return json.dumps({**extra, **document}, default=_plain)
+
+
+def set_up(form: str | None = None, level: str | None = None, default: LogLevel = LogLevel.WARNING) -> None:
+    """Has this process log; another call replaces what this one did.
+
+    What is None is taken from the environment, and otherwise is text and `default`.  The level is that of
+    this package; other packages log warnings, since their details may name secrets.
+
+    Raises SettingsError for a format or level that does not exist.
+    """
+    chosen = _chosen(LogFormat, form or os.environ.get(FORMAT) or LogFormat.TEXT, FORMAT)
+    least = _chosen(LogLevel, level or os.environ.get(LEVEL) or default, LEVEL)
+    handler = logging.StreamHandler()
+    handler.name = _NAME
+    handler.setFormatter(JsonFormatter() if chosen is LogFormat.JSON else TextFormatter())
+    root = logging.getLogger()
+    if (before := _handler()) is not None:
+        root.removeHandler(before)
+    root.addHandler(handler)
+    logging.getLogger(PACKAGE).setLevel(least.upper())
+
+
+def environment() -> dict[str, str]:
+    """Environment of a child process that is to log as this one does."""
+    handler = _handler()
+    if handler is None:
+        return {}
+    chosen = LogFormat.JSON if isinstance(handler.formatter, JsonFormatter) else LogFormat.TEXT
+    least = logging.getLevelName(logging.getLogger(PACKAGE).level)
+    return {FORMAT: chosen, LEVEL: least.lower()}
+
+
+def _handler() -> logging.Handler | None:
+    return next((each for each in logging.getLogger().handlers if each.name == _NAME), None)
+
+
+def _chosen(kind: type[Choice], value: str, variable: str) -> Choice:
+    try:
+        return kind(value)
+    except ValueError:
+        *most, last = kind
+        raise SettingsError(f"{variable} is {value!r}: give {', '.join(most)} or {last}.") from None
+
+
+def _plain(value: object) -> str:
+    return "0x" + value.hex() if isinstance(value, bytes) else str(value)

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a participant tells its operator: the work it did, what waits, and whether it is ready."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+from blockful_py.monitoring.health import Health, writable
+from blockful_py.participant.folder import ParticipantFolder
+from blockful_py.pipeline.run.chain_looks import ChainLooks
+from blockful_py.pipeline.run.contracts import Contracts
+
+TRAINING, PARTS = "training", "parts"
+
+
+class ParticipantMetrics:
+    """What a participant did since it was started."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self.trained = Counter(
+            "blockful_participant_models_trained", "Models trained and published.", registry=registry
+        )
+        self.parts = Counter(
+            "blockful_participant_parts_made",
+            "Own models replaced for requests.",
+            registry=registry,
+        )
+        self.failed = Counter(
+            "blockful_participant_work_failed", "Work that failed.", ["work"], registry=registry
+        )
+        self.seconds = Histogram(
+            "blockful_participant_work_seconds",
+            "Seconds of work that succeeded.",
+            ["work"],
+            registry=registry,
+            buckets=(1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 14400),
+        )
+        self.queue = Gauge(
+            "blockful_participant_queue",
+            "Models that wait to be trained or replaced.",
+            registry=registry,
+        )
+
+    @contextmanager
+    def working(self, models: int, is_training: bool) -> Iterator[None]:
+        """Counts the work within."""
+        work, begun = TRAINING if is_training else PARTS, time.perf_counter()
+        try:
+            yield
+        except Exception:
+            self.failed.labels(work).inc()
+            raise
+        self.seconds.labels(work).observe(time.perf_counter() - begun)
+        (self.trained if is_training else self.parts).inc(models)
+
+
+class ParticipantMonitor:
+    """Looks at the chains, on a thread of its own: a participant may be at work for hours."""
+
+    name = "monitor"
+
+    def __init__(
+        self, folder: ParticipantFolder, contracts: Callable[[], Contracts], registry: CollectorRegistry
+    ) -> None:
+        """`contracts`: as they are at present."""
+        self._folder = folder
+        self._contracts = contracts
+        self._looks = ChainLooks(registry)
+        self.health = Health(
+            {
+                "chains": self._looks.reached,
+                "clock": self._looks.clock_is_right,
+                "store": writable(folder.run),
+            },
+            self._facts,
+        )
+
+    def step(self) -> None:
+        """Raises NodeError where a chain does not answer."""
+        if self._looks.is_due:
+            self._looks.look(self._contracts())
+
+    def _facts(self) -> Mapping[str, Any]:
+        return {"epoch": self._looks.epoch, "paused": self._folder.is_paused}
