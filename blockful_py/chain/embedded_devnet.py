@@ -39,7 +39,8 @@ class EmbeddedDevnet(Closable):
                 raise NodeError(
                     f"{path.parent} cannot be made ({error.strerror}): choose another folder."
                 ) from None
-            balances = {self.signer(index).address: BALANCE * WEI for index in range(ACCOUNTS)}
+            accounts = Signer.range_from_mnemonic(DEV_MNEMONIC, range(ACCOUNTS))
+            balances = {each.address: BALANCE * WEI for each in accounts}
             EmbeddedChain.create(path, chain_id, balances, GAS_LIMIT)
         self.node = connect(self.url, chain_id)
 
