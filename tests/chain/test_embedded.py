@@ -31,8 +31,8 @@ COUNTER = bytes.fromhex("6000546001018060005560005260206000f3")
 """Adds one to slot 0 and returns it."""
 
 
-def transfer(to: int = 7) -> Call:
-    return Call(PLAIN, to.to_bytes(20), b"note")
+def transfer() -> Call:
+    return Call(PLAIN, bytes(range(20)), b"note")
 
 
 def counter(sender: Sender) -> bytes:
@@ -166,7 +166,7 @@ def test_files_that_are_no_such_chain(path: Path, tmp_path: Path) -> None:
     with pytest.raises(NodeError, match=r"there is no embedded chain at .*: check the path"):
         connect(f"embedded:{path}")
     EmbeddedDevnet(path, ID).close()
-    with pytest.raises(NodeError, match="holds chain 1337, chain 1338 was expected"):
+    with pytest.raises(NodeError, match="is on chain 1337, chain 1338 was expected"):
         EmbeddedDevnet(path, 1338).close()
     (tmp_path / "text").write_text("no database\n" * 200)
     with pytest.raises(NodeError, match=r"cannot be used \(file is not a database\)"):
