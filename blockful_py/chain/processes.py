@@ -18,7 +18,8 @@ from blockful_py.closable import Closable
 from blockful_py.errors import NodeError
 
 HOST = "127.0.0.1"
-START_SECONDS = 60.0
+START_SECONDS = 180.0
+"""Longest wait for a node that runs but does not answer; it takes two seconds of a core to start."""
 STOP_SECONDS = 10.0
 FREE_PORTS = range(20_000, 32_768)
 """Below the ports that Linux uses for outgoing connections, which could take the port first."""

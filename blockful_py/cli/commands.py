@@ -85,10 +85,11 @@ READER = Group(
 
 AUDITOR = Group(
     "auditor",
-    "Add and remove auditors, who read replaced versions.",
+    "Add and remove auditors, who read replaced versions; sign in as one.",
     (
         Command("add", "auditor:add", "Have the committee register an auditor.", WARNING),
         Command("remove", "auditor:remove", "Have the committee remove an auditor.", WARNING),
+        Command("sign-in", "auditor_sign_in:sign_in", "Sign in to an explorer as an auditor."),
     ),
 )
 

@@ -42,6 +42,14 @@ def explorer(
     ] = None,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port to listen on. 0 takes a free port.", min=0, max=65535)] = 0,
+    origin: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="Where a proxy shows the page to browsers, such as https://explorer.example.",
+            show_default=False,
+        ),
+    ] = None,
     folder: Annotated[
         Path,
         typer.Option(metavar="DIR", help="Where the index and fetched public files are kept."),
@@ -52,10 +60,11 @@ def explorer(
     """Show a federation in the browser, read-only, until stopped (Ctrl-C).
 
     Shows a run, or with --federation a federation of machines. The federation file and the nodes of its
-    chains are enough for that: nobody has to be a member. A run's own chains are started while it is shown.
+    chains are enough for that: nobody has to be a member. A run's own chains are started while it is shown,
+    and other commands on the run use them meanwhile.
 
     The index of the record is rebuilt from the chains where its folder is removed. The page is served over
-    plain HTTP: let strangers reach it only through a proxy that adds TLS.
+    plain HTTP: let strangers reach it only through a proxy that adds TLS, and name its address by --origin.
 
     Example: blockful explorer --run runs/latest/parallel
     """
@@ -65,8 +74,10 @@ def explorer(
         shown, file = None, _file(federation, run, live_url, archive_url)
     out, place = Output(as_json), urls(live_url, archive_url)
     from blockful_py.explorer.explorer import Explorer
+    from blockful_py.explorer.origin import require_origin
     from blockful_py.explorer.watched import folder_of, watched_federation, watched_run
 
+    page = None if origin is None else require_origin(origin)
     with ExitStack() as stack:
         if shown is None:
             own = folder_of(folder, file)
@@ -74,10 +85,14 @@ def explorer(
         else:
             own = folder_of(folder, (shown / "run.json").resolve().as_posix().encode())
             watched = stack.enter_context(watched_run(shown, place, own / "events"))
-        explorer = stack.enter_context(Explorer(watched, own, host, port, monitor=monitor))
-        out.line({"url": explorer.url})
+        explorer = stack.enter_context(Explorer(watched, own, host, port, monitor=monitor, origin=page))
+        out.line({"url": explorer.url, "monitor": explorer.monitor_url})
         out.say(f"the explorer of {watched.name} is at {explorer.url} (stop it with Ctrl-C)")
+        if explorer.monitor_url:
+            out.say(f"its metrics and health are at {explorer.monitor_url}")
         explorer.serve()
+        if watched.demo_clock:
+            out.say("the chains stop once no other command uses them")
 
 
 def _file(

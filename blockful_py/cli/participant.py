@@ -326,11 +326,14 @@ def certificate(
 ) -> None:
     """Have the committee certify that a request was carried out.
 
+    A copy stays in the participant's run, where an explorer that shows its jobs finds it.
+
     Example: blockful participant certificate hospital 1 --out erasure.json --wait 600
     """
     from blockful_py.chain.signer import Signer
     from blockful_py.pipeline.party import PartyRun
     from blockful_py.pipeline.run.nodes import Nodes
+    from blockful_py.report.runs.certificate_files import keep
     from blockful_py.whole_file import write_whole
 
     out, (party, keys) = Output(as_json), _opened(folder, passphrase_file)
@@ -342,6 +345,7 @@ def certificate(
     ):
         document = opened.certificate(number, wait)
     write_whole(file, document.to_bytes())
+    keep(document, run.certificates)
     out.result({"request": number, "file": str(file)})
     out.say(f"certificate {file}")
 

@@ -7,7 +7,7 @@ import asyncio
 import json
 import sqlite3
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +21,14 @@ from starlette.staticfiles import StaticFiles
 
 from blockful_py.errors import BlockfulError
 from blockful_py.explorer import lists
-from blockful_py.explorer.committee_page import EndpointProbe, committee_document
+from blockful_py.explorer.check_routes import CheckRoutes
+from blockful_py.explorer.committee_page import committee_document
 from blockful_py.explorer.database import IndexReader
+from blockful_py.explorer.endpoints import EndpointProbe
 from blockful_py.explorer.forecast import forecast
 from blockful_py.explorer.graph_file import GraphFiles
 from blockful_py.explorer.jobs_feed import JobsFeed
-from blockful_py.explorer.live_updates import MAX_LISTENERS, Updates, event
+from blockful_py.explorer.live_updates import MAX_LISTENERS, Updates
 from blockful_py.explorer.model_page import UnknownPositionError, model_document
 from blockful_py.explorer.parameters import (
     BadParameterError,
@@ -47,8 +49,10 @@ from blockful_py.explorer.responses import (
     found,
     not_found,
     problem,
+    refused,
 )
-from blockful_py.explorer.verifying import proof_of, verify_now
+from blockful_py.explorer.sign_in import SignIn, SignInError
+from blockful_py.explorer.sign_in_routes import SignInRoutes
 from blockful_py.explorer.watched import Watched
 from blockful_py.monitoring import health
 from blockful_py.monitoring.health import Health
@@ -65,6 +69,7 @@ PAGES = (
     "/committee",
     "/blocks",
     "/jobs",
+    "/sign-in",
 )
 HEAVY = 4
 """Answers that read chains or stores, made at one time."""
@@ -84,8 +89,10 @@ class ExplorerApp:
         identity: str,
         static: Path = STATIC,
         state: Health | None = None,
+        origin: str | None = None,
     ) -> None:
-        """`identity`: of this index's making, for caches of browsers.  `state`: None: ready."""
+        """`identity`: of this index's making, for caches of browsers.  `state`: None: ready.  `origin`: as
+        `SignInRoutes` has it."""
         self._state = state or Health({})
         self._watched = watched
         self._reader = reader
@@ -95,6 +102,8 @@ class ExplorerApp:
         self._jobs = JobsFeed(watched.jobs)
         self._probe = EndpointProbe()
         self._heavy = asyncio.Semaphore(HEAVY)
+        self._checks = CheckRoutes(watched, reader, self._heavy)
+        self._sign_in = SignInRoutes(SignIn(lambda: watched.contracts.archive), origin)
         self._answers: OrderedDict[tuple[int, str], bytes] = OrderedDict()
         self.updates = Updates()
 
@@ -111,8 +120,8 @@ class ExplorerApp:
                 Route("/api/graph", self._graph),
                 Route("/api/models", self._models),
                 Route("/api/models/{place}", self._model),
-                Route("/api/models/{place}/verify", self._verify),
-                Route("/api/models/{place}/proof", self._proof),
+                *self._checks.routes(),
+                *self._sign_in.routes(),
                 Route("/api/requests", self._requests),
                 Route("/api/requests/{key}", self._request),
                 Route("/api/requests/{key}/certificate", self._certificate),
@@ -125,6 +134,7 @@ class ExplorerApp:
             exception_handlers={
                 BadParameterError: bad_parameter,
                 UnknownPositionError: not_found,
+                SignInError: refused,
                 BlockfulError: failed,
                 sqlite3.Error: busy,
                 HTTPException: self._http_error,
@@ -198,16 +208,23 @@ class ExplorerApp:
 
     async def _model(self, request: HttpRequest) -> Response:
         position = position_of(request.path_params["place"])
+        audited = await self._sign_in.auditor(request) is not None
         return await self._heavily(
-            request, lambda connection: model_document(connection, self._watched, position)
+            request,
+            lambda connection: model_document(connection, self._watched, position, audited),
+            kept=not audited,
         )
 
     async def _requests(self, request: HttpRequest) -> Response:
-        return await self._indexed(request, request_list)
+        audited = await self._sign_in.auditor(request) is not None
+        return await self._indexed(request, lambda c: request_list(c, audited), kept=not audited)
 
     async def _request(self, request: HttpRequest) -> Response:
         key = key_of(request.path_params["key"])
-        return await self._heavily(request, lambda c: found(request_document(c, self._watched, key)))
+        audited = await self._sign_in.auditor(request) is not None
+        return await self._heavily(
+            request, lambda c: found(request_document(c, self._watched, key, audited)), kept=False
+        )
 
     async def _certificate(self, request: HttpRequest) -> Response:
         key = key_of(request.path_params["key"])
@@ -244,41 +261,6 @@ class ExplorerApp:
 
     async def _jobs_now(self, request: HttpRequest) -> Response:
         return JSONResponse({"runs": await run_in_threadpool(self._jobs.documents)})
-
-    async def _proof(self, request: HttpRequest) -> Response:
-        position = position_of(request.path_params["place"])
-        async with self._heavy:
-            found = await run_in_threadpool(proof_of, self._watched, position)
-        return download(found.to_bytes(), f"model-{position.height}-{position.index}.proof.json")
-
-    async def _verify(self, request: HttpRequest) -> Response:
-        position = position_of(request.path_params["place"])
-        if not await run_in_threadpool(lambda: self._known(position)):
-            raise UnknownPositionError(position)
-        return event_stream(self._verifying(position))
-
-    def _known(self, position: Any) -> bool:
-        rows = self._reader.rows("SELECT 1 FROM model WHERE position = ?", (position.packed,))
-        return bool(rows)
-
-    async def _verifying(self, position: Any) -> AsyncIterator[bytes]:
-        """Events of the checks, as they come."""
-        loop, told = asyncio.get_running_loop(), asyncio.Queue[dict[str, Any] | None]()
-
-        def run() -> None:
-            try:
-                verify_now(
-                    self._watched, position, lambda each: loop.call_soon_threadsafe(told.put_nowait, each)
-                )
-            except BlockfulError as error:
-                loop.call_soon_threadsafe(told.put_nowait, {"error": lists.without_paths(str(error))})
-            loop.call_soon_threadsafe(told.put_nowait, None)
-
-        async with self._heavy:
-            work: Awaitable[None] = asyncio.ensure_future(asyncio.to_thread(run))
-            while (each := await told.get()) is not None:
-                yield event("check", json.dumps(each))
-            await work
 
     async def _events(self, request: HttpRequest) -> Response:
         if self.updates.listeners >= MAX_LISTENERS:

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""AD_f and AD_r before a request: no chain has them, the report of a run on this machine may."""
+"""Figures before a request: those of the report of a run on this machine, or those that the record claims."""
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Mapping
 from pathlib import Path
 
 from blockful_py.errors import RunError
+from blockful_py.explorer.lists import Document
 from blockful_py.record.model_node import Request
 from blockful_py.report.schema import Report
 
@@ -14,7 +16,7 @@ REPORT = "report.json"
 MAX_REPORT_BYTES = 32 * 2**20
 
 
-def measured_before(run: Path, request: Request) -> Mapping[str, tuple[float | None, float | None]]:
+def measured_before(run: Path, request: Request) -> Mapping[str | None, Document]:
     """AD_f and AD_r by model, in [0, 1], of the report of this request; empty without one.
 
     A run's report lies in its directory, or beside it where the demo made several runs.
@@ -22,8 +24,33 @@ def measured_before(run: Path, request: Request) -> Mapping[str, tuple[float | N
     for path in (run / REPORT, run.resolve().parent / REPORT):
         report = _report(path)
         if report is not None and _is_of(report, request):
-            return {each.name: (_share(each.before.ad_f), _share(each.before.ad_r)) for each in report.models}
+            return {
+                each.name: _figures("report", _share(each.before.ad_f), _share(each.before.ad_r), None)
+                for each in report.models
+            }
     return {}
+
+
+def claimed_before(connection: sqlite3.Connection, key: bytes, request: Request) -> Mapping[int, Document]:
+    """What the nodes of the versions that a request replaced claim, by position.
+
+    AD_f and AD_r where that version came of a request to forget the same; the accuracy that its owner signed.
+    """
+    rows = connection.execute(
+        "SELECT old.position, old.accuracy, old.ad_f, old.ad_r, request.document FROM version AS new"
+        " JOIN version AS old ON old.position = new.position AND old.version = new.version - 1"
+        " LEFT JOIN request ON request.key = old.request WHERE new.request = ?",
+        (key,),
+    )
+    found = {}
+    for position, accuracy, ad_f, ad_r, document in rows:
+        same = document is not None and Request.model_validate_json(document).forget == request.forget
+        found[position] = _figures("record", ad_f if same else None, ad_r if same else None, accuracy)
+    return found
+
+
+def _figures(source: str, ad_f: float | None, ad_r: float | None, accuracy: float | None) -> Document:
+    return {"source": source, "ad_f": ad_f, "ad_r": ad_r, "accuracy": accuracy}
 
 
 def _share(percent: float | None) -> float | None:

@@ -4,54 +4,19 @@
 from __future__ import annotations
 
 import json
-import socket
 import sqlite3
-import threading
-import time
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
-from urllib.parse import urlsplit
 
 from blockful_py.chain.committee import CommitteeContract
+from blockful_py.explorer.endpoints import EndpointProbe
 from blockful_py.explorer.lists import Document, hexed
 from blockful_py.explorer.watched import Watched
+from blockful_py.pipeline.run.identities import DEVELOPMENT_CHAINS
+from blockful_py.storage.fetch import Machine
 
 LATEST = 100
 """Alarms, slashes and other events that are listed."""
-PROBE_SECONDS = 2.0
-PROBED_FOR_SECONDS = 15.0
-"""How long the answer of an endpoint is shown before it is asked again."""
-PROBES = 16
-
-
-class EndpointProbe:
-    """Tells which of the committee's endpoints accept connections."""
-
-    def __init__(self) -> None:
-        self._asking = threading.Lock()
-        self._answers: dict[str, tuple[float, bool]] = {}
-
-    def alive(self, urls: list[str]) -> dict[str, bool]:
-        """By URL, whether somebody listens there; asked at most every PROBED_FOR_SECONDS."""
-        with self._asking:
-            now = time.monotonic()
-            due = [u for u in urls if now - self._answers.get(u, (-1e9, False))[0] > PROBED_FOR_SECONDS]
-            with ThreadPoolExecutor(PROBES) as pool:
-                for url, answer in zip(due, pool.map(_listens, due), strict=True):
-                    self._answers[url] = now, answer
-            self._answers = {url: self._answers[url] for url in urls}
-            return {url: alive for url, (_, alive) in self._answers.items()}
-
-
-def _listens(url: str) -> bool:
-    try:
-        parts = urlsplit(url)
-        port = parts.port or (443 if parts.scheme == "https" else 80)
-        with socket.create_connection((parts.hostname or "", port), timeout=PROBE_SECONDS):
-            return True
-    except (OSError, ValueError):
-        return False
 
 
 def committee_document(connection: sqlite3.Connection, watched: Watched, probe: EndpointProbe) -> Document:
@@ -62,8 +27,7 @@ def committee_document(connection: sqlite3.Connection, watched: Watched, probe: 
     ).fetchall()
     votes = _votes(connection)
     endpoints = _endpoints(connection, watched)
-    urls = sorted({each["url"] for each in endpoints.values()} | set(_listed(watched)))
-    alive = probe.alive(urls)
+    alive = probe.alive(_machines(watched, endpoints))
     current = [bytes.fromhex(each[2:]) for each in json.loads(epochs[0]["members"])] if epochs else []
     return {
         "elected": isinstance(watched.contracts.committee, CommitteeContract),
@@ -96,9 +60,18 @@ def committee_document(connection: sqlite3.Connection, watched: Watched, probe: 
     }
 
 
-def _listed(watched: Watched) -> tuple[str, ...]:
-    """URLs that the federation file, or the run's settings, name."""
-    return tuple(watched.run.settings.committee.members)
+def _machines(watched: Watched, endpoints: dict[bytes, Document]) -> list[Machine]:
+    """Announced endpoints under their voting keys, and those that the federation file or the settings list.
+
+    An address of this machine's own network is asked only where it is listed, or on development chains.
+    """
+    listed = watched.run.settings.committee.members
+    inside = watched.contracts.live.chain_id in DEVELOPMENT_CHAINS
+    found = {
+        each["url"]: Machine(each["url"], key, inside or each["url"] in listed)
+        for key, each in endpoints.items()
+    }
+    return [*found.values(), *(Machine(url, None) for url in listed if url not in found)]
 
 
 def _votes(connection: sqlite3.Connection) -> dict[str, Counter[bytes]]:

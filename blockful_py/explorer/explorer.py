@@ -17,7 +17,7 @@ from blockful_py.explorer.index import IndexThread, RecordIndex
 from blockful_py.explorer.lists import without_paths
 from blockful_py.explorer.monitoring import ExplorerMonitor
 from blockful_py.explorer.watched import Watched
-from blockful_py.monitoring.page import monitor_page, registry_of
+from blockful_py.monitoring.page import MonitorPage, registry_of
 
 INDEX = "index.sqlite"
 JOBS_SECONDS = 1.0
@@ -35,8 +35,10 @@ class Explorer(Closable):
         port: int = 0,
         static: Path = STATIC,
         monitor: str | None = None,
+        origin: str | None = None,
     ) -> None:
         """`folder`: of the index.  `port` 0 takes a free one.  `monitor`: place of the operator's page.
+        `origin`: where a proxy publishes the page.
 
         Raises RunError where the index cannot be written, UnreachableError where the port is taken.
         """
@@ -44,29 +46,38 @@ class Explorer(Closable):
         self._reader = IndexReader(folder / INDEX)
         registry = registry_of("explorer")
         watch = ExplorerMonitor(registry, self._follower, folder, lambda: self._app.updates.listeners)
-        self._page = monitor_page(monitor, registry, watch.health)
-        self._app = ExplorerApp(watched, self._reader, secrets.token_hex(8), static, watch.health)
+        self._page = None if monitor is None else MonitorPage(monitor, registry, watch.health)
+        self._app = ExplorerApp(watched, self._reader, secrets.token_hex(8), static, watch.health, origin)
         self._stopping = threading.Event()
         self._jobs = threading.Thread(target=self._follow_jobs, name="jobs", daemon=True)
         shown = f"[{host}]" if ":" in host else host
         guard = Guard(self._app.routes())
         self._server = BrowserServer(watch.traffic.around(guard), host, port)
-        guard.allow(f"{name}:{self._server.port}" for name in (*LOOPBACK, shown))
+        own = [f"{name}:{self._server.port}" for name in (*LOOPBACK, shown)]
+        guard.allow([*own, *([] if origin is None else [origin.partition("://")[2]])])
         self.url = f"http://{shown}:{self._server.port}/"
 
     def serve(self) -> None:
         """Follows and serves until a signal or `stop` ends it."""
         self._follower.start()
         self._jobs.start()
-        with self._page:
-            self._server.serve()
+        if self._page is not None:
+            self._page.start()
+        self._server.serve()
 
     def stop(self) -> None:
         """Ends `serve` from another thread."""
         self._server.stop()
 
+    @property
+    def monitor_url(self) -> str | None:
+        """Where its metrics and its health are."""
+        return None if self._page is None else self._page.url
+
     def close(self) -> None:
         self._stopping.set()
+        if self._page is not None:
+            self._page.close()
         self._follower.close()
         if self._jobs.is_alive():
             self._jobs.join()

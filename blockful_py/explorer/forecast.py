@@ -12,7 +12,6 @@ Where all of them are of one size, a or c is what any transaction of Ethereum co
 from __future__ import annotations
 
 import sqlite3
-import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
@@ -21,8 +20,15 @@ from typing import Any
 import numpy as np
 
 from blockful_py import costs
+from blockful_py.explorer.affected import reached
+from blockful_py.explorer.durations import (
+    Duration,
+    by_method,
+    durations,
+    expected_seconds,
+    forecast_before,
+)
 from blockful_py.explorer.lists import Document, models_at
-from blockful_py.explorer.requests_page import reached
 from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.types import Paradigm, Position
 
@@ -102,7 +108,7 @@ def forecast(
     chosen = set(order)
     order += [name for name in graph.topological_order() if name in depth and name not in chosen]
     fit = fit_gas(connection)
-    seconds = _seconds(connection, jobs)
+    took = durations(connection, jobs)
     return {
         "starts": models_at(connection, [each.packed for each in starts]),
         "affected": len(depths),
@@ -111,7 +117,7 @@ def forecast(
         "longest": max((each.longest for each in depth.values()), default=0),
         "models": [{**each, "depth": depths[_packed(each["position"])]} for each in affected],
         "paradigms": [
-            _paradigm(paradigm, operations, fit, (len(depths), headers, chunk), seconds)
+            _paradigm(paradigm, operations, fit, (len(depths), headers, chunk), took)
             for paradigm, operations in (
                 (Paradigm.PARALLEL, costs.expected_parallel(len(depths), headers)),
                 (
@@ -121,7 +127,7 @@ def forecast(
             )
         ],
         "history": None if fit is None else {"redactions": fit.redactions, "records": fit.records},
-        "past": past(connection, chunk),
+        "past": past(connection, chunk, took),
     }
 
 
@@ -130,18 +136,17 @@ def _paradigm(
     operations: costs.Operations,
     fit: GasFit | None,
     size: tuple[int, int, int],
-    seconds: dict[tuple[str, str], list[tuple[int, float]]],
+    took: Sequence[Duration],
 ) -> Document:
     models, headers, chunk = size
     gas = None
     if fit is not None:
         parallel = paradigm is Paradigm.PARALLEL
         gas = fit.gas(ceil(models / chunk), models, headers) if parallel else fit.gas(*[models] * 3)
-    times = []
-    for (of, method), history in sorted(seconds.items()):
-        if of == paradigm:
-            each = statistics.median(total / count for count, total in history)
-            times.append({"method": method, "seconds": each * models, "requests": len(history)})
+    times = [
+        {"method": method, "seconds": expected_seconds(history, models), "requests": len(history)}
+        for method, history in by_method(took, paradigm).items()
+    ]
     return {
         "paradigm": paradigm.value,
         "chameleon_hashes": operations.chameleon_hashes,
@@ -153,17 +158,19 @@ def _paradigm(
     }
 
 
-def past(connection: sqlite3.Connection, chunk: int) -> list[Document]:
-    """Requests that were carried out: their gas, and the gas forecast from what was on the chains before."""
+def past(connection: sqlite3.Connection, chunk: int, took: Sequence[Duration]) -> list[Document]:
+    """Requests that were carried out: gas and seconds, and those forecast from what was there before."""
     rows = connection.execute(
         "SELECT key, paradigm, count(*) AS models, min(tick) AS tick, count(DISTINCT proposal) AS decisions,"
         " count(DISTINCT position >> 32) AS headers FROM made JOIN request ON key = made.request"
         " GROUP BY key ORDER BY min(tick)"
     ).fetchall()
-    return [_compared(connection, row, chunk) for row in rows]
+    return [_compared(connection, row, chunk, took) for row in rows]
 
 
-def _compared(connection: sqlite3.Connection, row: sqlite3.Row, chunk: int) -> Document:
+def _compared(
+    connection: sqlite3.Connection, row: sqlite3.Row, chunk: int, took: Sequence[Duration]
+) -> Document:
     gas, first = connection.execute(
         "WITH own AS (SELECT DISTINCT proposal FROM made WHERE request = ?)"
         " SELECT (SELECT sum(gas) FROM sent WHERE proposal IN own),"
@@ -174,36 +181,16 @@ def _compared(connection: sqlite3.Connection, row: sqlite3.Row, chunk: int) -> D
     fit = fit_gas(connection, row["tick"], ALL if first is None else first)
     models, alone = row["models"], row["decisions"] > 1
     calls, headers = (models, models) if alone else (ceil(models / chunk), row["headers"])
+    expected, seconds = forecast_before(took, row["key"])
     return {
         "key": "0x" + row["key"].hex(),
         "paradigm": row["paradigm"],
         "models": models,
         "gas": gas,
         "forecast": None if fit is None else fit.gas(calls, models, headers),
+        "seconds": seconds,
+        "forecast_seconds": expected,
     }
-
-
-def _seconds(
-    connection: sqlite3.Connection, jobs: Mapping[bytes, float]
-) -> dict[tuple[str, str], list[tuple[int, float]]]:
-    """By paradigm and method: models and seconds of each past request.
-
-    From its filing to its last model, by the live chain's node; of one that was not filed, those of its job.
-    """
-    rows = connection.execute(
-        "SELECT key, paradigm, request.method, count(*) AS models, max(made.time) AS last,"
-        " filed.time AS filed FROM made JOIN request ON key = made.request"
-        " LEFT JOIN filing ON filing.request = key"
-        " LEFT JOIN sent AS filed ON filed.chain = 'live' AND filed.hash = filing.sent GROUP BY key"
-    )
-    found: dict[tuple[str, str], list[tuple[int, float]]] = {}
-    for row in rows:
-        filed, last = row["filed"], row["last"]
-        took = jobs.get(row["key"]) if filed is None or last is None else float(last - filed)
-        if took:
-            method = row["paradigm"], row["method"].partition(" ")[0]
-            found.setdefault(method, []).append((row["models"], took))
-    return found
 
 
 def _references(connection: sqlite3.Connection, depths: dict[int, int]) -> dict[str, tuple[str, ...]]:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What every request passes before the explorer answers it, and the headers of every answer.
 
-Only reading is allowed, under the server's own names (no DNS rebinding), from its own pages (no foreign
-origin), at a bounded rate an address.  The content security policy allows scripts and styles of the server's
-own files, and nothing from elsewhere.
+Only reading is allowed, and signing in and out, under the server's own names (no DNS rebinding), from its own
+pages (no foreign origin), at a bounded rate an address.  The content security policy allows scripts and
+styles of the server's own files, and nothing from elsewhere.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
 }
+WRITING = frozenset({"/api/sign-in", "/api/sign-out"})
+"""What is asked by POST, and by no other method."""
 MAX_TARGET = 4096
 """Bytes of a path and its query."""
 RATE = 200.0
@@ -93,7 +95,8 @@ class Guard:
         headers = Headers(scope=scope)
         host = headers.get("host", "").lower()
         client = scope.get("client")
-        if scope["method"] not in ("GET", "HEAD"):
+        allowed = ("POST",) if scope["path"] in WRITING else ("GET", "HEAD")
+        if scope["method"] not in allowed:
             return 405, "the explorer is read-only"
         if host not in self._hosts:
             return 421, "this server is not known by that name"

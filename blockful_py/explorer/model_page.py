@@ -25,8 +25,13 @@ class UnknownPositionError(BlockfulError):
         super().__init__(f"no model stands at {position}.")
 
 
-def model_document(connection: sqlite3.Connection, watched: Watched, position: Position) -> Document:
-    """Raises UnknownPositionError, NodeError when the live chain's node fails."""
+def model_document(
+    connection: sqlite3.Connection, watched: Watched, position: Position, audited: bool
+) -> Document:
+    """`audited`: with what the archive keeps of replaced versions for auditors.
+
+    Raises UnknownPositionError, NodeError when the live chain's node fails.
+    """
     found = models_at(connection, [position.packed])
     if not found:
         raise UnknownPositionError(position)
@@ -42,7 +47,7 @@ def model_document(connection: sqlite3.Connection, watched: Watched, position: P
         "references": models_at(connection, [each.packed for each in transaction.references]),
         "heirs": _heirs(connection, position),
         "block": _block(header, members, position.index, live.block_hash(header.height)),
-        "versions": _versions(connection, watched, members, transaction),
+        "versions": _versions(connection, watched, members, transaction, audited),
     }
 
 
@@ -79,7 +84,9 @@ def _versions(
     watched: Watched,
     members: Sequence[ModelTransaction],
     transaction: ModelTransaction,
+    audited: bool,
 ) -> list[Document]:
+    """What both chains say of each version, and what its node says where the reader may know it."""
     packed = transaction.position.packed
     openings = _openings(watched, [each.uri for each in members], transaction.position)
     rows = connection.execute(
@@ -94,14 +101,13 @@ def _versions(
             "transaction": hexed(row["sent"]),
             "block": row["block"],
             "time": row["time"],
-            "withdrawn": bool(row["withdrawn"]),
-            "ad_f": row["ad_f"],
-            "ad_r": row["ad_r"],
-            "request": hexed(row["request"]),
             "opening": _opened(watched, transaction, row, openings.get(row["version"])),
             "archived": _archived(connection, packed, row["version"]),
-            "review": reviewers(connection, row["proposal"], row["request"]),
-            **_content(watched, Uri(row["uri"], Codec(row["codec"]))),
+            **(
+                _content(connection, watched, row)
+                if audited or row["version"] == transaction.version
+                else {"reserved": True, "review": reviewers(connection, row["proposal"])}
+            ),
         }
         for row in rows
     ]
@@ -166,13 +172,21 @@ def _archived(connection: sqlite3.Connection, packed: int, version: int) -> list
     ]
 
 
-def _content(watched: Watched, uri: Uri) -> Document:
+def _content(connection: sqlite3.Connection, watched: Watched, row: sqlite3.Row) -> Document:
     """What the node of a version says; `problem` where it cannot be read."""
+    told: Document = {
+        "reserved": False,
+        "withdrawn": bool(row["withdrawn"]),
+        "ad_f": row["ad_f"],
+        "ad_r": row["ad_r"],
+        "request": hexed(row["request"]),
+        "review": reviewers(connection, row["proposal"], row["request"]),
+    }
     try:
-        node = parse_node(watched.files.read_file(uri))
+        node = parse_node(watched.files.read_file(Uri(row["uri"], Codec(row["codec"]))))
     except BlockfulError as error:
-        return {"problem": without_paths(str(error))}
-    return {"problem": None, "statement": _statement(node), "weights": _weights(watched, node)}
+        return {**told, "problem": without_paths(str(error))}
+    return {**told, "problem": None, "statement": _statement(node), "weights": _weights(watched, node)}
 
 
 def _statement(node: ModelNode) -> Document:

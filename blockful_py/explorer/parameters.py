@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 
 from starlette.datastructures import QueryParams
@@ -58,6 +59,14 @@ def starts_of(query: QueryParams) -> list[Position]:
     if not 1 <= len(listed) <= MAX_STARTS:
         raise BadParameterError(f"name 1 to {MAX_STARTS} models as start")
     return list(dict.fromkeys(position_of(each) for each in listed))
+
+
+def address_of(query: QueryParams) -> bytes:
+    """An account, 20 bytes.  Raises BadParameterError."""
+    text = query.get("address", "")
+    if not re.fullmatch(r"0x[0-9a-fA-F]{40}", text):
+        raise BadParameterError("address is an account such as 0x12...ef, of 20 bytes")
+    return bytes.fromhex(text[2:])
 
 
 def key_of(text: str) -> bytes:

@@ -8,21 +8,31 @@ import sqlite3
 from pathlib import Path
 
 from blockful_py.errors import BlockfulError
-from blockful_py.explorer.before import measured_before
+from blockful_py.explorer.affected import affected_models, reached
 from blockful_py.explorer.lists import Document, cid, hexed, models_at, place, without_paths
 from blockful_py.explorer.reviews import how_checked, reviewers
 from blockful_py.explorer.watched import Watched
+from blockful_py.pipeline.run.directory import CERTIFICATES
 from blockful_py.record.certificates.document import ErasureCertificate, parse_certificate
 from blockful_py.record.model_node import Request
 
 MAX_CERTIFICATE_BYTES = 64 * 2**20
+OPEN = (
+    "(filing.number IS NOT NULL OR EXISTS (SELECT 1 FROM version JOIN model USING (position)"
+    " WHERE version.request = request.key AND version.version = model.version))"
+)
+"""A request that was filed, or that a current version names; others stand in the archive alone."""
 
 
-def request_list(connection: sqlite3.Connection) -> list[Document]:
-    """All requests, the newest first, and filings whose request could not be read."""
+def request_list(connection: sqlite3.Connection, audited: bool) -> list[Document]:
+    """All requests, the newest first, and filings whose request could not be read.
+
+    `audited`: also requests that the archive alone still names.
+    """
     rows = connection.execute(
-        "SELECT request.*, filing.number FROM request LEFT JOIN filing ON filing.request = request.key"
-        " ORDER BY created DESC"
+        "SELECT request.*, filing.number FROM request LEFT JOIN filing ON filing.request = request.key"  # noqa: S608
+        f" WHERE ? OR {OPEN} ORDER BY created DESC",
+        (audited,),
     ).fetchall()
     unread = connection.execute(
         "SELECT number, problem FROM filing WHERE request IS NULL ORDER BY number DESC"
@@ -36,12 +46,14 @@ def request_list(connection: sqlite3.Connection) -> list[Document]:
     ]
 
 
-def request_document(connection: sqlite3.Connection, watched: Watched, key: bytes) -> Document | None:
-    """A request's history; None for an unknown key."""
+def request_document(
+    connection: sqlite3.Connection, watched: Watched, key: bytes, audited: bool
+) -> Document | None:
+    """A request's history; None for an unknown key.  `audited`: as `request_list`, and all figures."""
     row = connection.execute(
-        "SELECT request.*, filing.number FROM request LEFT JOIN filing ON filing.request = request.key"
-        " WHERE key = ?",
-        (key,),
+        "SELECT request.*, filing.number FROM request LEFT JOIN filing ON filing.request = request.key"  # noqa: S608
+        f" WHERE key = ? AND (? OR {OPEN})",
+        (key, audited),
     ).fetchone()
     if row is None:
         return None
@@ -55,14 +67,19 @@ def request_document(connection: sqlite3.Connection, watched: Watched, key: byte
         "checked": how_checked(request).value,
         "filing": _filing(connection, row["number"]),
         "decisions": decisions,
-        "models": _models(connection, watched, key, request),
+        "models": affected_models(connection, watched, key, request, audited),
         "certificate": _certified(certificate),
     }
 
 
 def certificate_of(watched: Watched, request: Request) -> ErasureCertificate | None:
-    """The erasure certificate of a request in the run's folder, if there is a readable one."""
-    path: Path = watched.run.certificates / f"erasure-{request.created}.json"
+    """The erasure certificate of a request in a run's folder on this machine, if there is a readable one."""
+    folders = (watched.run.certificates, *(run / CERTIFICATES for _, run in watched.jobs))
+    found = (_certificate(folder / f"erasure-{request.created}.json", request) for folder in folders)
+    return next((each for each in found if each is not None), None)
+
+
+def _certificate(path: Path, request: Request) -> ErasureCertificate | None:
     try:
         if path.stat().st_size > MAX_CERTIFICATE_BYTES:
             return None
@@ -93,21 +110,6 @@ def _heading(connection: sqlite3.Connection, row: sqlite3.Row) -> Document:
         "last": last,
         "problem": None,
     }
-
-
-def reached(connection: sqlite3.Connection, starts: list[int]) -> dict[int, int]:
-    """Starts and their descendants, each with its depth along the shortest path."""
-    depth = dict.fromkeys(starts, 0)
-    row = list(depth)
-    while row:
-        following = []
-        for position in row:
-            for (heir,) in connection.execute("SELECT model FROM reference WHERE reference = ?", (position,)):
-                if heir not in depth:
-                    depth[heir] = depth[position] + 1
-                    following.append(heir)
-        row = following
-    return depth
 
 
 def _filing(connection: sqlite3.Connection, number: int | None) -> Document | None:
@@ -177,34 +179,6 @@ def _event(row: sqlite3.Row) -> Document:
     keys = row.keys()
     sent = row["sent"] if "sent" in keys else row["hash"]
     return {"transaction": hexed(sent), "block": row["block"], "time": row["time"], "gas": row["gas"]}
-
-
-def _models(connection: sqlite3.Connection, watched: Watched, key: bytes, request: Request) -> list[Document]:
-    """Every affected model: its figures before and after, and whether it is replaced yet."""
-    depths = reached(connection, [start.place().packed for start in request.starts])
-    known = {each["position"]: each for each in models_at(connection, depths)}
-    rows = connection.execute("SELECT * FROM made WHERE request = ?", (key,))
-    versions = {row["position"]: row for row in rows}
-    before = measured_before(watched.run.path, request)
-    models = []
-    for position, depth in sorted(depths.items(), key=lambda each: (each[1], each[0])):
-        model, row = known[place(position)], versions.get(position)
-        models.append(
-            {
-                **{name: model[name] for name in ("position", "name", "owner", "user")},
-                "depth": depth,
-                "version": row["version"] if row else None,
-                "time": row["time"] if row else None,
-                "withdrawn": bool(row["withdrawn"]) if row else False,
-                "after": _figures(row["ad_f"], row["ad_r"]) if row else None,
-                "before": _figures(*before[model["name"]]) if model["name"] in before else None,
-            }
-        )
-    return models
-
-
-def _figures(ad_f: float | None, ad_r: float | None) -> Document:
-    return {"ad_f": ad_f, "ad_r": ad_r}
 
 
 def _certified(certificate: ErasureCertificate | None) -> Document | None:

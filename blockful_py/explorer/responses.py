@@ -42,6 +42,10 @@ def not_found(request: Request, error: Exception) -> Response:
     return problem(404, str(error))
 
 
+def refused(request: Request, error: Exception) -> Response:
+    return problem(403, str(error))
+
+
 def failed(request: Request, error: Exception) -> Response:
     return problem(502, str(error))
 

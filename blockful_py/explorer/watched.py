@@ -115,13 +115,14 @@ def folder_of(folder: Path, what: bytes) -> Path:
 def watched_run(directory: Path, urls: Urls | None, kept: Path) -> Iterator[Watched]:
     """The federation of a run directory.  `kept`: the explorer's folder, for the events that it read.
 
-    Starts the run's own chains, where it has some and `urls` does not name others.
+    Starts the run's own chains, where it has some and `urls` does not name others, and shares them with
+    commands that come meanwhile.
 
     Raises RunError, NodeError or DeploymentError when it cannot be opened.
     """
     run = RunDirectory.open(directory)
     place = run.place if urls is None else place_for(run.place, urls)
-    with Nodes(place) as nodes:
+    with Nodes(place, shared=True) as nodes:
         contracts = open_contracts(nodes, run.deployments, kept)
         name = directory.resolve().name
         yield Watched(name, run, contracts, Stores.of(run, contracts), nodes, ((name, directory),))

@@ -28,6 +28,9 @@ Choice = TypeVar("Choice", bound=StrEnum)
 
 _NAME = "blockful"
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
+_URL = re.compile(r"\b(?:https?|wss?)://[^\s'\"]+")
+_KEY = re.compile(r"(?<=://)[^/@]+(?=@)|(?:(?<=[^/:]/)|(?<==))[\w-]{24,48}(?![\w-])")
+"""In a URL.  Providers' keys have 32 characters, some a few more; a CID has 59."""
 _KNOWN = frozenset(vars(logging.makeLogRecord({}))) | {"asctime", "message", "request", "taskName"}
 
 
@@ -51,7 +54,7 @@ class TextFormatter(logging.Formatter):
     """The message alone, on one line: a log collector adds time and process."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
-        return _CONTROL.sub(" ", record.message)
+        return _CONTROL.sub(" ", without_keys(record.message))
 
 
 class JsonFormatter(logging.Formatter):
@@ -63,14 +66,16 @@ class JsonFormatter(logging.Formatter):
             "time": at.replace("+00:00", "Z"),
             "level": record.levelname.lower(),
             "logger": record.name,
-            "message": record.getMessage(),
+            "message": without_keys(record.getMessage()),
         }
         if (request := current()) is not None:
             document["request"] = request
         if record.exc_info:
-            document["error"] = self.formatException(record.exc_info)
-        extra = {name: value for name, value in vars(record).items() if name not in _KNOWN}
-        return json.dumps({**extra, **document}, default=_plain)
+            document["error"] = without_keys(self.formatException(record.exc_info))
+        for name, value in vars(record).items():
+            if name not in _KNOWN:
+                document.setdefault(name, value)
+        return json.dumps(document, default=_plain)
 
 
 def set_up(form: str | None = None, level: str | None = None, default: LogLevel = LogLevel.WARNING) -> None:
@@ -113,6 +118,11 @@ def _chosen(kind: type[Choice], value: str, variable: str) -> Choice:
     except ValueError:
         *most, last = kind
         raise SettingsError(f"{variable} is {value!r}: give {', '.join(most)} or {last}.") from None
+
+
+def without_keys(text: str) -> str:
+    """Masks what URLs of nodes are paid for with: user names and passwords, and keys in paths and queries."""
+    return _URL.sub(lambda url: _KEY.sub("***", url[0]), text)
 
 
 def _plain(value: object) -> str:

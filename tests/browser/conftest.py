@@ -20,6 +20,7 @@ from blockful_py.explorer.sources import IndexSources
 from blockful_py.explorer.watched import Watched, watched_run
 from blockful_py.member.place import Urls
 from blockful_py.pipeline.run.nodes import Nodes
+from tests.explorer.conftest import AUDITOR
 from tests.explorer.generated import GeneratedFederation
 from tests.federations import small, trained
 
@@ -105,9 +106,10 @@ def served(watched: Watched, folder: Path) -> Iterator[Explorer]:
 
 @pytest.fixture(scope="session")
 def run(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run whose starts have forgotten in parallel, with its certificate."""
+    """A run with an auditor, whose starts have forgotten in parallel, with its certificate."""
     directory = tmp_path_factory.mktemp("explored") / "run"
     with trained(small(), directory, chains) as federation:
+        federation.administration().set_auditor(AUDITOR.account, AUDITOR.encryption_key)
         federation.unlearn(paradigm="parallel")
         redaction = federation.catalogue()["x"].node.redaction
         assert redaction is not None

@@ -17,6 +17,19 @@ from tests.browser.conftest import AXE, Opened
 
 pytestmark = pytest.mark.browser
 
+PAGES = (
+    "graph",
+    "models",
+    "model",
+    "requests",
+    "request",
+    "what-if",
+    "committee",
+    "blocks",
+    "jobs",
+    "sign-in",
+    "nowhere",
+)
 SIZES = {"wide": (1280, 800), "phone": (360, 740)}
 
 
@@ -67,7 +80,19 @@ def findings(page: Page) -> list[str]:
 @pytest.mark.parametrize("size", sorted(SIZES))
 @pytest.mark.parametrize(
     "page",
-    ["graph", "models", "model", "requests", "request", "what-if", "committee", "blocks", "jobs", "nowhere"],
+    [
+        "graph",
+        "models",
+        "model",
+        "requests",
+        "request",
+        "what-if",
+        "committee",
+        "blocks",
+        "jobs",
+        "sign-in",
+        "nowhere",
+    ],
 )
 def test_a_page_is_accessible_and_no_wider_than_its_window(
     pages: Opened, url: str, page: str, size: str, scheme: str

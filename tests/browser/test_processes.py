@@ -56,6 +56,11 @@ def test_it_is_watched_until_its_requests_are_carried_out(pages: Opened, tmp_pat
         titles = page.locator(".timeline b").all_inner_texts()
         assert titles == ["Signed", "Filed", "Part handed in", "Archived", "Replaced", "Carried out"]
         opened.shoot("processes-request")
+        participant("certificate", 1, "1", "--out", str(tmp_path / "erasure.json"))
+        page.reload()
+        with page.expect_download(timeout=PATIENCE) as downloading:
+            page.get_by_role("link", name="Download certificate").click(timeout=PATIENCE)
+        assert downloading.value.path().read_bytes() == (tmp_path / "erasure.json").read_bytes()
         start = answer(url, "/api/models?search=r2")["models"][0]["position"]
         parallel = answer(url, f"/api/what-if?start={start}")["paradigms"][0]
         participant("request", 2, "--start", "r2", "--class", "4")

@@ -9,23 +9,27 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
+from blockful_py.crypto.randomness import SeededRng
 from blockful_py.explorer.app import ExplorerApp
 from blockful_py.explorer.database import IndexReader
 from blockful_py.explorer.guard import Guard
 from blockful_py.explorer.index import RecordIndex
 from blockful_py.explorer.watched import Watched, watched_run
+from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.member.place import Urls
 from blockful_py.pipeline.run.nodes import Nodes
 from tests.federations import small, trained
 
 HOST = "explorer.test"
+AUDITOR = ReaderKeys.generate(SeededRng(b"auditor"))
 
 
 @pytest.fixture(scope="module")
 def run(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A run whose starts have forgotten in parallel."""
+    """A run with an auditor, whose starts have forgotten in parallel."""
     directory = tmp_path_factory.mktemp("explored") / "run"
     with trained(small(), directory, chains) as federation:
+        federation.administration().set_auditor(AUDITOR.account, AUDITOR.encryption_key)
         federation.unlearn(paradigm="parallel")
     yield directory
 

@@ -4,14 +4,21 @@
 from __future__ import annotations
 
 import json
+import threading
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from prometheus_client import CollectorRegistry
 from starlette.testclient import TestClient
 
+from blockful_py.explorer.guard import Guard
+from blockful_py.explorer.index import IndexThread, RecordIndex
+from blockful_py.explorer.monitoring import STALE_SECONDS, ExplorerMonitor, resource_of
 from blockful_py.explorer.watched import Watched
+from blockful_py.monitoring.traffic import HttpTraffic
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.record.certificates.document import parse_certificate
@@ -19,7 +26,9 @@ from blockful_py.record.proofs.anchors import Anchors
 from blockful_py.record.proofs.proof import Sources, parse_proof, verify_proof
 from blockful_py.record.verify import CHECKS
 from blockful_py.storage.cid import cid_string, parse_cid
+from tests.explorer.conftest import HOST
 from tests.federations import AFFECTED, GRAPH, STARTS
+from tests.member.leaders import until
 
 
 def models(client: TestClient) -> dict[str, dict[str, Any]]:
@@ -176,6 +185,58 @@ def test_search_finds_names_positions_and_owners(client: TestClient) -> None:
         assert "x" in names
     assert client.get("/api/models", params={"search": "%"}).json()["total"] == 0
     assert client.get("/api/models", params={"search": "_"}).json()["total"] == 0
+
+
+def test_requests_are_counted_by_what_answered_them(guard: Guard) -> None:
+    registry = CollectorRegistry()
+    traffic = HttpTraffic(registry, resource_of)
+    with TestClient(traffic.around(guard), base_url=f"http://{HOST}") as client:
+        position = models(client)["x"]["position"]
+        for path in (
+            "/healthz",
+            "/",
+            "/static/explorer.js",
+            f"/api/models/{position}",
+            "/api/models/9-9",
+            "/x",
+        ):
+            client.get(path)
+        client.post("/api/models")
+    counted = {
+        (sample.labels["resource"], sample.labels["status"]): sample.value
+        for family in registry.collect()
+        for sample in family.samples
+        if sample.name == "blockful_http_requests_total"
+    }
+    assert counted == {
+        ("models", "200"): 1,
+        ("health", "200"): 1,
+        ("page", "200"): 1,
+        ("static", "200"): 1,
+        ("model", "200"): 1,
+        ("model", "404"): 1,
+        ("refused", "404"): 1,
+        ("refused", "405"): 1,
+    }
+
+
+def test_an_explorer_is_ready_once_its_index_has_the_record(watched: Watched, tmp_path: Path) -> None:
+    changed = threading.Event()
+    with IndexThread(RecordIndex(tmp_path / "index.sqlite", watched.sources()), changed.set) as follower:
+        at = [time.time()]
+        registry = CollectorRegistry()
+        monitor = ExplorerMonitor(registry, follower, tmp_path, lambda: 3, lambda: at[0])
+        assert monitor.health.report().problems == {"index": "the record is not read to its end yet"}
+        follower.start()
+        until(lambda: follower.followed is not None)
+        assert monitor.health.report().is_ready
+        assert registry.get_sample_value("blockful_explorer_open_pages") == 3
+    at[0] = (follower.followed or 0.0) + STALE_SECONDS + 1
+    assert registry.get_sample_value("blockful_explorer_index_age_seconds") == STALE_SECONDS + 1
+    assert monitor.health.report().problems == {"index": "the index was read to its end 61 s ago"}
+    follower.problem = "no node answers at http://127.0.0.1:1"
+    told = monitor.health.report().problems["index"]
+    assert told == "the index does not follow the chains: the log says why"
 
 
 def test_nodes_of_the_answers_are_in_the_stores(client: TestClient, watched: Watched) -> None:

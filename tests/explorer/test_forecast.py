@@ -10,6 +10,7 @@ import pytest
 
 from blockful_py import costs
 from blockful_py.explorer.database import IndexReader
+from blockful_py.explorer.durations import Duration, forecast_before
 from blockful_py.explorer.forecast import BASE, fit_gas, forecast, past
 from blockful_py.explorer.index import RecordIndex
 from blockful_py.explorer.reviews import how_checked
@@ -99,9 +100,24 @@ def test_a_past_request_is_forecast_from_what_was_before_it(federation: Linear, 
     federation.forget([6], "sequential")
     federation.forget([9], "sequential")
     with indexed(federation, tmp_path).moment() as connection:
-        first, *others = past(connection, 100)
+        first, *others = past(connection, 100, ())
     assert first["forecast"] is None
     assert others[-1]["forecast"] == pytest.approx(others[-1]["gas"], rel=0.001)
+
+
+def test_seconds_are_forecast_from_requests_before_by_the_same_method() -> None:
+    took = [
+        Duration(b"1", "parallel", "passing", 2, 4.0),
+        Duration(b"2", "parallel", "passing", 3, 12.0),
+        Duration(b"3", "parallel", "retrain", 1, 50.0),
+        Duration(b"4", "sequential", "passing", 1, 9.0),
+        Duration(b"5", "parallel", "passing", 10, 31.0),
+    ]
+    assert forecast_before(took, b"1") == (None, 4.0)
+    assert forecast_before(took, b"2") == (6.0, 12.0)
+    assert forecast_before(took, b"4") == (None, 9.0)
+    assert forecast_before(took, b"5") == (30.0, 31.0)
+    assert forecast_before(took, b"6") == (None, None)
 
 
 @pytest.mark.parametrize("paradigm", list(Paradigm))

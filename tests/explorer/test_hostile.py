@@ -38,6 +38,12 @@ def test_only_reading_is_allowed(client: TestClient, method: str) -> None:
     assert client.request(method, "/api/models").status_code == 405
 
 
+@pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"])
+@pytest.mark.parametrize("path", ["/api/sign-in", "/api/sign-out"])
+def test_signing_in_and_out_is_no_link(client: TestClient, method: str, path: str) -> None:
+    assert client.request(method, path).status_code == 405
+
+
 @pytest.mark.parametrize("host", ["evil.example", f"{HOST}.evil.example", f"{HOST}:1", ""])
 def test_other_names_are_not_answered(client: TestClient, host: str) -> None:
     assert client.get("/api/models", headers={"host": host}).status_code == 421

@@ -101,6 +101,33 @@ def test_packages_of_others_log_no_details(capsys: pytest.CaptureFixture[str]) -
     assert lines(capsys) == ["ours"]
 
 
+KEY = "0123456789abcdef0123456789ABCDEF"
+CID = "bafkreihdwdcefgh4dqkjv67uzcmw7ojee6xedzdetojuzjevtenxquvyku"
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        (f"https://rpc.example/v3/{KEY}", "https://rpc.example/v3/***"),
+        (f"wss://rpc.example/{KEY}/ws?x=1", "wss://rpc.example/***/ws?x=1"),
+        (f"https://rpc.example/?apikey={KEY}", "https://rpc.example/?apikey=***"),
+        ("https://me:secret@rpc.example:8545/", "https://***@rpc.example:8545/"),
+        ("http://127.0.0.1:8545", "http://127.0.0.1:8545"),
+        (f"https://{'a' * 30}.example/ipfs/{CID}", f"https://{'a' * 30}.example/ipfs/{CID}"),
+    ],
+)
+def test_keys_in_the_urls_of_nodes_are_masked(
+    capsys: pytest.CaptureFixture[str], url: str, shown: str
+) -> None:
+    for form in ("text", "json"):
+        logs.set_up(form)
+        LOG.warning("no node answers at %s: start it", url)
+        (line,) = lines(capsys)
+        assert (line if form == "text" else json.loads(line)["message"]) == (
+            f"no node answers at {shown}: start it"
+        )
+
+
 @pytest.mark.parametrize("values", [("yaml", None), (None, "loud")])
 def test_what_does_not_exist_is_refused(values: tuple[str | None, str | None]) -> None:
     with pytest.raises(SettingsError, match=r"give (text or json|debug, info)"):

@@ -193,7 +193,7 @@ def test_nothing_was_lost_or_done_twice(federation: ProcessFederation) -> None:
 
 
 def test_a_request_has_one_id_in_the_logs_of_all(federation: ProcessFederation) -> None:
-    """Every log is JSON throughout; the parts, the leader and the reviews of a request have its id."""
+    """The parts, the leader and the reviews of a request."""
     found: dict[str, set[str]] = {}
     for party in (*federation.members, federation.participants["s"]):
         for line in party.reported().splitlines():

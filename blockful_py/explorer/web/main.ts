@@ -12,9 +12,11 @@ import { modelPage } from "./pages/model";
 import { modelsPage } from "./pages/models";
 import { requestPage } from "./pages/request";
 import { requestsPage } from "./pages/requests";
+import { signInPage } from "./pages/sign_in";
 import { whatIfPage } from "./pages/what_if";
 import { go, type Page, type View } from "./page";
 import { searchBox } from "./search";
+import { session } from "./session";
 
 const TABS: [string, string][] = [
   ["/", "Graph"],
@@ -36,6 +38,7 @@ const PAGES: [RegExp, Page][] = [
   [/^\/committee$/, committeePage],
   [/^\/blocks$/, blocksPage],
   [/^\/jobs$/, jobsPage],
+  [/^\/sign-in$/, signInPage],
 ];
 
 let shown: View | null = null;
@@ -56,7 +59,7 @@ function show(): void {
   for (const [pattern, page] of PAGES) {
     const found = pattern.exec(path);
     if (!found) continue;
-    document.title = `${tab?.[1] ?? ""} · BlockFUL explorer`;
+    document.title = `${tab?.[1] ?? "Auditors"} · BlockFUL explorer`;
     shown = page(main, decodeURIComponent(found[1] ?? ""));
     return;
   }
@@ -96,6 +99,11 @@ async function heading(): Promise<void> {
   }
 }
 
+async function signedIn(): Promise<void> {
+  const found = await session().catch(() => null);
+  replace(find("session"), found?.auditor ? "Auditor" : "Sign in");
+}
+
 function start(): void {
   replace(find("tabs"), ...TABS.map(([to, name]) => h("a", { href: to }, name)));
   find("search").append(searchBox());
@@ -107,15 +115,20 @@ function start(): void {
     go(to);
   });
   addEventListener("popstate", show);
+  addEventListener("blockful:session", () => void signedIn());
+  void signedIn();
   addEventListener("blockful:go", () => {
     show();
     find("main").focus({ preventScroll: true });
     scrollTo(0, 0);
   });
-  void heading().then(() => {
+  const known = heading();
+  // The graph need not wait: it shows no time that depends on which clock the federation has.
+  if (location.pathname === "/") show();
+  void known.then(() => {
+    if (!shown) show();
     state();
     follow();
-    show();
   });
 }
 

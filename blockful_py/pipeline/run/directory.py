@@ -37,6 +37,7 @@ from blockful_py.settings import Settings
 from blockful_py.whole_file import write_whole
 
 FORMAT = "blockful-run/1"
+CERTIFICATES = "certificates"
 PARTS = (
     "run.json",
     "deployments",
@@ -46,7 +47,7 @@ PARTS = (
     "vaults",
     "curves.jsonl",
     "figures.json",
-    "certificates",
+    CERTIFICATES,
     "events",
     "auditors",
     "motions",
@@ -112,7 +113,7 @@ class RunDirectory:
 
     @property
     def certificates(self) -> Path:
-        return self.path / "certificates"
+        return self.path / CERTIFICATES
 
     @property
     def vaults(self) -> Path:

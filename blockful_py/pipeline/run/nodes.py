@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from blockful_py.chain.devnet import Devnet, NodeOptions, start_together
+from blockful_py.chain.devnet import GAS_LIMIT, Devnet, NodeOptions, start_together
 from blockful_py.chain.embedded_devnet import EmbeddedDevnet
 from blockful_py.chain.gas import GWEI
 from blockful_py.chain.node import Node, connect
@@ -21,8 +21,11 @@ from blockful_py.closable import Closable
 from blockful_py.errors import RunError, SettingsError
 from blockful_py.file_lock import FileLock
 from blockful_py.pipeline.run.identities import DEVELOPMENT_CHAINS
+from blockful_py.pipeline.run.shared_chains import ChainGuest, SharedChains, forget
 from blockful_py.settings import ChainSettings
 from blockful_py.settings.sections import Urls
+
+LOCK = "chains.lock"
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,17 +110,24 @@ class Place:
 class Nodes(Closable):
     """Both nodes, with an account that pays on each.  Closing it stops the nodes that it started."""
 
-    def __init__(self, place: Place, account: Signer | None = None) -> None:
+    def __init__(self, place: Place, account: Signer | None = None, *, shared: bool = False) -> None:
         """Starts or reaches the nodes.
 
-        `account` pays on nodes reached by URL, instead of that of SENDER_KEY.
+        `account` pays on nodes reached by URL, instead of that of SENDER_KEY.  `shared`: other commands may
+        use our own nodes meanwhile; closing waits for them.  Embedded chains are shared in any case.
 
         Raises NodeError, ToolchainError or MissingExtraError when a node cannot be started or reached.
         """
         self.place = place
         with ExitStack() as stack:
-            if place.databases is not None:
-                live, archive = _devnets(stack, place, place.databases)
+            if guest := _guest(stack, place):
+                self.live, self.archive = (
+                    _connected(stack, guest.live, place.live_chain_id, 0),
+                    _connected(stack, guest.archive, place.archive_chain_id, 0),
+                )
+                self.live_sender, self.archive_sender = _payer(self.live), _payer(self.archive)
+            elif place.databases is not None:
+                live, archive = _devnets(stack, place, place.databases, shared)
                 self.live, self.live_sender = live.node, live.sender()
                 self.archive, self.archive_sender = archive.node, archive.sender()
             else:
@@ -141,8 +151,25 @@ class Nodes(Closable):
         self._stack.close()
 
 
+def _guest(stack: ExitStack, place: Place) -> ChainGuest | None:
+    """The nodes of an explorer that runs these chains and shares them."""
+    if place.databases is None:
+        return None
+    try:
+        if not FileLock.is_free(place.databases / LOCK):
+            return stack.enter_context(ChainGuest(place.databases))
+    except (LookupError, OSError):
+        pass
+    return None
+
+
+def _payer(node: Node) -> Sender:
+    """As `Devnet.sender` of our own nodes."""
+    return Sender(node, Signer.from_mnemonic(DEV_MNEMONIC, 0), gas_limit=GAS_LIMIT)
+
+
 def _devnets(
-    stack: ExitStack, place: Place, databases: Path
+    stack: ExitStack, place: Place, databases: Path, shared: bool
 ) -> tuple[Devnet, Devnet] | tuple[EmbeddedDevnet, EmbeddedDevnet]:
     ids = {"live": place.live_chain_id, "archive": place.archive_chain_id}
     if place.devnet == "embedded":
@@ -153,6 +180,7 @@ def _devnets(
         return first, second
     if place.devnet == "ganache":
         stack.enter_context(_sole_user(databases))
+        forget(databases)
     options = []
     for name, chain_id in ids.items():
         database = databases / name if place.devnet == "ganache" else None
@@ -162,6 +190,8 @@ def _devnets(
     live, archive = start_together(*options)
     stack.enter_context(live)
     stack.enter_context(archive)
+    if shared and place.devnet == "ganache":
+        stack.enter_context(SharedChains(databases, live.url, archive.url))
     return live, archive
 
 
@@ -179,7 +209,7 @@ def _sole_user(databases: Path) -> FileLock:
 
     try:
         databases.mkdir(parents=True, exist_ok=True)
-        return FileLock(databases / "chains.lock", held)
+        return FileLock(databases / LOCK, held)
     except OSError as error:
         raise RunError(
             f"{databases} cannot be used ({error.strerror}): its chains need a folder to write to."

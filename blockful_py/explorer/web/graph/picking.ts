@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which model is where, by a grid over the places: sigma asks the processor for graphics, which answers only
-// once it has drawn.
+// Which model is where, by a grid over the places.
 
 export class Picking {
   private readonly first: Uint32Array;
@@ -47,6 +46,22 @@ export class Picking {
           const row = this.rows[at]!;
           const distance = (this.places[2 * row]! - x) ** 2 + (this.places[2 * row + 1]! - y) ** 2;
           if (distance <= nearest && stands(row)) [found, nearest] = [row, distance];
+        }
+      }
+    return found;
+  }
+
+  /** Rows in a box from one corner, x and y, to the other one; null where there are more than `most`. */
+  within(low: [number, number], high: [number, number], most: number): number[] | null {
+    const found: number[] = [];
+    for (let left = this.column(0, low[0]); left <= this.column(0, high[0]); left++)
+      for (let top = this.column(1, low[1]); top <= this.column(1, high[1]); top++) {
+        const cell = left * this.side + top;
+        for (let at = this.first[cell]!; at < this.first[cell + 1]!; at++) {
+          const row = this.rows[at]!;
+          const [x, y] = [this.places[2 * row]!, this.places[2 * row + 1]!];
+          if (x < low[0] || y < low[1] || x > high[0] || y > high[1]) continue;
+          if (found.push(row) > most) return null;
         }
       }
     return found;

@@ -3,15 +3,18 @@
 
 import { AnswerError, reason } from "../api";
 import { h, replace } from "../dom";
-import { count, percent, plural, short, when } from "../format";
-import { colouring, MEANINGS, MODES, TITLES, type Mode } from "../graph/colours";
+import type { Camera } from "../graph/camera";
+import { colouring, MODES, TITLES, type Mode } from "../graph/colours";
 import { positionOf, readGraph, type GraphData } from "../graph/file";
-import { GraphView } from "../graph/view";
 import { neighbours, type Reach } from "../graph/reach";
+import type { Shown } from "../graph/scene";
+import { GraphView } from "../graph/view";
 import { go, type View } from "../page";
+import { cardOf, spoken } from "./graph_card";
+import { legendOf, momentOf } from "./graph_legend";
 
 /** Kept while other pages are shown. */
-const kept: { tag: string | null; data: GraphData | null; mode: Mode; camera: object | null } = {
+const kept: { tag: string | null; data: GraphData | null; mode: Mode; camera: Camera | null } = {
   tag: null,
   data: null,
   mode: "version",
@@ -135,7 +138,7 @@ class GraphPage {
     if (this.data?.revision === data.revision && this.view) return;
     const atEnd = !this.data || this.tick >= this.data.ticks.length;
     const chosen = this.chosen.map((row) => positionOf(this.data!, row));
-    kept.camera = this.view?.camera() ?? kept.camera;
+    kept.camera = this.view?.state() ?? kept.camera;
     this.view?.close();
     this.view = null;
     this.data = data;
@@ -173,7 +176,7 @@ class GraphPage {
     return versions;
   }
 
-  private look(): { colour: (row: number) => string; stands: (row: number) => boolean } {
+  private look(): Shown {
     const data = this.data!;
     const [colour] = colouring(data, kept.mode, this.versions);
     return { colour, stands: (row) => data.born[row]! <= this.tick };
@@ -189,28 +192,8 @@ class GraphPage {
 
   private explain(): void {
     const data = this.data!;
-    const [, legend] = colouring(data, kept.mode, this.versions);
-    const [low, high, ...rest] = legend.ramp ? legend.entries : [];
-    const swatch = (colour: string): HTMLElement => {
-      const mark = h("i", { class: "swatch", "aria-hidden": "true" });
-      mark.style.background = colour;
-      return mark;
-    };
-    const bar = h("i", { class: "ramp", "aria-hidden": "true" });
-    if (legend.ramp) bar.style.background = `linear-gradient(90deg, ${legend.ramp.filter((_, at) => at % 8 === 0).join()})`;
-    const single = legend.ramp ? rest : legend.entries;
-    replace(
-      this.legend,
-      h("p", { class: "quiet" }, MEANINGS[kept.mode]),
-      legend.ramp && h("div", { class: "ends" }, h("span", {}, low!.name), bar, h("span", {}, high!.name)),
-      ...single.map((each) => h("div", { class: "entry" }, swatch(each.colour), each.name)),
-      kept.mode === "owner" && single.length === 0 && h("p", {}, `${plural(data.owners.length, "owner")}, colours repeat`),
-    );
-    const at = data.ticks[this.tick - 1];
-    const standing = data.born.reduce((sum, born) => sum + Number(born <= this.tick), 0);
-    const what = at ? (at[4] ? `${plural(at[3], "model")} replaced` : `${plural(at[3], "model")} published`) : "";
-    const place = at ? `block ${at[1]}` : "";
-    const text = [`${plural(standing, "model")}`, place, what, at?.[2] ? when(at[2]) : ""].filter(Boolean);
+    replace(this.legend, ...legendOf(data, kept.mode, this.versions));
+    const text = momentOf(data, this.tick);
     replace(this.moment, text.join(" · "));
     this.time.setAttribute("aria-valuetext", text.join(", "));
   }
@@ -238,46 +221,10 @@ class GraphPage {
   }
 
   private tell(row: number, found: Reach | null, chosen: boolean): void {
-    const data = this.data!;
-    const name = data.names[row] || positionOf(data, row);
-    const several = chosen && this.chosen.length > 1;
-    const reached = found ? found.rows.length : 1;
-    const starts = chosen ? this.chosen : [row];
-    const sentence = `A request that starts ${several ? `at these ${starts.length} models` : "here"} reaches ${plural(reached, "model")}, to a depth of ${found?.deepest ?? 0}.`;
-    const query = starts.map((each) => `start=${positionOf(data, each)}`).join("&");
-    const current = this.versions[row] === data.version[row];
-    const figure = (values: Float32Array): string => percent(current ? values[row] : null);
-    replace(
-      this.card,
-      h("h2", {}, several ? `${name} and ${starts.length - 1} more` : name),
-      h("p", { class: "reach" }, sentence),
-      h(
-        "dl",
-        { class: "facts tight" },
-        ...(
-          [
-            ["Position", positionOf(data, row)],
-            ["Owner", short(data.owners[data.owner[row]!], 10, 4)],
-            ["Version", data.withdrawn[row] && current ? `${this.versions[row]}, withdrawn` : String(this.versions[row])],
-            ["Accuracy", percent(data.accuracy[row])],
-            ["AD_f", figure(data.ad_f)],
-            ["AD_r", figure(data.ad_r)],
-            ["References", count(neighbours(this.view!.references, row).length)],
-            ["Heirs", count(neighbours(this.view!.heirs, row).length)],
-          ] as [string, string][]
-        ).map(([term, value]) => [h("dt", {}, term), h("dd", {}, value)]),
-      ),
-      chosen &&
-        h(
-          "p",
-          { class: "actions" },
-          h("a", { class: "button", href: `/models/${positionOf(data, row)}` }, "Open model"),
-          h("a", { class: "button plain", href: `/what-if?${query}` }, several ? "What if they forget" : "What if it forgets"),
-        ),
-      chosen && h("p", { class: "quiet hint" }, "Shift-click adds models."),
-    );
+    const told = { row, found, versions: this.versions, chosen: chosen ? this.chosen : null };
+    replace(this.card, ...cardOf(this.data!, this.view!, told));
     this.card.hidden = false;
-    if (chosen) replace(this.said, `${name}, version ${this.versions[row]}. ${sentence}`);
+    if (chosen) replace(this.said, spoken(this.data!, told));
   }
 
   private key(event: KeyboardEvent): void {
@@ -316,7 +263,7 @@ class GraphPage {
     this.aborting.abort();
     clearTimeout(this.waiting);
     cancelAnimationFrame(this.frame);
-    kept.camera = this.view?.camera() ?? kept.camera;
+    kept.camera = this.view?.state() ?? kept.camera;
     removeEventListener("blockful:find", this.found);
     delete this.main.dataset.ready;
     this.view?.close();

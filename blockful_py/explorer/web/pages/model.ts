@@ -15,14 +15,16 @@ interface Version {
   transaction: string;
   block: number;
   time: number | null;
-  withdrawn: boolean;
-  ad_f: number | null;
-  ad_r: number | null;
-  request: string | null;
+  /** Whether its node is for auditors; what the node says is missing then. */
+  reserved: boolean;
+  withdrawn?: boolean;
+  ad_f?: number | null;
+  ad_r?: number | null;
+  request?: string | null;
   opening: { px: string; s: string; opens: boolean; epoch: number | null } | null;
   archived: { record: number; reason: string; time: number; block: number | null; transaction: string; head: string }[];
   review: Reviewed | null;
-  problem: string | null;
+  problem?: string | null;
   statement?: {
     accuracy: number;
     created: number;
@@ -68,7 +70,7 @@ export function modelPage(main: HTMLElement, position: string): View {
 }
 
 function draw(model: Whole, checks: HTMLElement): Child[] {
-  const first = model.versions[0];
+  const stated = model.versions.find((each) => each.statement);
   const owner = model.user === null ? "" : `user ${model.user}, `;
   return [
     h(
@@ -83,15 +85,15 @@ function draw(model: Whole, checks: HTMLElement): Child[] {
       h("a", { class: "button plain", href: `/what-if?start=${model.position}` }, "What if it forgets"),
       h("a", { class: "button plain", href: `/api/models/${model.position}/proof`, download: "" }, "Download proof"),
     ),
-    h("p", { class: "lead" }, `At ${model.position} on the live chain, of ${owner}`, hash(model.owner, 10, 6), first?.statement ? `, round ${first.statement.round}` : ""),
+    h("p", { class: "lead" }, `At ${model.position} on the live chain, of ${owner}`, hash(model.owner, 10, 6), stated?.statement ? `, round ${stated.statement.round}` : ""),
     checks,
     h("h2", {}, "Versions"),
     versions(model),
     h("h2", {}, "Place in its block"),
     block(model),
     h("h2", {}, "References and heirs"),
-    h("div", { class: "columns" }, references(model, first), heirs(model)),
-    first?.statement && statement(first),
+    h("div", { class: "columns" }, references(model, stated), heirs(model)),
+    stated?.statement && statement(stated),
   ];
 }
 
@@ -130,19 +132,24 @@ function version(each: Version, next: Version | undefined): HTMLElement {
       h("span", { class: each.current ? "badge on" : "badge" }, each.current ? "live" : "archived"),
       each.withdrawn && h("span", { class: "badge warn" }, "withdrawn"),
     ),
-    h(
-      "div",
-      { class: "figures" },
-      each.version === 0
-        ? figure("Accuracy", each.statement?.accuracy ?? null, "on its owner's test data, signed")
-        : [figure("AD_f", each.ad_f, "on what was to be forgotten"), figure("AD_r", each.ad_r, "on the rest")],
-    ),
+    each.reserved
+      ? [
+          h("p", { class: "quiet" }, "Its node is in the archive, for auditors."),
+          h("p", {}, h("a", { class: "button plain", href: "/sign-in" }, "Sign in")),
+        ]
+      : h(
+          "div",
+          { class: "figures" },
+          each.version === 0
+            ? figure("Accuracy", each.statement?.accuracy ?? null, "on its owner's test data, signed")
+            : [figure("AD_f", each.ad_f, "on what was to be forgotten"), figure("AD_r", each.ad_r, "on the rest")],
+        ),
     each.problem && h("p", { class: "bad" }, each.problem),
     facts(
       ["Opening", each.opening ? h("span", {}, h("span", { class: each.opening.opens ? "good" : "bad" }, each.opening.opens ? "opens the hash" : "does not open the hash"), each.opening.epoch !== null && h("span", { class: "quiet" }, ` under the key of epoch ${each.opening.epoch}`)) : h("span", { class: "quiet" }, "its event is not at hand")],
       ...(each.opening ? ([["P.x", hash(each.opening.px, 12, 6)], ["s", hash(each.opening.s, 12, 6)]] as [string, Child][]) : []),
       ["Node", hash(each.node, 12, 6)],
-      ["Sealed weights", weights ? hash(weights.cid, 12, 6) : h("span", { class: "quiet" }, each.withdrawn ? "none" : "–"), weights && h("div", { class: "quiet" }, where ? `in this machine's ${where}` : "not on this machine")],
+      ...(each.reserved ? [] : ([["Sealed weights", weights ? hash(weights.cid, 12, 6) : h("span", { class: "quiet" }, each.withdrawn ? "none" : "–"), weights && h("div", { class: "quiet" }, where ? `in this machine's ${where}` : "not on this machine")]] as [string, ...Child[]][])),
       ["Live", `block ${each.block}, ${when(each.time)} `, hash(each.transaction, 8, 4)],
       ...each.archived.map((record): [string, Child] => [
         record.reason === "superseded" ? "Archived, replaced" : "Archived, published",
@@ -155,7 +162,7 @@ function version(each: Version, next: Version | undefined): HTMLElement {
   );
 }
 
-const figure = (name: string, value: number | null, note: string): HTMLElement =>
+const figure = (name: string, value: number | null | undefined, note: string): HTMLElement =>
   h("div", { class: "figure" }, h("b", {}, percent(value)), h("span", {}, name), h("small", {}, note));
 
 function block(model: Whole): HTMLElement {
@@ -178,8 +185,8 @@ function block(model: Whole): HTMLElement {
   );
 }
 
-function references(model: Whole, first: Version | undefined): HTMLElement {
-  const accuracies = new Map(first?.statement?.references.map((each) => [each.position, each.accuracy]));
+function references(model: Whole, stated: Version | undefined): HTMLElement {
+  const accuracies = new Map(stated?.statement?.references.map((each) => [each.position, each.accuracy]));
   if (model.references.length === 0) return h("p", { class: "quiet" }, "No references: it was trained from the shared initialisation.");
   return table<Model>(
     [
@@ -212,8 +219,8 @@ function heirs(model: Whole): HTMLElement {
   );
 }
 
-function statement(first: Version): HTMLElement {
-  const { statement } = first;
+function statement(stated: Version): HTMLElement {
+  const { statement } = stated;
   const training = Object.entries(statement!.training).map(([name, value]): [string, Child] => [name, typeof value === "object" ? JSON.stringify(value) : String(value)]);
   return h(
     "details",

@@ -31,7 +31,9 @@ interface Affected {
   time: number | null;
   withdrawn: boolean;
   after: { ad_f: number | null; ad_r: number | null } | null;
-  before: { ad_f: number | null; ad_r: number | null } | null;
+  /** Whether what it was replaced by was replaced since, and is for auditors. */
+  reserved: boolean;
+  before: { source: "report" | "record"; ad_f: number | null; ad_r: number | null; accuracy: number | null } | null;
 }
 
 interface Whole extends Heading {
@@ -175,12 +177,15 @@ function chart(models: Affected[]): Node {
         ];
       }) as unknown as Child[],
     ),
-    h("figcaption", {}, h("i", { class: "key ad-f" }), "AD_f, lower is better", h("i", { class: "key ad-r" }), "AD_r, higher is better", models.some((each) => each.before) && [h("i", { class: "key hollow" }), "before, as this run's report has it"]),
+    h("figcaption", {}, h("i", { class: "key ad-f" }), "AD_f, lower is better", h("i", { class: "key ad-r" }), "AD_r, higher is better", models.some((each) => hasMeasured(each.before)) && [h("i", { class: "key hollow" }), models.some((each) => each.before?.source === "report") ? "before, as this run's report has it" : "before, as the record claims"]),
   );
 }
 
+const hasMeasured = (before: Affected["before"]): boolean => before !== null && (before.ad_f !== null || before.ad_r !== null);
+
 function models(request: Whole): HTMLElement {
-  const measured = request.models.some((each) => each.before);
+  const measured = request.models.some((each) => hasMeasured(each.before));
+  const signed = request.models.some((each) => each.before?.accuracy != null);
   const pair = (before: number | null | undefined, after: number | null | undefined): Child => [
     measured && h("span", { class: "quiet" }, percent(before), " → "),
     percent(after),
@@ -190,8 +195,9 @@ function models(request: Whole): HTMLElement {
       { name: "Model", of: (each) => modelLink(each.position, each.name) },
       { name: "Depth", of: (each) => (each.depth === 0 ? "start" : each.depth), right: true },
       { name: "Owner", of: (each) => (each.user === null ? short(each.owner) : `user ${each.user}`) },
-      { name: "AD_f", of: (each) => pair(each.before?.ad_f, each.after?.ad_f), right: true },
-      { name: "AD_r", of: (each) => pair(each.before?.ad_r, each.after?.ad_r), right: true },
+      ...(signed ? [{ name: "Accuracy before, as its owner signed it", of: (each: Affected) => percent(each.before?.accuracy), right: true }] : []),
+      { name: "AD_f", of: (each) => each.reserved ? "for auditors" : pair(each.before?.ad_f, each.after?.ad_f), right: true },
+      { name: "AD_r", of: (each) => each.reserved ? "for auditors" : pair(each.before?.ad_r, each.after?.ad_r), right: true },
       { name: "Version", of: (each) => (each.version === null ? "waits" : each.withdrawn ? `${each.version} withdrawn` : each.version), right: true },
       { name: "Replaced (UTC)", of: (each) => when(each.time) },
     ],

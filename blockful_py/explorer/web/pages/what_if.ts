@@ -6,6 +6,16 @@ import { h, replace, type Child } from "../dom";
 import { count, duration, percent, plural } from "../format";
 import { facts, go, modelLink, table, type View } from "../page";
 
+interface Past {
+  key: string;
+  paradigm: string;
+  models: number;
+  gas: number | null;
+  forecast: number | null;
+  seconds: number | null;
+  forecast_seconds: number | null;
+}
+
 interface Forecast {
   starts: Model[];
   affected: number;
@@ -23,7 +33,7 @@ interface Forecast {
     times: { method: string; seconds: number; requests: number }[];
   }[];
   history: { redactions: number; records: number } | null;
-  past: { key: string; paradigm: string; models: number; gas: number | null; forecast: number | null }[];
+  past: Past[];
 }
 
 export function whatIfPage(main: HTMLElement): View {
@@ -138,17 +148,37 @@ function paradigm(each: Forecast["paradigms"][number], found: Forecast): HTMLEle
   );
 }
 
-function past(found: Forecast): HTMLElement {
-  const error = (each: Forecast["past"][number]): Child =>
-    each.forecast === null || !each.gas ? "–" : `${each.forecast >= each.gas ? "+" : "−"}${Math.abs((each.forecast / each.gas - 1) * 100).toFixed(1)} %`;
-  return table<Forecast["past"][number]>(
-    [
-      { name: "Request", of: (each) => h("a", { href: `/requests/${each.key}` }, `${each.paradigm}, ${plural(each.models, "model")}`) },
-      { name: "Gas forecast from what was before", of: (each) => (each.forecast === null ? "no history" : count(each.forecast)), right: true },
-      { name: "Gas used", of: (each) => (each.gas === null ? "–" : count(each.gas)), right: true },
-      { name: "Error", of: error, right: true },
-    ],
-    found.past,
-    "Forecasts and what requests cost",
-  );
+/** By how much a forecast differed from what was used; null without one of them. */
+const error = (forecast: number | null, used: number | null): number | null =>
+  forecast === null || !used ? null : forecast / used - 1;
+
+const signed = (share: number | null): string =>
+  share === null ? "–" : `${share >= 0 ? "+" : "−"}${Math.abs(share * 100).toFixed(1)} %`;
+
+/** Mean size of the errors that there are. */
+function meant(errors: (number | null)[]): string {
+  const found = errors.filter((each) => each !== null);
+  return found.length ? `${(100 * found.reduce((sum, each) => sum + Math.abs(each), 0) / found.length).toFixed(1)} % (n = ${found.length})` : "none yet";
+}
+
+function past(found: Forecast): Child[] {
+  const gas = (each: Past): number | null => error(each.forecast, each.gas);
+  const time = (each: Past): number | null => error(each.forecast_seconds, each.seconds);
+  const known = (value: number | null, write: (value: number) => string): string => (value === null ? "–" : write(value));
+  return [
+    h("p", {}, `Each request with what was forecast from the history before it. Mean size of the error: gas ${meant(found.past.map(gas))}, time ${meant(found.past.map(time))}.`),
+    table<Past>(
+      [
+        { name: "Request", of: (each) => h("a", { href: `/requests/${each.key}` }, `${each.paradigm}, ${plural(each.models, "model")}`) },
+        { name: "Gas forecast", of: (each) => known(each.forecast, count), right: true },
+        { name: "Gas used", of: (each) => known(each.gas, count), right: true },
+        { name: "Error", of: (each) => signed(gas(each)), right: true },
+        { name: "Time forecast", of: (each) => known(each.forecast_seconds, duration), right: true },
+        { name: "Time taken", of: (each) => known(each.seconds, duration), right: true },
+        { name: "Error", of: (each) => signed(time(each)), right: true },
+      ],
+      found.past,
+      "Forecasts and what requests cost",
+    ),
+  ];
 }

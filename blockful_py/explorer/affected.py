@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The models that a request affects, with their figures before and after it."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from blockful_py.explorer.before import claimed_before, measured_before
+from blockful_py.explorer.lists import Document, models_at, place
+from blockful_py.explorer.watched import Watched
+from blockful_py.record.model_node import Request
+
+
+def reached(connection: sqlite3.Connection, starts: list[int]) -> dict[int, int]:
+    """Starts and their descendants, each with its depth along the shortest path."""
+    depth = dict.fromkeys(starts, 0)
+    row = list(depth)
+    while row:
+        following = []
+        for position in row:
+            for (heir,) in connection.execute("SELECT model FROM reference WHERE reference = ?", (position,)):
+                if heir not in depth:
+                    depth[heir] = depth[position] + 1
+                    following.append(heir)
+        row = following
+    return depth
+
+
+def affected_models(
+    connection: sqlite3.Connection, watched: Watched, key: bytes, request: Request, audited: bool
+) -> list[Document]:
+    """Every affected model, by depth: what it was replaced by, and its figures before and after.
+
+    Before: as the report of a run on this machine has them, else as the replaced version's node claims.
+    Figures of versions that were replaced are in the archive: they are there if `audited`.
+    """
+    depths = reached(connection, [start.place().packed for start in request.starts])
+    known = {each["position"]: each for each in models_at(connection, depths)}
+    rows = connection.execute("SELECT * FROM made WHERE request = ?", (key,))
+    versions = {row["position"]: row for row in rows}
+    report = measured_before(watched.run.path, request)
+    record = claimed_before(connection, key, request) if audited and not report else {}
+    models = []
+    for position, depth in sorted(depths.items(), key=lambda each: (each[1], each[0])):
+        model, row = known[place(position)], versions.get(position)
+        told = row is not None and (audited or row["version"] == model["version"])
+        models.append(
+            {
+                **{name: model[name] for name in ("position", "name", "owner", "user")},
+                "depth": depth,
+                "version": row["version"] if row else None,
+                "time": row["time"] if row else None,
+                "withdrawn": bool(row["withdrawn"]) if row and told else False,
+                "after": {"ad_f": row["ad_f"], "ad_r": row["ad_r"]} if row and told else None,
+                "reserved": row is not None and not told,
+                "before": report.get(model["name"]) or record.get(position),
+            }
+        )
+    return models

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Signs in from a keystore: asks an explorer for a message, signs it, and puts it into a link.
+
+The signature is in the link's fragment, which browsers send nowhere; the page reads it and signs in.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+from urllib.error import URLError
+from urllib.parse import urlsplit
+from urllib.request import HTTPRedirectHandler, build_opener
+
+from blockful_py.bounded_json import parse_json
+from blockful_py.crypto import signature
+from blockful_py.errors import UnreachableError
+from blockful_py.explorer.sign_in import NONCE
+from blockful_py.explorer.sign_in_message import SignInMessage
+
+MAX_ANSWER = 4096
+SECONDS = 20.0
+
+
+class _NoRedirects(HTTPRedirectHandler):
+    """Another server's answer is none."""
+
+    def redirect_request(self, *_: Any, **__: Any) -> None:
+        return None
+
+
+def asked_message(origin: str, account: bytes) -> SignInMessage:
+    """The message that an explorer makes for an account, written here: it is for `origin` in any case.
+
+    `origin`: as `require_origin` gives it.  Raises UnreachableError for no answer, or another one.
+    """
+    address = f"{origin}/api/sign-in/message?address=0x{account.hex()}"
+    try:
+        with build_opener(_NoRedirects).open(address, timeout=SECONDS) as answer:
+            told = parse_json(answer.read(MAX_ANSWER))
+        parts = urlsplit(origin)
+        return SignInMessage(
+            parts.scheme,
+            parts.netloc,
+            account,
+            _number(told["chain"]),
+            bytes.fromhex(_matched(told["registry"], "0x([0-9a-f]{40})")),
+            _matched(told["nonce"], f"([0-9a-f]{{{NONCE}}})"),
+            _number(told["issued"]),
+        )
+    except (URLError, OSError) as error:
+        raise UnreachableError(f"{origin} gives no message to sign ({error}): is it an explorer?") from None
+    except (ValueError, TypeError, KeyError):
+        raise UnreachableError(f"{origin} gives no message to sign: is it an explorer?") from None
+
+
+def signed_link(message: SignInMessage, secret: int) -> str:
+    """The address of the page that signs in with this message."""
+    signed = signature.sign(secret, message.digest).hex()
+    account = message.address.hex()
+    return (
+        f"{message.scheme}://{message.domain}/sign-in#0x{account}.{message.issued}.{message.nonce}.0x{signed}"
+    )
+
+
+def _matched(value: Any, pattern: str) -> str:
+    found = re.fullmatch(pattern, value)
+    if found is None:
+        raise ValueError(f"{value!r:.100} does not match")
+    return found[1]
+
+
+def _number(value: Any) -> int:
+    if not isinstance(value, int) or not 0 <= value < 2**53:
+        raise ValueError(f"{value!r:.100} is no number")
+    return value

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The text that an auditor signs to sign in: Sign-In with Ethereum (EIP-4361).
+
+The explorer and `blockful auditor sign-in` both write it from its parts, and neither reads it: an auditor's
+command signs no text that another machine chose.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from blockful_py.crypto import personal_message
+
+SIGN_IN_SECONDS = 300
+"""From the making of a message until it can no longer be used."""
+
+
+@dataclass(frozen=True, slots=True)
+class SignInMessage:
+    """What a message to sign says.
+
+    Attributes:
+        scheme, domain: of the explorer's address, such as "http" and "127.0.0.1:8000".
+        address: the auditor's account, 20 bytes.
+        chain_id, registry: where auditors are registered, the registry's address of 20 bytes.
+        nonce: letters and digits, made by the explorer.
+        issued: when it was made, in seconds.
+    """
+
+    scheme: str
+    domain: str
+    address: bytes
+    chain_id: int
+    registry: bytes
+    nonce: str
+    issued: int
+
+    @property
+    def expires(self) -> int:
+        return self.issued + SIGN_IN_SECONDS
+
+    @property
+    def text(self) -> str:
+        """The message as EIP-4361 has it."""
+        return (
+            f"{self.domain} wants you to sign in with your Ethereum account:\n"
+            f"{personal_message.checksummed(self.address)}\n"
+            "\n"
+            "Read the history that the archive registry "
+            f"{personal_message.checksummed(self.registry)} keeps for auditors.\n"
+            "\n"
+            f"URI: {self.scheme}://{self.domain}/\n"
+            "Version: 1\n"
+            f"Chain ID: {self.chain_id}\n"
+            f"Nonce: {self.nonce}\n"
+            f"Issued At: {_spelt(self.issued)}\n"
+            f"Expiration Time: {_spelt(self.expires)}"
+        )
+
+    @property
+    def digest(self) -> bytes:
+        """What is signed, 32 bytes."""
+        return personal_message.digest(self.text)
+
+
+def _spelt(seconds: int) -> str:
+    """A time as RFC 3339 has it."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is told of a model in the graph, and of what a request that starts there would reach.
+
+import { h, type Child } from "../dom";
+import { count, percent, plural, short } from "../format";
+import { positionOf, type GraphData } from "../graph/file";
+import { neighbours, type Adjacency, type Reach } from "../graph/reach";
+import { nameOf } from "../graph/scene";
+
+export interface Told {
+  row: number;
+  found: Reach | null;
+  /** By row, at the time that is shown. */
+  versions: Uint32Array;
+  /** Rows that are chosen; null where the pointer only rests on `row`. */
+  chosen: number[] | null;
+}
+
+function reached({ found, chosen }: Told): string {
+  const several = chosen !== null && chosen.length > 1;
+  return `A request that starts ${several ? `at these ${chosen.length} models` : "here"} reaches ${plural(found?.rows.length ?? 1, "model")}, to a depth of ${found?.deepest ?? 0}.`;
+}
+
+/** The same for whoever does not see it. */
+export const spoken = (data: GraphData, told: Told): string =>
+  `${nameOf(data, told.row)}, version ${told.versions[told.row]}. ${reached(told)}`;
+
+export function cardOf(data: GraphData, around: { references: Adjacency; heirs: Adjacency }, told: Told): Child[] {
+  const { row, chosen, versions } = told;
+  const starts = chosen ?? [row];
+  const several = starts.length > 1;
+  const query = starts.map((each) => `start=${positionOf(data, each)}`).join("&");
+  return [
+    h("h2", {}, several ? `${nameOf(data, row)} and ${starts.length - 1} more` : nameOf(data, row)),
+    h("p", { class: "reach" }, reached(told)),
+    figures(data, around, row, versions[row]!),
+    chosen && [
+      h(
+        "p",
+        { class: "actions" },
+        h("a", { class: "button", href: `/models/${positionOf(data, row)}` }, "Open model"),
+        h("a", { class: "button plain", href: `/what-if?${query}` }, several ? "What if they forget" : "What if it forgets"),
+      ),
+      h("p", { class: "quiet hint" }, "Shift-click adds models."),
+    ],
+  ];
+}
+
+function figures(data: GraphData, around: { references: Adjacency; heirs: Adjacency }, row: number, version: number): HTMLElement {
+  const current = version === data.version[row];
+  const figure = (values: Float32Array): string => percent(current ? values[row] : null);
+  const rows: [string, string][] = [
+    ["Position", positionOf(data, row)],
+    ["Owner", short(data.owners[data.owner[row]!], 10, 4)],
+    ["Version", data.withdrawn[row] && current ? `${version}, withdrawn` : String(version)],
+    ["Accuracy", percent(data.accuracy[row])],
+    ["AD_f", figure(data.ad_f)],
+    ["AD_r", figure(data.ad_r)],
+    ["References", count(neighbours(around.references, row).length)],
+    ["Heirs", count(neighbours(around.heirs, row).length)],
+  ];
+  return h("dl", { class: "facts tight" }, ...rows.map(([term, value]) => [h("dt", {}, term), h("dd", {}, value)]));
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the graph's colours mean, and which moment it shows.
+
+import { h, type Child } from "../dom";
+import { plural, when } from "../format";
+import { colouring, MEANINGS, type Mode } from "../graph/colours";
+import type { GraphData } from "../graph/file";
+
+export function legendOf(data: GraphData, mode: Mode, versions: Uint32Array): Child[] {
+  const [, legend] = colouring(data, mode, versions);
+  const [low, high, ...rest] = legend.ramp ? legend.entries : [];
+  const single = legend.ramp ? rest : legend.entries;
+  return [
+    h("p", { class: "quiet" }, MEANINGS[mode]),
+    legend.ramp && h("div", { class: "ends" }, h("span", {}, low!.name), bar(legend.ramp), h("span", {}, high!.name)),
+    ...single.map((each) => h("div", { class: "entry" }, swatch(each.colour), each.name)),
+    mode === "owner" && single.length === 0 && h("p", {}, `${plural(data.owners.length, "owner")}, colours repeat`),
+  ];
+}
+
+function swatch(colour: string): HTMLElement {
+  const mark = h("i", { class: "swatch", "aria-hidden": "true" });
+  mark.style.background = colour;
+  return mark;
+}
+
+function bar(ramp: string[]): HTMLElement {
+  const mark = h("i", { class: "ramp", "aria-hidden": "true" });
+  mark.style.background = `linear-gradient(90deg, ${ramp.filter((_, at) => at % 8 === 0).join()})`;
+  return mark;
+}
+
+/** What stands after a live transaction, by its number from 1 on. */
+export function momentOf(data: GraphData, tick: number): string[] {
+  const at = data.ticks[tick - 1];
+  const standing = data.born.reduce((sum, born) => sum + Number(born <= tick), 0);
+  const what = at ? (at[4] ? `${plural(at[3], "model")} replaced` : `${plural(at[3], "model")} published`) : "";
+  return [plural(standing, "model"), at ? `block ${at[1]}` : "", what, at?.[2] ? when(at[2]) : ""].filter(Boolean);
+}
