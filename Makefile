@@ -141,10 +141,10 @@ test-beside: setup
 	@$(MAKE) --no-print-directory $(BESIDE) >build/test-beside.log 2>&1; \
 	 status=$$?; printf '\n'; cat build/test-beside.log; exit $$status
 
-# Starting and ending nodes takes no web3, so its tests run once.
+# Starting and ending nodes takes no web3, nor do embedded chains, so their tests run once.
 test-web3-7: setup
 	@$(BROWNIE_VENV)/bin/python -m pytest -q -p no:pytest-brownie -p no:cacheprovider -c /dev/null --rootdir . \
-	 --ignore tests/chain/test_devnet.py tests/chain
+	 --ignore tests/chain/test_devnet.py -k 'not embedded' tests/chain
 
 test-byzantine: setup ## Play faulty members and leaders against honest ones, for BYZANTINE_SECONDS
 	@$(PY) -m tests.fuzzing.byzantine --seconds $(BYZANTINE_SECONDS)

@@ -10,9 +10,10 @@ from blockful_py.errors import MissingExtraError
 
 EXTRAS = {
     "data": ("PIL", "datasets", "pyarrow"),
+    "embedded": ("eth",),
     "ipfs": ("ipfshttpclient", "multiaddr"),
     "members": ("httpx2", "prometheus_client", "starlette", "uvicorn"),
-    "nodes": ("eth_account", "requests", "web3"),
+    "nodes": ("eth_account", "eth_utils", "requests", "rlp", "web3"),
     "plots": ("matplotlib",),
     "privacy": ("opacus",),
     "text": ("transformers",),

@@ -27,9 +27,11 @@ def chains(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
     """Two nodes, chain ids 1337 and 1338, for the whole session.
 
     They are Anvils where npm has a program for them, which do the same in a fraction of the time, and
-    Ganaches elsewhere, and where TEST_NODE says so.  Tests of the demo, of sessions and of the chain itself
-    start Ganaches of their own.
+    Ganaches elsewhere; TEST_NODE chooses "anvil", "ganache" or "embedded".  Tests of the demo, of sessions
+    and of the chain itself start Ganaches of their own.
     """
+    from dataclasses import replace
+
     from blockful_py.chain.programs import anvil_command
     from blockful_py.errors import ToolchainError
     from blockful_py.pipeline.run.nodes import Nodes, Place
@@ -37,9 +39,10 @@ def chains(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
 
     kind = os.environ.get("TEST_NODE", "anvil")
     try:
-        anvil_command()
+        if kind == "anvil":
+            anvil_command()
     except ToolchainError:
         kind = "ganache"
     place = Place.of(ChainSettings(), tmp_path_factory.mktemp("chains"))
-    with Nodes(place, devnet=kind) as nodes:
+    with Nodes(replace(place, devnet=kind)) as nodes:
         yield nodes

@@ -6,13 +6,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from blockful_py.chain.chain_id import require_chain
 from blockful_py.chain.failover import Failover
 from blockful_py.chain.rpc import JsonRpc, Rpc
 from blockful_py.errors import NodeError
+from blockful_py.extras import needed_by
 
+EMBEDDED = "embedded:"
+"""Before the path of an embedded chain's file, where a URL is expected."""
 _POLL = 0.5  # seconds
 
 
@@ -43,7 +47,7 @@ class Node:
     @property
     def is_development(self) -> bool:
         """Whether it is a node for tests, which mines when it is told to and can set its chain back."""
-        return self.client.startswith(("ganache", "anvil", "hardhat"))
+        return self.client.startswith(("ganache", "anvil", "hardhat", "embedded"))
 
     def settled(self) -> str:
         """The newest settled block, as JSON-RPC names blocks."""
@@ -112,18 +116,29 @@ def connect(
 ) -> Node:
     """Connects to a running node, or to the first fit one of several, and checks which chain it is on.
 
+    `embedded:PATH` names the file of an embedded chain, which needs no node.
+
     Raises:
         NodeError: nothing answers, it is not an Ethereum node, or it is on another chain.
+        MissingExtraError: the URL is an embedded chain's, and the extra is not installed.
     """
     if not isinstance(url, str) and len(url) > 1:
         several = Failover(url, timeout, expected_chain_id)
         return Node(several, require_chain(several, expected_chain_id), confirmations)
-    rpc = JsonRpc(url if isinstance(url, str) else url[0], timeout, diagnosis)
+    rpc = _opened(url if isinstance(url, str) else url[0], timeout, diagnosis)
     try:
         return Node(rpc, require_chain(rpc, expected_chain_id), confirmations)
     except BaseException:
         rpc.close()
         raise
+
+
+def _opened(url: str, timeout: float, diagnosis: Callable[[], str | None] | None) -> Rpc:
+    if not url.startswith(EMBEDDED):
+        return JsonRpc(url, timeout, diagnosis)
+    with needed_by("an embedded chain"):
+        from blockful_py.chain.embedded.rpc import EmbeddedRpc
+    return EmbeddedRpc(url, Path(url.removeprefix(EMBEDDED)))
 
 
 def hexadecimal(value: bytes | int) -> str:

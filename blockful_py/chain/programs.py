@@ -38,6 +38,11 @@ def ganache_command(*, end_with_parent: bool) -> list[str]:
     return [node, "-e", LAZILY + guard + run, "--"]
 
 
+def ganache_is_installed() -> bool:
+    """Whether there are a program `node` and Ganache, of whatever version."""
+    return shutil.which("node") is not None and _npm_program("ganache") is not None
+
+
 def anvil_command() -> list[str]:
     """The command that starts Anvil.  Raises ToolchainError when it is not installed."""
     for folder in _folders():

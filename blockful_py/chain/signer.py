@@ -36,7 +36,14 @@ class Signer:
     @classmethod
     def from_mnemonic(cls, mnemonic: str, index: int) -> Signer:
         """Account `index` of a BIP-39 mnemonic, path m/44'/60'/0'/0/index."""
-        return cls(key_from_seed(seed_from_mnemonic(mnemonic, ""), f"m/44'/60'/0'/0/{index}"))
+        (account,) = cls.range_from_mnemonic(mnemonic, range(index, index + 1))
+        return account
+
+    @classmethod
+    def range_from_mnemonic(cls, mnemonic: str, indices: range) -> list[Signer]:
+        """Several accounts of a mnemonic, whose seed takes longer than the accounts."""
+        seed = seed_from_mnemonic(mnemonic, "")
+        return [cls(key_from_seed(seed, f"m/44'/60'/0'/0/{index}")) for index in indices]
 
     @property
     def address(self) -> bytes:

@@ -166,6 +166,7 @@ SECTIONS: Mapping[str, tuple[Command | Group, ...]] = {
     "Federation": (
         Command("up", "up:up", "Start a federation of processes on this machine.", INFO),
         Command("down", "up:down", "Stop the federation that `up` started."),
+        Command("init", "init:init", "Write example settings to start from."),
         Command("demo", "demo:demo", "Train, publish, forget, verify and report.", WARNING),
         Command("deploy", "deploy:deploy", "Deploy the contracts and make a run directory."),
         Command("data", "data:data", "Show how many samples of each class a user has."),

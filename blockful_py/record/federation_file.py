@@ -40,7 +40,7 @@ RULES = ("federation", "learning", "unlearning", "committee", "access", "archive
 OWN: Mapping[str, tuple[str, ...]] = {
     "federation": ("accounts", "situation", "missing", "concentration", "shards"),
     "learning": ("dataset", "data_files", "data_limit", "device", "threads"),
-    "chain": ("live_url", "archive_url", "max_fee_gwei"),
+    "chain": ("live_url", "archive_url", "devnet", "max_fee_gwei"),
 }
 """Settings that are everybody's own, by section: where the data, the nodes and the accounts are."""
 

@@ -124,6 +124,8 @@ class ChainSettings(Section):
     Attributes:
         live_url, archive_url: of the nodes' JSON-RPC; a list names further nodes of the chain, which are used
             in this order where one does not answer, lags or is of another chain.
+        devnet: the kind of devnets of our own: "ganache" (processes of Node.js), or "embedded" (files that
+            each process executes itself, extra `embedded`); Ganache where it is installed unless set.
         confirmations: blocks that must follow a block until it counts; 0 where blocks are final.
         max_fee_gwei: most for a unit of gas; where a network asks for more, nothing is sent.
         packaging_interval: seconds between blocks.
@@ -133,6 +135,7 @@ class ChainSettings(Section):
 
     live_url: Urls = None
     archive_url: Urls = None
+    devnet: Literal["ganache", "embedded"] | None = None
     confirmations: Annotated[int, Range(ge=0, le=100)] = 0
     max_fee_gwei: Positive | None = None
     live_chain_id: Count = 1337

@@ -20,7 +20,7 @@ def read_document(path: Path) -> dict[str, Any]:
         return tomllib.loads(text)
     except FileNotFoundError:
         raise SettingsError(
-            f"there is no settings file {path}: name one, such as those in the repository's examples/."
+            f"there is no settings file {path}: name one; `blockful init` writes an example."
         ) from None
     except ValueError as error:
         raise SettingsError(f"{path} is not valid TOML: {error}") from None

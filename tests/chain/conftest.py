@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One Ganache and one Anvil for the whole session; contracts are deployed anew where a test needs it."""
+"""A Ganache, an Anvil and an embedded chain for the whole session; contracts are deployed anew where a test
+needs it."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ import pytest
 from blockful_py.chain.alarm_registry import AlarmRegistryContract
 from blockful_py.chain.archive_registry import ArchiveRegistryContract
 from blockful_py.chain.deployments import Deployment, deploy_archive, deploy_live
-from blockful_py.chain.devnet import Devnet, NodeOptions, start_together
+from blockful_py.chain.devnet import Devnet, NodeOptions
+from blockful_py.chain.embedded_devnet import EmbeddedDevnet
 from blockful_py.chain.live_chain import LiveChainContract
 from blockful_py.chain.node import Node, connect
 from blockful_py.chain.participant_registry import ParticipantRegistryContract
@@ -20,7 +22,9 @@ from blockful_py.chain.sender import Sender
 from blockful_py.crypto.eip712 import Domain
 from tests.chain.council import Council
 
+KINDS = ("ganache", "anvil", "embedded")
 SEATS = 3
+AnyDevnet = Devnet | EmbeddedDevnet
 
 
 @dataclass
@@ -64,24 +68,27 @@ class Scene:
 
 
 @pytest.fixture(scope="session")
-def devnets() -> Iterator[dict[str, Devnet]]:
-    started = start_together(NodeOptions(1337), NodeOptions(31337, kind="anvil"))
-    try:
-        yield {each.options.kind: each for each in started}
-    finally:
-        for each in started:
-            each.close()
+def ganache() -> Iterator[Devnet]:
+    with Devnet(NodeOptions(1337)) as devnet:
+        yield devnet
 
 
 @pytest.fixture(scope="session")
-def ganache(devnets: dict[str, Devnet]) -> Devnet:
-    return devnets["ganache"]
+def anvil() -> Iterator[Devnet]:
+    with Devnet(NodeOptions(31337, kind="anvil")) as devnet:
+        yield devnet
 
 
-@pytest.fixture(scope="module", params=["ganache", "anvil"])
-def scene(request: pytest.FixtureRequest, devnets: dict[str, Devnet]) -> Iterator[Scene]:
+@pytest.fixture(scope="session")
+def embedded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedDevnet]:
+    with EmbeddedDevnet(tmp_path_factory.mktemp("embedded") / "chain.sqlite", 1338) as devnet:
+        yield devnet
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def scene(request: pytest.FixtureRequest) -> Iterator[Scene]:
     """A scene on a node that is given by its URL, as a user's own would be."""
-    devnet = devnets[request.param]
+    devnet: AnyDevnet = request.getfixturevalue(request.param)
     node = connect(devnet.url, devnet.chain_id)
     sender = Sender(node, devnet.signer(0))
     council = Council.gathered(b"scene")

@@ -15,11 +15,12 @@ from blockful_py.chain.devnet import Devnet
 from blockful_py.chain.node import connect
 from blockful_py.chain.rpc import BATCH_SIZE, JsonRpc, RpcError
 from blockful_py.errors import NodeError
+from tests.chain.conftest import KINDS, AnyDevnet
 
 
-@pytest.mark.parametrize("kind", ["ganache", "anvil"])
-def test_a_running_node_is_connected_to_by_url(devnets: dict[str, Devnet], kind: str) -> None:
-    devnet = devnets[kind]
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_running_node_is_connected_to_by_url(request: pytest.FixtureRequest, kind: str) -> None:
+    devnet: AnyDevnet = request.getfixturevalue(kind)
     node = connect(devnet.url)
     assert node.chain_id == devnet.chain_id
     assert node.balance(devnet.signer(0).address) > 0

@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from blockful_py.chain.devnet import GAS_LIMIT, Devnet, NodeOptions, start_together
+from blockful_py.chain.embedded_devnet import EmbeddedDevnet
 from blockful_py.chain.gas import GWEI
 from blockful_py.chain.node import Node, connect
+from blockful_py.chain.programs import ganache_is_installed
 from blockful_py.chain.sender import SENDER_KEY, Sender
 from blockful_py.chain.signer import DEV_MNEMONIC, Signer
 from blockful_py.closable import Closable
@@ -32,6 +34,8 @@ class Place:
 
     Attributes:
         databases: the folder; None for URLs.
+        devnet: the kind of our own devnets: "ganache", "embedded", or "anvil", which is fast and keeps its
+            chain in memory only.
         confirmations, max_fee_gwei: as in the settings.
     """
 
@@ -42,10 +46,11 @@ class Place:
     databases: Path | None = None
     confirmations: int = 0
     max_fee_gwei: float | None = None
+    devnet: str = "ganache"
 
     @classmethod
     def of(cls, settings: ChainSettings, databases: Path) -> Place:
-        """The place that the settings name.
+        """The place that the settings name.  Without a kind of devnet, it is Ganache where that is installed.
 
         Raises SettingsError when they have only one URL, or wait for confirmations of devnets of our own.
         """
@@ -56,7 +61,8 @@ class Place:
                     "chain.confirmations needs chains that go on by themselves, and a run's own devnets mine "
                     "nothing but its transactions: give the URLs of nodes, or leave it out."
                 )
-            return cls(settings.live_chain_id, settings.archive_chain_id, databases=databases)
+            kind = settings.devnet or ("ganache" if ganache_is_installed() else "embedded")
+            return cls(settings.live_chain_id, settings.archive_chain_id, databases=databases, devnet=kind)
         if not all(urls):
             raise SettingsError(
                 "give chain.live_url and chain.archive_url, or neither; they may be the same node."
@@ -74,7 +80,7 @@ class Place:
         """For run.json; the databases as a path relative to `base`."""
         document: dict[str, Any] = {"live": self.live_chain_id, "archive": self.archive_chain_id}
         if self.databases is not None:
-            return {**document, "databases": os.path.relpath(self.databases, base)}
+            return {**document, "databases": os.path.relpath(self.databases, base), "devnet": self.devnet}
         return {
             **document,
             "live_url": self.live_url,
@@ -95,6 +101,7 @@ class Place:
                 (base / databases).resolve() if databases is not None else None,
                 int(document.get("confirmations", 0)),
                 None if (fee := document.get("max_fee_gwei")) is None else float(fee),
+                str(document.get("devnet", "ganache")),
             )
         except (KeyError, TypeError, ValueError) as error:
             raise RunError(f"run.json does not say where the chains are ({error}); train again.") from None
@@ -103,21 +110,13 @@ class Place:
 class Nodes(Closable):
     """Both nodes, with an account that pays on each.  Closing it stops the nodes that it started."""
 
-    def __init__(
-        self,
-        place: Place,
-        account: Signer | None = None,
-        devnet: str = "ganache",
-        *,
-        shared: bool = False,
-    ) -> None:
+    def __init__(self, place: Place, account: Signer | None = None, *, shared: bool = False) -> None:
         """Starts or reaches the nodes.
 
-        `account` pays on nodes reached by URL, instead of that of SENDER_KEY.  `devnet`: the kind of our own
-        nodes; "anvil" is fast and keeps its chain in memory only.  `shared`: other commands may use our own
-        nodes meanwhile; closing waits for them.
+        `account` pays on nodes reached by URL, instead of that of SENDER_KEY.  `shared`: other commands may
+        use our own nodes meanwhile; closing waits for them.  Embedded chains are shared in any case.
 
-        Raises NodeError or ToolchainError when a node cannot be started or reached.
+        Raises NodeError, ToolchainError or MissingExtraError when a node cannot be started or reached.
         """
         self.place = place
         with ExitStack() as stack:
@@ -127,8 +126,8 @@ class Nodes(Closable):
                     _connected(stack, guest.archive, place.archive_chain_id, 0),
                 )
                 self.live_sender, self.archive_sender = _payer(self.live), _payer(self.archive)
-            elif place.own:
-                live, archive = _devnets(stack, place, devnet, shared)
+            elif place.databases is not None:
+                live, archive = _devnets(stack, place, place.databases, shared)
                 self.live, self.live_sender = live.node, live.sender()
                 self.archive, self.archive_sender = archive.node, archive.sender()
             else:
@@ -169,21 +168,30 @@ def _payer(node: Node) -> Sender:
     return Sender(node, Signer.from_mnemonic(DEV_MNEMONIC, 0), gas_limit=GAS_LIMIT)
 
 
-def _devnets(stack: ExitStack, place: Place, kind: str, shared: bool) -> tuple[Devnet, Devnet]:
-    if place.databases is not None and kind == "ganache":
-        stack.enter_context(_sole_user(place.databases))
-        forget(place.databases)
+def _devnets(
+    stack: ExitStack, place: Place, databases: Path, shared: bool
+) -> tuple[Devnet, Devnet] | tuple[EmbeddedDevnet, EmbeddedDevnet]:
+    ids = {"live": place.live_chain_id, "archive": place.archive_chain_id}
+    if place.devnet == "embedded":
+        first, second = (
+            stack.enter_context(EmbeddedDevnet(databases / f"{name}.sqlite", chain_id))
+            for name, chain_id in ids.items()
+        )
+        return first, second
+    if place.devnet == "ganache":
+        stack.enter_context(_sole_user(databases))
+        forget(databases)
     options = []
-    for name, chain_id in (("live", place.live_chain_id), ("archive", place.archive_chain_id)):
-        database = place.databases / name if place.databases is not None and kind == "ganache" else None
+    for name, chain_id in ids.items():
+        database = databases / name if place.devnet == "ganache" else None
         if database is not None:
             database.mkdir(parents=True, exist_ok=True)
-        options.append(NodeOptions(chain_id, kind=kind, database=database))
+        options.append(NodeOptions(chain_id, kind=place.devnet, database=database))
     live, archive = start_together(*options)
     stack.enter_context(live)
     stack.enter_context(archive)
-    if shared and place.databases is not None and kind == "ganache":
-        stack.enter_context(SharedChains(place.databases, live.url, archive.url))
+    if shared and place.devnet == "ganache":
+        stack.enter_context(SharedChains(databases, live.url, archive.url))
     return live, archive
 
 

@@ -71,3 +71,23 @@ def test_guests_do_not_exclude_each_other(tmp_path: Path) -> None:
     urls = "http://127.0.0.1:1", "http://127.0.0.1:2"
     with SharedChains(tmp_path, *urls), ChainGuest(tmp_path) as one, ChainGuest(tmp_path) as other:
         assert (one.live, other.archive) == urls
+
+
+def test_embedded_chains_are_shared_by_all_and_go_on_without_any(tmp_path: Path) -> None:
+    place = Place.of(ChainSettings(devnet="embedded"), tmp_path / "run" / "chains")
+    assert Place.from_json(place.to_json(tmp_path / "run"), tmp_path / "run") == place
+    with Nodes(place) as one, Nodes(place) as other:
+        block = sent(one)
+        assert sent(other) == block + 1
+        assert one.archive.chain_id == 1338
+        assert one.live.latest_block() == other.live.latest_block()
+    with Nodes(place) as again:
+        assert again.live.block_number() == block + 1
+
+
+def test_without_ganache_a_run_takes_embedded_chains(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert Place.of(ChainSettings(), tmp_path).devnet == "ganache"
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert Place.of(ChainSettings(), tmp_path).devnet == "embedded"
+    assert Place.of(ChainSettings(devnet="ganache"), tmp_path).devnet == "ganache"
+    assert not (tmp_path / "chains").exists()

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Executes transactions and calls with py-evm, under the rules of Shanghai, and makes the blocks' headers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from eth.abc import ReceiptAPI, SignedTransactionAPI, StateAPI
+from eth.constants import CREATE_CONTRACT_ADDRESS, ZERO_ADDRESS
+from eth.db.atomic import AtomicDB
+from eth.db.trie import make_trie_root_and_nodes
+from eth.exceptions import VMError
+from eth.rlp.headers import BlockHeader
+from eth.vm.chain_context import ChainContext
+from eth.vm.forks.shanghai import ShanghaiVM
+from eth.vm.forks.shanghai.blocks import ShanghaiBlockHeader as Header
+from eth.vm.spoof import SpoofTransaction
+
+from blockful_py.chain.embedded.chain_file import ChainFile
+
+
+class StateNodes:
+    """The nodes of a chain's file, as py-evm reads and writes them."""
+
+    def __init__(self, file: ChainFile) -> None:
+        self._file = file
+
+    def __getitem__(self, key: bytes) -> bytes:
+        content = self._file.node(key)
+        if content is None:
+            raise KeyError(key)
+        return content
+
+    def __setitem__(self, key: bytes, value: bytes) -> None:
+        self._file.add_node(key, value)
+
+    def __delitem__(self, key: bytes) -> None:
+        """Keeps it: older states have it."""
+
+    def __contains__(self, key: bytes) -> bool:
+        return self._file.node(key) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class FreeCall:
+    """A call that changes nothing; `to` is None for creation code."""
+
+    sender: bytes
+    to: bytes | None
+    data: bytes
+    value: int
+    gas: int
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """A transaction that was executed: the header of its block, its receipt, and where it put a contract."""
+
+    header: Header
+    receipt: ReceiptAPI
+    created: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class CallResult:
+    """What a message came to: its output or revert data, its fault, gas used, and gas refunded at most."""
+
+    output: bytes
+    error: VMError | None
+    gas_used: int
+    refund: int
+
+
+class VirtualMachine:
+    """The virtual machine of one chain."""
+
+    def __init__(self, chain_id: int, file: ChainFile) -> None:
+        self._context = ChainContext(chain_id)
+        self._nodes = AtomicDB(StateNodes(file))
+
+    def state(self, header: BlockHeader, earlier: Iterable[bytes] = ()) -> StateAPI:
+        """The state after a block; `earlier`: hashes of the blocks before it, newest first."""
+        return ShanghaiVM.build_state(self._nodes, header, self._context, earlier)
+
+    def genesis(self, balances: Mapping[bytes, int], timestamp: int, gas_limit: int) -> Header:
+        """The first block: accounts with their wei."""
+        empty: Header = ShanghaiVM.create_genesis_header(
+            coinbase=ZERO_ADDRESS, gas_limit=gas_limit, timestamp=timestamp
+        )
+        state = self.state(empty)
+        for account, wei in balances.items():
+            state.set_balance(account, wei)
+        state.persist()
+        return empty.copy(state_root=state.state_root)
+
+    def following(self, parent: Header, timestamp: int) -> Header:
+        """The header of an empty block after `parent`, of the same gas limit, with EIP-1559's base fee."""
+        header: Header = ShanghaiVM.create_header_from_parent(
+            parent, coinbase=ZERO_ADDRESS, gas_limit=parent.gas_limit, timestamp=timestamp
+        )
+        return header
+
+    def decode(self, raw: bytes) -> SignedTransactionAPI:
+        """A signed transaction.  Raises whatever py-evm and rlp raise for bytes that are none."""
+        return ShanghaiVM.get_transaction_builder().decode(raw)
+
+    def execute(
+        self, header: Header, transaction: SignedTransactionAPI, earlier: Iterable[bytes]
+    ) -> Execution:
+        """Executes a transaction as the only one of the block of `header`.
+
+        Raises eth_utils.ValidationError when it is not valid at this place.
+        """
+        state = self.state(header, earlier)
+        computation = state.apply_transaction(transaction)
+        receipt = ShanghaiVM.make_receipt(header, transaction, computation, state)
+        state.persist()
+        filled = header.copy(
+            state_root=state.state_root,
+            gas_used=receipt.gas_used,
+            bloom=int(receipt.bloom),
+            transaction_root=make_trie_root_and_nodes((transaction,))[0],
+            receipt_root=make_trie_root_and_nodes((receipt,))[0],
+        )
+        created = computation.msg.storage_address if computation.msg.is_create else None
+        return Execution(filled, receipt, created)
+
+    def call(self, header: Header, message: FreeCall, earlier: Iterable[bytes]) -> CallResult:
+        """Runs a message after a block, seen from within it, at no cost; nothing of it stays.
+
+        Raises eth_utils.ValidationError when its gas does not even pay for its data, or its sender lacks its
+        value.
+        """
+        state = self.state(header.copy(base_fee_per_gas=0), earlier)
+        unsigned = ShanghaiVM.create_unsigned_transaction(
+            nonce=state.get_nonce(message.sender),
+            gas_price=0,
+            gas=message.gas,
+            to=message.to or CREATE_CONTRACT_ADDRESS,
+            value=message.value,
+            data=message.data,
+        )
+        spoofed: Any = SpoofTransaction(unsigned, from_=message.sender)
+        computation = state.apply_transaction(spoofed)
+        return CallResult(
+            computation.output,
+            computation.error if computation.is_error else None,
+            ShanghaiVM.finalize_gas_used(spoofed, computation),
+            computation.get_gas_refund(),
+        )
