@@ -62,11 +62,11 @@ def down(folder: Folder = FOLDER, as_json: AsJson = False) -> None:
 
     Example: blockful down
     """
+    if not folder.exists():
+        raise RunError(f"there is no federation in {folder}: name its folder with --folder.")
     from blockful_py.cli.local_federation import LocalFederation
 
     out = Output(as_json)
-    if not folder.exists():
-        raise RunError(f"there is no federation in {folder}: name its folder with --folder.")
     ended = LocalFederation(folder, out.progress).down()
     out.result({"stopped": [each.name for each in ended]})
     out.say(f"stopped {len(ended)} processes and the chains; their data stay in {folder}")
