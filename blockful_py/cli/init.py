@@ -49,4 +49,4 @@ def init(
     out = Output(as_json)
     out.result({"settings": str(path)})
     out.say(f"wrote {path}; change what you like, then:")
-    out.command(f"blockful train {path}")
+    out.command("blockful", "train", path)
