@@ -13,7 +13,7 @@ EXTRAS = {
     "embedded": ("eth",),
     "ipfs": ("ipfshttpclient", "multiaddr"),
     "members": ("httpx2", "prometheus_client", "starlette", "uvicorn"),
-    "nodes": ("eth_account", "eth_utils", "requests", "rlp", "web3"),
+    "nodes": ("eth_account", "requests", "rlp", "web3"),
     "plots": ("matplotlib",),
     "privacy": ("opacus",),
     "text": ("transformers",),

@@ -65,6 +65,7 @@ def serve(
     """
     from blockful_py.committee.service.folder import MemberFolder
 
+    place, trusted = urls(live_url, archive_url), frozenset(map(address, leaders or ()))
     member = MemberFolder.open(folder, passphrase_from(passphrase_file))
     from blockful_py.child_process import ChildProcesses
     from blockful_py.cli.parties import blocks_of, member_run
@@ -90,12 +91,11 @@ def serve(
     from blockful_py.member.watching import when_changed
     from blockful_py.monitoring.page import monitor_page, registry_of
 
-    place = urls(live_url, archive_url)
     run = member_run(folder, run, federation, live_url, archive_url, member.keys)
     stopping = {signal.SIGTERM, signal.SIGINT}
     with _held_back(stopping):
         custody, gate = (None, None) if federation is None else blocks_of(run)
-        office = MemberOffice(run, member, place, frozenset(map(address, leaders or ())), custody)
+        office = MemberOffice(run, member, place, trusted, custody)
         outbox = Outbox(OutboxStore(member.path / NOTES))
         handler = RequestHandler(
             member.voting_secret, office, DkgParticipant(member.voting_secret, member), outbox

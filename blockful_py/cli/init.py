@@ -17,7 +17,9 @@ from blockful_py.errors import SettingsError
 def init(
     example: Annotated[
         str,
-        typer.Argument(metavar="[EXAMPLE]", help="paper14, scripted, organic, private, cifar10, machines."),
+        typer.Argument(
+            metavar="[EXAMPLE]", help="One of paper14, scripted, organic, private, cifar10, machines."
+        ),
     ] = "paper14",
     output: Annotated[
         Path | None,

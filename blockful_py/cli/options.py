@@ -51,7 +51,7 @@ Run = Annotated[
         help="The run directory. Of a demo's, the parallel run is taken.",
     ),
 ]
-"""Commands that only read take LATEST where --run is left out; others require it."""
+"""Commands that only read, and `resume`, take LATEST where --run is left out; others require it."""
 OptionalRun = Annotated[
     Path | None,
     typer.Option(

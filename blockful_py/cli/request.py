@@ -35,13 +35,14 @@ def make(
 
     Example: blockful request make request.json --start r5 --start r7 --class 3
     """
-    run = located_run(run)
     from blockful_py.errors import FormatError
-    from blockful_py.pipeline.federation import Federation
-    from blockful_py.pipeline.review.methods import forget_asked
 
     if file.exists():
         raise FormatError(f"{file} exists already: choose another file.")
+    run = located_run(run)
+    from blockful_py.pipeline.federation import Federation
+    from blockful_py.pipeline.review.methods import forget_asked
+
     with Federation.open(run) as federation:
         made = federation.draft_request(starts, forget_asked(classes, clients, samples), paradigm, method)
     made.write(file)

@@ -9,7 +9,7 @@ import typer
 
 from blockful_py.cli.console import Output
 from blockful_py.cli.jobs import job_document
-from blockful_py.cli.options import AsJson, Quiet, Run, located_run
+from blockful_py.cli.options import LATEST, AsJson, Quiet, Run, located_run
 from blockful_py.cli.unlearn import show
 
 Job = Annotated[
@@ -20,7 +20,7 @@ Job = Annotated[
 ]
 
 
-def resume(run: Run, job: Job = None, as_json: AsJson = False, quiet: Quiet = False) -> None:
+def resume(run: Run = LATEST, job: Job = None, as_json: AsJson = False, quiet: Quiet = False) -> None:
     """Finish a job that a crash, a dead node or Ctrl-C interrupted. No step is taken twice.
 
     After unlearning, the command writes the report, as `blockful unlearn` does.

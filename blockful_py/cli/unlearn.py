@@ -11,6 +11,7 @@ import typer
 from blockful_py.cli.console import Output
 from blockful_py.cli.options import AsJson, Quiet, Run, located_run
 from blockful_py.cli.report_shown import show_report
+from blockful_py.errors import SettingsError
 from blockful_py.types import Paradigm
 
 if TYPE_CHECKING:
@@ -56,20 +57,19 @@ def unlearn(
 
     Example: blockful unlearn --run runs/mine --start r5 --start r7 --class 3
     """
-    run = located_run(run)
-    from blockful_py.errors import SettingsError
-    from blockful_py.pipeline.federation import Federation
-    from blockful_py.pipeline.review.methods import forget_asked
-    from blockful_py.record.request_file import RequestFile
-    from blockful_py.report.runs.single import unlearn_once
-
-    out = Output(as_json, quiet)
-    forget = forget_asked(classes, clients, samples)
-    if request is not None and (starts or forget or method):
+    if request is not None and (starts or classes or clients or samples or method):
         raise SettingsError(
             "--request already names what to forget: give either --request or the other options."
         )
+    from blockful_py.record.request_file import RequestFile
+
     signed = None if request is None else RequestFile.read(request).signed()
+    run = located_run(run)
+    from blockful_py.pipeline.federation import Federation
+    from blockful_py.pipeline.review.methods import forget_asked
+    from blockful_py.report.runs.single import unlearn_once
+
+    out, forget = Output(as_json, quiet), forget_asked(classes, clients, samples)
     with Federation.open(run) as federation:
         outcome = unlearn_once(federation, starts, forget, paradigm, method, out, signed)
     report = outcome.report

@@ -49,12 +49,10 @@ class ArchiveReader:
             return self._records
 
     def _read_on(self) -> None:
-        if self._adds(self._archive.logged) or self._adds(self._archive.records):
-            return
         for _ in range(ATTEMPTS):
-            self._begin()
-            if self._adds(self._archive.records):
+            if self._adds(self._archive.logged) or self._adds(self._archive.records):
                 return
+            self._begin()
         raise NodeError(
             "the archive's records do not hash to its head: use another node of the archive chain."
         )

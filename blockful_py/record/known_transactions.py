@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from blockful_py.bounded_json import parse_json
+from blockful_py.errors import RunError
 from blockful_py.record.chain_readers import LiveChainReader
 from blockful_py.types import Codec, ModelTransaction, Opening, Position, Uri
 from blockful_py.whole_file import write_whole
@@ -40,7 +41,7 @@ class KnownTransactions:
         self._recall()
 
     def read(self) -> Sequence[ModelTransaction]:
-        """All of them, by position.  Raises NodeError, RunError when the file cannot be written."""
+        """All of them, by position.  Raises NodeError."""
         live, (height, tip) = self._live, self._tip
         newest = live.height()
         if newest < height or (height and live.block_hash(height) != tip):
@@ -80,7 +81,8 @@ class KnownTransactions:
         if self._file is not None and self._unsaved * SHARE > len(self._known):
             (height, tip), rows = self._tip, [_row(each) for each in self._known.values()]
             data = json.dumps([height, tip.hex(), rows], separators=(",", ":")).encode()
-            write_whole(self._file, _digest(data) + b"\n" + data, parents=True)
+            with suppress(RunError):  # a later process reads them from the chain then
+                write_whole(self._file, _digest(data) + b"\n" + data, parents=True)
             self._unsaved = 0
 
 

@@ -111,7 +111,6 @@ def test_a_run_that_is_not_there(folder: Path, command: str) -> None:
     "command",
     [
         ("unlearn",),
-        ("resume",),
         ("abort",),
         ("expire",),
         ("certificate", "issue"),
@@ -222,7 +221,8 @@ def test_a_node_js_that_is_too_old(folder: Path, fake_node: Path, command: tuple
 
 
 def test_no_node_js(folder: Path) -> None:
-    outcome = blockful(folder, "train", "small.toml", environment={"PATH": "/nonexistent"})
+    ganache = ("--set", "chain.devnet=ganache")
+    outcome = blockful(folder, "train", "small.toml", *ganache, environment={"PATH": "/nonexistent"})
     assert "no program `node` was found on PATH" in outcome.error
     assert outcome.status == 4
     assert not (folder / "runs" / "mine").exists()

@@ -16,6 +16,7 @@ from tests.cli.commands import blockful
 
 WORDS = "five words are better yet"
 CONTRACT = bytes(range(20))
+NOWHERE = ("--run", "nowhere")
 
 
 @pytest.fixture(scope="module")
@@ -82,12 +83,12 @@ def test_a_request_is_signed_by_keystore_and_by_wallet(folder: Path) -> None:
         (("request", "sign", "request.json", "--keystore", "nothing.json"), "cannot be read", 6),
         (("request", "make", "request.json"), "exists already", 5),
         (
-            ("unlearn", "--request", "request.json", "--class", "3"),
+            ("unlearn", *NOWHERE, "--request", "request.json", "--class", "3"),
             "give either --request or the other options",
             2,
         ),
-        (("unlearn", "--request", "nothing.json"), "cannot be read", 5),
-        (("unlearn", "--request", "unsigned.json"), "did not sign yet", 6),
+        (("unlearn", *NOWHERE, "--request", "nothing.json"), "cannot be read", 5),
+        (("unlearn", *NOWHERE, "--request", "unsigned.json"), "did not sign yet", 6),
     ],
 )
 def test_what_cannot_be_done_is_one_error(
