@@ -149,7 +149,6 @@ def _receipt(node: Node, transaction: str) -> Mapping[str, Any]:
     return {
         "status": int(receipt["status"], 16),
         "gas": int(receipt["gasUsed"], 16),
-        "block": int(receipt["blockNumber"], 16),
         "created": created and created.lower(),
         "logs": [(log["address"].lower(), log["topics"], log["data"]) for log in receipt["logs"]],
     }
