@@ -144,7 +144,7 @@ test-beside: setup
 # Starting and ending nodes takes no web3, nor do embedded chains, so their tests run once.
 test-web3-7: setup
 	@$(BROWNIE_VENV)/bin/python -m pytest -q -p no:pytest-brownie -p no:cacheprovider -c /dev/null --rootdir . \
-	 --ignore tests/chain/test_devnet.py -k 'not embedded' tests/chain
+	 --ignore tests/chain/test_devnet.py --ignore tests/chain/test_same_outcomes.py -k 'not embedded' tests/chain
 
 test-byzantine: setup ## Play faulty members and leaders against honest ones, for BYZANTINE_SECONDS
 	@$(PY) -m tests.fuzzing.byzantine --seconds $(BYZANTINE_SECONDS)
