@@ -63,7 +63,7 @@ def _request(run: Path, urls: tuple[str, str], classes: tuple[int, ...]) -> None
     from blockful_py.pipeline.federation import Federation
     from tests.faults.fuse import die
 
-    Coordinator.certify_redaction = lambda self, draft: die()  # type: ignore[assignment,return-value,method-assign]
+    Coordinator.certify_redaction = lambda self, *_: die()  # type: ignore[assignment,return-value,method-assign]
     with Nodes(Place(1337, 1338, *urls)) as nodes, Federation.open(run, nodes=nodes) as federation:
         federation.unlearn(classes=classes)
 

@@ -45,9 +45,10 @@ def with_wrong_update(monkeypatch: pytest.MonkeyPatch) -> None:
         new: Mapping[str, Weights],
         request: Request,
         signed_by_owner: Collection[str],
+        **others: Any,
     ) -> RedactionOutcome:
         moved = {layer: value + 1 for layer, value in new["x"].items()}
-        return honest(self, catalogue, {**new, "x": moved}, request, signed_by_owner)
+        return honest(self, catalogue, {**new, "x": moved}, request, signed_by_owner, **others)
 
     monkeypatch.setattr(Redactor, "replace", replace)
 
