@@ -95,6 +95,7 @@ class BrowserServer:
             Config(
                 app,
                 http=partial(BrowserConnection, {}),  # type: ignore[arg-type]
+                loop="asyncio",
                 ws="none",
                 lifespan="off",
                 log_config=None,

@@ -76,6 +76,8 @@ class MonitorPage(Closable):
         app = Starlette(routes=[Route("/metrics", metrics), Route(PATH, state)])
         config = Config(
             app,
+            http="h11",
+            loop="asyncio",
             log_config=None,
             log_level="critical",
             access_log=False,
