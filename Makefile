@@ -79,20 +79,9 @@ $(STAMPS)/npm: package.json package-lock.json | $(STAMPS)/python
 	@touch $@
 
 # The pages of the explorer, and the script and style of report.html, type-checked and bundled.
-$(STAMPS)/pages: $(shell find $(WEB) -type f) $(STAMPS)/npm
+$(STAMPS)/pages: $(shell find $(WEB) -type f) scripts/bundle_pages.mjs $(STAMPS)/npm
 	@echo "setup: the explorer's pages ($(PAGES)), the report's script and style ($(REPORT))"
-	@node_modules/.bin/tsc -p blockful_py/explorer/web
-	@node_modules/.bin/tsc -p blockful_py/report/web
-	@rm -rf $(PAGES) $(REPORT) && mkdir -p $(PAGES) $(REPORT)
-	@cp blockful_py/explorer/web/index.html blockful_py/explorer/web/icon.svg $(PAGES)/
-	@node_modules/.bin/esbuild blockful_py/explorer/web/main.ts --bundle --minify --format=esm --target=es2022 \
-	 --legal-comments=linked --log-level=warning --outfile=$(PAGES)/explorer.js
-	@node_modules/.bin/esbuild blockful_py/explorer/web/explorer.css --bundle --minify --log-level=warning \
-	 --outfile=$(PAGES)/explorer.css
-	@node_modules/.bin/esbuild blockful_py/report/web/report.ts --bundle --minify --format=iife --target=es2022 \
-	 --log-level=warning --outfile=$(REPORT)/report.js
-	@node_modules/.bin/esbuild blockful_py/report/web/report.css --bundle --minify --log-level=warning \
-	 --outfile=$(REPORT)/report.css
+	@npm run --silent pages
 	@touch $@
 
 contracts: $(STAMPS)/contracts ## Install the compiler and compile the contracts

@@ -47,6 +47,51 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+__all__ = [
+    "BlockNotFoundError",
+    "BlockfulError",
+    "BusyError",
+    "ChainError",
+    "CheaterError",
+    "CommitteeError",
+    "ContractError",
+    "CryptoError",
+    "CycleError",
+    "DeploymentError",
+    "DisputedError",
+    "EarlyError",
+    "EnvelopeError",
+    "FormatError",
+    "GraphError",
+    "IntegrityError",
+    "InvalidKeyError",
+    "InvalidSignatureError",
+    "KeyDestroyedError",
+    "KeystoreError",
+    "LearningError",
+    "MemoryLostError",
+    "MessageError",
+    "MissingExtraError",
+    "NodeError",
+    "NonceReuseError",
+    "QuorumError",
+    "RefusedError",
+    "RefutedError",
+    "ReorganisedError",
+    "RunError",
+    "SettingsError",
+    "StorageError",
+    "StoreUnreachableError",
+    "TooLongError",
+    "ToolchainError",
+    "UnknownClassError",
+    "UnknownModelError",
+    "UnlearningError",
+    "UnreachableError",
+    "VerificationError",
+    "WithdrawnError",
+]
+
 
 class BlockfulError(Exception):
     """Base of all errors of this package.

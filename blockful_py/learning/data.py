@@ -11,6 +11,8 @@ from torch import Tensor
 
 from blockful_py.errors import LearningError
 
+__all__ = ["Dataset", "Samples"]
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Samples:

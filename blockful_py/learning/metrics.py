@@ -16,6 +16,8 @@ from blockful_py.learning.evaluation import BATCH
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.weights import Weights
 
+__all__ = ["Quality", "quality"]
+
 BINS = 15
 """Of the calibration error (Guo et al. 2017)."""
 

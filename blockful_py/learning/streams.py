@@ -7,6 +7,8 @@ import hashlib
 
 import torch
 
+__all__ = ["generator"]
+
 
 def generator(seed: int, *labels: str | int) -> torch.Generator:
     """A CPU generator for one purpose, e.g. `generator(seed, "train", user, round)`.

@@ -19,6 +19,8 @@ from blockful_py.learning.privacy import train_privately
 from blockful_py.learning.weights import Weights, detached, require_finite
 from blockful_py.settings import TrainingSettings
 
+__all__ = ["Fitted", "train"]
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fitted:

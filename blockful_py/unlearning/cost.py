@@ -12,6 +12,8 @@ from typing import Any
 import torch
 from torch import nn
 
+__all__ = ["Cost", "Meter"]
+
 FORWARD = Fraction(1, 3)
 """Sample passes of a forward pass alone; forward and backward together count 1."""
 

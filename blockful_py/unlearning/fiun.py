@@ -30,6 +30,8 @@ from blockful_py.unlearning.method import (
 )
 from blockful_py.unlearning.task import UnlearningTask
 
+__all__ = ["Fiun", "parameters"]
+
 LAYERS = ("head", "all")
 
 

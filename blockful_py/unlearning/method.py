@@ -17,6 +17,18 @@ from blockful_py.types import Paradigm
 from blockful_py.unlearning.cost import Cost, Meter, Work
 from blockful_py.unlearning.task import UnlearningTask
 
+__all__ = [
+    "IncrementsUsed",
+    "Method",
+    "ModelUpdate",
+    "Need",
+    "Outcome",
+    "Review",
+    "outcome_of",
+    "require_level",
+    "steps_of",
+]
+
 
 class Need(StrEnum):
     """Data that a method asks of users when a request comes."""

@@ -19,6 +19,8 @@ from blockful_py.learning.weights import Weights, require_finite, require_same_f
 from blockful_py.unlearning.proxy import require_clean_proxy
 from blockful_py.unlearning.stored_increments import StoredIncrement
 
+__all__ = ["UnlearningTask"]
+
 
 @dataclass(frozen=True, eq=False)
 class UnlearningTask:

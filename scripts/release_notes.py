@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Prints what CHANGELOG.md says of a version, for the page of its release.
+
+    python scripts/release_notes.py v0.1.0
+
+The tag has to name the version of pyproject.toml, and the changelog has to date it.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def notes(tag: str, root: Path = ROOT) -> str:
+    """The section of the changelog in `root` for `tag`.  Ends the process where the files do not agree."""
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    version = project["version"]
+    if tag != f"v{version}":
+        sys.exit(f"the tag is {tag}, pyproject.toml has version {version}: tag v{version}.")
+    dated = {
+        found[1]: found[2].strip()
+        for found in re.finditer(
+            r"^## \[(\S+)\] - \d{4}-\d\d-\d\d\n(.*?)(?=^## |\Z)",
+            (root / "CHANGELOG.md").read_text(encoding="utf-8"),
+            re.MULTILINE | re.DOTALL,
+        )
+    }
+    if not dated.get(version):
+        sys.exit(f"CHANGELOG.md says nothing of {version}: write `## [{version}] - DATE` and what changed.")
+    return dated[version]
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("usage: python scripts/release_notes.py TAG")
+    print(notes(sys.argv[1]))
