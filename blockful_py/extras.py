@@ -13,6 +13,7 @@ EXTRAS = {
     "embedded": ("eth",),
     "ipfs": ("ipfshttpclient", "multiaddr"),
     "members": ("httpx2", "prometheus_client", "starlette", "uvicorn"),
+    "mlflow": ("mlflow",),
     "nodes": ("eth_account", "requests", "rlp", "web3"),
     "plots": ("matplotlib",),
     "privacy": ("opacus",),

@@ -21,7 +21,7 @@ FLOORS: Mapping[str, tuple[frozenset[str], ...]] = {
         frozenset({"member", "participant", "report"}),
         frozenset({"pipeline"}),
         frozenset({"keys"}),
-        frozenset({"record", "unlearning"}),
+        frozenset({"callbacks", "record", "unlearning"}),
         frozenset({"chain", "committee", "learning"}),
         frozenset({"costs", "engine", "graph", "storage", "verdicts"}),
         frozenset({"pinned_http"}),
@@ -60,6 +60,7 @@ FLOORS: Mapping[str, tuple[frozenset[str], ...]] = {
 OWNERS: Mapping[str, frozenset[str]] = {
     "torch": frozenset({"learning", "unlearning"}),
     "sklearn": frozenset({"learning"}),
+    "mlflow": frozenset({"callbacks"}),
     "matplotlib": frozenset({"report", "experiments"}),
     "web3": frozenset({"chain"}),
     "eth_abi": frozenset({"chain"}),

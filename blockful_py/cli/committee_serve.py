@@ -18,6 +18,7 @@ from blockful_py.cli.options import (
     FederationOption,
     LiveUrl,
     Monitor,
+    OwnMethods,
     PassphraseFile,
     address,
     urls,
@@ -40,6 +41,7 @@ def serve(
     ] = "127.0.0.1",
     live_url: LiveUrl = None,
     archive_url: ArchiveUrl = None,
+    methods: OwnMethods = None,
     url: Annotated[
         str | None,
         typer.Option(
@@ -91,7 +93,7 @@ def serve(
     from blockful_py.member.watching import when_changed
     from blockful_py.monitoring.page import monitor_page, registry_of
 
-    run = member_run(folder, run, federation, live_url, archive_url, member.keys)
+    run = member_run(folder, run, federation, live_url, archive_url, member.keys, methods)
     stopping = {signal.SIGTERM, signal.SIGINT}
     with _held_back(stopping):
         custody, gate = (None, None) if federation is None else blocks_of(run)

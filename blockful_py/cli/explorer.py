@@ -85,7 +85,9 @@ def explorer(
         else:
             own = folder_of(folder, (shown / "run.json").resolve().as_posix().encode())
             watched = stack.enter_context(watched_run(shown, place, own / "events"))
-        explorer = stack.enter_context(Explorer(watched, own, host, port, monitor=monitor, origin=page))
+        explorer = stack.enter_context(
+            Explorer(watched, own, host, port, monitor=monitor, origin=page, progress=out)
+        )
         out.line({"url": explorer.url, "monitor": explorer.monitor_url})
         out.say(f"the explorer of {watched.name} is at {explorer.url} (stop it with Ctrl-C)")
         if explorer.monitor_url:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +12,7 @@ import typer
 from blockful_py.cli.console import Output
 from blockful_py.cli.options import AsJson, PassphraseFile
 from blockful_py.cli.passphrase import passphrase_from
+from blockful_py.errors import RunError
 
 
 def found(
@@ -25,8 +27,15 @@ def found(
 
     Example: blockful federation found fed
     """
+    from blockful_py.participant.folder import ParticipantFolder
+
+    party = ParticipantFolder(folder)
+    if not (party.run / "run.json").exists():
+        raise RunError(
+            f"no federation was created in {folder}: `blockful federation create {shlex.quote(str(folder))} "
+            "SETTINGS` comes first."
+        )
     from blockful_py.chain.signer import Signer
-    from blockful_py.cli.parties import founder
     from blockful_py.pipeline.founding import found
     from blockful_py.pipeline.run.directory import RunDirectory
     from blockful_py.pipeline.run.entering import FILE, RUN
@@ -34,7 +43,7 @@ def found(
     from blockful_py.record.federation_file import uri_of
 
     out = Output(as_json)
-    keys = founder(folder, passphrase_from(passphrase_file))
+    keys = party.keys(passphrase_from(passphrase_file))
     account = Signer(keys.account_secret.to_bytes(32, "big"))
     with Nodes(RunDirectory.open(folder / RUN).place, account) as nodes:
         rotated = found(folder / RUN, nodes, keys.account_secret, None, out.say)

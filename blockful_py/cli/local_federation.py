@@ -32,6 +32,7 @@ import tomli_w
 
 from blockful_py.chain import persistent
 from blockful_py.chain.processes import last_lines, take_port
+from blockful_py.cli.parties import FOUNDED, is_founded
 from blockful_py.detached import end, is_running, start_detached
 from blockful_py.errors import RunError, SettingsError
 from blockful_py.monitoring import logs
@@ -104,7 +105,7 @@ class LocalFederation:
 
         Raises SettingsError before anything is started, RunError with the reason of a command that failed.
         """
-        founded = (self.folder / "founded").exists()
+        founded = is_founded(self.folder)
         if not founded:
             _require_usable(settings_file, _sets(overrides, range(1, members + 1)))
         chains: dict[int, str] = {}
@@ -117,7 +118,7 @@ class LocalFederation:
             self._create(settings_file, overrides, names)
             together(self._stand, names)
             self._found()
-            (self.folder / "founded").touch()
+            (self.folder / FOUNDED).touch()
         numbers = range(1, self._users() + 1)
         self._participants(numbers)
         self._explorer(numbers)
@@ -296,7 +297,7 @@ def _require_usable(settings_file: Path, sets: Sequence[str]) -> None:
     document = read_document(settings_file)
     for each in sets:
         apply_override(document, each)
-    if document["committee"].get("roster") != "elected":
+    if document.get("committee", {}).get("roster") != "elected":
         raise SettingsError(
             f"{settings_file} is of a laboratory: the members of a federation of machines are elected. Set "
             'committee.roster = "elected", or take settings such as examples/machines.toml.'

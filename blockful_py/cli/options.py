@@ -100,6 +100,26 @@ ArchiveUrl = Annotated[
     ),
 ]
 
+OwnMethods = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--method",
+        metavar="MODULE:CLASS",
+        help="A method of your own that requests may name here. Repeatable; replaces those named before.",
+        show_default=False,
+    ),
+]
+
+OwnCallbacks = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--callback",
+        metavar="NAME",
+        help="Is told what the participant does: mlflow, or module:Class. Repeatable; replaces those before.",
+        show_default=False,
+    ),
+]
+
 RUNS = Path("runs")
 LATEST = RUNS / "latest"
 

@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import ArchiveUrl, AsJson, LiveUrl, Monitor, PassphraseFile
+from blockful_py.cli.options import (
+    ArchiveUrl,
+    AsJson,
+    LiveUrl,
+    Monitor,
+    OwnCallbacks,
+    OwnMethods,
+    PassphraseFile,
+)
 from blockful_py.cli.passphrase import passphrase_from
 from blockful_py.errors import SettingsError
 from blockful_py.types import Paradigm
@@ -50,6 +58,8 @@ def join(
     live_url: LiveUrl = None,
     archive_url: ArchiveUrl = None,
     device: Annotated[str, typer.Option(help="Device of torch that trains.")] = "auto",
+    methods: OwnMethods = None,
+    callbacks: OwnCallbacks = None,
     passphrase_file: PassphraseFile = None,
     as_json: AsJson = False,
 ) -> None:
@@ -65,12 +75,13 @@ def join(
     from blockful_py.record.federation_file import FederationFile, read_federation_file
 
     file = read_federation_file(federation)
-    from blockful_py.cli.parties import nodes_of, require_funds
+    from blockful_py.cli.parties import nodes_of, own_code, require_funds
     from blockful_py.participant.joining import join
 
     with nodes_of(FederationFile.parse(file).chain, live_url, archive_url, keys.account_secret) as nodes:
         require_funds(nodes, keys.account)
-        run = join(party, keys, file, data, nodes, device=device, progress=out)
+        code = own_code(methods=methods, callbacks=callbacks)
+        run = join(party, keys, file, data, nodes, device=device, progress=out, code=code)
     number = run.party.user if run.party else None
     out.result({"number": number, "account": "0x" + keys.account.hex(), "run": str(run.path)})
     out.say(f"participant {number}, account 0x{keys.account.hex()}")

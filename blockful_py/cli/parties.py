@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING
 
 from blockful_py.errors import SettingsError
 
+FOUNDED = "founded"
+"""A file of `blockful up`, which is there once the federation is founded."""
+
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
     from starlette.types import ASGIApp
@@ -24,6 +27,11 @@ if TYPE_CHECKING:
     from blockful_py.pipeline.run.directory import RunDirectory
     from blockful_py.pipeline.run.nodes import Nodes
     from blockful_py.settings import ChainSettings
+
+
+def is_founded(folder: Path) -> bool:
+    """Whether `blockful up` has founded the federation in a folder."""
+    return (folder / FOUNDED).exists()
 
 
 def founder(folder: Path, words: str) -> ReaderKeys:
@@ -58,8 +66,11 @@ def member_run(
     live: list[str] | None,
     archive: list[str] | None,
     keys: MemberKeys,
+    methods: list[str] | None = None,
 ) -> Path:
     """The run directory that a member works on: a laboratory's, or its own, made from the federation file.
+
+    `methods`: import paths of unlearning methods of its own; those that it has if None.
 
     A file that the committee has replaced since leaves the member's own as it is: the member has a newer one,
     or fetches it.  Raises SettingsError without either, otherwise as `enter`.
@@ -70,11 +81,20 @@ def member_run(
     if federation is None:
         if run is None:
             raise SettingsError("a member works for a federation: give --federation FILE, or --run DIR.")
+        if methods:
+            raise SettingsError("--method goes with --federation: a laboratory's run names its own methods.")
         return run
     data = read_federation_file(federation)
     with nodes_of(FederationFile.parse(data).chain, live, archive, keys.account_secret) as nodes:
         own = folder / RUN
-        return own if is_outdated(own, data, nodes) else enter(own, data, nodes).path
+        if is_outdated(own, data, nodes):
+            return own
+        return enter(own, data, nodes, own={"run": own_code(methods=methods)}).path
+
+
+def own_code(**named: list[str] | None) -> dict[str, tuple[str, ...]]:
+    """The part of `RunSettings` that options named."""
+    return {key: tuple(names) for key, names in named.items() if names is not None}
 
 
 @contextmanager

@@ -28,7 +28,10 @@ Samples = Annotated[
 ]
 ParadigmOption = Annotated[Paradigm, typer.Option(help="Decide on all models together, or on each in turn.")]
 MethodName = Annotated[
-    str | None, typer.Option(help="A method of docs/reference/unlearning.md. Default: the paradigm's own.")
+    str | None,
+    typer.Option(
+        help="A method of docs/reference/unlearning.md, or your own as module:Class. Default: the paradigm's."
+    ),
 ]
 
 

@@ -10,7 +10,9 @@ import typer
 
 from blockful_py.cli.console import Output
 from blockful_py.cli.options import AsJson, Overrides
+from blockful_py.cli.parties import is_founded
 from blockful_py.errors import RunError
+from blockful_py.settings.text import read_document
 
 FOLDER = Path(".blockful/federation")
 SETTINGS = Path("examples/machines.toml")
@@ -34,6 +36,8 @@ def up(
 
     Example: blockful up --members 4
     """
+    if settings_file != SETTINGS or not is_founded(folder):
+        read_document(settings_file)  # before the imports, which take seconds
     from blockful_py.cli.local_federation import LocalFederation
 
     out = Output(as_json)

@@ -32,6 +32,13 @@ class DocumentReader:
         self._connection = connection
         self._files = files
 
+    def left(self) -> int:
+        """How many files are due."""
+        now = (time.time(),)
+        versions = self._connection.execute(f"SELECT count(*) FROM version WHERE {DUE}", now)  # noqa: S608
+        filings = self._connection.execute(f"SELECT count(*) FROM filing WHERE {DUE}", now)  # noqa: S608
+        return int(versions.fetchone()[0] + filings.fetchone()[0])
+
     def read_some(self) -> int:
         """Reads a batch of the files that are due; returns how many there were."""
         return self._read_versions() + self._read_filings()

@@ -18,6 +18,7 @@ from blockful_py.explorer.lists import without_paths
 from blockful_py.explorer.monitoring import ExplorerMonitor
 from blockful_py.explorer.watched import Watched
 from blockful_py.monitoring.page import MonitorPage, registry_of
+from blockful_py.pipeline.run.progress import Progress
 
 INDEX = "index.sqlite"
 JOBS_SECONDS = 1.0
@@ -36,13 +37,14 @@ class Explorer(Closable):
         static: Path = STATIC,
         monitor: str | None = None,
         origin: str | None = None,
+        progress: Progress | None = None,
     ) -> None:
         """`folder`: of the index.  `port` 0 takes a free one.  `monitor`: place of the operator's page.
-        `origin`: where a proxy publishes the page.
+        `origin`: where a proxy publishes the page.  `progress`: shows how the index is first made.
 
         Raises RunError where the index cannot be written, UnreachableError where the port is taken.
         """
-        self._follower = IndexThread(RecordIndex(folder / INDEX, watched.sources()), self._changed)
+        self._follower = IndexThread(RecordIndex(folder / INDEX, watched.sources()), self._changed, progress)
         self._reader = IndexReader(folder / INDEX)
         registry = registry_of("explorer")
         watch = ExplorerMonitor(registry, self._follower, folder, lambda: self._app.updates.listeners)

@@ -21,6 +21,7 @@ from blockful_py.explorer.database import change, create, recreate
 from blockful_py.explorer.documents import DocumentReader
 from blockful_py.explorer.events import apply
 from blockful_py.explorer.sources import ChainEvent, IndexSources, SourceLog
+from blockful_py.pipeline.run.progress import Progress, Silent
 
 BATCH = 5_000
 """Events of one transaction of the index."""
@@ -40,35 +41,49 @@ class RecordIndex(Closable):
         self._connection = create(path)
         self._seen: dict[str, tuple[Sequence[ChainEvent], int, bytes]] = {}
 
-    def follow(self) -> int:
+    def follow(self, progress: Progress | None = None) -> int:
         """Takes up everything that is new; returns how many events, receipts and files that were.
 
         Raises NodeError when a node fails; what was taken up until then stays.
         """
-        events = sum(self._follow(source) for source in self._sources.logs)
-        done = events
-        while step := self._receipts() + DocumentReader(self._connection, self._sources.files).read_some():
-            done += step
+        shown = progress or Silent()
+        done = sum(self._follow(source, shown) for source in self._sources.logs)
+        documents = DocumentReader(self._connection, self._sources.files)
+        for title, unit, left, some in (
+            ("read receipts", "receipts", self._unread_receipts(), self._receipts),
+            ("read model nodes and requests", "files", documents.left(), documents.read_some),
+        ):
+            if left:
+                with shown.stage(title, left, unit) as advance:
+                    while step := some():
+                        advance(step)
+                        done += step
         return done
 
     def close(self) -> None:
         self._connection.close()
 
-    def _follow(self, source: SourceLog) -> int:
+    def _follow(self, source: SourceLog, shown: Progress) -> int:
         log = source.events.log()
         read, digest = self._read_before(source, log)
         total = len(log)
-        for start in range(read, total, BATCH):
-            part = log[start : min(start + BATCH, total)]
-            digest = _digest(part, digest)
-            with change(self._connection):
-                apply(self._connection, source, part)
-                self._connection.execute(
-                    "INSERT OR REPLACE INTO followed VALUES (?, ?, ?)",
-                    (source.name, start + len(part), digest),
-                )
+        if read < total:
+            with shown.stage(f"index events ({source.name})", total - read, "events") as advance:
+                for start in range(read, total, BATCH):
+                    part = log[start : min(start + BATCH, total)]
+                    digest = _digest(part, digest)
+                    self._take_up(source, part, start + len(part), digest)
+                    advance(len(part))
         self._seen[source.name] = log, total, digest
         return total - read
+
+    def _take_up(self, source: SourceLog, part: Sequence[ChainEvent], read: int, digest: bytes) -> None:
+        """`read`, `digest`: of all events up to this part's last."""
+        with change(self._connection):
+            apply(self._connection, source, part)
+            self._connection.execute(
+                "INSERT OR REPLACE INTO followed VALUES (?, ?, ?)", (source.name, read, digest)
+            )
 
     def _read_before(self, source: SourceLog, log: Sequence[ChainEvent]) -> tuple[int, bytes]:
         """How many of these events the index has, and their digest; makes it anew where it has others."""
@@ -89,8 +104,16 @@ class RecordIndex(Closable):
         for other in self._sources.logs:
             if other.name == source.name:
                 break
-            self._follow(other)
+            self._follow(other, Silent())
         return 0, b""
+
+    def _unread_receipts(self) -> int:
+        wanted = ", ".join("?" for _ in self._sources.receipts)
+        row = self._connection.execute(
+            f"SELECT count(*) FROM sent WHERE gas IS NULL AND chain IN ({wanted})",  # noqa: S608
+            tuple(self._sources.receipts),
+        ).fetchone()
+        return int(row[0])
 
     def _receipts(self) -> int:
         done = 0
@@ -128,10 +151,14 @@ def _digest(events: Sequence[ChainEvent], before: bytes) -> bytes:
 class IndexThread(Closable):
     """Keeps the index up to date on a thread of its own."""
 
-    def __init__(self, index: RecordIndex, changed: Callable[[], object]) -> None:
-        """`changed` is called, on that thread, whenever the index has changed."""
+    def __init__(
+        self, index: RecordIndex, changed: Callable[[], object], progress: Progress | None = None
+    ) -> None:
+        """`changed` is called, on that thread, whenever the index has changed.  `progress` shows how it first
+        takes up the record."""
         self._index = index
         self._changed = changed
+        self._progress = progress
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="index", daemon=True)
         self.problem: str | None = None
@@ -150,7 +177,8 @@ class IndexThread(Closable):
         while not self._stopping.is_set():
             before = self.problem
             try:
-                done = self._index.follow()
+                done = self._index.follow(self._progress)
+                self._progress = None
                 self.problem, self.followed = None, time.time()
             except (BlockfulError, sqlite3.Error) as error:
                 done, self.problem = 0, str(error)

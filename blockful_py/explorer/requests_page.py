@@ -10,11 +10,12 @@ from pathlib import Path
 from blockful_py.errors import BlockfulError
 from blockful_py.explorer.affected import affected_models, reached
 from blockful_py.explorer.lists import Document, cid, hexed, models_at, place, without_paths
-from blockful_py.explorer.reviews import how_checked, reviewers
+from blockful_py.explorer.reviews import reviewers
 from blockful_py.explorer.watched import Watched
 from blockful_py.pipeline.run.directory import CERTIFICATES
 from blockful_py.record.certificates.document import ErasureCertificate, parse_certificate
 from blockful_py.record.model_node import Request
+from blockful_py.record.parts import checked_by_members
 
 MAX_CERTIFICATE_BYTES = 64 * 2**20
 OPEN = (
@@ -64,7 +65,7 @@ def request_document(
     return {
         **heading,
         "document": json.loads(row["document"]),
-        "checked": how_checked(request).value,
+        "checked": checked_by_members(request).value,
         "filing": _filing(connection, row["number"]),
         "decisions": decisions,
         "models": affected_models(connection, watched, key, request, audited),

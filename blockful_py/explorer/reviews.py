@@ -7,17 +7,8 @@ import json
 import sqlite3
 
 from blockful_py.explorer.lists import Document, hexed
-from blockful_py.forget import Level
 from blockful_py.record.model_node import Request
-from blockful_py.record.parts import STARTS_ONLY
-from blockful_py.types import Checked, Paradigm
-
-
-def how_checked(request: Request) -> Checked:
-    """How members check a request's results before they sign (`pipeline.review.methods`), without torch."""
-    if request.paradigm == Paradigm.PARALLEL and request.method.partition(" ")[0] in STARTS_ONLY:
-        return Checked.RECOMPUTED
-    return Checked.MEASURED if request.forget.level is Level.CLASS else Checked.ATTESTED
+from blockful_py.record.parts import checked_by_members
 
 
 def reviewers(
@@ -40,7 +31,7 @@ def reviewers(
         "proposal": hexed(proposal),
         "epoch": row["epoch"],
         "quorum": epoch["quorum"] if epoch else None,
-        "checked": how_checked(asked).value if asked else None,
+        "checked": checked_by_members(asked).value if asked else None,
         "members": [
             {"index": index, "address": address, "signed": bool(voters >> index & 1)}
             for index, address in enumerate(members)

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds models and data sets by name: built in, registered by other packages, or given by import path
-(`package.module:object`)."""
+"""Finds models, data sets, methods and callbacks by name: built in, registered by other packages, or given by
+import path (`package.module:object`)."""
 
 from __future__ import annotations
 
 import sysconfig
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from importlib import import_module
 from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from blockful_py.errors import SettingsError
 
@@ -29,7 +30,7 @@ def find(name: str, what: str, builtin: Mapping[str, Plugin], group: str) -> Plu
     """The object of a name: built in, of an entry point of `group`, or of an import path.
 
     Args:
-        what: what the object is, for errors: "model" or "data set".
+        what: what the object is, for errors, such as "model".
 
     Raises:
         SettingsError: no object has this name (lists the known ones), or it cannot be imported.
@@ -37,23 +38,40 @@ def find(name: str, what: str, builtin: Mapping[str, Plugin], group: str) -> Plu
     if name in builtin:
         return builtin[name]
     entries = entry_points(group=group, name=name)
-    module, separator, attribute = name.partition(":")
+    if not entries and ":" not in name:
+        raise SettingsError(
+            f"there is no {what} {name!r}. Known: {', '.join(known(builtin, group))}; "
+            "one of your own is named as package.module:object."
+        )
+    with _importing(name, what):
+        loaded: Plugin = next(iter(entries)).load() if entries else imported(name)
+        return loaded
+
+
+def require_importable(names: Iterable[str], what: str) -> None:
+    """Raises SettingsError unless all are import paths whose objects can be imported."""
+    for name in names:
+        if ":" not in name:
+            raise SettingsError(f"{name!r} is not a {what} of your own: name it as package.module:object.")
+        with _importing(name, what):
+            imported(name)
+
+
+def imported(path: str) -> Any:
+    """The object of an import path.  Raises ImportError or AttributeError where there is none."""
+    module, _, attribute = path.partition(":")
+    return getattr(import_module(module), attribute)
+
+
+@contextmanager
+def _importing(name: str, what: str) -> Iterator[None]:
     try:
-        if entries:
-            loaded: Plugin = next(iter(entries)).load()
-            return loaded
-        if separator:
-            named: Plugin = getattr(import_module(module), attribute)
-            return named
+        yield
     except (ImportError, AttributeError, TypeError, ValueError) as error:
         raise SettingsError(
             f"{what} {name!r} cannot be imported ({error}): "
             "install its package, or put its folder on PYTHONPATH; a run remembers where it was."
         ) from None
-    raise SettingsError(
-        f"there is no {what} {name!r}. Known: {', '.join(known(builtin, group))}; "
-        "one of your own is named as package.module:object."
-    )
 
 
 def folders(names: Iterable[str]) -> tuple[Path, ...]:

@@ -95,6 +95,7 @@ class MemberView(Closable):
             self.keyring,
             setup,
             attested,
+            self.run.own_methods,
             registered=self.run.party is not None,
             blocks=rules.blocks if rules.unanswered == "withdraw" else None,
         )

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from blockful_py.chain.participant_registry import ParticipantRegistryContract
 from blockful_py.errors import ContractError, RunError, SettingsError, StorageError
@@ -29,11 +31,13 @@ def join(
     seed: int | None = None,
     device: str = "auto",
     progress: Progress | None = None,
+    code: Mapping[str, tuple[str, ...]] | None = None,
 ) -> RunDirectory:
     """Registers the participant's account as a reader and as a participant, and makes its run directory.
 
     `file`: the federation file.  `own_data`: a file of samples, or the name of a data set.  `nodes` send from
-    the participant's account.  `seed`: of its training, secret; a random one if None.
+    the participant's account.  `seed`: of its training, secret; a random one if None.  `code`: of
+    its own that its run may import (`RunSettings`); what is left out stays.
 
     A call after an interruption, or with a new federation file, continues.
 
@@ -48,7 +52,8 @@ def join(
         if not Path(own_data).is_file():
             raise SettingsError(f"there is no file of samples {own_data}: give yours with --data.")
         own_data = str(Path(own_data).resolve())
-    own, number = {"learning": {"device": device}}, party.user if party else None
+    own: dict[str, Mapping[str, Any]] = {"learning": {"device": device}, "run": code or {}}
+    number = party.user if party else None
     run = enter(folder.run, file, nodes, seed, number, party.data if party else own_data, own)
     contracts = open_contracts(nodes, run.deployments)
     fetching = (progress or Silent()).stage("check the data, fetch the federation's files", None, "blocks")

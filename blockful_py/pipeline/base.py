@@ -3,19 +3,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
+from blockful_py.callbacks.callback import Callback
+from blockful_py.callbacks.told import Callbacks
 from blockful_py.closable import Closable
 from blockful_py.engine.jobs import Job
 from blockful_py.keys.reader_keys import ReaderKeys
+from blockful_py.learning.plugins import require_importable
 from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.pipeline.jobs.context import FederationContext
 from blockful_py.pipeline.jobs.leader import Leader
 from blockful_py.pipeline.jobs.lifecycle import JobLifecycle
+from blockful_py.pipeline.jobs.telling import Telling
 from blockful_py.pipeline.run.accounts import identities_in
 from blockful_py.pipeline.run.contracts import Contracts, clock_for, deploy, open_contracts
 from blockful_py.pipeline.run.creation import creating
@@ -41,12 +45,14 @@ class OpenRun(Closable):
         stopwatch: Stopwatch | None = None,
         secret: int | None = None,
         participant: ReaderKeys | None = None,
+        callbacks: Callbacks | None = None,
     ) -> None:
         self.run = run
         self.settings = run.settings
         self.nodes = nodes
         self.contracts = contracts
         self.stopwatch = stopwatch or Stopwatch()
+        self.callbacks = callbacks or Callbacks(run.settings.run.callbacks)
         self._closing = closing
         self._secret = participant.account_secret if participant else secret
         self._participant = participant
@@ -69,10 +75,12 @@ class OpenRun(Closable):
         *,
         nodes: Nodes | None = None,
         stopwatch: Stopwatch | None = None,
+        callbacks: Iterable[Callback] = (),
     ) -> Self:
         """Creates a federation in `directory`: starts or reaches the nodes and deploys the contracts.
 
         Uses `nodes` if they are passed, and does not stop them.  On failure, removes what it made.
+        `callbacks`: are told what happens, besides those that the settings name.
 
         Raises:
             RunError: the directory holds a run or a part of one, or another process makes one there.
@@ -81,12 +89,14 @@ class OpenRun(Closable):
         """
         path = Path(directory)
         TrainingSetup.of(settings)
+        told = Callbacks(settings.run.callbacks, callbacks)
+        told.make()
         place = nodes.place if nodes is not None else Place.of(settings.chain, path / "chains")
         with creating(path), ExitStack() as closing:
             nodes = nodes or closing.enter_context(Nodes(place))
             contracts = deploy(nodes, settings, path / "deployments")
             run = RunDirectory.create(path, settings, place)
-            opened = cls(run, nodes, contracts, ExitStack(), stopwatch)
+            opened = cls(run, nodes, contracts, ExitStack(), stopwatch, callbacks=told)
             if settings.committee.roster == "services":
                 opened.context.leader.follow()
                 opened.context.leader.hand_over()
@@ -102,12 +112,13 @@ class OpenRun(Closable):
         secret: int | None = None,
         participant: ReaderKeys | None = None,
         settle: bool = True,
+        callbacks: Iterable[Callback] = (),
     ) -> Self:
         """Opens a federation that `create` made; sends the transactions that a crash left unsent.
 
         `secret`: a member's voting secret, to lead as that member.  `participant`: keys of the participant
-        whose run it is.  `settle`: False sends nothing, so that
-        the job can be aborted.
+        whose run it is.  `settle`: False sends nothing, so that the job can be aborted.  `callbacks`: are
+        told what happens, besides those that the settings name.
 
         Raises RunError, NodeError or DeploymentError when it cannot be opened; ReorganisedError, once, where
         a chain has changed since the run last read it.
@@ -115,9 +126,11 @@ class OpenRun(Closable):
         run = RunDirectory.open(Path(directory))
         with ExitStack() as stack:
             nodes = nodes or stack.enter_context(Nodes(run.place))
-            opened = cls(
-                run, nodes, open_contracts(nodes, run.deployments), ExitStack(), None, secret, participant
+            contracts, told = (
+                open_contracts(nodes, run.deployments),
+                Callbacks(run.settings.run.callbacks, callbacks),
             )
+            opened = cls(run, nodes, contracts, ExitStack(), None, secret, participant, told)
             identities_in(run, nodes)
             opened.contracts.require_unchanged()
             if settle:
@@ -129,6 +142,24 @@ class OpenRun(Closable):
         if self._context is not None:
             self._context.journal.close()
         self._closing.close()
+
+    def name_method(self, name: str | None) -> None:
+        """Has the run remember an unlearning method of the owner's own, where `name` is an import path.
+
+        Raises SettingsError where it cannot be imported.
+        """
+        if name is None or ":" not in name or name in self.run.own_methods:
+            return
+        require_importable([name], "method")
+        self.run = self.run.with_method(name)
+        self.settings = self.run.settings
+        if self._context is not None:
+            self._context = replace(self._context, run=self.run)
+
+    @property
+    def telling(self) -> Telling:
+        """Tells the run's callbacks.  Raises as `context`."""
+        return Telling(self.context, self.callbacks)
 
     @property
     def leader(self) -> Leader:

@@ -12,11 +12,12 @@ with Federation.create(settings, "runs/mine") as federation:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from blockful_py.callbacks.callback import Callback
 from blockful_py.chain.settlement import Executed
 from blockful_py.closable import Closable
 from blockful_py.engine.jobs import Job, Kind
@@ -83,12 +84,14 @@ class Federation(Closable):
         *,
         nodes: Nodes | None = None,
         stopwatch: Stopwatch | None = None,
+        callbacks: Iterable[Callback] = (),
     ) -> Federation:
         """Creates a federation in `directory`: starts or reaches the nodes and deploys the contracts.
 
-        Uses `nodes` if they are passed, and does not stop them.  Raises as `OpenRun.create`.
+        Uses `nodes` if they are passed, and does not stop them.  `callbacks`: are told what happens, besides
+        those that the settings name.  Raises as `OpenRun.create`.
         """
-        return cls(OpenRun.create(settings, directory, nodes=nodes, stopwatch=stopwatch))
+        return cls(OpenRun.create(settings, directory, nodes=nodes, stopwatch=stopwatch, callbacks=callbacks))
 
     @classmethod
     def open(
@@ -99,15 +102,23 @@ class Federation(Closable):
         secret: int | None = None,
         participant: ReaderKeys | None = None,
         settle: bool = True,
+        callbacks: Iterable[Callback] = (),
     ) -> Federation:
         """Opens a federation that `create` made; sends the transactions that a crash left unsent.
 
         `secret`: a member's voting secret, to lead as that member.  `participant`: keys of the participant
-        whose run it is.  `settle`: False sends nothing.  Raises as `OpenRun.open`.
+        whose run it is.  `settle`: False sends nothing.  `callbacks`: as for `create`.  Raises as
+        `OpenRun.open`.
         """
-        return cls(
-            OpenRun.open(directory, nodes=nodes, secret=secret, participant=participant, settle=settle)
+        opened = OpenRun.open(
+            directory,
+            nodes=nodes,
+            secret=secret,
+            participant=participant,
+            settle=settle,
+            callbacks=callbacks,
         )
+        return cls(opened)
 
     def close(self) -> None:
         self.opened.close()
@@ -180,6 +191,7 @@ class Federation(Closable):
                     self.run.curves,
                     self.stopwatch,
                     progress or Silent(),
+                    self.opened.telling,
                 )
 
     def opted_out(self) -> dict[int, tuple[Forget, ...]]:
@@ -212,6 +224,7 @@ class Federation(Closable):
                     positions, transactions = publisher.publish(wave, placed)
                     placed.update(positions)
                     executed += transactions
+                    self.opened.telling.published(list(positions))
                     advance(len(wave))
         return tuple(executed)
 
@@ -230,6 +243,7 @@ class Federation(Closable):
 
         The settings supply the arguments that are left out.  A `request` that its owners signed
         (`draft_request`) replaces all of them.  Making a request again after a crash continues it.
+        `method` may be an import path, which the run remembers.
         `prepare` is called once the request has been checked, before anything of it is done.
 
         Raises:
@@ -242,6 +256,7 @@ class Federation(Closable):
                 raise UnlearningError("a request takes `classes` or `forget`, not both: leave one out.")
             forget = Forget.of_classes(classes)
         with self.opened.leading():
+            self.opened.name_method(method)
             catalogue = self.catalogue()
             job = self.opened.context.journal.open_job()
             under_way = None if job is None else request_of(job)
@@ -268,6 +283,7 @@ class Federation(Closable):
                 erasure = lifecycle.erase(lambda: self.erase_replaced(unlearned.nodes))
                 excluded = lifecycle.excluded()
                 result.update(kept(unlearned))
+            self.opened.telling.carried_out(asked, unlearned.nodes.values(), unlearned.seconds)
             return replace(unlearned, erasure=erasure, excluded=excluded)
 
     def completed(
@@ -283,6 +299,7 @@ class Federation(Closable):
         newest = newest_request(self.opened.context)
         if newest is None:
             return None
+        self.opened.name_method(method)
         asked = request or draft_request(
             self.opened.context, self.catalogue(), starts, forget, Paradigm(paradigm), method, newest[1]
         )
@@ -296,6 +313,7 @@ class Federation(Closable):
         method: str | None = None,
     ) -> RequestFile:
         """An unsigned request, for the owners of its starts to sign elsewhere.  Raises as `unlearn`."""
+        self.opened.name_method(method)
         catalogue, live = self.catalogue(), self.contracts.live
         request = draft_request(self.opened.context, catalogue, starts, forget, Paradigm(paradigm), method)
         return RequestFile.of(request, catalogue, live.chain_id, live.address)
@@ -343,13 +361,17 @@ class Federation(Closable):
         """
         archive, live = self.contracts.archive, self.contracts.live
         with (progress or Silent()).stage("audit", archive.length(), "records") as advance:
-            return audit_archive(
+            audit = audit_archive(
                 archive, live, self.stores.archive, remembered, decryptor, lambda done: advance(1)
             )
+        self.opened.telling.archive_audited(audit)
+        return audit
 
     def certify_erasure(self, request: Request, audit: AuditOutcome | None = None) -> ErasureCertificate:
         """A certificate, signed by a quorum, of a completed request.  Raises as `issue`."""
-        return issue(self.opened.context, request, audit)
+        certificate = issue(self.opened.context, request, audit)
+        self.opened.telling.certified(certificate, audit)
+        return certificate
 
     def alarms(self) -> tuple[RaisedAlarm, ...]:
         """The alarms that members raised when they refused a proposal, oldest first."""

@@ -116,7 +116,9 @@ class PartyRun(Closable):
                 wave, stored = trained[0]
                 models = self.federation.catalogue().models
                 placed = {name: node.position for name, node in models.items()}
-                return Publisher(self._opened.context).publish(wave, placed, stored)[1]
+                executed = Publisher(self._opened.context).publish(wave, placed, stored)[1]
+            self._opened.telling.published([model.name for model in wave])
+            return executed
 
         with self._leading() as ended:
             if ended and self._next() is None:
@@ -135,6 +137,7 @@ class PartyRun(Closable):
             federation.setup, federation.opted_out(), federation.catalogue(), federation.weights
         )
         keep_curves(federation.run.curves, wave)
+        self._opened.telling.trained(wave)
         return wave, stored
 
     def request(self, starts: tuple[str, ...], forget: Forget, paradigm: Paradigm, method: str | None) -> int:
@@ -142,6 +145,7 @@ class PartyRun(Closable):
 
         Raises as `Federation.draft_request`, and SettingsError when another participant owns a start.
         """
+        self._opened.name_method(method)
         context, catalogue = self._opened.context, self.federation.catalogue()
         drafted = draft_request(context, catalogue, starts, forget, paradigm, method)
         return self.file(sign_request(context, catalogue, drafted))
@@ -152,8 +156,8 @@ class PartyRun(Closable):
         Raises UnlearningError for a request that owners cannot carry out each with its own data.
         """
         context = self._opened.context
-        method_of(context, request)
-        require_parts(request, self.federation.catalogue().graph)
+        method = method_of(context, request)
+        require_parts(request, method, self.federation.catalogue().graph)
         uri = context.stores.live.add(request_to_bytes(request))
         context.hand_out([uri])
         registry = context.contracts.participants
@@ -170,7 +174,9 @@ class PartyRun(Closable):
             if not names:
                 return ()
             with self._job(request):
-                return tuple(parts.take(number, request, name) for name in names)
+                nodes = tuple(parts.take(number, request, name) for name in names)
+            self._opened.telling.carried_out(request, nodes)
+            return nodes
 
     def lead(self, number: int) -> None:
         """Does a leader's part of a filed request.
@@ -212,7 +218,9 @@ class PartyRun(Closable):
                 )
             time.sleep(LOOK_SECONDS)
         self.federation.erase_replaced(replaced_for(self.federation.catalogue(), request))
-        return in_turn(lambda: issue(context, request))
+        certificate = in_turn(lambda: issue(context, request))
+        self._opened.telling.certified(certificate, None)
+        return certificate
 
     def end_broken_off(self) -> None:
         """Ends the job that a crash left open; what is left to do shows on the chains."""

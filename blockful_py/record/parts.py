@@ -9,14 +9,16 @@ from typing import Protocol
 from pydantic import ValidationError
 
 from blockful_py.errors import FormatError
+from blockful_py.forget import Level
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.model_node import PlacedNode, Request
 from blockful_py.storage.unixfs import file_uri
-from blockful_py.types import Paradigm, Position, Uri
+from blockful_py.types import Checked, Paradigm, Position, Uri
 
 MAX_REQUEST_BYTES = 1 << 20
 STARTS_ONLY = frozenset({"gradient_ascent"})
-"""Methods that need the data of the starts' owners alone; the others need that of all affected owners."""
+"""Methods that need the data of the starts' owners alone, as members recompute the rest; the others need that
+of all affected owners."""
 
 
 class Filed(Protocol):
@@ -80,6 +82,13 @@ def with_parts(catalogue: Catalogue, request: Request) -> frozenset[str]:
     if request.method.partition(" ")[0] in STARTS_ONLY:
         return frozenset(start.name for start in request.starts)
     return frozenset(affected(catalogue, request))
+
+
+def checked_by_members(request: Request) -> Checked:
+    """How members check a request's results before they sign (`pipeline.review.methods`)."""
+    if request.paradigm == Paradigm.PARALLEL and request.method.partition(" ")[0] in STARTS_ONLY:
+        return Checked.RECOMPUTED
+    return Checked.MEASURED if request.forget.level is Level.CLASS else Checked.ATTESTED
 
 
 def is_replaced(placed: PlacedNode, request: Request) -> bool:

@@ -146,6 +146,20 @@ class ChainSettings(Section):
 
 
 @dataclass(frozen=True)
+class RunSettings(Section):
+    """Code of one's own that a run may import, as package.module:Class.  No federation file has this section,
+    so nobody names code for others.
+
+    Attributes:
+        methods: unlearning methods that requests may name.
+        callbacks: `blockful_py.callbacks` to be told what happens; "mlflow" is one that is built in.
+    """
+
+    methods: tuple[str, ...] = ()
+    callbacks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class StorageSettings(Section):
     """The stores of models: in the run's folder, or on two IPFS nodes (extra `ipfs`).
 

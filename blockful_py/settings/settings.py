@@ -19,6 +19,7 @@ from blockful_py.settings.sections import (
     ArchiveSettings,
     ChainSettings,
     FederationSettings,
+    RunSettings,
     StorageSettings,
     UnlearningSettings,
 )
@@ -38,6 +39,7 @@ class Settings(Section):
     archive: ArchiveSettings = field(default_factory=ArchiveSettings)
     chain: ChainSettings = field(default_factory=ChainSettings)
     storage: StorageSettings = field(default_factory=StorageSettings)
+    run: RunSettings = field(default_factory=RunSettings)
 
     @classmethod
     def load(cls, path: str | Path | None = None, overrides: Sequence[str] = ()) -> Settings:

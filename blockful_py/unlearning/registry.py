@@ -1,28 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Unlearning methods by name."""
+"""Unlearning methods by name: built in, of other packages, or one's own by import path."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from importlib.metadata import entry_points
+from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
 from typing import Any
 
 from blockful_py.errors import SettingsError
-from blockful_py.learning.plugins import known
+from blockful_py.learning.plugins import find, known
 from blockful_py.unlearning.clean_increments import CleanIncrements
 from blockful_py.unlearning.distill import Distill
 from blockful_py.unlearning.fine_tune import FineTune
 from blockful_py.unlearning.fiun import Fiun
 from blockful_py.unlearning.gradient_ascent import GradientAscent
 from blockful_py.unlearning.head_mask import HeadMask
-from blockful_py.unlearning.method import Method
+from blockful_py.unlearning.method import Method, Review
 from blockful_py.unlearning.ppnr import Ppnr
 from blockful_py.unlearning.retrain import Retrain
 from blockful_py.unlearning.retrain_ahead import RetrainAhead
 from blockful_py.unlearning.salun import SalUn
 from blockful_py.unlearning.scrub import Scrub
 from blockful_py.unlearning.ssd import Ssd
+
+INTERFACE = ("name", "paradigms", "needs", "levels", "review", "unlearn", "steps")
+"""What a method has."""
 
 METHODS: Mapping[str, Callable[..., Method]] = MappingProxyType(
     {
@@ -41,25 +43,43 @@ METHODS: Mapping[str, Callable[..., Method]] = MappingProxyType(
     }
 )
 
-
 GROUP = "blockful.methods"
-"""Entry points of other packages.  A member that reviews a request creates the method that it names, so a
-name is never an import path: only installed code runs."""
+"""Entry points of other packages."""
 
 
-def create_method(name: str, **settings: Any) -> Method:
+def create_method(name: str, own: Collection[str] = (), /, **settings: Any) -> Method:
     """A method with its own settings, e.g. `create_method("gradient_ascent", alpha=0.5)`.
 
+    A member that reviews a request creates the method that it names, so an import path is followed only where
+    it is one of `own`: those that this machine's own settings name.
+
     Raises:
-        SettingsError: an unknown method, or a setting that it does not have or that is out of range.
+        SettingsError: an unknown method, one that members could not review as it says, or a setting that it
+            does not have or that is out of range.
     """
-    factory = METHODS.get(name)
-    if factory is None:
-        offered = entry_points(group=GROUP, name=name)
-        if not offered:
-            raise SettingsError(f"there is no method {name!r}. Known: {', '.join(known(METHODS, GROUP))}.")
-        factory = next(iter(offered)).load()
+    if ":" in name and name not in own:
+        raise SettingsError(
+            f"there is no method {name!r} here: code of one's own runs only where this run's own settings "
+            f"name it (run.methods). Known: {', '.join(sorted({*own, *known(METHODS, GROUP)}))}."
+        )
+    factory = find(name, "method", METHODS, GROUP)
     try:
-        return factory(**settings)
+        method = factory(**settings)
     except TypeError:
         raise SettingsError(f"method {name!r} has no such settings: {', '.join(sorted(settings))}.") from None
+    if name not in METHODS:
+        _require_reviewable(name, method)
+    return method
+
+
+def _require_reviewable(name: str, method: Method) -> None:
+    missing = [each for each in INTERFACE if not hasattr(method, each)]
+    if missing:
+        raise SettingsError(
+            f"{name!r} is no method, it lacks {', '.join(missing)}: give it all of unlearning.method.Method."
+        )
+    if method.review is Review.RECOMPUTED:
+        raise SettingsError(
+            f"method {name!r} says that members recompute its results, which they do for gradient_ascent "
+            "alone: set its review to Review.REMEASURED."
+        )

@@ -13,6 +13,7 @@ import pytest
 
 from blockful_py.chain.persistent import status
 from blockful_py.cli.local_federation import ARCHIVE, LIVE, LocalFederation
+from blockful_py.cli.parties import FOUNDED
 from tests.cli.commands import begin, blockful, blockful_process, end
 from tests.member.leaders import until
 
@@ -24,6 +25,27 @@ def told(folder: Path, *arguments: str) -> Any:
     outcome = blockful_process(folder, *arguments, "--json")
     assert outcome.status == 0, outcome.err
     return json.loads(outcome.out)
+
+
+@pytest.mark.parametrize("founded", [False, True])
+def test_settings_that_are_not_there_start_nothing(tmp_path: Path, founded: bool) -> None:
+    if founded:
+        (tmp_path / "federation").mkdir()
+        (tmp_path / "federation" / FOUNDED).touch()
+    before = sorted(tmp_path.rglob("*"))
+    refused = blockful(tmp_path, "up", "missing.toml", "--folder", "federation")
+    assert (refused.status, refused.out) == (2, "")
+    assert refused.error.startswith("there is no settings file missing.toml: name one")
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_nothing_is_founded_where_nothing_was_created(tmp_path: Path) -> None:
+    refused = blockful(tmp_path, "federation", "found", "nowhere")
+    assert refused.status != 0
+    assert refused.error.startswith(
+        "no federation was created in nowhere: `blockful federation create nowhere"
+    )
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.slow

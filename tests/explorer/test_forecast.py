@@ -13,10 +13,10 @@ from blockful_py.explorer.database import IndexReader
 from blockful_py.explorer.durations import Duration, forecast_before
 from blockful_py.explorer.forecast import BASE, fit_gas, forecast, past
 from blockful_py.explorer.index import RecordIndex
-from blockful_py.explorer.reviews import how_checked
 from blockful_py.explorer.sources import SentReceipt
-from blockful_py.pipeline.review.methods import checked_by_members
+from blockful_py.pipeline.review.methods import how_checked, parse_method
 from blockful_py.record.model_node import Request
+from blockful_py.record.parts import checked_by_members
 from blockful_py.types import Paradigm
 from blockful_py.unlearning.method import Review
 from blockful_py.unlearning.registry import METHODS
@@ -133,4 +133,5 @@ def test_how_members_check_is_what_they_do(paradigm: Paradigm, asked: dict[str, 
             **asked,
         }
     )
-    assert how_checked(request) is checked_by_members(request)
+    expected = how_checked(parse_method(request.method), request.forget, paradigm)
+    assert checked_by_members(request) is expected

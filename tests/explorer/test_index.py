@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -145,3 +147,27 @@ def test_a_file_that_is_no_index_is_replaced(federation: GeneratedFederation, tm
     with RecordIndex(path, federation.sources()) as index:
         index.follow()
     assert len(IndexReader(path).rows("SELECT * FROM model")) == 20
+
+
+class Counted:
+    """A progress that keeps what it is told: title, total, and all steps of each stage."""
+
+    def __init__(self) -> None:
+        self.stages: list[tuple[str, int | None, int]] = []
+
+    @contextmanager
+    def stage(self, title: str, total: int | None, unit: str = "models") -> Iterator[Callable[[int], None]]:
+        steps: list[int] = []
+        yield steps.append
+        self.stages.append((title, total, sum(steps)))
+
+
+def test_the_first_indexing_is_counted_to_its_end(federation: GeneratedFederation, tmp_path: Path) -> None:
+    shown = Counted()
+    with RecordIndex(tmp_path / "index", federation.sources()) as index:
+        done = index.follow(shown)
+    assert sum(steps for _, _, steps in shown.stages) == done > 0
+    assert all(total == steps > 0 for _, total, steps in shown.stages)
+    titles = [title for title, _, _ in shown.stages]
+    assert titles[0].startswith("index events")
+    assert titles[-2:] == ["read receipts", "read model nodes and requests"]

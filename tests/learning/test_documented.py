@@ -78,7 +78,7 @@ def test_ones_own_model_and_data_train_by_name(own: Path) -> None:
     assert setup.architecture.name == "nets:TwoLayers"
     wave = next(iter(train_federation(setup.federation, setup.users)))
     assert all(model.accuracy > 0.6 for model in wave)
-    (command,) = blocks(ADDING, "sh")
+    command = blocks(ADDING, "sh")[0]
     words = shlex.split(command.replace("\\\n", " "))
     assert words[:5] == ["PYTHONPATH=.", ".venv/bin/blockful", "train", "--run", "runs/wines"]
     outcome = blockful(own, "data", *words[5:])

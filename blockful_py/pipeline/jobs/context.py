@@ -130,6 +130,7 @@ class FederationContext:
             self.keys.keyring,
             self.setup,
             self.run.settings.committee.attested,
+            self.run.own_methods,
         )
         return self.leader.session(ContentReviewer(sources, OwnMotions(self.contracts), counter), counter)
 

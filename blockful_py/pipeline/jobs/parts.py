@@ -41,9 +41,12 @@ TOGETHER = frozenset({Need.HOLDERS_DATA, Need.FORGOTTEN_DATA, Need.PUBLISHED_FIS
 """Needs of methods that look at several users' data at once, which only a laboratory has."""
 
 
-def require_parts(request: Request, graph: InheritanceGraph) -> None:
-    """Raises UnlearningError for a request that owners cannot carry out each with its own data."""
-    method, paradigm = parse_method(request.method), Paradigm(request.paradigm)
+def require_parts(request: Request, method: Method, graph: InheritanceGraph) -> None:
+    """Raises UnlearningError for a request that owners cannot carry out each with its own data.
+
+    `method`: the one that the request names.
+    """
+    paradigm = Paradigm(request.paradigm)
     together = sorted(method.needs & TOGETHER)
     one_by_one = paradigm is Paradigm.PARALLEL or Need.DESCENDANT_DATA in method.needs
     if together or not one_by_one:
@@ -102,7 +105,8 @@ class OwnParts:
 
     def take(self, number: int, request: Request, name: str) -> ModelNode:
         """Unlearns an own model, and hands it in or has it replaced.  A job must be open."""
-        catalogue, method = self._context.record.catalogue.read(), parse_method(request.method)
+        catalogue = self._context.record.catalogue.read()
+        method = parse_method(request.method, self._context.run.own_methods)
         weights = self._unlearned(catalogue, request, method, name)
         if request.paradigm != Paradigm.PARALLEL:
             return self._redactor.replace(catalogue, {name: weights}, request, (name,)).nodes[name]
@@ -171,7 +175,7 @@ class Gathering:
         if request.paradigm != Paradigm.PARALLEL or not is_complete(catalogue, request, handed_in):
             raise RunError(f"request {number} still waits for its participants: {', '.join(left)}.")
         nodes = self._nodes(newest_parts(catalogue, request, handed_in))
-        method = parse_method(request.method)
+        method = parse_method(request.method, self._context.run.own_methods)
         follows: dict[str, Weights] = {}
         if is_recomputable(method):
             starts = tuple(start.name for start in request.starts)

@@ -79,7 +79,8 @@ def _require_weights(catalogue: Catalogue, starts: Sequence[str], paradigm: Para
 
 def method_of(context: FederationContext, request: Request) -> Method:
     """The method that a request names.  Raises as `draft_request` when it cannot be applied."""
-    chosen, paradigm = parse_method(request.method), Paradigm(request.paradigm)
+    chosen = parse_method(request.method, context.run.own_methods)
+    paradigm = Paradigm(request.paradigm)
     require_paradigm(chosen, paradigm)
     require_classes(request.forget.classes, range(context.setup.dataset.class_count), "the data")
     require_review(chosen, request.forget, paradigm, context.run.settings.committee.attested)

@@ -12,11 +12,12 @@ from blockful_py.forget import Forget
 from blockful_py.learning.data import UserData
 from blockful_py.learning.forget_sets import retained_after
 from blockful_py.learning.privacy import Spent, spent
-from blockful_py.pipeline.review.methods import parse_method
+from blockful_py.pipeline.review.methods import named_method, parse_method
 from blockful_py.record.model_node import Request, Statement
 from blockful_py.record.statement_parts import Privacy
 from blockful_py.settings import PrivacySettings, TrainingSettings
 from blockful_py.unlearning.gradient_ascent import GradientAscent
+from blockful_py.unlearning.registry import METHODS
 from blockful_py.unlearning.retrain import Retrain
 
 
@@ -64,6 +65,11 @@ def retrained_privacy(
 
 
 def _retrains(request: Request) -> bool:
-    """Whether owners only train, with the statement's own settings, privacy included."""
+    """Whether owners only train, with the statement's own settings, privacy included.
+
+    Of a method that is not built in, nobody knows.
+    """
+    if named_method(request.method)[0] not in METHODS:
+        return False
     method = parse_method(request.method)
     return isinstance(method, Retrain) or (isinstance(method, GradientAscent) and method.start == "retrained")

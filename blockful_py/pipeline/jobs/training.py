@@ -19,6 +19,7 @@ from blockful_py.learning.weights import Weights
 from blockful_py.pipeline.jobs.increments import IncrementMaker, Stored
 from blockful_py.pipeline.jobs.publishing import Publisher
 from blockful_py.pipeline.jobs.statements import spent_of, training_of
+from blockful_py.pipeline.jobs.telling import Telling
 from blockful_py.pipeline.run.progress import Progress, Silent, Stopwatch
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.model_node import PlacedNode
@@ -72,6 +73,7 @@ def train_and_publish(
     curves: Path,
     stopwatch: Stopwatch,
     progress: Progress,
+    telling: Telling,
 ) -> tuple[Executed, ...]:
     """Trains and publishes the models that the chain lacks; takes its current models as they are.
 
@@ -96,6 +98,7 @@ def train_and_publish(
             if wave is None:
                 return tuple(executed)
             keep_curves(curves, wave)
+            telling.trained(wave)
             with stopwatch("train"):
                 stored = increments.with_wave(wave, published)
             published.update((model.name, model) for model in wave)
@@ -103,6 +106,7 @@ def train_and_publish(
                 positions, transactions = publisher.publish(wave, placed, stored)
             placed.update(positions)
             executed += transactions
+            telling.published(list(positions))
             advance(len(wave))
 
 

@@ -75,6 +75,7 @@ class ReviewSources:
     Attributes:
         store: the store of the live chain.
         attested: whether the member also signs results that only owners attest.
+        methods: import paths of unlearning methods that the member's own settings name.
         registered: whether owners are participants of the registry, who publish under their own number.
         blocks: of the live chain's node, in which an owner does its part before members withdraw the model;
             None where they withdraw none.
@@ -87,6 +88,7 @@ class ReviewSources:
     keyring: Keyring
     setup: TrainingSetup
     attested: bool = False
+    methods: frozenset[str] = frozenset()
     registered: bool = False
     blocks: int | None = None
     known: KnownWeights = field(default_factory=KnownWeights)
@@ -228,7 +230,7 @@ class ContentReviewer:
 
     def _reviewable(self, request: Request) -> Method:
         try:
-            method = parse_method(request.method)
+            method = parse_method(request.method, self._sources.methods)
             require_paradigm(method, Paradigm(request.paradigm))
             require_review(method, request.forget, Paradigm(request.paradigm), self._sources.attested)
         except BlockfulError as error:

@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from blockful_py.bounded_json import parse_json
 from blockful_py.errors import SettingsError, UnlearningError
 from blockful_py.forget import Forget, Level
-from blockful_py.record.model_node import Request, canonical_json, parse_sample
+from blockful_py.record.model_node import canonical_json, parse_sample
 from blockful_py.settings import UnlearningSettings
 from blockful_py.types import Checked, Paradigm
 from blockful_py.unlearning.method import Method, Review
@@ -46,15 +46,8 @@ def forget_asked(
     return Forget.of_classes(classes) if classes else None
 
 
-def checked_by_members(request: Request) -> Checked:
-    """How members checked a request's results before they signed.
-
-    Raises SettingsError for a method that is not installed here.
-    """
-    return _checked(parse_method(request.method), request.forget, Paradigm(request.paradigm))
-
-
-def _checked(method: Method, forget: Forget, paradigm: Paradigm) -> Checked:
+def how_checked(method: Method, forget: Forget, paradigm: Paradigm) -> Checked:
+    """How a member checks the method's results before it signs."""
     if method.review is Review.RECOMPUTED and paradigm is Paradigm.PARALLEL:
         return Checked.RECOMPUTED
     return Checked.MEASURED if forget.level is Level.CLASS else Checked.ATTESTED
@@ -70,7 +63,7 @@ def require_review(method: Method, forget: Forget, paradigm: Paradigm, attested:
             f"method {method.name!r} is a control for audits: no member signs its results; "
             "choose another method, e.g. clean_increments."
         )
-    if not attested and _checked(method, forget, paradigm) is Checked.ATTESTED:
+    if not attested and how_checked(method, forget, paradigm) is Checked.ATTESTED:
         raise UnlearningError(
             f"no public data shows whether a model has forgotten {forget}, so members sign only what they "
             f"recompute, and {method.name!r} ({paradigm}) they cannot: choose gradient_ascent (parallel), or "
@@ -95,10 +88,13 @@ def named_method(text: str) -> tuple[str, dict[str, Any]]:
     return name, settings
 
 
-def parse_method(text: str) -> Method:
-    """The method of a request.  Raises SettingsError when the text names none."""
+def parse_method(text: str, own: Collection[str] = ()) -> Method:
+    """The method of a request.  Raises SettingsError when the text names none.
+
+    `own`: import paths that the run's owner has named (`RunDirectory.own_methods`).
+    """
     name, settings = named_method(text)
-    return create_method(name, **settings)
+    return create_method(name, own, **settings)
 
 
 def require_paradigm(method: Method, paradigm: Paradigm) -> None:

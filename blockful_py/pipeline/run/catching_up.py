@@ -64,7 +64,7 @@ def following(run: RunDirectory, file: FederationFile, digest: bytes) -> tuple[S
         raise SettingsError(f"{run.path} is a laboratory's run, and has no federation file.")
     settings, public = run.settings, file.public
     own = {rule: {key: getattr(getattr(settings, rule), key) for key in keys} for rule, keys in OWN.items()}
-    own["storage"] = asdict(settings.storage)
+    own |= {"storage": asdict(settings.storage), "run": asdict(settings.run)}
     party = replace(run.party, federation=digest.hex(), measuring=public.measuring, initial=public.initial)
     return file.settings(settings.seed, **own), party
 

@@ -93,6 +93,18 @@ class RunDirectory:
     party: Party | None = None
 
     @property
+    def own_methods(self) -> frozenset[str]:
+        """Import paths of the unlearning methods that the run's owner has named.
+
+        Among machines, the settings of `[unlearning]` come from others: there only `run.methods` counts.
+        """
+        settings = self.settings
+        named = {*settings.run.methods}
+        if self.party is None:
+            named |= {settings.unlearning.parallel, settings.unlearning.sequential}
+        return frozenset(name for name in named if ":" in name)
+
+    @property
     def deployments(self) -> Path:
         return self.path / "deployments"
 
@@ -156,6 +168,15 @@ class RunDirectory:
             run._write()
         return run
 
+    def with_method(self, name: str) -> RunDirectory:
+        """The run with another method of the owner's own, which run.json remembers; itself if it has it."""
+        if ":" not in name or name in self.own_methods:
+            return self
+        own = self.settings.run
+        run = replace(self, settings=replace(self.settings, run=replace(own, methods=(*own.methods, name))))
+        run._write()
+        return run
+
     @classmethod
     def open(cls, path: Path) -> RunDirectory:
         """Opens a run, and has this process find the modules that its settings name.
@@ -188,9 +209,11 @@ class RunDirectory:
         write_whole(self.path / "run.json", text, parents=True, advice="choose another folder")
 
     def _names(self) -> tuple[str, ...]:
-        """Names of the model and the data set, which may be import paths."""
-        own = () if self.party is None or self.party.data is None else (self.party.data,)
-        return (self.settings.learning.model, self.settings.learning.dataset, *own)
+        """Names in the settings that may be import paths."""
+        settings = self.settings
+        data = () if self.party is None or self.party.data is None else (self.party.data,)
+        learning = (settings.learning.model, settings.learning.dataset)
+        return (*learning, *data, *self.own_methods, *settings.run.callbacks)
 
     def opened_journal(self) -> Journal:
         """The jobs of the run."""

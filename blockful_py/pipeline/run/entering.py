@@ -4,15 +4,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from blockful_py.callbacks.told import Callbacks
 from blockful_py.chain import deployments
 from blockful_py.chain.deployments import DeployedContract, Deployment
 from blockful_py.chain.node import Node
 from blockful_py.chain.participant_registry import ParticipantRegistryContract
 from blockful_py.crypto.keccak import keccak
 from blockful_py.errors import DeploymentError, SettingsError
+from blockful_py.learning.plugins import require_importable
 from blockful_py.pipeline.run.creation import creating
 from blockful_py.pipeline.run.directory import Party, RunDirectory
 from blockful_py.pipeline.run.nodes import Nodes
@@ -37,20 +40,26 @@ def enter(
     """The run directory of a party at `path`, made or brought to this file.
 
     `data`: the federation file.  `seed`, `user`, `own_data`: a participant's.  `own`: its own settings, by
-    section.
+    section; the code that a run names already stays where `own` names none.
 
-    Raises SettingsError for another file than the federation's, DeploymentError where the chains hold other
-    contracts, RunError when the directory cannot be made; what is there stays as it is then.
+    Raises SettingsError for another file than the federation's or code that is not there, DeploymentError
+    where the chains hold other contracts, RunError when the directory cannot be made; what is there stays as
+    it is then.
     """
     file = FederationFile.parse(data)
     require_contracts(file, nodes)
     digest = uri_of(data).digest
     _require_standing(_standing(file, nodes), digest)
-    settings = file.settings(seed, **(own or {}))
+    before = RunDirectory.open(path) if (path / "run.json").exists() else None
+    code = {} if before is None else asdict(before.settings.run)
+    given = own or {}
+    settings = file.settings(seed, **{**given, "run": {**code, **given.get("run", {})}})
+    require_importable(settings.run.methods, "method")
+    Callbacks(settings.run.callbacks).make()
     public = file.public
     party = Party(digest.hex(), public.measuring, public.initial, user, own_data)
-    if (path / "run.json").exists():
-        return renewed_under(RunDirectory.open(path), file, settings, party)
+    if before is not None:
+        return renewed_under(before, file, settings, party)
     with creating(path):
         _write_deployments(file, path / "deployments")
         return RunDirectory.create(path, settings, nodes.place, party)

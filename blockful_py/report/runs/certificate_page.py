@@ -7,11 +7,10 @@ from datetime import UTC, datetime
 
 from blockful_py.bounded_json import parse_json
 from blockful_py.committee.erasure import erasure_digest
-from blockful_py.errors import SettingsError
 from blockful_py.pipeline.run.identities import DEVELOPMENT_CHAINS
 from blockful_py.record.certificates.checking import CheckedStatement
 from blockful_py.record.certificates.document import ErasureCertificate
-from blockful_py.record.model_node import Request
+from blockful_py.record.parts import checked_by_members
 from blockful_py.record.proofs.fields import of_octets, position
 from blockful_py.report.certificate import CertificatePage, ModelRow, VoteRow
 from blockful_py.report.summary import CHECKED
@@ -74,7 +73,7 @@ def page_of(certificate: ErasureCertificate, checked: CheckedStatement, file: st
         asked=str(request.forget),
         method=request.method,
         paradigm=str(request.paradigm),
-        checked=_checked(request),
+        checked=CHECKED[checked_by_members(request)],
         requested=_time(request.created, development),
         decided=_time(statement.decided, development),
         requesters=[
@@ -111,16 +110,6 @@ def _told(certificate: ErasureCertificate, outcome: AuditOutcome | None) -> str 
         f"An audit is attached, measured by the issuer {certificate.attachment.issuer} and not by the "
         f"committee: {outcome.verdict()}."
     )
-
-
-def _checked(request: Request) -> str | None:
-    try:
-        # Imported here: the methods need torch, which whoever reads a certificate may do without.
-        from blockful_py.pipeline.review.methods import checked_by_members
-
-        return CHECKED[checked_by_members(request)]
-    except (SettingsError, ModuleNotFoundError):  # a method that is not installed here
-        return None
 
 
 def _verdict(forgotten: bool | None) -> str | None:

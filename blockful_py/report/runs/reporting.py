@@ -16,11 +16,12 @@ from blockful_py.keys.erasure import Erasure
 from blockful_py.learning.curves import Curve
 from blockful_py.learning.metrics import Quality
 from blockful_py.pipeline.jobs.unlearning import Unlearned
-from blockful_py.pipeline.review.methods import checked_by_members, named_method
+from blockful_py.pipeline.review.methods import named_method
 from blockful_py.pipeline.run.contracts import Contracts
 from blockful_py.pipeline.run.progress import Stopwatch
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.model_node import Request
+from blockful_py.record.parts import checked_by_members
 from blockful_py.record.statement_parts import Privacy
 from blockful_py.record.verify import Verification
 from blockful_py.report import schema, sections

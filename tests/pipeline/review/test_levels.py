@@ -14,9 +14,10 @@ from blockful_py.forget import Forget
 from blockful_py.learning.weights import Weights, equal
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.review.claims import measure_all
-from blockful_py.pipeline.review.methods import checked_by_members, forget_asked
+from blockful_py.pipeline.review.methods import forget_asked
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.pipeline.run.progress import Silent
+from blockful_py.record.parts import checked_by_members
 from blockful_py.report.runs.single import unlearn_once
 from blockful_py.report.summary import checked, limits
 from blockful_py.types import Checked, Paradigm

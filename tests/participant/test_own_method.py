@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Among machines a method of one's own runs only at parties that name it themselves."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from blockful_py.errors import QuorumError, SettingsError
+from blockful_py.forget import Forget
+from blockful_py.participant.joining import join
+from blockful_py.pipeline.run.directory import RunDirectory
+from blockful_py.record.certificates.checking import check_certificate
+from blockful_py.record.federation_file import FederationFile
+from blockful_py.types import Paradigm
+from tests.cli.commands import blockful
+from tests.member.processes import WORDS
+from tests.participant.conftest import SEED, Machines, Participant
+from tests.pipeline.test_own_method import EXAMPLE
+
+OWN = "in_turn_over:InTurn"
+REFUSED = f"there is no method '{OWN}' here: code of one's own runs only where"
+MODULE = (
+    EXAMPLE
+    + """
+
+from blockful_py.unlearning.method import Need
+
+
+class InTurn(StartOver):
+    paradigms, needs = frozenset({Paradigm.SEQUENTIAL}), frozenset({Need.DESCENDANT_DATA})
+"""
+)
+
+
+@pytest.fixture(scope="module")
+def rules() -> Mapping[str, Any]:
+    """The federation file names the method; that alone has nobody run it."""
+    return {"unlearning": {"sequential": OWN}}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """On the path of this process, and of no member's."""
+    place = tmp_path_factory.mktemp("code")
+    (place / "in_turn_over.py").write_text(MODULE, encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(place))
+        yield place
+    sys.modules.pop("in_turn_over", None)
+
+
+def name_it(machines: Machines, participant: Participant) -> None:
+    file, data = machines.file.read_bytes(), RunDirectory.open(participant.folder.run).party
+    assert data is not None and data.data is not None
+    join(
+        participant.folder,
+        participant.keys,
+        file,
+        data.data,
+        participant.nodes,
+        SEED,
+        "cpu",
+        code={"methods": (OWN,)},
+    )
+
+
+def test_owner_and_members_each_name_the_code_that_they_run(
+    machines: Machines, folder: Path, tmp_path: Path
+) -> None:
+    assert FederationFile.parse(machines.file.read_bytes()).unlearning.sequential == OWN
+    assert "[run]" not in machines.file.read_text()
+    owner = machines.participants["z"]
+    for name in ("a", "b", "z"):
+        with machines.participants[name].run() as party:
+            party.train_next()
+    asked = (("z",), Forget.of_classes([3]), Paradigm.SEQUENTIAL, None)
+    with owner.run() as party, pytest.raises(SettingsError, match=REFUSED):
+        party.request(*asked)
+    name_it(machines, owner)
+    with owner.run() as party:
+        number = party.request(*asked)
+        with pytest.raises(QuorumError, match=REFUSED):
+            party.take_part(number)
+        assert party.federation.catalogue()["z"].version == 0
+    (tmp_path / "words").write_text(WORDS)
+    place = ("--live-url", owner.nodes.live.url, "--archive-url", owner.nodes.archive.url)
+    for member in machines.members[:3]:  # a quorum
+        named = blockful(
+            tmp_path,
+            *("committee", "enter", str(member.folder), "--federation", str(machines.file), *place),
+            *("--method", OWN, "--passphrase-file", "words"),
+        )
+        assert named.status == 0, named.err
+    with owner.run() as party:
+        assert [node.name for node in party.take_part(number)] == ["z"]
+        assert party.federation.catalogue()["z"].version == 1
+        assert party.federation.verify().passed
+        certificate = party.certificate(number)
+    check_certificate(certificate)
+    assert certificate.statement.request.method == f"{OWN} {{}}"
+    silent = RunDirectory.open(machines.members[3].folder / "run")
+    assert silent.own_methods == frozenset()
