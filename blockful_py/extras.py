@@ -11,12 +11,14 @@ from blockful_py.errors import MissingExtraError
 EXTRAS = {
     "data": ("PIL", "datasets", "pyarrow"),
     "embedded": ("eth",),
+    "hf": ("huggingface_hub",),
     "ipfs": ("ipfshttpclient", "multiaddr"),
     "members": ("httpx2", "prometheus_client", "starlette", "uvicorn"),
     "mlflow": ("mlflow",),
     "nodes": ("eth_account", "requests", "rlp", "web3"),
     "plots": ("matplotlib",),
     "privacy": ("opacus",),
+    "sign": ("OpenSSL", "in_toto_attestation", "model_signing", "securesystemslib"),
     "text": ("transformers",),
     "train": ("safetensors", "scipy", "sklearn", "torch"),
 }

@@ -18,7 +18,7 @@ FLOORS: Mapping[str, tuple[frozenset[str], ...]] = {
     PACKAGE: (
         frozenset({"cli"}),
         frozenset({"experiments", "explorer"}),
-        frozenset({"member", "participant", "report"}),
+        frozenset({"export", "member", "participant", "report"}),
         frozenset({"pipeline"}),
         frozenset({"keys"}),
         frozenset({"callbacks", "record", "unlearning"}),
@@ -32,7 +32,7 @@ FLOORS: Mapping[str, tuple[frozenset[str], ...]] = {
         frozenset({"errors"}),
     ),
     f"{PACKAGE}.pipeline": (
-        frozenset({"founding", "party", "proving", "resume"}),
+        frozenset({"attesting", "founding", "party", "proving", "resume"}),
         frozenset({"federation"}),
         frozenset({"administration", "alarms", "decryptors", "epochs"}),
         frozenset({"base", "reader"}),
@@ -46,7 +46,7 @@ FLOORS: Mapping[str, tuple[frozenset[str], ...]] = {
         frozenset({"archive_memory"}),
         frozenset({"catalogue"}),
         frozenset({"archive_reader", "known_transactions"}),
-        frozenset({"chain_readers"}),
+        frozenset({"attestation", "chain_readers"}),
         frozenset({"certificates"}),
         frozenset({"proofs"}),
         frozenset({"verify"}),
@@ -70,6 +70,10 @@ OWNERS: Mapping[str, frozenset[str]] = {
     "coincurve": frozenset({"crypto"}),
     "Crypto": frozenset({"crypto"}),
     "cryptography": frozenset({"crypto"}),
+    "in_toto_attestation": frozenset({"record"}),
+    "securesystemslib": frozenset({"record"}),
+    "model_signing": frozenset({"export"}),
+    "huggingface_hub": frozenset({"export"}),
 }
 """Third-party packages that only some rooms may import."""
 

@@ -4,13 +4,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from blockful_py.cli.console import Output
 from blockful_py.cli.options import AsJson, located_run
 from blockful_py.cli.trust import ArchiveHeads, BlockHashes, KeyIds, TrustedRun, digests
+from blockful_py.errors import SettingsError
+
+if TYPE_CHECKING:
+    from blockful_py.record.certificates.checking import CheckedStatement
+    from blockful_py.record.certificates.document import ErasureCertificate
 
 RosterIds = Annotated[
     list[str] | None,
@@ -27,6 +32,21 @@ def verify(
     key_ids: KeyIds = None,
     archive_heads: ArchiveHeads = None,
     run: TrustedRun = None,
+    attestation: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Also check this envelope, as `blockful certificate attest` wrote it. Needs --public-key.",
+        ),
+    ] = None,
+    public_key: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The public key in PEM of whoever signed the attestation."),
+    ] = None,
+    weights: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Also check that this file is a subject of the attestation."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Check a certificate: record, archive, request, decisions, and the quorum's signatures.
@@ -35,6 +55,9 @@ def verify(
     of the archive. With --run, the command reads them from the chains and checks that these executed the
     decisions. Ends with status 3 and the first failing check; ends with status 5 when the file is not a
     certificate.
+
+    With --attestation, the command also checks the envelope's signature, that what it says follows from the
+    certificate, and that its subjects are the new versions.
 
     Example: blockful certificate verify erasure-1767225615.json --run runs/mine
     """
@@ -45,6 +68,8 @@ def verify(
     from blockful_py.record.proofs.fields import read_document
 
     out = Output(as_json)
+    if (attestation is None) != (public_key is None) or (weights is not None and attestation is None):
+        raise SettingsError("--attestation and --public-key belong together, and --weights needs both.")
     anchors = Anchors(
         digests(block_hashes, "--block-hash"),
         digests(key_ids, "--key-id"),
@@ -59,6 +84,9 @@ def verify(
 
         with opened_chains(run) as chains:
             outcome = verify_certificate(certificate, anchors, rosters, chains)
+    attested = None
+    if attestation is not None and public_key is not None:
+        attested = _attested(attestation, public_key, weights, outcome.checked, certificate)
     statement = certificate.statement
     out.result(
         {
@@ -69,6 +97,7 @@ def verify(
             "superseded": dict(outcome.superseded),
             "keys_destroyed": list(statement.erasure.keys_destroyed),
             "audited": certificate.attachment is not None,
+            "attestation": attested,
         }
     )
     out.say(f"the certificate holds: {len(statement.replaced)} models, {statement.request.forget}")
@@ -76,5 +105,32 @@ def verify(
     out.say(f"the members who signed no longer hold the data keys of {keyless} sealed files")
     for name, version in outcome.superseded.items():
         out.say(f"{name} was replaced again and is at version {version}")
+    if attested is not None:
+        controller = attested["issuer"]["controller"]["name"]
+        out.say(f"{controller} attests it, of {len(attested['subjects'])} subjects; see `issuer` in --json")
+    if weights is not None:
+        out.say(f"{weights} is a subject of the attestation")
     if outcome.covered is None:
         out.say("the archive's head was not checked: name one that you trust with --archive-head")
+
+
+def _attested(
+    envelope: Path,
+    public_key: Path,
+    weights: Path | None,
+    checked: CheckedStatement,
+    certificate: ErasureCertificate,
+) -> dict[str, Any]:
+    """Digests of the attestation's subjects by name, and its signer's own words."""
+    from blockful_py.crypto.pem import read_public_key
+    from blockful_py.record.attestation.checking import check_attestation, require_subject
+    from blockful_py.record.proofs.fields import read_document
+
+    data, key = read_document(envelope, "attestation"), read_public_key(public_key)
+    subjects, predicate = check_attestation(data, key, certificate, checked)
+    if weights is not None:
+        require_subject(subjects, weights)
+    return {
+        "subjects": {each.name: each.sha256 for each in subjects},
+        "issuer": predicate.issuer.model_dump(mode="json", by_alias=True),
+    }

@@ -63,11 +63,12 @@ REQUEST = Group(
 
 CERTIFICATE = Group(
     "certificate",
-    "Issue, show and verify erasure certificates.",
+    "Issue, show, verify and attest erasure certificates.",
     (
         Command("issue", "certificate_issue:issue", "Have a quorum sign the outcome of a request.", WARNING),
         Command("show", "certificate_show:show", "Print the contents of a certificate."),
         Command("verify", "certificate_verify:verify", "Check a certificate."),
+        Command("attest", "certificate_attest:attest", "Write a certificate as a signed in-toto statement."),
     ),
 )
 
@@ -190,6 +191,7 @@ SECTIONS: Mapping[str, tuple[Command | Group, ...]] = {
         Command("verify", "verify:verify", "Check models on the record."),
         Command("audit", "audit:audit", "List the archive and check that it is whole."),
         Command("export-proof", "export_proof:export_proof", "Write a proof that models are on the record."),
+        Command("export", "export:export", "Write a model, with card, proof and certificate, for others."),
         Command("verify-proof", "verify_proof:verify_proof", "Check a proof without a node."),
         CERTIFICATE,
         Command("cid", "cid:cid", "Print the CID of a file."),

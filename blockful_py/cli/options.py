@@ -72,6 +72,15 @@ PassphraseFile = Annotated[
         help="File whose first line is the passphrase. Default: $BLOCKFUL_PASSPHRASE, or a prompt.",
     ),
 ]
+SignKey = Annotated[
+    Path,
+    typer.Option(
+        "--sign-key",
+        metavar="FILE",
+        help="Your private key in PEM, on P-256, P-384 or P-521, unencrypted.",
+        show_default=False,
+    ),
+]
 
 Monitor = Annotated[
     str | None,

@@ -118,6 +118,20 @@ class ArchiveSettings(Section):
 
 
 @dataclass(frozen=True)
+class ControllerSettings(Section):
+    """Who answers for erasures, as attestations of erasure certificates name them.
+
+    Attributes:
+        name, contact: the controller (GDPR Art. 4(7)), and where to reach it.
+        processors: who processes the data on its behalf (GDPR Art. 4(8)).
+    """
+
+    name: str | None = None
+    contact: str | None = None
+    processors: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class ChainSettings(Section):
     """The two chains; without URLs, two devnets of our own are started.
 

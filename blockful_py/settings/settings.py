@@ -18,6 +18,7 @@ from blockful_py.settings.sections import (
     AccessSettings,
     ArchiveSettings,
     ChainSettings,
+    ControllerSettings,
     FederationSettings,
     RunSettings,
     StorageSettings,
@@ -37,6 +38,7 @@ class Settings(Section):
     committee: CommitteeSettings = field(default_factory=CommitteeSettings)
     access: AccessSettings = field(default_factory=AccessSettings)
     archive: ArchiveSettings = field(default_factory=ArchiveSettings)
+    controller: ControllerSettings = field(default_factory=ControllerSettings)
     chain: ChainSettings = field(default_factory=ChainSettings)
     storage: StorageSettings = field(default_factory=StorageSettings)
     run: RunSettings = field(default_factory=RunSettings)

@@ -14,7 +14,7 @@ from blockful_py.learning.datasets.digits import load_digits
 from blockful_py.learning.datasets.images import CIFAR10, CIFAR100, FASHION_MNIST, TINY_IMAGENET, image_loader
 from blockful_py.learning.datasets.options import drawn
 from blockful_py.learning.datasets.shapes import load_shapes
-from blockful_py.learning.datasets.texts import load_yahoo_answers
+from blockful_py.learning.datasets.texts import YAHOO_ANSWERS, load_yahoo_answers
 from blockful_py.learning.plugins import find
 from blockful_py.learning.streams import generator
 from blockful_py.settings import DataOptions
@@ -36,6 +36,11 @@ DATASETS: Mapping[str, Loader] = MappingProxyType(
         "yahoo_answers": load_yahoo_answers,
     }
 )
+
+HUB_IDS: Mapping[str, str] = MappingProxyType(
+    {each.name: each.hub for each in (CIFAR10, CIFAR100, FASHION_MNIST, TINY_IMAGENET, YAHOO_ANSWERS)}
+)
+"""Usual hub ids of the data sets that have one."""
 
 
 def load_dataset(name: str, seed: int, device: torch.device, options: DataOptions | None = None) -> Dataset:

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One model of a run, in the clear, with all that shows where it comes from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from blockful_py.crypto.envelope import unseal
+from blockful_py.errors import CryptoError, FormatError, RunError
+from blockful_py.learning.datasets import HUB_IDS
+from blockful_py.learning.models import Architecture
+from blockful_py.learning.network_folder import network_of
+from blockful_py.pipeline.federation import Federation
+from blockful_py.pipeline.proving import prove
+from blockful_py.pipeline.run.progress import Progress
+from blockful_py.record.certificates.document import parse_certificate
+from blockful_py.record.model_node import PlacedNode, Request
+from blockful_py.storage.cid import cid_string
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedModel:
+    """The current version of a model.
+
+    Attributes:
+        dataset, hub_dataset: its name in the settings, and its id on the hub where it is from there.
+        weights: safetensors, byte for byte what is sealed in the store.
+        data_key: 32 bytes that the sealed file is encrypted under.
+        proof: that the model is on the record.
+        certificate: of the request that it was replaced for; None for a first version.
+    """
+
+    placed: PlacedNode
+    architecture: Architecture
+    dataset: str
+    hub_dataset: str | None
+    weights: bytes
+    data_key: bytes = field(repr=False)
+    proof: bytes
+    certificate: bytes | None
+
+
+def exported(federation: Federation, name: str, progress: Progress | None = None) -> ExportedModel:
+    """Reads and verifies a model, and proves it.
+
+    Raises UnknownModelError, WithdrawnError, KeyDestroyedError, StorageError; VerificationError when the
+    record does not hold; RunError when the certificate of a replaced version is missing.
+    """
+    placed, settings = federation.catalogue()[name], federation.settings.learning
+    redaction, uri = placed.node.redaction, placed.node.weights
+    certificate = None
+    if redaction is not None:
+        certificate = _certificate(federation.run.certificates, redaction.request, name)
+    key = federation.weights.keyring.find(uri)
+    try:
+        weights = b"".join(unseal(key, (federation.stores.live.read(uri),)))
+    except CryptoError as error:
+        raise FormatError(f"the weights {cid_string(uri)} cannot be decrypted: {error}") from None
+    architecture = federation.setup.architecture
+    network_of(weights, architecture)  # refuses damaged weights, and those of another architecture
+    hub = HUB_IDS.get(settings.dataset) if settings.data_files is None else None
+    proof = prove(federation, [name], progress=progress).to_bytes()
+    return ExportedModel(placed, architecture, settings.dataset, hub, weights, key, proof, certificate)
+
+
+def _certificate(folder: Path, request: Request, name: str) -> bytes:
+    """The newest certificate of a request that replaced the model."""
+    for path in sorted(folder.glob("erasure-*.json"), reverse=True):
+        data = path.read_bytes()
+        statement = parse_certificate(data).statement
+        if statement.request == request and name in {each.name for each in statement.replaced}:
+            return data
+    raise RunError(
+        f"{name} was replaced, and this run has no certificate of it: make one with "
+        f"`blockful certificate issue --model {name}`."
+    )

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes an exported model as a folder that can be uploaded to the Hugging Face hub.
+
+README.md           model card
+config.json         the architecture
+model.safetensors   the weights, in the clear
+weights.key         data key of the sealed weights, by which the proof vouches for these
+proof.json          that the model is on the record
+erasure.json        certificate of the request that made this version; none for a first version
+model.sig           signature of all other files, where a key was given
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from blockful_py.errors import RunError
+from blockful_py.export.exported import ExportedModel
+from blockful_py.export.model_card import model_card
+from blockful_py.export.signing import sign_folder
+from blockful_py.keys.data_key import write_data_key
+from blockful_py.learning.network_folder import CONFIG, WEIGHTS, NetworkConfig
+from blockful_py.whole_file import write_whole
+
+
+def write_folder(
+    folder: Path, model: ExportedModel, licence: str, namespace: str | None = None, key: Path | None = None
+) -> tuple[Path, ...]:
+    """Makes the folder; returns its files.  `key`: private key in PEM that signs it.
+
+    Raises RunError when the folder exists or cannot be written, SettingsError for an unusable key; leaves no
+    folder behind then.
+    """
+    card = model_card(model, licence, namespace)
+    config = NetworkConfig.of(model.architecture).model_dump_json(indent=2) + "\n"
+    files: dict[str, str | bytes] = {
+        "README.md": card,
+        CONFIG: config,
+        WEIGHTS: model.weights,
+        "proof.json": model.proof,
+    }
+    if model.certificate is not None:
+        files["erasure.json"] = model.certificate
+    try:
+        folder.mkdir(parents=True)
+    except FileExistsError:
+        raise RunError(f"{folder} exists and was left as it is: choose another --output.") from None
+    except OSError as error:
+        raise RunError(f"{folder} cannot be made: {error.strerror}; choose another --output.") from None
+    try:
+        for name, data in files.items():
+            write_whole(folder / name, data)
+        write_data_key(folder / "weights.key", model.data_key)
+        if key is not None:
+            sign_folder(folder, key)
+    except BaseException:
+        shutil.rmtree(folder)
+        raise
+    return tuple(sorted(folder.iterdir()))

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks an attestation beside the erasure certificate that it is made from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import file_digest
+from pathlib import Path
+
+from blockful_py.crypto.pem import PublicKey
+from blockful_py.errors import FormatError
+from blockful_py.record.attestation.deriving import (
+    Subject,
+    clear_name,
+    node_digests,
+    predicate_of,
+    subject_names,
+)
+from blockful_py.record.attestation.envelope import opened
+from blockful_py.record.attestation.predicate import ErasurePredicate
+from blockful_py.record.certificates.checking import CheckedStatement
+from blockful_py.record.certificates.document import ErasureCertificate
+from blockful_py.record.checks import require
+
+CHECK = "attestation"
+
+
+def check_attestation(
+    data: bytes, key: PublicKey, certificate: ErasureCertificate, checked: CheckedStatement
+) -> tuple[tuple[Subject, ...], ErasurePredicate]:
+    """Subjects and predicate of an envelope that `key` signed for this certificate.
+
+    `checked`: the certificate's checked statement.
+    Raises FormatError for what is no such envelope; VerificationError (`attestation`) unless the key signed
+    it, its predicate follows from the certificate, and its subjects are the new versions.
+    """
+    subjects, predicate = opened(data, key)
+    expected = predicate_of(certificate, checked, predicate.issuer)
+    differing = [
+        name for name in ErasurePredicate.model_fields if getattr(predicate, name) != getattr(expected, name)
+    ]
+    require(not differing, CHECK, "the predicate", f"{', '.join(differing)} is not what the certificate says")
+    names = subject_names(certificate)
+    weights = {clear_name(each.name) for each in certificate.statement.replaced if each.new_weights}
+    found = {each.name: each.uri for each in subjects if each.name not in weights}
+    require(
+        len({each.name for each in subjects}) == len(subjects) and found == names,
+        CHECK,
+        "the subjects",
+        "they are not the new versions of the certificate",
+    )
+    nodes = node_digests(certificate)
+    for each in subjects:
+        require(
+            nodes.get(each.name, each.sha256) == each.sha256,
+            CHECK,
+            f"subject {each.name}",
+            "its digest is not that of the node in the certificate",
+        )
+    return subjects, predicate
+
+
+def require_subject(subjects: Sequence[Subject], path: Path) -> Subject:
+    """The subject that a file is.
+
+    Raises FormatError when it cannot be read, VerificationError (`attestation`) when it is none.
+    """
+    try:
+        with path.open("rb") as file:
+            digest = file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise FormatError(f"the weights {path} cannot be read: {error.strerror}.") from None
+    found = [each for each in subjects if each.sha256 == digest]
+    require(bool(found), CHECK, str(path), f"its SHA-256 {digest} is of no subject")
+    return found[0]

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The predicate of an erasure certificate, and the subjects that it is about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import sha256
+
+from blockful_py.bounded_json import parse_json
+from blockful_py.committee.erasure import erasure_digest
+from blockful_py.record.attestation.predicate import (
+    AskedErasure,
+    AskedStart,
+    AttachedAudit,
+    AuditedModel,
+    CertificateDescriptor,
+    Digest,
+    Endorsers,
+    ErasedModel,
+    ErasurePredicate,
+    IssuerStatement,
+)
+from blockful_py.record.certificates.checking import CheckedStatement
+from blockful_py.record.certificates.document import Attachment, ErasureCertificate
+from blockful_py.record.proofs.fields import of_octets
+from blockful_py.types import Paradigm
+from blockful_py.verdicts.outcome import AuditOutcome
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What a statement is about.
+
+    Attributes:
+        uri: `ipfs://` and the CID; empty for weights in the clear, which have none.
+        sha256: of the file's bytes, hex.
+    """
+
+    name: str
+    uri: str
+    sha256: str
+
+
+def subject_names(certificate: ErasureCertificate) -> dict[str, str]:
+    """URIs of what stands for the new versions, by name: sealed weights, or the node of a withdrawn model."""
+    return {
+        **{
+            sealed_name(each.name): ipfs(each.new_weights)
+            for each in certificate.statement.replaced
+            if each.new_weights
+        },
+        **{
+            node_name(each.name): ipfs(each.new_node)
+            for each in certificate.statement.replaced
+            if not each.new_weights
+        },
+    }
+
+
+def node_digests(certificate: ErasureCertificate) -> dict[str, str]:
+    """SHA-256 of the new nodes of withdrawn models, hex, by the subject's name."""
+    nodes = {each.transaction.position: each.node for each in certificate.statement.record.models}
+    return {
+        node_name(each.name): sha256(nodes[each.position].encode()).hexdigest()
+        for each in certificate.statement.replaced
+        if each.new_weights is None
+    }
+
+
+def node_name(model: str) -> str:
+    """The subject's name of a withdrawn model's node."""
+    return f"{model}.node.json"
+
+
+def sealed_name(model: str) -> str:
+    """The subject's name of a model's sealed weights."""
+    return f"{model}.sealed"
+
+
+def clear_name(model: str) -> str:
+    """The subject's name of a model's weights in the clear."""
+    return f"{model}.safetensors"
+
+
+def predicate_of(
+    certificate: ErasureCertificate, checked: CheckedStatement, issuer: IssuerStatement
+) -> ErasurePredicate:
+    """`checked`: the certificate's checked statement."""
+    statement, endorsed, request = certificate.statement, certificate.endorsed, certificate.statement.request
+    rosters = {each.epoch: each for each in statement.committee.rosters}
+    owners = {start.position: checked.record.transactions[start.place()].owner for start in request.starts}
+    digest = erasure_digest(statement.committee.domain, endorsed.epoch, statement.to_bytes())
+    return ErasurePredicate(
+        certificate=CertificateDescriptor(
+            name=f"erasure-{request.created}.json",
+            digest=Digest(sha256=sha256(certificate.to_bytes()).hexdigest()),
+        ),
+        committee=Endorsers(
+            chain_id=statement.committee.chain_id,
+            contract=statement.committee.contract,
+            epoch=endorsed.epoch,
+            members=endorsed.votes.voters,
+            size=len(rosters[endorsed.epoch].keys),
+            statement=of_octets(digest),
+        ),
+        request=AskedErasure(
+            starts=tuple(
+                AskedStart(model=start.name, position=start.position, owner=of_octets(owners[start.position]))
+                for start in request.starts
+            ),
+            classes=request.classes,
+            clients=request.clients,
+            samples=request.samples,
+            paradigm=Paradigm(request.paradigm),
+            method=request.method,
+        ),
+        requested_on=utc(request.created),
+        completed_on=utc(statement.decided),
+        models=tuple(
+            ErasedModel(
+                model=each.name,
+                position=each.position,
+                version_before=each.version_before,
+                version_after=each.version_after,
+                old_weights=each.old_weights,
+                new_weights=each.new_weights,
+                accuracy_forgotten=None if each.claims is None else each.claims.ad_f,
+                accuracy_retained=None if each.claims is None else each.claims.ad_r,
+            )
+            for each in statement.replaced
+        ),
+        left_alone=statement.left_alone,
+        keys_destroyed=statement.erasure.keys_destroyed,
+        blocks_deleted=statement.erasure.deleted,
+        audit=None if certificate.attachment is None else _audit(certificate.attachment),
+        issuer=issuer,
+    )
+
+
+def _audit(attachment: Attachment) -> AttachedAudit:
+    outcome = AuditOutcome.from_json(parse_json(attachment.audit))
+    verdict, forgotten = outcome.verdict(), {each.model: each.forgotten for each in outcome.models()}
+    return AttachedAudit(
+        digest=Digest(sha256=outcome.digest().hex()),
+        issuer=attachment.issuer,
+        forgotten=verdict.forgotten,
+        intact=verdict.intact,
+        models=tuple(
+            AuditedModel(
+                model=each.model,
+                forgotten=forgotten[each.model],
+                accuracy_forgotten=each.ad_f_test,
+                accuracy_retained=each.ad_r_test,
+                membership=each.membership,
+                auc=each.auc,
+                relearn=each.relearn,
+                probe=each.probe,
+                divergence=each.divergence,
+            )
+            for each in outcome.row.models
+        ),
+    )
+
+
+def ipfs(cid: str) -> str:
+    return f"ipfs://{cid}"
+
+
+def utc(seconds: int) -> str:
+    """RFC 3339, to the second."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

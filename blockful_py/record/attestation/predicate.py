@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The predicate of an erasure (docs/reference/erasure-predicate.md says what each field means).
+
+Everything outside `issuer` follows from the erasure certificate; `issuer` is the signer's own word.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+from pydantic import ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from blockful_py.record.certificates.decisions import Member
+from blockful_py.record.proofs.fields import Address, ChainId, Cid, Hash, Part, Place, Small
+from blockful_py.types import Checked, Paradigm
+
+PREDICATE_TYPE: Final = "urn:blockful:erasure/v1"
+
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Time = Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")]
+"""UTC, RFC 3339."""
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class PredicatePart(Part):
+    """A part of the predicate; in JSON its fields are spelt like in-toto's own, `requestedOn`."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", strict=True, alias_generator=to_camel, populate_by_name=True
+    )
+
+
+class Digest(PredicatePart):
+    """A digest set of in-toto, with one algorithm."""
+
+    sha256: Sha256
+
+
+class CertificateDescriptor(PredicatePart):
+    """The erasure certificate: a resource descriptor of in-toto."""
+
+    name: str
+    digest: Digest
+
+
+class Endorsers(PredicatePart):
+    """Who signed the certificate.
+
+    Attributes:
+        members: indices of those who signed, of `size`.
+        statement: EIP-712 digest that they signed.
+    """
+
+    chain_id: ChainId
+    contract: Address
+    epoch: Small
+    members: tuple[Member, ...]
+    size: Small
+    statement: Hash
+
+
+class AskedStart(PredicatePart):
+    """A model that the request starts from, and the account that signed for it."""
+
+    model: str
+    position: Place
+    owner: Address
+
+
+class AskedErasure(PredicatePart):
+    """What was asked; one of `classes`, `clients` and `samples` is not empty."""
+
+    starts: Annotated[tuple[AskedStart, ...], Field(min_length=1)]
+    classes: tuple[int, ...]
+    clients: tuple[int, ...]
+    samples: tuple[str, ...]
+    paradigm: Paradigm
+    method: str
+
+
+class ErasedModel(PredicatePart):
+    """A model whose version was replaced; without new weights it is withdrawn.
+
+    Attributes:
+        accuracy_forgotten, accuracy_retained: as members of the committee measured them.
+    """
+
+    model: str
+    position: Place
+    version_before: Small
+    version_after: Small
+    old_weights: Cid | None
+    new_weights: Cid | None
+    accuracy_forgotten: Share | None
+    accuracy_retained: Share | None
+
+
+class AuditedModel(PredicatePart):
+    """An audit's figures of one model (`verdicts.figures.ModelFigures`), those on held-out data."""
+
+    model: str
+    forgotten: bool
+    accuracy_forgotten: Share
+    accuracy_retained: Share
+    membership: Share
+    auc: Share
+    relearn: float | None
+    probe: Share | None
+    divergence: float
+
+
+class AttachedAudit(PredicatePart):
+    """The audit that is attached to the certificate, measured by its issuer."""
+
+    digest: Digest
+    issuer: Address
+    forgotten: bool
+    intact: bool
+    models: tuple[AuditedModel, ...]
+
+
+class Controller(PredicatePart):
+    """Who answers for the erasure."""
+
+    name: str
+    contact: str | None
+
+
+class ResidualCopy(PredicatePart):
+    """A readable copy of what was erased.  `ends` is None for one that is kept without end."""
+
+    what: str
+    holder: str
+    ends: Time | None
+
+
+class IssuerStatement(PredicatePart):
+    """What the signer says, and no certificate does.
+
+    Attributes:
+        review: what members did about the new weights before they signed for them.
+        recipients_told: who was told of the erasure.
+    """
+
+    controller: Controller
+    processors: tuple[str, ...]
+    review: Checked
+    recipients_told: tuple[str, ...]
+    residual_copies: tuple[ResidualCopy, ...]
+    stated_on: Time
+
+
+class ErasurePredicate(PredicatePart):
+    """The whole predicate."""
+
+    certificate: CertificateDescriptor
+    committee: Endorsers
+    request: AskedErasure
+    requested_on: Time
+    completed_on: Time
+    models: Annotated[tuple[ErasedModel, ...], Field(min_length=1)]
+    left_alone: tuple[str, ...]
+    keys_destroyed: tuple[Cid, ...]
+    blocks_deleted: tuple[Cid, ...]
+    audit: AttachedAudit | None
+    issuer: IssuerStatement
