@@ -26,9 +26,9 @@ settings.load_profile("patient")
 def chains(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
     """Two nodes, chain ids 1337 and 1338, for the whole session.
 
-    They are Anvils where npm has a program for them, which do the same in a fraction of the time, and
-    Ganaches elsewhere; TEST_NODE chooses "anvil", "ganache" or "embedded".  Tests of the demo, of sessions
-    and of the chain itself start Ganaches of their own.
+    They are Anvils, which take the least time, and embedded chains where npm has no program for Anvil;
+    TEST_NODE chooses "anvil", "ganache" or "embedded".  Tests of interrupted demos, of sessions and of the
+    chain itself start Ganaches of their own.
     """
     from dataclasses import replace
 
@@ -42,7 +42,7 @@ def chains(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
         if kind == "anvil":
             anvil_command()
     except ToolchainError:
-        kind = "ganache"
+        kind = "embedded"
     place = Place.of(ChainSettings(), tmp_path_factory.mktemp("chains"))
     with Nodes(replace(place, devnet=kind)) as nodes:
         yield nodes

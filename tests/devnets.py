@@ -1,34 +1,45 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests do to a development chain behind its contracts' backs, on Ganache and on Anvil."""
+"""What tests do to a chain behind its contracts' backs: on Ganache, on Anvil and on an embedded one."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import pytest
+
 from blockful_py.chain.node import Node, hexadecimal
 
 
 def set_balance(node: Node, account: bytes, wei: int) -> None:
-    method = "evm_setAccountBalance" if node.is_ganache else "anvil_setBalance"
+    method = "anvil_setBalance" if _is_anvil(node) else "evm_setAccountBalance"
     node.rpc.call(method, hexadecimal(account), hex(wei))
 
 
 def set_slot(node: Node, contract: bytes, slot: int, word: int) -> None:
     """Writes 32 bytes of a contract's storage."""
-    method = "evm_setAccountStorageAt" if node.is_ganache else "anvil_setStorageAt"
+    method = "anvil_setStorageAt" if _is_anvil(node) else "evm_setAccountStorageAt"
     assert node.rpc.call(method, hexadecimal(contract), f"0x{slot:064x}", f"0x{word:064x}")
 
 
 def set_code(node: Node, contract: bytes, code: bytes) -> None:
     """Replaces the code of a contract."""
-    method = "evm_setAccountCode" if node.is_ganache else "anvil_setCode"
+    method = "anvil_setCode" if _is_anvil(node) else "evm_setAccountCode"
     node.rpc.call(method, hexadecimal(contract), hexadecimal(code))
+
+
+def _is_anvil(node: Node) -> bool:
+    return node.client.startswith("anvil")
 
 
 @contextmanager
 def not_mining(node: Node) -> Iterator[None]:
-    """Transactions wait, and are mined afterwards, unless they were dropped."""
+    """Transactions wait, and are mined afterwards, unless they were dropped.
+
+    Skips the test on an embedded chain, where none ever waits.
+    """
+    if node.client.startswith("embedded"):
+        pytest.skip("on an embedded chain no transaction ever waits")
     if node.is_ganache:
         node.rpc.call("miner_stop")
     else:

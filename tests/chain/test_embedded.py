@@ -22,6 +22,7 @@ from blockful_py.chain.node import connect
 from blockful_py.chain.rpc import RpcError
 from blockful_py.chain.sender import Sender
 from blockful_py.errors import ContractError, NodeError
+from tests.devnets import set_balance, set_code, set_slot
 
 ID = 1337
 SECONDS = 600.0
@@ -120,6 +121,30 @@ def test_an_estimate_suffices_and_is_close(path: Path) -> None:
         with pytest.raises(ContractError) as refused:
             sender.send(Call(PLAIN, contract, b"", gas=int(estimate * 0.97)))
         assert refused.value.name == "OutOfGas"
+
+
+def test_state_is_changed_behind_a_contracts_back_and_put_back(path: Path) -> None:
+    with EmbeddedDevnet(path, ID) as devnet:
+        contract, mark = counter(devnet.sender()), devnet.node.rpc.call("evm_snapshot")
+        head, funds = devnet.node.latest_block(), devnet.node.balance(contract)
+        set_slot(devnet.node, contract, 0, 41)
+        assert count_of(devnet, contract) == 42
+        assert slot_of(devnet, contract, "latest") == 41
+        assert slot_of(devnet, contract, head["number"]) == 0
+        set_balance(devnet.node, contract, 7)
+        set_code(devnet.node, contract, COUNTER[:5] + b"\x01")
+        assert (devnet.node.balance(contract), devnet.node.code(contract)) == (7, COUNTER[:5] + b"\x01")
+        assert devnet.node.block_number() == int(head["number"], 16) + 3
+        assert devnet.node.rpc.call("evm_revert", mark)
+        assert devnet.node.latest_block() == head
+        assert (devnet.node.balance(contract), devnet.node.code(contract)) == (funds, COUNTER)
+        assert count_of(devnet, contract) == 1
+
+
+def slot_of(devnet: EmbeddedDevnet, contract: bytes, block: str) -> int:
+    answer: str = devnet.node.rpc.call("eth_getStorageAt", "0x" + contract.hex(), "0x0", block)
+    assert len(answer) == 66
+    return int(answer, 16)
 
 
 def _send(path: Path, account: int, count: int) -> None:

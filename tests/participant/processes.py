@@ -277,7 +277,7 @@ def _chain(parties: _Parties, name: str, chain_id: int) -> Iterator[Node]:
     confinement.own(folder)
     try:
         anvil_command()
-        kind = os.environ.get("TEST_NODE", "anvil")
+        kind = "ganache" if os.environ.get("TEST_NODE") == "ganache" else "anvil"
     except ToolchainError:
         kind = "ganache"
     with take_port() as port:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from eth.abc import SignedTransactionAPI, StateAPI
@@ -104,6 +104,13 @@ class EmbeddedChain(Closable):
             header = self._machine.following(parent, self._time_after(parent))
             self._file.add_block(block_of(header), None)
 
+    def edit(self, change: Callable[[StateAPI], None]) -> None:
+        """Adds an empty block, after which the state is changed as no transaction could."""
+        with self._file.writing():
+            parent = self._header(None)
+            header = self._machine.following(parent, self._time_after(parent))
+            self._file.add_block(block_of(self._machine.edited(header, change)), None)
+
     def advance(self, seconds: int) -> None:
         """Sets the clock forward."""
         with self._file.writing():
@@ -138,6 +145,11 @@ class EmbeddedChain(Closable):
     def code(self, account: bytes, number: int | None) -> bytes:
         with self._file.reading():
             return bytes(self._machine.state(self._header(number)).get_code(account))
+
+    def slot(self, account: bytes, slot: int, number: int | None) -> int:
+        """A word of a contract's storage after a block."""
+        with self._file.reading():
+            return int(self._machine.state(self._header(number)).get_storage(account, slot))
 
     def _header(self, number: int | None) -> Header:
         """Raises EmbeddedRefusalError for a block that the chain does not have."""

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -89,11 +89,19 @@ class VirtualMachine:
         empty: Header = ShanghaiVM.create_genesis_header(
             coinbase=ZERO_ADDRESS, gas_limit=gas_limit, timestamp=timestamp
         )
-        state = self.state(empty)
-        for account, wei in balances.items():
-            state.set_balance(account, wei)
+
+        def endow(state: StateAPI) -> None:
+            for account, wei in balances.items():
+                state.set_balance(account, wei)
+
+        return self.edited(empty, endow)
+
+    def edited(self, header: Header, change: Callable[[StateAPI], None]) -> Header:
+        """The header of the same block, once its state was changed."""
+        state = self.state(header)
+        change(state)
         state.persist()
-        return empty.copy(state_root=state.state_root)
+        return header.copy(state_root=state.state_root)
 
     def following(self, parent: Header, timestamp: int) -> Header:
         """The header of an empty block after `parent`, of the same gas limit, with EIP-1559's base fee."""

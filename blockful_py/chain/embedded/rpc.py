@@ -45,6 +45,9 @@ class EmbeddedRpc(Rpc):
             "eth_getBlockByNumber": self._block,
             "eth_getCode": lambda account, block: to_hex(self._chain.code(_bytes(account), _number(block))),
             "eth_getLogs": self._logs,
+            "eth_getStorageAt": lambda account, slot, block: _word(
+                self._chain.slot(_bytes(account), int(slot, 16), _number(block))
+            ),
             "eth_getTransactionByHash": lambda name: self._document(name, 0),
             "eth_getTransactionCount": lambda account, block: to_hex(
                 self._chain.nonce(_bytes(account), _number(block))
@@ -54,6 +57,9 @@ class EmbeddedRpc(Rpc):
             "evm_increaseTime": self._increase_time,
             "evm_mine": self._mine,
             "evm_revert": lambda mark: self._chain.rewind(int(mark, 16)),
+            "evm_setAccountBalance": self._set_balance,
+            "evm_setAccountCode": self._set_code,
+            "evm_setAccountStorageAt": self._set_slot,
             "evm_snapshot": lambda: to_hex(self._chain.height()),
             "web3_clientVersion": lambda: f"embedded/py-evm-{version('py-evm')}",
         }
@@ -150,6 +156,18 @@ class EmbeddedRpc(Rpc):
         self._chain.mine()
         return "0x0"
 
+    def _set_balance(self, account: str, wei: str) -> bool:
+        self._chain.edit(lambda state: state.set_balance(_bytes(account), int(wei, 16)))
+        return True
+
+    def _set_code(self, account: str, code: str) -> bool:
+        self._chain.edit(lambda state: state.set_code(_bytes(account), _bytes(code)))
+        return True
+
+    def _set_slot(self, account: str, slot: str, word: str) -> bool:
+        self._chain.edit(lambda state: state.set_storage(_bytes(account), int(slot, 16), int(word, 16)))
+        return True
+
 
 def _number(block: str) -> int | None:
     """The number of a block as JSON-RPC names it; None for the newest, which is also the newest settled."""
@@ -158,6 +176,10 @@ def _number(block: str) -> int | None:
 
 def _integer(value: int | str) -> int:
     return int(value, 16) if isinstance(value, str) else value
+
+
+def _word(value: int) -> str:
+    return f"0x{value:064x}"
 
 
 def _bytes(text: str) -> bytes:

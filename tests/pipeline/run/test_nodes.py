@@ -63,7 +63,12 @@ def test_one_node_for_both_chains(anvils: tuple[Devnet, ...], tmp_path: Path) ->
 
 
 def test_own_nodes_have_the_chain_ids_that_were_asked_for(tmp_path: Path) -> None:
-    chain = {"packaging_interval": 0, "live_chain_id": 31337, "archive_chain_id": 31338}
+    chain = {
+        "packaging_interval": 0,
+        "live_chain_id": 31337,
+        "archive_chain_id": 31338,
+        "devnet": "embedded",
+    }
     with Federation.create(small(chain=chain), tmp_path / "run") as federation:
         assert (federation.nodes.live.chain_id, federation.nodes.archive.chain_id) == (31337, 31338)
         assert federation.contracts.live.chain_id == 31337
