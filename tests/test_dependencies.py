@@ -20,7 +20,7 @@ from blockful_py.extras import EXTRA_OF, EXTRAS, needed_by
 
 PROJECT = Path(__file__).parents[1]
 DISTRIBUTIONS = {name: found[0] for name, found in packages_distributions().items()} | {"sha3": "safe-pysha3"}
-NOT_RUN_TIME = {"all", "contracts", "demo", "dev"}
+NOT_RUN_TIME = {"all", "contracts", "demo", "dev", "docs"}
 INDIRECT = {"multiaddr", "scikit-learn"}
 """One is pinned for a package that imports it, of the other a data file is read."""
 
