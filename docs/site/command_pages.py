@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from inspect import cleandoc
 from typing import Any
 
@@ -38,14 +38,10 @@ def _described(called: str, name: str, command: Any) -> Iterator[str]:
     yield f"## {words}"
     yield cleandoc(command.help)
     yield _fenced(command.get_usage(context).removeprefix("Usage: "))
-    rows = [parameter.get_help_record(context) for parameter in command.get_params(context)]
-    described = [(f"`{left.strip()}`", right.strip()) for left, right in filter(None, rows)]
-    yield "\n".join(
-        [
-            "| argument or option | meaning |",
-            "|---|---|",
-            *(f"| {_cell(a)} | {_cell(b)} |" for a, b in described),
-        ]
+    yield _table(
+        parameter.get_help_record(context)
+        for parameter in command.get_params(context)
+        if parameter.name != "help"
     )
     example = command.epilog.removeprefix("\b\n").removeprefix("Example: ")
     yield f"Example:\n\n{_fenced(example)}"
@@ -55,5 +51,8 @@ def _fenced(text: str) -> str:
     return f"```sh\n{text}\n```"
 
 
-def _cell(text: str) -> str:
-    return " ".join(text.replace("|", "\\|").split())
+def _table(records: Iterable[tuple[str, str] | None]) -> str:
+    """Arguments and options with their meaning.  A pipe divides cells, but not inside code."""
+    rows = [(left.strip(), " ".join(right.split())) for left, right in filter(None, records)]
+    described = [f"| `{left}` | {right.replace('|', chr(92) + '|')} |" for left, right in rows]
+    return "\n".join(["| argument or option | meaning |", "|---|---|", *described]) if rows else ""

@@ -23,5 +23,7 @@ def navigation(listing: str, generated: dict[str, list[str]]) -> Navigation:
             sections[heading[1]] = []
         elif sections:
             sections[[*sections][-1]] += LINK.findall(line)
-    sections["Reference"] += [{title: pages} for title, pages in generated.items()]
+    sections["Reference"] += [
+        {title: pages if len(pages) > 1 else pages[0]} for title, pages in generated.items()
+    ]
     return [{"Home": "README.md"}, *({title: pages} for title, pages in sections.items() if pages)]
