@@ -35,11 +35,11 @@ LANGUAGES = frozenset({"json", "python", "sh", "solidity", "text", "toml"})
 """`text` is what nobody types: output, formulas, formats.  Solidity stands in paper-to-code.md alone."""
 
 PROGRAMS = frozenset(
-    {"base64", "brownie", "cd", "cp", "curl", "docker", "head", "jq", "mkdir", "mv", "printf", "umask"}
+    ["base64", "brownie", "cd", "cp", "curl", "docker", "head", "jq", "mkdir", "mv", "printf", "umask"]
 )
 WORDS = frozenset({"at", "done", "export", "for"})
-"""What a command of a shell block may begin with beside blockful, make, pip and Python: other programs; words of
-the shell, and `at`, a function of deploy/compose."""
+"""Begin commands beside blockful, make, pip, Python and other programs: words of the shell, and `at`, a
+function of deploy/compose."""
 
 
 @dataclass(frozen=True)
