@@ -38,7 +38,7 @@ FORMATTED := contracts tests/contracts/forge tests/contracts/solidity tests/cont
 .DEFAULT_GOAL := help
 .PHONY: help setup contracts demo test test-all test-rest test-python test-slow test-browser test-processes test-beside test-web3-7 test-contracts \
 	test-forge test-histories test-symbolic test-mutants test-byzantine test-ipfs fuzz check check-python \
-	check-contracts fmt bench clean distclean
+	check-contracts docs fmt bench clean distclean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
@@ -181,6 +181,10 @@ check-contracts: setup
 	@node_modules/.bin/solhint --disc --quiet --max-warnings 0 'contracts/**/*.sol'
 	@if [ -x node_modules/.bin/forge ]; then node_modules/.bin/forge fmt --check $(FORMATTED); fi
 	@$(BROWNIE_ENV) $(BROWNIE_VENV)/bin/slither . --config-file slither.config.json
+
+# NO_MKDOCS_2_WARNING: Material's advertisement of its successor.
+docs: setup ## Build the documentation as a site, build/site/index.html
+	@NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --quiet --config-file docs/site/mkdocs.yml
 
 fmt: setup ## Format the Python code
 	@$(VENV)/bin/ruff check --fix --exit-zero .

@@ -20,7 +20,7 @@ from blockful_py.extras import EXTRA_OF, EXTRAS, needed_by
 
 PROJECT = Path(__file__).parents[1]
 DISTRIBUTIONS = {name: found[0] for name, found in packages_distributions().items()} | {"sha3": "safe-pysha3"}
-NOT_RUN_TIME = {"all", "contracts", "demo", "dev"}
+NOT_RUN_TIME = {"all", "contracts", "demo", "dev", "docs"}
 INDIRECT = {"multiaddr", "pyopenssl", "scikit-learn"}
 """Pinned for a package that imports it; left out by the package that imports it; read for a data file."""
 

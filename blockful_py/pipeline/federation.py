@@ -24,6 +24,7 @@ from blockful_py.engine.jobs import Job, Kind
 from blockful_py.errors import SettingsError, UnlearningError
 from blockful_py.forget import Forget
 from blockful_py.graph.inheritance import InheritanceGraph
+from blockful_py.html_table import html_table
 from blockful_py.keys.erasure import Erasure, ReplacedVersion, ReplacedVersions, erase, expire
 from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.keys.sealing import SealedWeights
@@ -122,6 +123,18 @@ class Federation(Closable):
 
     def close(self) -> None:
         self.opened.close()
+
+    def _repr_html_(self) -> str:
+        """What stands in its settings; the chains are not asked, so that a closed one is shown, too."""
+        told = self.settings
+        rows = [
+            ("run", self.run.path),
+            ("scenario", f"{told.federation.scenario}, {told.federation.situation}"),
+            ("users", told.federation.users),
+            ("data, model", f"{told.learning.dataset}, {told.learning.model}"),
+            ("committee", f"{told.committee.roster}, {told.committee.size} members"),
+        ]
+        return html_table("Federation", (), rows)
 
     @property
     def run(self) -> RunDirectory:

@@ -12,6 +12,7 @@ from pathlib import Path
 from blockful_py.committee.protocols import LiveLedger, Store
 from blockful_py.errors import RunError, UnknownModelError
 from blockful_py.graph.inheritance import InheritanceGraph
+from blockful_py.html_table import html_table
 from blockful_py.record.archive_reader import ArchiveReader
 from blockful_py.record.chain_readers import ArchiveChainReader, LiveChainReader
 from blockful_py.record.known_transactions import KnownTransactions
@@ -40,6 +41,20 @@ class Catalogue:
     def references(self) -> dict[str, tuple[str, ...]]:
         """Names of the references of every model."""
         return {name: self.graph.references(name) for name in self.models}
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (
+                name,
+                placed.position,
+                placed.version,
+                "withdrawn" if placed.node.is_withdrawn else f"{placed.node.statement.accuracy:.1%}",
+                ", ".join(self.graph.references(name)),
+            )
+            for name, placed in self.models.items()
+        ]
+        heads = ("model", "position", "version", "accuracy, as published", "references")
+        return html_table(f"{len(rows)} models on the live chain", heads, rows)
 
     @classmethod
     def read(cls, live: LiveChainReader, store: Store) -> Catalogue:

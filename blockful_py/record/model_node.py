@@ -29,6 +29,7 @@ from blockful_py.crypto import eip712, payload, signature
 from blockful_py.crypto.keccak import keccak
 from blockful_py.errors import FormatError, InvalidSignatureError, WithdrawnError
 from blockful_py.forget import Forget
+from blockful_py.html_table import html_table
 from blockful_py.record.statement_parts import Increment, Privacy
 from blockful_py.storage.cid import parse_cid
 from blockful_py.types import Position, Uri
@@ -136,6 +137,19 @@ class Request(BaseModel):
         if self.samples:
             return Forget.of_samples(parse_sample(text) for text in self.samples)
         return Forget.of_classes(self.classes)
+
+    def rows(self) -> list[tuple[str, str]]:
+        """What is asked, as tables for people show it."""
+        starts = ", ".join(start.name for start in self.starts)
+        return [
+            ("forget", str(self.forget)),
+            ("starts", starts),
+            ("paradigm", self.paradigm),
+            ("method", self.method),
+        ]
+
+    def _repr_html_(self) -> str:
+        return html_table("Request to forget", (), [*self.rows(), ("signatures", str(len(self.signatures)))])
 
     def typed(self) -> eip712.UnlearningRequest:
         """What the owners of the starts sign."""

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from blockful_py.crypto import eip712, signature
 from blockful_py.errors import FormatError, InvalidSignatureError
+from blockful_py.html_table import html_table
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.model_node import Request
 from blockful_py.whole_file import write_whole
@@ -47,6 +48,11 @@ class RequestFile(BaseModel):
             request=request,
             typed_data=eip712.typed_data(eip712.Domain(chain_id, contract), request.typed()),
         )
+
+    def _repr_html_(self) -> str:
+        owners = set(self.owners)
+        signed = f"{len(owners) - len(self.missing)} of {len(owners)} owners"
+        return html_table("Request to forget", (), [*self.request.rows(), ("signed by", signed)])
 
     @classmethod
     def read(cls, path: Path) -> RequestFile:

@@ -35,6 +35,9 @@ class TrainingSettings(Section):
         epochs: passes over the samples.
         batch_size: samples of a step.
         learning_rate: at the first step.
+        final_rate_share: share of `learning_rate` that is left at the last step.
+        momentum: share of the last step's direction that the next one keeps.
+        weight_decay: of SGD: this times the weights is added to their gradient.
         privacy: noise that makes the training differentially private.
         together: "stacked", "loop", or "auto", which takes the faster for the network, the size of its inputs
             and the kind of device (docs/reference/learning.md, "Speed").

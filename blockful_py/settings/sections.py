@@ -141,6 +141,7 @@ class ChainSettings(Section):
         devnet: the kind of devnets of our own: "ganache" (processes of Node.js), or "embedded" (files that
             each process executes itself, extra `embedded`); Ganache where it is installed unless set.
         confirmations: blocks that must follow a block until it counts; 0 where blocks are final.
+        live_chain_id, archive_chain_id: that the nodes must report (EIP-155), and devnets of our own take.
         max_fee_gwei: most for a unit of gas; where a network asks for more, nothing is sent.
         packaging_interval: seconds between blocks.
         block_size: bytes of transactions in a block.

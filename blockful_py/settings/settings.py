@@ -29,7 +29,11 @@ from blockful_py.settings.text import apply_override, listed, read_document
 
 @dataclass(frozen=True)
 class Settings(Section):
-    """Every setting of a job, by section of the TOML file; `seed` makes it reproducible."""
+    """Every setting of a job, by section of the TOML file.
+
+    Attributes:
+        seed: all randomness of learning derives from it; two runs with one seed give the same bits.
+    """
 
     seed: Annotated[int, Range(ge=0, lt=2**32)] = 0
     federation: FederationSettings = field(default_factory=FederationSettings)

@@ -12,9 +12,8 @@ import pytest
 from blockful_py.settings import Settings
 from tests.cli.commands import blockful
 
-NAMES = sorted(
-    Path(each.name).stem for each in (resources.files("blockful_py") / "examples").iterdir() if each.is_file()
-)
+EXAMPLES = resources.files("blockful_py") / "examples"
+NAMES = sorted(Path(each.name).stem for each in EXAMPLES.iterdir() if each.name.endswith(".toml"))
 
 
 @pytest.mark.parametrize("name", NAMES)

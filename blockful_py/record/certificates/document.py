@@ -10,6 +10,7 @@ from pydantic import Field, field_validator
 
 from blockful_py.crypto import eip712
 from blockful_py.crypto.keccak import keccak
+from blockful_py.html_table import html_table
 from blockful_py.record.certificates.decisions import CertifiedDecision, Members, Votes
 from blockful_py.record.model_node import Claimed, ModelNode, Request, parse_node
 from blockful_py.record.proofs.fields import (
@@ -152,8 +153,28 @@ class ErasureCertificate(Part):
     endorsed: Endorsed
     attachment: Attachment | None
 
+    def _repr_html_(self) -> str:
+        said = self.statement
+        rows = [
+            (
+                each.name,
+                f"{each.version_before} → {each.version_after}",
+                "withdrawn" if each.claims is None else _percent(each.claims.ad_f),
+                "withdrawn" if each.claims is None else _percent(each.claims.ad_r),
+            )
+            for each in said.replaced
+        ]
+        keys = len(said.erasure.keys_destroyed)
+        counted = f"{len(rows)} models, {keys} data keys destroyed"
+        caption = f"Erasure certificate: {said.request.forget}, {counted}"
+        return html_table(caption, ("model", "version", "AD_f", "AD_r"), rows)
+
     def to_bytes(self) -> bytes:
         return spelt(self)
+
+
+def _percent(share: float | None) -> str:
+    return "not measured" if share is None else f"{share:.1%}"
 
 
 def parse_certificate(data: bytes) -> ErasureCertificate:

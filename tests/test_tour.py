@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""examples/tour.ipynb runs from nothing to a verified erasure; outputs would go stale and are not kept."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
+
+TOUR = Path(__file__).resolve().parents[1] / "examples" / "tour.ipynb"
+
+
+def test_it_is_kept_without_outputs() -> None:
+    notebook = nbformat.read(TOUR, as_version=4)
+    nbformat.validate(notebook)
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    assert code
+    assert [cell.id for cell in code if cell.outputs or cell.execution_count is not None] == []
+
+
+@pytest.fixture
+def kernel_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """What the kernel, a process of its own, inherits."""
+    monkeypatch.setenv("PYTHONPATH", str(TOUR.parents[1]))
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
+    monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(tmp_path / "jupyter"))
+
+
+def executed(notebook: Any, folder: Path) -> dict[str, Any]:
+    """The first output's data of every code cell, text or HTML, by the id of the cell."""
+    client = NotebookClient(notebook, timeout=800, resources={"metadata": {"path": str(folder)}})
+    client.execute()
+    return {
+        cell.id: cell.outputs[0].get("data", cell.outputs[0])
+        for cell in notebook.cells
+        if cell.cell_type == "code" and cell.outputs
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("kernel_environment")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning:jupyter_client", "ignore::ResourceWarning")
+def test_it_goes_from_nothing_to_a_verified_erasure(tmp_path: Path) -> None:
+    shutil.copy(TOUR, tmp_path)
+    shown = executed(nbformat.read(tmp_path / TOUR.name, as_version=4), tmp_path)
+    assert "<caption" in shown["creation"]["text/html"] and "4 members" in shown["creation"]["text/html"]
+    assert "5 models on the live chain" in shown["training"]["text/html"]
+    assert "0 of 1 owners" in shown["request"]["text/html"]
+    assert "class 3" in shown["unlearning"]["text/html"]
+    assert "3 models, 3 data keys destroyed" in shown["certificate"]["text/html"]
+    assert shown["verification"]["text"] == "holds: 3 models forgot class 3\n"
+    assert shown["forgery"]["text"].startswith("refused: ")
+
+
+@pytest.mark.usefixtures("kernel_environment")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning:jupyter_client", "ignore::ResourceWarning")
+def test_a_mistake_in_a_cell_is_found(tmp_path: Path) -> None:
+    wrong = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("from blockful_py import Federated")])
+    with pytest.raises(CellExecutionError, match="Federated"):
+        executed(wrong, tmp_path)
