@@ -14,7 +14,6 @@ from blockful_py.crypto.pem import PrivateKey
 from blockful_py.errors import SettingsError
 from blockful_py.keys.auditor_keys import AuditorKeys
 from blockful_py.pipeline.federation import SECONDS_A_DAY, Federation
-from blockful_py.pipeline.review.methods import checked_by_members
 from blockful_py.record.attestation.deriving import (
     Subject,
     clear_name,
@@ -28,6 +27,7 @@ from blockful_py.record.attestation.envelope import signed
 from blockful_py.record.attestation.predicate import Controller, IssuerStatement, ResidualCopy
 from blockful_py.record.certificates.document import ErasureCertificate, ReplacedModel
 from blockful_py.record.certificates.verifying import Chains, verify_certificate
+from blockful_py.record.parts import checked_by_members
 from blockful_py.record.proofs.anchors import Anchors
 from blockful_py.settings import ControllerSettings
 from blockful_py.storage.cid import cid_string, parse_cid
