@@ -200,9 +200,9 @@ class Sender:
             raise outcome
         if int(outcome["status"], 16) == 1:
             return outcome
-        gas = outcome["gasUsed"]
+        limit = self.node.rpc.call("eth_getTransactionByHash", outcome["transactionHash"])["gas"]
         answer = self.node.rpc.batch(
-            [("eth_call", ({**self._parameters(call), "gas": gas}, outcome["blockNumber"]))]
+            [("eth_call", ({**self._parameters(call), "gas": limit}, outcome["blockNumber"]))]
         )[0]
         if not isinstance(answer, RpcError):
             raise ContractError(call.interface.name, "OutOfGas", {})

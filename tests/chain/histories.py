@@ -80,6 +80,8 @@ def models(sender: Sender, council: Council, deployed: Deployment) -> list[str]:
         refused(lambda: archive.records(99, 1)),
     ]
     (action,) = council.certify(live, [live.append_leaf(block, 0, 1)])
+    forged = replace(action, certificate=replace(action.certificate, s=1))
+    refusals.append(refused(lambda: live.append(block, forged)))
     call = Call(live.interface, live.address, live.append_data(block, action))
     return [*refusals, refused(lambda: Sender(node, sender._account, gas_limit=100_000).send(call))]
 

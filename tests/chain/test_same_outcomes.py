@@ -26,7 +26,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorder]:
     with EmbeddedDevnet(path, CHAIN_ID) as devnet:
         recorder = Recorder(devnet.node.rpc)
         refusals = everything(Node(recorder, CHAIN_ID))
-        assert len(set(refusals)) == 18, refusals
+        assert len(set(refusals)) == 19, refusals
         yield recorder
 
 
@@ -34,6 +34,6 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorder]:
 def test_gas_events_results_and_refusals_are_the_same(recorded: Recorder, kind: str) -> None:
     asked = list(recorded.noted)
     assert sum(request[0] == SENT for request, _ in asked) >= 70
-    assert sum(isinstance(answer, RpcError) for _, answer in asked) >= 18
+    assert sum(isinstance(answer, RpcError) for _, answer in asked) >= 19
     with Devnet(NodeOptions(CHAIN_ID, kind=kind)) as devnet:
         replayed(asked, recorded, devnet.node)

@@ -12,7 +12,7 @@ from blockful_py.crypto.keccak import keccak, words
 from blockful_py.errors import FormatError, RunError
 from blockful_py.record.archive_memory import recall, remember
 from tests.devnets import set_slot
-from tests.federations import GRAPH, put_back
+from tests.federations import GRAPH, set_back
 from tests.record.conftest import Scene
 
 RECORDS_SLOT = 3
@@ -47,7 +47,7 @@ def test_what_is_remembered_is_what_the_archive_begins_with(scene: Scene, tmp_pa
 def test_an_altered_record_is_named_by_its_index(scene: Scene, tmp_path: Path) -> None:
     archive, path = scene.federation.contracts.archive, tmp_path / "seen.json"
     remember(path, archive)
-    with put_back(scene.federation.nodes.archive):
+    with set_back(scene.federation, scene.federation.nodes.archive):
         _write(scene, 4, 1, 1 << 8)
         blind = scene.federation.audit()
         assert not blind.extends
