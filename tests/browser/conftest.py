@@ -58,6 +58,20 @@ class OpenPage:
         """Lets the page go before its server ends."""
         self.page.goto("about:blank")
 
+    def refuses_scripts(self) -> bool:
+        """Whether a script that is added to the page does not run, and the browser complains of it."""
+        blocked: bool = self.page.evaluate(
+            """() => {
+                const script = document.createElement('script');
+                try { script.textContent = 'window.ran = true'; document.body.append(script); }
+                catch (error) { return true; }
+                return window.ran !== true;
+            }"""
+        )
+        complained = bool(self.complaints)
+        self.complaints.clear()
+        return blocked and complained
+
     def shoot(self, name: str, whole: bool = True) -> None:
         SCREENSHOTS.mkdir(parents=True, exist_ok=True)
         self.page.screenshot(path=SCREENSHOTS / f"{name}.png", full_page=whole)
