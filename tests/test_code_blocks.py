@@ -118,10 +118,11 @@ def run(page: Path, folder: Path) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         check=False,
-        timeout=850,
+        timeout=3000,
     )
 
 
+@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("page", PROGRAMS)
 def test_the_python_of_a_page_runs(page: Path, tmp_path: Path) -> None:
     done = run(page, tmp_path)

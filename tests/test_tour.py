@@ -35,7 +35,7 @@ def kernel_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 def executed(notebook: Any, folder: Path) -> dict[str, Any]:
     """The first output's data of every code cell, text or HTML, by the id of the cell."""
-    client = NotebookClient(notebook, timeout=800, resources={"metadata": {"path": str(folder)}})
+    client = NotebookClient(notebook, timeout=3000, resources={"metadata": {"path": str(folder)}})
     client.execute()
     return {
         cell.id: cell.outputs[0].get("data", cell.outputs[0])
@@ -45,6 +45,7 @@ def executed(notebook: Any, folder: Path) -> dict[str, Any]:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(3600)
 @pytest.mark.usefixtures("kernel_environment")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:jupyter_client", "ignore::ResourceWarning")
 def test_it_goes_from_nothing_to_a_verified_erasure(tmp_path: Path) -> None:

@@ -22,13 +22,22 @@ class ElectionSettings(Section):
     """Rules of the elected committee, in force for ever once deployed; reasons in IStakes.
 
     Attributes:
-        min_stake, forfeit: wei.
-        min_trust: parts per million.
+        min_stake: least stake of a candidate, wei.
+        forfeit: burnt from the stake of a candidate that withholds a secret, a proof or a key; wei.
+        min_trust: least trust of a candidate, parts per million.
         minimum: fewer candidates elect nobody; 4, or the size of a smaller committee, unless set.
         founders: accounts, 0x and 40 hexadecimal digits, that alone may stand for the first committee;
             everybody may without any, which only a development chain should do.
-        reward: percent.
-        epoch_length, unbonding_delay and the periods: seconds.
+        max_candidates: most candidates of one election.
+        reward: share of a slashed stake that the reporter gets, percent.
+        credited_votes: most votes of an epoch that raise a member's trust.
+        withholding: added to a member's bad marks for a withheld secret, proof or key.
+        attempts: key generations before an election is void.
+        epoch_length: least time before the next election, seconds.
+        commit_period, reveal_period, prove_period: seconds to commit to a secret, to reveal it, and to
+            prove one's output.
+        confirm_period: seconds to generate and confirm a group key.
+        unbonding_delay: seconds until a stake, or a reward, is paid out.
     """
 
     min_stake: Annotated[int, Range(ge=1, lt=2**96)] = 10**18
@@ -57,6 +66,7 @@ class CommitteeSettings(Section):
         roster: "appointed" (members of this process whose keys derive from the seed), "services" (processes
             started with `blockful committee serve`, at the URLs in `members`; the appointed ones hand over to
             them) or "elected" (of the processes at `members`, those that the chain elects).
+        members: URLs of the members that are processes.
         review_seconds, round_seconds: how long a service may take to review a proposal, and for all else.
         stall_seconds: how long members wait for a certified proposal to get on before they finish it
             themselves.

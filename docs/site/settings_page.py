@@ -22,7 +22,16 @@ overrides one of them for a command. A table of the file is a section of this pa
 
 def settings_page() -> str:
     """Markdown: a table for every section, a row for every setting."""
-    return "\n\n".join([HEAD, *_section("", Settings)])
+    return "\n\n".join([HEAD, *(part for path, section in sections() for part in _section(path, section))])
+
+
+def sections(path: str = "", section: type[Any] = Settings) -> Iterator[tuple[str, type[Any]]]:
+    """All sections by their dotted names, the whole under the empty one."""
+    yield path, section
+    for name, hint in get_type_hints(section, include_extras=True).items():
+        inner = _nested(hint)
+        if inner is not None:
+            yield from sections(f"{path}.{name}".lstrip("."), inner)
 
 
 def described(section: type[Any]) -> dict[str, str]:
@@ -37,23 +46,17 @@ def described(section: type[Any]) -> dict[str, str]:
 
 
 def _section(path: str, section: type[Any]) -> Iterator[str]:
+    """A section's own settings, without those of the sections below it."""
     hints, texts = get_type_hints(section, include_extras=True), described(section)
     if path:
         yield f"## {path}"
         yield cleandoc(section.__doc__ or "").partition("\nAttributes:\n")[0].strip()
-    rows, below = [], []
-    for each in fields(section):
-        inner = _nested(hints[each.name])
-        if inner is not None:
-            below.append((each.name, inner))
-            if each.name not in texts:
-                continue
-        text = texts.get(each.name, "")
-        rows.append(f"| `{each.name}` | {_kind(hints[each.name])} | {_default(each)} | {text} |")
-    if rows:
-        yield "\n".join(["| setting | values | default | meaning |", "|---|---|---|---|", *rows])
-    for name, inner in below:
-        yield from _section(f"{path}.{name}".lstrip("."), inner)
+    own = [each for each in fields(section) if _nested(hints[each.name]) is None]
+    rows = [
+        f"| `{each.name}` | {_kind(hints[each.name])} | {_default(each)} | {texts.get(each.name, '')} |"
+        for each in own
+    ]
+    yield "\n".join(["| setting | values | default | meaning |", "|---|---|---|---|", *rows])
 
 
 def _nested(hint: Any) -> type[Any] | None:
