@@ -11,6 +11,7 @@ from blockful_py.errors import MissingExtraError
 EXTRAS = {
     "data": ("PIL", "datasets", "pyarrow"),
     "embedded": ("eth",),
+    "flower": ("flwr",),
     "ipfs": ("ipfshttpclient", "multiaddr"),
     "members": ("httpx2", "prometheus_client", "starlette", "uvicorn"),
     "nodes": ("eth_account", "requests", "rlp", "web3"),
