@@ -11,6 +11,7 @@ from blockful_py.errors import MissingExtraError
 EXTRAS = {
     "data": ("PIL", "datasets", "pyarrow"),
     "embedded": ("eth",),
+    "flower": ("flwr",),
     "hf": ("huggingface_hub",),
     "ipfs": ("ipfshttpclient", "multiaddr"),
     "members": ("httpx2", "prometheus_client", "starlette", "uvicorn"),

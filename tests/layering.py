@@ -17,7 +17,7 @@ PACKAGE = "blockful_py"
 FLOORS: Mapping[str, tuple[frozenset[str], ...]] = {
     PACKAGE: (
         frozenset({"cli"}),
-        frozenset({"experiments", "explorer"}),
+        frozenset({"experiments", "explorer", "flower"}),
         frozenset({"export", "member", "participant", "report"}),
         frozenset({"pipeline"}),
         frozenset({"keys"}),
@@ -58,7 +58,8 @@ FLOORS: Mapping[str, tuple[frozenset[str], ...]] = {
 """By folder, its rooms from the top floor down: a room imports only from floors below its own."""
 
 OWNERS: Mapping[str, frozenset[str]] = {
-    "torch": frozenset({"learning", "unlearning"}),
+    "flwr": frozenset({"flower"}),
+    "torch": frozenset({"learning", "unlearning", "flower"}),
     "sklearn": frozenset({"learning"}),
     "mlflow": frozenset({"callbacks"}),
     "matplotlib": frozenset({"report", "experiments"}),

@@ -17,6 +17,8 @@ from blockful_py.learning.privacy import Spent, spent
 from blockful_py.learning.scenario import LastChance, ModelSpec, Plan, plan, without_users
 from blockful_py.learning.streams import generator
 from blockful_py.learning.together import TrainingJob, fit_together
+from blockful_py.learning.trainer import Assignment, Trainer, train_by
+from blockful_py.learning.training import Fitted
 from blockful_py.learning.weights import Weights
 from blockful_py.settings import FederationSettings, TrainingSettings
 
@@ -31,6 +33,7 @@ class FederationSpec:
         starting_users: indices of the users that own the starts.
         initial: the shared initialisation that roots start from; the seed and the architecture determine it
             where it is None.
+        trainer: what trains the models, where the users' samples are not here.
     """
 
     architecture: Architecture
@@ -40,6 +43,7 @@ class FederationSpec:
     seed: int = 0
     starting_users: tuple[int, ...] = (5, 7)
     initial: Weights | None = None
+    trainer: Trainer | None = None
 
     def plan(self) -> Plan:
         """Its models in waves.  Raises as `scenario.plan` does."""
@@ -57,7 +61,8 @@ class TrainedModel:
         accuracy: on the owner's test data, from 0 to 1.
         training: phi of the paper's eq. 3 as it was used.
         privacy: what differentially private training spent.
-        curve: its learning curve; None for a private training, and for a model that was loaded.
+        curve: its learning curve; None for a private training, for one by a trainer, and for a model that was
+            loaded.
     """
 
     name: str
@@ -135,16 +140,11 @@ def train_wave(
     references = [
         choose_references(settings, spec, owner, published) for spec, owner in zip(specs, owners, strict=True)
     ]
-    jobs = [
-        TrainingJob(
-            weights=_start(settings, chosen, published),
-            samples=owner.train,
-            settings=_phi(settings, spec),
-            stream=generator(settings.seed, "train", spec.user, spec.round),
-        )
-        for spec, owner, chosen in zip(specs, owners, references, strict=True)
-    ]
-    trained = fit_together(settings.architecture, jobs)
+    starts = [_start(settings, chosen, published) for chosen in references]
+    if settings.trainer is None:
+        trained = _fitted(settings, specs, owners, starts)
+    else:
+        trained = _trained_elsewhere(settings, settings.trainer, specs, starts)
     return tuple(
         TrainedModel(
             name=spec.name,
@@ -153,12 +153,40 @@ def train_wave(
             references=chosen,
             weights=fitted.weights,
             accuracy=accuracy(settings.architecture, fitted.weights, owner.test),
-            training=job.settings,
-            privacy=spent(job.settings, len(owner.train)),
+            training=_phi(settings, spec),
+            privacy=spent(_phi(settings, spec), len(owner.train)),
             curve=fitted.curve,
         )
-        for spec, owner, chosen, job, fitted in zip(specs, owners, references, jobs, trained, strict=True)
+        for spec, owner, chosen, fitted in zip(specs, owners, references, trained, strict=True)
     )
+
+
+def _fitted(
+    settings: FederationSpec,
+    specs: Sequence[ModelSpec],
+    owners: Sequence[UserData],
+    starts: Sequence[Weights],
+) -> tuple[Fitted, ...]:
+    jobs = [
+        TrainingJob(
+            weights=start,
+            samples=owner.train,
+            settings=_phi(settings, spec),
+            stream=generator(settings.seed, "train", spec.user, spec.round),
+        )
+        for spec, owner, start in zip(specs, owners, starts, strict=True)
+    ]
+    return fit_together(settings.architecture, jobs)
+
+
+def _trained_elsewhere(
+    settings: FederationSpec, trainer: Trainer, specs: Sequence[ModelSpec], starts: Sequence[Weights]
+) -> tuple[Fitted, ...]:
+    assignments = [
+        Assignment(spec.name, spec.user, spec.round, start, settings.seed)
+        for spec, start in zip(specs, starts, strict=True)
+    ]
+    return tuple(Fitted(weights, None) for weights in train_by(trainer, settings.architecture, assignments))
 
 
 def _start(

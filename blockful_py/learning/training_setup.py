@@ -19,6 +19,7 @@ from blockful_py.learning.models import Architecture
 from blockful_py.learning.partitions import Division, partition
 from blockful_py.learning.scenario import holders_of, plan
 from blockful_py.learning.stacked import FORMS
+from blockful_py.learning.trainer import Trainer, find_trainer
 from blockful_py.learning.weights import Weights
 from blockful_py.settings import LearningSettings, Settings
 
@@ -68,7 +69,11 @@ class TrainingSetup:
                 "nothing would be left to learn; leave at least one out."
             )
         division = Division(federation, holders, settings.unlearning.classes)
-        users = partition(dataset, division, settings.seed)
+        trainer = find_trainer(learning.trainer)
+        if trainer is None:
+            users = partition(dataset, division, settings.seed)
+        else:
+            users = _without_samples(dataset, federation.users)
         spec = FederationSpec(
             Architecture.of(learning.model, dataset, learning.options),
             federation,
@@ -76,6 +81,7 @@ class TrainingSetup:
             learning.root_factor,
             settings.seed,
             holders,
+            trainer=trainer,
         )
         return cls(dataset, users, spec, _increments(settings, dataset), learning.clean_references)
 
@@ -110,10 +116,15 @@ class TrainingSetup:
             settings.seed,
             holders,
             initial,
+            find_trainer(learning.trainer),
         )
         users = tuple(UserData(user.index, user.train.to(device), user.test.to(device)) for user in own)
         increments = _increments(settings, public)
         return cls(public.to(device), users, spec, increments, learning.clean_references)
+
+    def trained_by(self, trainer: Trainer) -> TrainingSetup:
+        """The same with another trainer of the users' models."""
+        return replace(self, federation=replace(self.federation, trainer=trainer))
 
     def with_rounds(self, rounds: int) -> TrainingSetup:
         """The same with `rounds` models a user.  Raises SettingsError where the scenario forbids that."""
@@ -130,6 +141,12 @@ class TrainingSetup:
             for user in self.users
         )
         return replace(self, users=tuple(users))
+
+
+def _without_samples(dataset: Dataset, users: int) -> tuple[UserData, ...]:
+    """Users whose samples only the trainer reaches; all measure on the test samples, which are public."""
+    none = dataset.train.at(torch.zeros(0, dtype=torch.int64))
+    return tuple(UserData(index, none, dataset.test) for index in range(1, users + 1))
 
 
 def _require_like(public: Dataset, own: Samples) -> None:

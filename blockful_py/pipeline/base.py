@@ -15,6 +15,7 @@ from blockful_py.closable import Closable
 from blockful_py.engine.jobs import Job
 from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.learning.plugins import require_importable
+from blockful_py.learning.trainer import Trainer
 from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.pipeline.jobs.context import FederationContext
 from blockful_py.pipeline.jobs.leader import Leader
@@ -66,6 +67,10 @@ class OpenRun(Closable):
                 self.run, self.nodes, self.contracts, self._secret, self._participant
             )
         return self._context
+
+    def train_by(self, trainer: Trainer) -> None:
+        """Has `trainer` train this run's models from here on, in the place of that of the settings."""
+        self._context = replace(self.context, setup=self.context.setup.trained_by(trainer))
 
     @classmethod
     def create(

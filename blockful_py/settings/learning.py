@@ -42,6 +42,8 @@ class TrainingSettings(Section):
         together: "stacked", "loop", or "auto", which takes the faster for the network, the size of its inputs
             and the kind of device (docs/reference/learning.md, "Speed").
         precision: "float32", or "bfloat16" for the layers that torch.autocast runs in it.
+        trainer: package.module:object that trains the participants' models on data of its own, as they train
+            theirs (docs/how-to/use-flower.md); it takes none of the settings beside it.
         channels_last, compiled: batches in that memory format; the network through torch.compile, which
             needs a C++ compiler on a CPU.  Both may be faster, and both change bits.
     """
@@ -57,6 +59,7 @@ class TrainingSettings(Section):
     precision: Literal["float32", "bfloat16"] = "float32"
     channels_last: bool = False
     compiled: bool = False
+    trainer: str | None = None
 
     @property
     def is_plain(self) -> bool:

@@ -52,6 +52,11 @@ def _learning(learning: LearningSettings) -> Iterator[str]:
             "learning.increments would spend the privacy of the samples once more for every increment: "
             "leave it out where learning.privacy is set."
         )
+    if learning.trainer is not None and (learning.increments or learning.privacy is not None):
+        yield (
+            "learning.trainer trains on data that is not here, so neither learning.increments nor "
+            "learning.privacy can be applied: leave them out."
+        )
     if learning.clean_references and not learning.increments:
         yield "learning.clean_references says what learning.increments start from: name classes there too."
 

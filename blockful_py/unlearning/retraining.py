@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from blockful_py.learning.aggregation import aggregate
 from blockful_py.learning.together import train_together
+from blockful_py.learning.trainer import Assignment, train_by
 from blockful_py.learning.weights import Weights
 from blockful_py.unlearning.cost import Work
 from blockful_py.unlearning.recipe import epochs_of, job_of
@@ -30,15 +31,9 @@ def retrain_model(
     Raises:
         LearningError: a result that is not finite.
     """
-    model = task.models[name]
-    start = aggregate_of(task, name, updated)
-    retained = task.retained(name)
-    if not len(retained):
-        return start
-    if work is not None:
+    if work is not None and task.keeps(name):
         work.trained(passes_of(task, name))
-    job = job_of(model, start, retained, task.seed, "retrain")
-    return train_together(task.architecture, [job])[0]
+    return retrain_wave(task, [name], updated)[name]
 
 
 def retrain_wave(
@@ -56,7 +51,11 @@ def retrain_wave(
         share: share of each model's epochs to train.
     """
     weights = {name: aggregate_of(task, name, updated) for name in names}
-    teachable = [name for name in names if len(task.retained(name))]
+    teachable = [name for name in names if task.keeps(name)]
+    if task.trainer is not None:
+        assignments = [_assignment(task, name, weights[name]) for name in teachable]
+        trained = train_by(task.trainer, task.architecture, assignments)
+        return {**weights, **dict(zip(teachable, trained, strict=True))}
     jobs = [
         job_of(task.models[name], weights[name], task.retained(name), task.seed, purpose, share)
         for name in teachable
@@ -66,7 +65,10 @@ def retrain_wave(
 
 
 def passes_of(task: UnlearningTask, name: str, share: float = 1.0) -> int:
-    """Sample passes of a model's retraining in a share of its epochs; 0 where its owner keeps no samples."""
+    """Sample passes of a model's retraining in a share of its epochs; 0 where its owner keeps no samples, and
+    by a trainer, whose passes nobody counts."""
+    if task.trainer is not None:
+        return 0
     return epochs_of(task.models[name], share) * len(task.retained(name))
 
 
@@ -76,3 +78,8 @@ def aggregate_of(task: UnlearningTask, name: str, updated: Mapping[str, Weights]
         updated.get(reference, task.models[reference].weights) for reference in task.graph.references(name)
     ]
     return aggregate(references) if references else task.initial
+
+
+def _assignment(task: UnlearningTask, name: str, start: Weights) -> Assignment:
+    model = task.models[name]
+    return Assignment(name, model.user, model.round, start, task.seed)

@@ -15,6 +15,7 @@ from blockful_py.learning.federation import FederationSpec, TrainedModel, initia
 from blockful_py.learning.forget_sets import forget_set, retain_set, retained_after
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.partitions import require_classes
+from blockful_py.learning.trainer import Trainer
 from blockful_py.learning.weights import Weights, require_finite, require_same_form
 from blockful_py.unlearning.proxy import require_clean_proxy
 from blockful_py.unlearning.stored_increments import StoredIncrement
@@ -38,13 +39,15 @@ class UnlearningTask:
         stored: increments by model, made at publication; those that do not fit the request or the models
             are ignored.
         alone: only one owner's data is here, so what concerns the others' is not checked.
+        trainer: what trains the models, where the users' samples are not here; `users` then have none.
 
     Raises (when made):
         UnknownModelError: a start is not in the graph.
         UnknownClassError: no user holds one of the classes.
         UnlearningError: no start, or every class or client is forgotten; a client, or the owner of a sample,
             is unknown or owns no start; a model or a user's data is missing, not finite or of another
-            architecture; a user would have no samples left; the proxy set holds forgotten samples.
+            architecture; a user would have no samples left; the proxy set holds forgotten samples; a trainer
+            is asked to forget less than clients.
     """
 
     graph: InheritanceGraph
@@ -59,6 +62,7 @@ class UnlearningTask:
     earlier: Mapping[str, tuple[Forget, ...]] = field(default_factory=dict)
     stored: Mapping[str, StoredIncrement] = field(default_factory=dict)
     alone: bool = False
+    trainer: Trainer | None = None
 
     @classmethod
     def of(
@@ -84,6 +88,7 @@ class UnlearningTask:
             starts=tuple(starts),
             forget=forget,
             seed=settings.seed,
+            trainer=settings.trainer,
             proxy=proxy,
             stored=stored or {},
         )
@@ -91,6 +96,11 @@ class UnlearningTask:
     def __post_init__(self) -> None:
         if not self.starts or len(set(self.starts)) < len(self.starts):
             raise UnlearningError(f"a request needs starts, each once, not {list(self.starts)}.")
+        if self.trainer is not None and self.forget.level is not Level.CLIENT:
+            raise UnlearningError(
+                f"learning.trainer trains on data that is not here and cannot leave out {self.forget}: "
+                "ask at level client."
+            )
         affected = self.affected()
         self._check_models(set(affected) | set(chain(*map(self.graph.references, affected))))
         if not self.alone:
@@ -118,21 +128,48 @@ class UnlearningTask:
         """Data of a model's owner."""
         return self.users[self.models[name].user]
 
+    def keeps(self, name: str) -> bool:
+        """Whether a model's owner keeps samples after this and earlier requests."""
+        if self.trainer is None:
+            return len(self.retained(name)) > 0
+        asked = (self.forget, *self.earlier.get(name, ()))
+        return not any(self.models[name].user in forget.clients for forget in asked)
+
+    def holds(self, name: str) -> bool:
+        """Whether a model's owner has samples to forget."""
+        if self.trainer is None:
+            return len(self.forgotten(name)) > 0
+        return self.models[name].user in self.forget.clients
+
     def retained(self, name: str) -> Samples:
-        """Training samples, (m, ...), that a model's owner keeps after this and earlier requests."""
+        """Training samples, (m, ...), that a model's owner keeps after this and earlier requests.
+
+        This and the next three raise UnlearningError where only a trainer reaches the users' samples.
+        """
+        self._require_samples()
         return retained_after(self.owner(name), (self.forget, *self.earlier.get(name, ())))
 
     def forgotten(self, name: str) -> Samples:
         """Training samples, (m, ...), that a model's owner must forget; m may be 0."""
+        self._require_samples()
         return forget_set(self.forget, self.owner(name))
 
     def forget_set(self) -> Samples:
         """Training samples that users must forget, user after user: (m, ...)."""
+        self._require_samples()
         return pooled(forget_set(self.forget, user) for user in self.users.values())
 
     def retain_set(self) -> Samples:
         """Training samples that users keep, user after user: (m, ...)."""
+        self._require_samples()
         return pooled(retain_set(self.forget, user) for user in self.users.values())
+
+    def _require_samples(self) -> None:
+        if self.trainer is not None:
+            raise UnlearningError(
+                "this method computes on users' samples, which only learning.trainer reaches here: choose "
+                "retrain (sequential) or retrain_ahead."
+            )
 
     def _check_classes(self) -> None:
         if self.forget.level is not Level.CLASS:

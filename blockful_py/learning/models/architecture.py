@@ -91,6 +91,10 @@ class Architecture:
             )
         module.load_state_dict(dict(weights))
 
+    def ordered(self, weights: Weights) -> Weights:
+        """Weights of this architecture in the order of the network's state dict."""
+        return {name: weights[name] for name in self._built().state_dict()}
+
     def initial(self, generator: torch.Generator) -> Weights:
         """State dict of initial weights (see `initialise`), on the CPU.
 

@@ -148,6 +148,7 @@ class OwnParts:
             proxy=proxy,
             earlier=self._context.history.earlier_forgets([placed], request),
             alone=True,
+            trainer=setup.federation.trainer,
         )
         return method.unlearn(task).weights[name]
 

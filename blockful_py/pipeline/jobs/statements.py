@@ -23,7 +23,8 @@ from blockful_py.unlearning.retrain import Retrain
 
 def recorded_training(settings: TrainingSettings) -> dict[str, Any]:
     """phi of eq. 3 in the form of a statement; privacy has a field of its own."""
-    return {name: value for name, value in asdict(settings).items() if name != "privacy"}
+    left_out = {"privacy"} if settings.trainer else {"privacy", "trainer"}
+    return {name: value for name, value in asdict(settings).items() if name not in left_out}
 
 
 def recorded_privacy(privacy: Spent | None) -> Privacy | None:

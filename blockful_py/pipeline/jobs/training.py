@@ -160,4 +160,6 @@ class CurrentModels(Mapping[str, TrainedModel]):
 
 def _left(setup: TrainingSetup, opted_out: Mapping[int, tuple[Forget, ...]]) -> set[int]:
     """Users who opted out of all their data."""
+    if setup.federation.trainer is not None:
+        return {user for forgets in opted_out.values() for forget in forgets for user in forget.clients}
     return {user.index for user in setup.users if user.index in opted_out and not len(user.train)}

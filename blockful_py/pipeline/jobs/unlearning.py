@@ -128,6 +128,7 @@ class Unlearner:
             proxy=proxy,
             earlier=self._context.history.earlier_forgets([catalogue[name] for name in wanted], request),
             stored=self._stored or {},
+            trainer=self._context.setup.federation.trainer,
         )
 
     def _before(self, placed: PlacedNode, request: Request) -> TrainedModel:

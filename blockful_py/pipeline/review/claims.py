@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from blockful_py.errors import LearningError
 from blockful_py.forget import Forget
 from blockful_py.learning.data import pooled
 from blockful_py.learning.evaluation import accuracy
@@ -21,7 +22,14 @@ def measure_all(
     """AD_f and AD_r of models on all users' training data and on the held-out test data.
 
     Held-out data has no samples of clients; there AD_f is measured on the classes of the client's samples.
+
+    Raises LearningError where only a trainer reaches the users' samples.
     """
+    if setup.federation.trainer is not None:
+        raise LearningError(
+            "a report measures on users' samples, which only learning.trainer reaches: call "
+            "Federation.unlearn in Python, which needs no report, and `blockful certificate issue`."
+        )
     architecture, test = setup.architecture, setup.dataset.test
     gone = pooled(forget_set(forget, user) for user in setup.users)
     kept = pooled(retain_set(forget, user) for user in setup.users)
