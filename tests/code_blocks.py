@@ -31,13 +31,14 @@ TARGET = re.compile(r"`make ([a-z][\w-]*)`")
 FOREIGN = frozenset({"--allow", "--hardfork", "--hosts"})
 """Options of other programs that sentences name."""
 
-LANGUAGES = frozenset({"json", "python", "sh", "solidity", "text", "toml"})
+LANGUAGES = frozenset({"diff", "json", "python", "sh", "solidity", "text", "toml"})
 """`text` is what nobody types: output, formulas, formats.  Solidity stands in paper-to-code.md alone."""
 
 PROGRAMS = frozenset(
-    ["base64", "brownie", "cd", "cp", "curl", "docker", "head", "jq", "mkdir", "mv", "printf", "umask"]
+    ["base64", "brownie", "cd", "cp", "curl", "docker", "gh", "git", "head", "hf", "jq", "mkdir", "mlflow"]
+    + ["model_signing", "mv", "openssl", "printf", "umask"]
 )
-WORDS = frozenset({"at", "done", "export", "for"})
+WORDS = frozenset({".", "at", "done", "export", "for"})
 """Begin commands beside blockful, make, pip, Python and other programs: words of the shell, and `at`, a
 function of deploy/compose."""
 
@@ -161,7 +162,7 @@ def _command(words: list[str], root: Path) -> Iterator[str]:
             for extra in each.split(",")
         }
         yield from (f"there is no extra {each}" for each in sorted(extras - _extras(root)))
-    elif program == "python":
+    elif program in {"python", "python3"}:
         yield from _module_or_script(arguments, root)
     elif program not in PROGRAMS | WORDS:
         yield f"{program!r} is no program that the documentation calls"
@@ -187,7 +188,7 @@ def _module_or_script(arguments: list[str], root: Path) -> Iterator[str]:
         path = root.joinpath(*arguments[1].split("."))
         if arguments[1] not in {"build", "venv"} and not (path.is_dir() or path.with_suffix(".py").is_file()):
             yield f"there is no module {arguments[1]}"
-    elif not (root / arguments[0]).is_file():
+    elif arguments[:1] != ["-c"] and not (root / arguments[0]).is_file():
         yield f"there is no script {arguments[0]}"
 
 
@@ -204,7 +205,7 @@ def _extras(root: Path) -> set[str]:
 def _is_known(path: str, root: Path) -> bool:
     """Whether dotted words name a setting, a file, or a module of the room of the section's name."""
     room, name, *_ = path.split(".")
-    is_file = name in {"json", "py", "toml"}
+    is_file = name in {"json", "lock", "py", "toml"}
     return is_file or (root / "blockful_py" / room / f"{name}.py").is_file() or _is_setting(path)
 
 

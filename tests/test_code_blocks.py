@@ -18,6 +18,14 @@ QUOTES = ROOT / "docs" / "reference" / "paper-to-code.md"
 """Its blocks are single lines of the sources; `test_paper_to_code` checks that they are there."""
 LONG = {"README.md", "docs/reference/unlearning.md"}
 """Pages whose programs train a federation of the paper's size."""
+ELSEWHERE = {
+    "docs/how-to/export-to-hugging-face.md": "export/test_commands.py",
+    "docs/how-to/hand-a-certificate-on.md": "export/test_commands.py",
+    "docs/how-to/track-with-mlflow.md": "callbacks/test_mlflow.py",
+    "docs/how-to/use-flower.md": "flower/test_documented.py",
+    "docs/tutorial/your-own.md": "cli/test_wheel.py",
+}
+"""Pages whose programs need files or commands before them, and the tests that run them so."""
 
 
 def named(page: Path) -> str:
@@ -28,7 +36,7 @@ PAGES = pages(ROOT)
 PROGRAMS = [
     pytest.param(page, id=named(page), marks=[pytest.mark.slow] if named(page) in LONG else [])
     for page in PAGES
-    if page != QUOTES and program(page)
+    if page != QUOTES and named(page) not in ELSEWHERE and program(page)
 ]
 
 
@@ -120,6 +128,12 @@ def run(page: Path, folder: Path) -> subprocess.CompletedProcess[str]:
         check=False,
         timeout=3000,
     )
+
+
+@pytest.mark.parametrize(("page", "test"), ELSEWHERE.items())
+def test_a_page_that_runs_elsewhere_is_read_there(page: str, test: str) -> None:
+    assert program(ROOT / page)
+    assert Path(page).name in (ROOT / "tests" / test).read_text(encoding="utf-8")
 
 
 @pytest.mark.timeout(3600)

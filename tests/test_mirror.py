@@ -10,6 +10,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 ACROSS = frozenset({"browser", "contracts", "faults", "fuzzing", "ipfs", "properties", "vectors"})
 """Folders of tests that concern several rooms, or none of the package's."""
+APPS = frozenset({("flower", "quickstart")})
+"""Applications of others that tests run."""
 
 
 def strangers(tests: Path, package: Path) -> list[str]:
@@ -18,7 +20,9 @@ def strangers(tests: Path, package: Path) -> list[str]:
     return sorted(
         folder.as_posix()
         for folder in folders
-        if folder.parts[0] not in ACROSS and not (package / folder / "__init__.py").is_file()
+        if folder.parts[0] not in ACROSS
+        and folder.parts[:2] not in APPS
+        and not (package / folder / "__init__.py").is_file()
     )
 
 
