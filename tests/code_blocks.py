@@ -28,16 +28,15 @@ SETTING = re.compile(
 OPTION = re.compile(r"`(--[a-z][\w-]*)(?:[ =][^`]*)?`")
 TARGET = re.compile(r"`make ([a-z][\w-]*)`")
 
-FOREIGN = frozenset({"--allow", "--hardfork", "--hosts"})
+FOREIGN = frozenset({"--allow", "--build-arg", "--hardfork", "--hosts", "--ignore-paths"})
 """Options of other programs that sentences name."""
 
 LANGUAGES = frozenset({"diff", "json", "python", "sh", "solidity", "text", "toml"})
 """`text` is what nobody types: output, formulas, formats.  Solidity stands in paper-to-code.md alone."""
 
 PROGRAMS = frozenset(
-    ["base64", "brownie", "cd", "cp", "curl", "docker", "gh", "git", "head", "hf", "jq", "mkdir", "mlflow"]
-    + ["model_signing", "mv", "openssl", "printf", "umask"]
-)
+    ["base64", "brownie", "cd", "cp", "curl", "docker", "gh", "git", "head", "hf", "jq", "mkdir"]
+) | {"model_signing", "mv", "openssl", "printf", "umask"}
 WORDS = frozenset({".", "at", "done", "export", "for"})
 """Begin commands beside blockful, make, pip, Python and other programs: words of the shell, and `at`, a
 function of deploy/compose."""

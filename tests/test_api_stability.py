@@ -125,4 +125,4 @@ def test_what_is_missing_or_too_much_is_found(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text('FORMAT = "blockful-new/3"\n')
     assert formats(tmp_path) == {"blockful-new/3"}
     with pytest.raises(AttributeError):
-        exported(["blockful_py.learning.federation"])
+        exported(["blockful_py.learning.together"])
