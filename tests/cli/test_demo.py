@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The demo: the same bits twice, and nothing left of one that is interrupted."""
+"""The demo: the same bits on embedded chains and on Ganache, and nothing left of one that is interrupted."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def _demo(folder: Path, *arguments: str) -> Path:
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return _demo(tmp_path_factory.mktemp("demo"))
+    return _demo(tmp_path_factory.mktemp("demo"), "--set", "chain.devnet=embedded")
 
 
 @pytest.fixture(scope="module")
 def as_json(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return _demo(tmp_path_factory.mktemp("demo"), "--json")
+    return _demo(tmp_path_factory.mktemp("demo"), "--json", "--set", "chain.devnet=ganache")
 
 
 def _report(folder: Path) -> dict[str, Any]:
@@ -39,11 +39,31 @@ def _report(folder: Path) -> dict[str, Any]:
     return document
 
 
+def _node(report: dict[str, Any]) -> str:
+    return str(report["versions"]["node"])
+
+
+def _without_nodes(report: dict[str, Any]) -> dict[str, Any]:
+    """A report apart from seconds and from what says which nodes its chains are on."""
+    kept = {name: part for name, part in report.items() if name != "seconds"}
+    kept["versions"] = {name: each for name, each in report["versions"].items() if name != "node"}
+    kept["chains"] = {
+        name: {key: each for key, each in chain.items() if key != "client"}
+        for name, chain in report["chains"].items()
+    }
+    chain = {name: each for name, each in report["settings"]["chain"].items() if name != "devnet"}
+    kept["settings"] = {**report["settings"], "chain": chain}
+    return kept
+
+
 @pytest.mark.slow
-def test_the_same_seed_gives_the_same_report_apart_from_seconds(demo: Path, as_json: Path) -> None:
+def test_ganache_and_embedded_chains_give_the_same_report_apart_from_seconds(
+    demo: Path, as_json: Path
+) -> None:
     first, second = _report(demo), _report(as_json)
-    assert first.pop("seconds").keys() == second.pop("seconds").keys()
-    assert first == second
+    assert first["seconds"].keys() == second["seconds"].keys()
+    assert _node(first).startswith("embedded/") and _node(second).startswith("Ganache/")
+    assert _without_nodes(first) == _without_nodes(second)
     assert first["gas"]
 
 
