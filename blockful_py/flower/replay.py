@@ -21,7 +21,8 @@ class Replay:
     """A trainer for `retrain_ahead`: nodes train their models of a round again, the strategy aggregates.
 
     It is given the rounds in order, a node's models before the aggregate of them; never a forgotten node's,
-    which become the aggregates that they started from.
+    which become the aggregates that they started from.  Nodes see the rounds' own numbers; the strategy,
+    whose memory is empty, aggregates its first round as round 1.
     """
 
     def __init__(
@@ -37,6 +38,7 @@ class Replay:
         self._shown = ShownGrid(grid, nodes)
         self._timeout = timeout
         self._replies: dict[int, list[Message]] = {}
+        self._aggregated = 0
 
     def train(self, assignments: Sequence[Assignment]) -> Sequence[Weights]:
         """Raises UnlearningError when a node does not train again, or the strategy gives no aggregate."""
@@ -89,7 +91,8 @@ class Replay:
         replies = self._replies.pop(number, [])
         if not replies:
             return assignment.start
-        arrays, _ = self._strategy.aggregate_train(number, replies)
+        self._aggregated += 1
+        arrays, _ = self._strategy.aggregate_train(self._aggregated, replies)
         if arrays is None:
             raise UnlearningError(
                 f"{type(self._strategy).__name__} makes no aggregate of the {len(replies)} models of round "

@@ -102,7 +102,7 @@ class FlowerRounds:
         graph = catalogue.graph
         own = {name for name in graph.names if node_and_round(name)[0] == node}
         if not own:
-            known = ", ".join(map(str, self.nodes(catalogue))) or "none"
+            known = ", ".join(map(str, sorted(self.nodes(catalogue)))) or "none"
             raise UnlearningError(f"the record has no model of a node {node}; nodes with models: {known}.")
         first = own - set(graph.descendants(own))
         for references in catalogue.references().values():

@@ -46,7 +46,7 @@ def start() -> ArrayRecord:
     """Initial arrays that do not depend on torch's global generator."""
     weight = torch.linspace(-1, 1, CLASSES * FEATURES).reshape(CLASSES, FEATURES)
     return ArrayRecord(
-        {"layer.weight": weight, "layer.bias": torch.zeros(CLASSES), "batches": torch.tensor(0)}
+        {"batches": torch.tensor(0), "layer.weight": weight, "layer.bias": torch.zeros(CLASSES)}
     )
 
 

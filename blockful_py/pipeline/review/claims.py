@@ -28,7 +28,7 @@ def measure_all(
     if setup.federation.trainer is not None:
         raise LearningError(
             "a report measures on users' samples, which only learning.trainer reaches: call "
-            "Federation.unlearn in Python, which needs no report, and `blockful certificate issue`."
+            "Federation.unlearn or BlockfulStrategy.unlearn in Python, which need no report."
         )
     architecture, test = setup.architecture, setup.dataset.test
     gone = pooled(forget_set(forget, user) for user in setup.users)
