@@ -14,6 +14,7 @@ from blockful_py.crypto.pem import PrivateKey
 from blockful_py.errors import SettingsError
 from blockful_py.keys.auditor_keys import AuditorKeys
 from blockful_py.pipeline.federation import SECONDS_A_DAY, Federation
+from blockful_py.pipeline.run.stores import Stores
 from blockful_py.record.attestation.deriving import (
     Subject,
     clear_name,
@@ -31,7 +32,6 @@ from blockful_py.record.parts import checked_by_members
 from blockful_py.record.proofs.anchors import Anchors
 from blockful_py.settings import ControllerSettings
 from blockful_py.storage.cid import cid_string, parse_cid
-from blockful_py.storage.interface import FileStore
 from blockful_py.storage.pieces import stream_of
 from blockful_py.storage.unixfs import file_uri
 
@@ -90,18 +90,21 @@ def attest(
         residual_copies=copies,
         stated_on=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
     )
-    sealed = _sealed_subjects(certificate, federation.stores.live)
+    sealed = _sealed_subjects(certificate, federation.stores)
     subjects = (*sealed, *(_clear_subject(certificate, each) for each in clear))
     return signed(subjects, predicate_of(certificate, checked, issuer), key), subjects
 
 
-def _sealed_subjects(certificate: ErasureCertificate, store: FileStore) -> Iterator[Subject]:
+def _sealed_subjects(certificate: ErasureCertificate, stores: Stores) -> Iterator[Subject]:
+    """The archive's store has those that were replaced again since."""
     uris, nodes = subject_names(certificate), node_digests(certificate)
     for name, digest in nodes.items():
         yield Subject(name, uris[name], digest)
     for each in certificate.statement.replaced:
         if each.new_weights is not None:
-            digest = sha256(store.read(parse_cid(each.new_weights))).hexdigest()
+            uri = parse_cid(each.new_weights)
+            store = stores.live if stores.live.has(uri) else stores.archive
+            digest = sha256(store.read(uri)).hexdigest()
             yield Subject(sealed_name(each.name), uris[sealed_name(each.name)], digest)
 
 

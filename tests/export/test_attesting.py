@@ -266,6 +266,24 @@ def test_weights_in_the_clear_are_a_subject_where_they_seal_to_the_certificates_
             attest(federation, certificate, key, SAID, [ClearWeights(tmp_path / path, keyring.find(uri))])
 
 
+def test_versions_that_were_replaced_again_are_found_in_the_archives_store(
+    place: Place, federation: Federation, certificate: ErasureCertificate, check: Check
+) -> None:
+    """Where the next redaction leaves them."""
+    live, archive = federation.stores.live, federation.stores.archive
+    uri = federation.catalogue()["x"].node.weights
+    sealed = live.read(uri)
+    archive.add(sealed)
+    live.delete(uri)
+    try:
+        data, _ = attest(federation, certificate, read_private_key(place.key), SAID)
+    finally:
+        live.add(sealed)
+        archive.delete(uri)
+    subjects, _ = check(data)
+    assert ("x.sealed", sha256(sealed).hexdigest()) in {(each.name, each.sha256) for each in subjects}
+
+
 def test_a_certificate_that_does_not_hold_is_not_attested(
     place: Place, federation: Federation, certificate: ErasureCertificate
 ) -> None:
