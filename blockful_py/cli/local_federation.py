@@ -38,7 +38,7 @@ from blockful_py.errors import RunError, SettingsError
 from blockful_py.monitoring import logs
 from blockful_py.participant.folder import KEYS, LIMITS
 from blockful_py.pipeline.run.entering import FILE, RUN
-from blockful_py.settings import Settings
+from blockful_py.settings import RunSettings, Settings
 from blockful_py.settings.text import apply_override, read_document
 from blockful_py.whole_file import OWN, write_whole
 
@@ -74,6 +74,7 @@ class LocalFederation:
         self.folder = folder.resolve()
         self._tell = tell
         self._urls: tuple[str, ...] = ()
+        self._code = RunSettings()
         self._listing = threading.Lock()
 
     @property
@@ -107,7 +108,7 @@ class LocalFederation:
         """
         founded = is_founded(self.folder)
         if not founded:
-            _require_usable(settings_file, _sets(overrides, range(1, members + 1)))
+            self._code = _usable(settings_file, _sets(overrides, range(1, members + 1))).run
         chains: dict[int, str] = {}
         together(lambda chain: chains.update({chain: self._chain(chain)}), (LIVE, ARCHIVE))
         self._urls = ("--live-url", chains[LIVE], "--archive-url", chains[ARCHIVE])
@@ -170,8 +171,9 @@ class LocalFederation:
         return "--port", str(self._ports(())[name])
 
     def _serve_member(self, name: str) -> None:
-        file = ("--federation", self.file)
-        self._serve(name, "committee", "serve", self.party(name), *file, *self._listening(name), *self._urls)
+        file, code = ("--federation", self.file), _repeated("--method", self._code.methods)
+        place = (*self._listening(name), *self._urls)
+        self._serve(name, "committee", "serve", self.party(name), *file, *code, *place)
 
     def _stand(self, name: str) -> None:
         """Has a member serve and stand for the first committee."""
@@ -226,7 +228,9 @@ class LocalFederation:
         if (folder / "joined").exists():
             return
         joining = ("--federation", self.file, "--data", folder / SAMPLES, "--device", "cpu")
-        self._run(name, "participant", "join", folder, *joining, *self._urls)
+        methods, callbacks = self._code.methods, self._code.callbacks
+        code = (*_repeated("--method", methods), *_repeated("--callback", callbacks))
+        self._run(name, "participant", "join", folder, *joining, *code, *self._urls)
         self._limit(folder, number)
         (folder / "joined").touch()
 
@@ -292,8 +296,12 @@ def _sets(overrides: Sequence[str], ports: Iterable[int]) -> tuple[str, ...]:
     return (*overrides, f"committee.members={json.dumps(urls)}", f"committee.size={len(urls)}")
 
 
-def _require_usable(settings_file: Path, sets: Sequence[str]) -> None:
-    """Raises SettingsError for settings that a federation of machines cannot be made of."""
+def _repeated(option: str, values: Sequence[str]) -> tuple[str, ...]:
+    return tuple(part for each in values for part in (option, each))
+
+
+def _usable(settings_file: Path, sets: Sequence[str]) -> Settings:
+    """The settings.  Raises SettingsError where no federation of machines can be made of them."""
     document = read_document(settings_file)
     for each in sets:
         apply_override(document, each)
@@ -302,7 +310,7 @@ def _require_usable(settings_file: Path, sets: Sequence[str]) -> None:
             f"{settings_file} is of a laboratory: the members of a federation of machines are elected. Set "
             'committee.roster = "elected", or take settings such as examples/machines.toml.'
         )
-    Settings.parse(document)
+    return Settings.parse(document)
 
 
 def _said(log: Path) -> dict[str, Any] | None:

@@ -109,6 +109,12 @@ ArchiveUrl = Annotated[
     ),
 ]
 
+MethodName = Annotated[
+    str | None,
+    typer.Option(
+        help="A method of docs/reference/unlearning.md, or your own as module:Class. Default: the paradigm's."
+    ),
+]
 OwnMethods = Annotated[
     list[str] | None,
     typer.Option(

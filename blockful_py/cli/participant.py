@@ -14,6 +14,7 @@ from blockful_py.cli.options import (
     ArchiveUrl,
     AsJson,
     LiveUrl,
+    MethodName,
     Monitor,
     OwnCallbacks,
     OwnMethods,
@@ -297,6 +298,7 @@ def request(
     ] = None,
     whole: Annotated[bool, typer.Option("--client", help="Forget all data of this participant.")] = False,
     paradigm: Annotated[Paradigm, typer.Option(help="How the graph is gone through.")] = Paradigm.PARALLEL,
+    method: MethodName = None,
     passphrase_file: PassphraseFile = None,
     as_json: AsJson = False,
 ) -> None:
@@ -323,7 +325,7 @@ def request(
         Nodes(run.place, Signer(keys.account_secret.to_bytes(32, "big"))) as nodes,
         PartyRun.of_participant(run.path, nodes, keys) as opened,
     ):
-        number = opened.request(tuple(starts), forget, paradigm, None)
+        number = opened.request(tuple(starts), forget, paradigm, method)
     out.result({"request": number})
     out.say(f"request {number} is filed; to follow it:")
     out.command("blockful", "participant", "status", folder)

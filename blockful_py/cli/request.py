@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import LATEST, AsJson, PassphraseFile, Run, located_run
+from blockful_py.cli.options import LATEST, AsJson, MethodName, PassphraseFile, Run, located_run
 from blockful_py.cli.passphrase import passphrase_from
-from blockful_py.cli.unlearn import Classes, Clients, MethodName, ParadigmOption, Samples, Starts
+from blockful_py.cli.unlearn import Classes, Clients, ParadigmOption, Samples, Starts
 from blockful_py.types import Paradigm
 
 if TYPE_CHECKING:

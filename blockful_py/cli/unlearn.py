@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import AsJson, Quiet, Run, located_run
+from blockful_py.cli.options import AsJson, MethodName, Quiet, Run, located_run
 from blockful_py.cli.report_shown import show_report
 from blockful_py.errors import SettingsError
 from blockful_py.types import Paradigm
@@ -27,12 +27,6 @@ Samples = Annotated[
     typer.Option("--sample", help="A sample to forget, as user:row, rows from 0. Repeatable."),
 ]
 ParadigmOption = Annotated[Paradigm, typer.Option(help="Decide on all models together, or on each in turn.")]
-MethodName = Annotated[
-    str | None,
-    typer.Option(
-        help="A method of docs/reference/unlearning.md, or your own as module:Class. Default: the paradigm's."
-    ),
-]
 
 
 def unlearn(

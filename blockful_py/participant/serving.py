@@ -213,14 +213,14 @@ class ParticipantService(Closable):
 
         Raises SettingsError.
         """
-        limits = self._folder.limits()
-        if not (limits.refused_levels or limits.refused_methods):
-            return None
         try:
             request = self._request(filed, catalogue)
         except BlockfulError:
             return None  # nobody does a part of it
-        return limits.refused(request.forget.level, request.method.partition(" ")[0])
+        method = request.method.partition(" ")[0]
+        if ":" in method and method not in self._folder.opened()[0].own_methods:
+            return f"its owner does not name the code {method} (`blockful participant join --method`)"
+        return self._folder.limits().refused(request.forget.level, method)
 
     def _follow(self) -> None:
         """Goes by another federation file once the committee has changed it.

@@ -53,7 +53,7 @@ class OpenRun(Closable):
         self.nodes = nodes
         self.contracts = contracts
         self.stopwatch = stopwatch or Stopwatch()
-        self.callbacks = callbacks or Callbacks(run.settings.run.callbacks)
+        self.callbacks = Callbacks(run.settings.run.callbacks) if callbacks is None else callbacks
         self._closing = closing
         self._secret = participant.account_secret if participant else secret
         self._participant = participant
