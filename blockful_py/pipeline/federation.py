@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The entry point of the system: train, publish, unlearn, verify, audit.
 
-from blockful_py import Federation, Settings
+In a program:
 
-settings = Settings.load("examples/paper14.toml")
-with Federation.create(settings, "runs/mine") as federation:
-    federation.train()
-    federation.unlearn(paradigm="parallel")
-    assert federation.verify().passed
+    from blockful_py import Federation, Settings
+
+    settings = Settings.load("examples/paper14.toml")
+    with Federation.create(settings, "runs/mine") as federation:
+        federation.train()
+        federation.unlearn(paradigm="parallel")
+        assert federation.verify().passed
 """
 
 from __future__ import annotations
