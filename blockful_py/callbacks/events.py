@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+__all__ = ["AuditDone", "CertificateIssued", "ModelPublished", "ModelTrained", "NewVersion", "RequestDone"]
+
 
 @dataclass(frozen=True, slots=True)
 class ModelTrained:

@@ -24,6 +24,8 @@ from blockful_py.callbacks.events import (
 from blockful_py.errors import SettingsError
 from blockful_py.extras import needed_by
 
+__all__ = ["MlflowCallback"]
+
 EXPERIMENT = "blockful"
 CERTIFICATE = "erasure.json"
 """Artefact of a request's run."""

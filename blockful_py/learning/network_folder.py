@@ -14,6 +14,8 @@ from blockful_py.errors import FormatError, LearningError
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.weights import from_bytes
 
+__all__ = ["read_network"]
+
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
 MAX_CONFIG_BYTES = 1 << 20
 Size = Annotated[int, Field(ge=1)]
