@@ -89,7 +89,7 @@ def test_an_image_begins_with_a_command_of_the_command_line(stages: Stages, name
     assert unknown(["sideways"]) == "sideways"
 
 
-@pytest.mark.parametrize(("stage", "needed"), [("build-party", "train"), ("build-command-line", "demo")])
+@pytest.mark.parametrize(("stage", "needed"), [("build-party", "train"), ("build-command-line", "all")])
 def test_installed_extras_are_declared_and_constrained(stages: Stages, stage: str, needed: str) -> None:
     (command,) = (rest for word, rest in stages[stage] if word == "RUN")
     (named,) = (each.split(",") for each in re.findall(r"\"\.\[([\w,-]+)\]\"", command))

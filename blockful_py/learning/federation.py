@@ -22,8 +22,6 @@ from blockful_py.learning.training import Fitted
 from blockful_py.learning.weights import Weights
 from blockful_py.settings import FederationSettings, TrainingSettings
 
-__all__ = ["train_federation"]
-
 
 @dataclass(frozen=True, slots=True)
 class FederationSpec:

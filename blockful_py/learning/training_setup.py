@@ -23,8 +23,6 @@ from blockful_py.learning.trainer import Trainer, find_trainer
 from blockful_py.learning.weights import Weights
 from blockful_py.settings import LearningSettings, Settings
 
-__all__ = ["TrainingSetup"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TrainingSetup:
