@@ -23,7 +23,6 @@ from blockful_py.unlearning.salun import SalUn
 from blockful_py.unlearning.scrub import Scrub
 from blockful_py.unlearning.ssd import Ssd
 
-
 INTERFACE = ("name", "paradigms", "needs", "levels", "review", "unlearn", "steps")
 """What a method has."""
 

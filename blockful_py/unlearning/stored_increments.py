@@ -22,7 +22,6 @@ from blockful_py.learning.together import train_together
 from blockful_py.learning.weights import Weights, to_bytes
 from blockful_py.unlearning.recipe import job_of
 
-
 CLEAN = "clean"
 """Purpose of the streams of clean trainings, made for a request or stored before."""
 
