@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Among machines a method of one's own runs only at parties that name it themselves."""
+"""Among machines code of one's own runs only at parties that name it themselves."""
 
 from __future__ import annotations
 
@@ -10,9 +10,14 @@ from typing import Any
 
 import pytest
 
+from blockful_py.callbacks.events import RequestDone
+from blockful_py.chain.participant_registry import FiledRequest
+from blockful_py.child_process import ChildProcesses
 from blockful_py.errors import QuorumError, SettingsError
 from blockful_py.forget import Forget
 from blockful_py.participant.joining import join
+from blockful_py.participant.serving import ParticipantService
+from blockful_py.participant.task import MODULE as WORK
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.record.certificates.checking import check_certificate
 from blockful_py.record.federation_file import FederationFile
@@ -20,6 +25,7 @@ from blockful_py.types import Paradigm
 from tests.cli.commands import blockful
 from tests.member.processes import WORDS
 from tests.participant.conftest import SEED, Machines, Participant
+from tests.pipeline.test_callbacks import Made
 from tests.pipeline.test_own_method import EXAMPLE
 
 OWN = "in_turn_over:InTurn"
@@ -54,7 +60,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     sys.modules.pop("in_turn_over", None)
 
 
-def name_it(machines: Machines, participant: Participant) -> None:
+def names(machines: Machines, participant: Participant, **code: tuple[str, ...]) -> None:
+    """Has a participant name code; what is left out stays."""
     file, data = machines.file.read_bytes(), RunDirectory.open(participant.folder.run).party
     assert data is not None and data.data is not None
     join(
@@ -65,28 +72,45 @@ def name_it(machines: Machines, participant: Participant) -> None:
         participant.nodes,
         SEED,
         "cpu",
-        code={"methods": (OWN,)},
+        code=code,
     )
 
 
+def refusal(participant: Participant, filed: FiledRequest) -> str | None:
+    """Why a participant that serves does no part of a request."""
+    with (
+        ChildProcesses(WORK) as processes,
+        ParticipantService(participant.folder, participant.keys, processes) as service,
+    ):
+        return service.refusal(filed, service.catalogue())
+
+
+@pytest.mark.slow
 def test_owner_and_members_each_name_the_code_that_they_run(
     machines: Machines, folder: Path, tmp_path: Path
 ) -> None:
     assert FederationFile.parse(machines.file.read_bytes()).unlearning.sequential == OWN
     assert "[run]" not in machines.file.read_text()
     owner = machines.participants["z"]
+    Made.made.clear()
+    names(machines, owner, callbacks=(f"{Made.__module__}:Made",))
     for name in ("a", "b", "z"):
         with machines.participants[name].run() as party:
             party.train_next()
     asked = (("z",), Forget.of_classes([3]), Paradigm.SEQUENTIAL, None)
     with owner.run() as party, pytest.raises(SettingsError, match=REFUSED):
         party.request(*asked)
-    name_it(machines, owner)
+    names(machines, owner, methods=(OWN,))
     with owner.run() as party:
         number = party.request(*asked)
         with pytest.raises(QuorumError, match=REFUSED):
             party.take_part(number)
         assert party.federation.catalogue()["z"].version == 0
+    (filed,) = machines.contracts.participants.filed_requests()
+    assert (why := refusal(owner, filed)) is None, why
+    names(machines, owner, methods=())
+    assert "does not name the code in_turn_over:InTurn" in str(refusal(owner, filed))
+    names(machines, owner, methods=(OWN,))
     (tmp_path / "words").write_text(WORDS)
     place = ("--live-url", owner.nodes.live.url, "--archive-url", owner.nodes.archive.url)
     for member in machines.members[:3]:  # a quorum
@@ -103,5 +127,9 @@ def test_owner_and_members_each_name_the_code_that_they_run(
         certificate = party.certificate(number)
     check_certificate(certificate)
     assert certificate.statement.request.method == f"{OWN} {{}}"
+    told = [event for each in Made.made for event in each.events]
+    assert [method for method, _ in told] == ["training", "publication", "request", "certificate"]
+    assert isinstance(done := told[2][1], RequestDone)
+    assert [(each.model, each.version) for each in done.versions] == [("z", 1)]
     silent = RunDirectory.open(machines.members[3].folder / "run")
     assert silent.own_methods == frozenset()
