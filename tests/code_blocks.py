@@ -28,14 +28,29 @@ SETTING = re.compile(
 OPTION = re.compile(r"`(--[a-z][\w-]*)(?:[ =][^`]*)?`")
 TARGET = re.compile(r"`make ([a-z][\w-]*)`")
 
-FOREIGN = frozenset({"--allow", "--hardfork", "--hosts"})
+FOREIGN = frozenset({"--allow", "--build-arg", "--hardfork", "--hosts"})
 """Options of other programs that sentences name."""
 
 LANGUAGES = frozenset({"json", "python", "sh", "solidity", "text", "toml"})
 """`text` is what nobody types: output, formulas, formats.  Solidity stands in paper-to-code.md alone."""
 
 PROGRAMS = frozenset(
-    ["base64", "brownie", "cd", "cp", "curl", "docker", "head", "jq", "mkdir", "mv", "printf", "umask"]
+    [
+        "base64",
+        "brownie",
+        "cd",
+        "cp",
+        "curl",
+        "docker",
+        "gh",
+        "git",
+        "head",
+        "jq",
+        "mkdir",
+        "mv",
+        "printf",
+        "umask",
+    ]
 )
 WORDS = frozenset({"at", "done", "export", "for"})
 """Begin commands beside blockful, make, pip, Python and other programs: words of the shell, and `at`, a
