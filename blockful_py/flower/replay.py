@@ -9,6 +9,7 @@ from flwr.app import ArrayRecord, ConfigRecord, Message, RecordDict
 from flwr.serverapp import Grid
 from flwr.serverapp.strategy import Strategy
 from flwr.supercore.run import Run
+from torch import Tensor
 
 from blockful_py.errors import LearningError, UnlearningError
 from blockful_py.flower.messages import arrays_of, reason_of, weights_in, weights_of
@@ -103,9 +104,12 @@ class Replay:
 
 def like(weights: Weights, start: Weights) -> Weights:
     """The weights in the dtypes of `start`: strategies average counters as floating-point numbers."""
-    return {
-        name: tensor.to(start[name].dtype) if name in start else tensor for name, tensor in weights.items()
-    }
+    return {name: _as(tensor, start[name]) if name in start else tensor for name, tensor in weights.items()}
+
+
+def _as(tensor: Tensor, like: Tensor) -> Tensor:
+    whole = tensor.is_floating_point() and not like.is_floating_point()
+    return (tensor.round() if whole else tensor).to(like.dtype)
 
 
 class ShownGrid(Grid):

@@ -35,8 +35,10 @@ def run(strategy: Strategy, grid: LocalGrid, rounds: int, arrays: ArrayRecord | 
 def close(left: ArrayRecord, right: ArrayRecord) -> bool:
     """Equal but for the order in which replies were summed."""
     ours, theirs = left.to_torch_state_dict(), right.to_torch_state_dict()
+    counter = ours.pop("batches"), theirs.pop("batches").round()
     pairs = ((ours[name].double(), theirs[name].double()) for name in theirs)
-    return ours.keys() == theirs.keys() and all(torch.allclose(a, b, atol=1e-5) for a, b in pairs)
+    alike = ours.keys() == theirs.keys() and all(torch.allclose(a, b, atol=1e-5) for a, b in pairs)
+    return alike and bool(torch.eq(*counter))
 
 
 def chains_of(contracts: Contracts) -> Chains:
@@ -136,8 +138,12 @@ def test_nothing_is_replaced_unless_every_other_node_trains_again(recorded: Bloc
     before = versions(recorded.federation)
     cases: list[tuple[LocalGrid, int, str]] = [
         (LocalGrid(honest(), 3, absent=[4]), 3, r"node 4 did not train round 1 again \(it does not answer\)"),
-        (LocalGrid(raising(), 3), 3, r"node 2 did not train round 1 again \(.*RuntimeError: out of memory\)"),
-        (LocalGrid(poisoned(), 3), 3, "node-2-round-1 has NaN"),
+        (
+            LocalGrid(raising(), 3),
+            3,
+            r"node [24] did not train round 1 again \(.*Error: out of memory\)",
+        ),
+        (LocalGrid(poisoned(), 3), 3, "node-[24]-round-1 has NaN"),
         (LocalGrid(honest(), 3), 9, "no model of a node 9; nodes with models: 2, 3, 4"),
     ]
     for grid, node, error in cases:
