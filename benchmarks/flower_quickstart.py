@@ -102,12 +102,13 @@ class Normalize:
 
 def stand_in() -> None:
     """Puts the modules that the app imports its data from in place."""
-    for name, members in {
+    stand_ins: dict[str, dict[str, Any]] = {
         "flwr_datasets": {"FederatedDataset": FederatedDataset},
         "flwr_datasets.partitioner": {"IidPartitioner": IidPartitioner},
         "torchvision": {},
         "torchvision.transforms": {"Compose": Compose, "Normalize": Normalize, "ToTensor": ToTensor},
-    }.items():
+    }
+    for name, members in stand_ins.items():
         module = ModuleType(name)
         vars(module).update(members)
         sys.modules[name] = module
