@@ -72,8 +72,9 @@ class Memory:
     def has(self, uri: Uri) -> bool:
         return uri in self.files
 
-    def delete(self, uri: Uri) -> None:
-        del self.files[uri]
+    def delete(self, *uris: Uri) -> None:
+        for uri in uris:
+            del self.files[uri]
 
 
 @dataclass

@@ -85,16 +85,17 @@ class KeepingDuty:
 
     def _remove(self, named: Collection[Uri]) -> None:
         now = self._now()
-        for uri in self._replaced():
-            if uri not in named and self._store.has(uri):
-                self._store.delete(uri)
+        replaced = [uri for uri in self._replaced() if uri not in named and self._store.has(uri)]
+        self._store.delete(*replaced)
         unnamed = [uri for uri in self._store if uri not in named]
         self._unnamed = {uri: self._unnamed.get(uri) or _Unnamed(now, self._size(uri)) for uri in unnamed}
         total = sum(each.size for each in self._unnamed.values())
+        late = []
         for uri, each in sorted(self._unnamed.items(), key=lambda item: item[1].since):
             if each.since <= now - UNNAMED_SECONDS or total > UNNAMED_BYTES:
-                self._store.delete(uri)
+                late.append(uri)
                 total -= each.size
+        self._store.delete(*late)
 
     def _size(self, uri: Uri) -> int:
         try:

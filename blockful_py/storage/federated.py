@@ -98,8 +98,8 @@ class FederatedStore:
     def has(self, uri: Uri) -> bool:
         return self.own.has(uri)
 
-    def delete(self, uri: Uri) -> None:
-        self.own.delete(uri)
+    def delete(self, *uris: Uri) -> None:
+        self.own.delete(*uris)
 
     def __iter__(self) -> Iterator[Uri]:
         return iter(self.own)

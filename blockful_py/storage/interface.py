@@ -42,10 +42,11 @@ class FileStore(Protocol):
     def has(self, uri: Uri) -> bool:
         """Whether the file `uri` is kept here."""
 
-    def delete(self, uri: Uri) -> None:
-        """Stops keeping the file `uri` and removes the blocks that no other kept file has.
+    def delete(self, *uris: Uri) -> None:
+        """Stops keeping the files `uris` and removes the blocks that no other kept file has.
 
-        Nothing happens when it is not here; after a crash, deleting again completes it.
+        Nothing happens to those that are not here; after a crash, deleting again completes it.  Many files at
+        once take little longer than one, since what the others have is looked up once.
         """
 
     def __iter__(self) -> Iterator[Uri]:

@@ -54,11 +54,12 @@ class IpfsStore:
     def has(self, uri: Uri) -> bool:
         return self._api.is_pinned(uri)
 
-    def delete(self, uri: Uri) -> None:
+    def delete(self, *uris: Uri) -> None:
         """See FileStore; other nodes that fetched the blocks may keep them."""
-        blocks = self._reachable(uri)
-        self._api.unpin(uri)
-        self._api.remove_blocks(blocks[::-1])
+        for uri in uris:
+            blocks = self._reachable(uri)
+            self._api.unpin(uri)
+            self._api.remove_blocks(blocks[::-1])
 
     def __iter__(self) -> Iterator[Uri]:
         return self._api.pins()

@@ -120,16 +120,19 @@ class ContentStore:
             self._take(blocks, arrivals)
             self._blocks.sync()
 
-    def delete(self, uri: Uri) -> None:
-        """Stops keeping the file `uri` and removes the blocks that no other kept file has.
-
-        Nothing happens when it is not here; after a crash, deleting again completes it.
-        """
+    def delete(self, *uris: Uri) -> None:
+        """See FileStore."""
+        if not uris:
+            return
         with self._locked(fcntl.LOCK_EX), readable_errors(self.directory):
-            (self._pins / cid_string(uri)).unlink(missing_ok=True)
+            for uri in uris:
+                (self._pins / cid_string(uri)).unlink(missing_ok=True)
             sync(self._pins)
-            blocks, complete = self._reachable(uri)
-            self._remove_unpinned(reversed(blocks) if complete else list(self._blocks))
+            files = [self._reachable(uri) for uri in uris]
+            if all(complete for _, complete in files):
+                self._remove_unpinned(block for blocks, _ in files for block in reversed(blocks))
+            else:
+                self._remove_unpinned(list(self._blocks))
 
     def collect_garbage(self) -> int:
         """Removes blocks of no kept file, and unfinished writes, that a crash left; returns how many."""

@@ -74,9 +74,10 @@ class FusedStore(ContentStore):
         self.adding.pass_by()
         return super().add(data)
 
-    def delete(self, uri: Uri) -> None:
-        self.deleting.pass_by()
-        super().delete(uri)
+    def delete(self, *uris: Uri) -> None:
+        for uri in uris:
+            self.deleting.pass_by()
+            super().delete(uri)
 
 
 def fused(

@@ -67,6 +67,15 @@ def test_deleting_what_is_not_here_changes_nothing(store: ContentStore) -> None:
     assert store.read(kept) == b"kept"
 
 
+def test_deleting_several_removes_what_only_they_have(store: ContentStore) -> None:
+    kept, first, second = (store.add(PATTERN + tail) for tail in (b"kept", b"first", b"second"))
+    store.delete(first, file_uri(b"never added"), second)
+    assert list(store) == [kept] and store.read(kept) == PATTERN + b"kept"
+    store.delete()
+    store.delete(kept)
+    assert _stored(store) == []
+
+
 def test_deleting_spares_blocks_of_other_files(store: ContentStore) -> None:
     long = store.add(PATTERN + b"tail")
     short = store.add(PATTERN)

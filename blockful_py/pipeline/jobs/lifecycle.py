@@ -129,8 +129,7 @@ class JobLifecycle:
         replaced = {cid for step in self._open().steps for cid in step.body.get("forget", ())}
         gone = sorted(replaced - self._current_files())
         with self._journal.taking(self._own(Act.DELETE, f"{len(gone)} replaced files")):
-            for cid in gone:
-                self._context.stores.live.delete(parse_cid(cid))
+            self._context.stores.live.delete(*map(parse_cid, gone))
 
     def erase(self, destroy: Callable[[], Answer]) -> Answer:
         """Calls `destroy`, which has the members destroy keys, as a step of the job."""

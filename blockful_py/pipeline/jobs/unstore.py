@@ -30,7 +30,6 @@ def unstore(store: FileStore, keys: WeightKeys, cids: Collection[str]) -> None:
     if not cids:
         return
     uris = [parse_cid(cid) for cid in cids]
-    for uri in uris:
-        store.delete(uri)
+    store.delete(*uris)
     with suppress(BlockfulError):
         keys.withdraw(uris)
