@@ -8,9 +8,9 @@ from pathlib import Path
 
 from blockful_py.crypto.envelope import unseal
 from blockful_py.errors import CryptoError, FormatError, RunError
+from blockful_py.export.network_folder import network_of
 from blockful_py.learning.datasets.registry import HUB_IDS
 from blockful_py.learning.models import Architecture
-from blockful_py.learning.network_folder import network_of
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.proving import prove
 from blockful_py.pipeline.run.progress import Progress

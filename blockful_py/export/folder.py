@@ -18,9 +18,9 @@ from pathlib import Path
 from blockful_py.errors import RunError
 from blockful_py.export.exported import ExportedModel
 from blockful_py.export.model_card import model_card
+from blockful_py.export.network_folder import CONFIG, WEIGHTS, NetworkConfig
 from blockful_py.export.signing import sign_folder
 from blockful_py.keys.data_key import write_data_key
-from blockful_py.learning.network_folder import CONFIG, WEIGHTS, NetworkConfig
 from blockful_py.whole_file import write_whole
 
 

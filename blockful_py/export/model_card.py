@@ -96,7 +96,7 @@ def _body(model: ExportedModel) -> str:
 READ = """## Read it
 
 ```python
-from blockful_py.learning.network_folder import read_network
+from blockful_py.export.network_folder import read_network
 
 network = read_network(".")  # a torch.nn.Module
 ```"""

@@ -19,8 +19,8 @@ from safetensors.torch import load_file
 from blockful_py.errors import FormatError, LearningError, RunError, SettingsError
 from blockful_py.export.exported import ExportedModel, exported
 from blockful_py.export.folder import write_folder
+from blockful_py.export.network_folder import read_network
 from blockful_py.keys.data_key import read_data_key
-from blockful_py.learning.network_folder import read_network
 from blockful_py.learning.weights import to_bytes
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.proving import sources_of
