@@ -184,7 +184,7 @@ check-contracts: setup
 
 # NO_MKDOCS_2_WARNING: Material's advertisement of its successor.
 docs: setup ## Build the documentation as a site, build/site/index.html
-	@NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --quiet --config-file docs/site/mkdocs.yml
+	@NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --config-file docs/site/mkdocs.yml
 
 fmt: setup ## Format the Python code
 	@$(VENV)/bin/ruff check --fix --exit-zero .

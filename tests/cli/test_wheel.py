@@ -55,10 +55,10 @@ def test_the_demo_runs(installed: Installed, tmp_path: Path) -> None:
     shown = installed.shell("blockful demo small.toml --output runs/one", tmp_path)
     assert re.search(r"The record verifies \((\d+) of \1\)", " ".join(shown.split()))
     assert (tmp_path / "runs" / "one" / "report.html").is_file()
+    assert (tmp_path / "runs" / "one" / "chains" / "live.sqlite").is_file()
     for paradigm in ("parallel", "sequential"):
         verified = installed.shell(f"blockful verify --run runs/one/{paradigm} --json", tmp_path)
         assert json.loads(verified)["checked"] == len(GRAPH)
-        assert (tmp_path / "runs" / "one" / paradigm / "chains" / "live.sqlite").is_file()
 
 
 def test_a_run_of_ones_own_is_trained_forgotten_and_proved(installed: Installed, tmp_path: Path) -> None:
