@@ -59,7 +59,7 @@ FLOORS: Mapping[str, tuple[frozenset[str], ...]] = {
 
 OWNERS: Mapping[str, frozenset[str]] = {
     "flwr": frozenset({"flower"}),
-    "torch": frozenset({"learning", "unlearning", "flower"}),
+    "torch": frozenset({"export", "flower", "learning", "unlearning"}),
     "sklearn": frozenset({"learning"}),
     "mlflow": frozenset({"callbacks"}),
     "matplotlib": frozenset({"report", "experiments"}),
