@@ -20,7 +20,6 @@ from blockful_py.committee.service.messages import (
     KeyRequest,
     MessageKind,
     Versions,
-    WrappedKey,
 )
 from blockful_py.committee.vault import Vault
 from blockful_py.crypto import curve, envelope
@@ -131,17 +130,19 @@ def test_a_member_that_was_away_destroys_and_fetches_keys_by_itself(crew: Crew, 
 def test_keys_are_lent_to_peers_wrapped_for_them(crew: Crew, first: FirstMember) -> None:
     uri, reply = first.weights("a"), curve.random_scalar(SeededRng(b"reply"))
     peer = secrets(crew.members[1]).voting_secret
-    body = first.ask(MessageKind.LEND_KEY, KeyRequest(uri, curve.multiply_base(reply)), peer)
+    unknown = Uri(bytes(32), uri.codec)
+    body = first.ask(MessageKind.LEND_KEYS, KeyRequest((unknown, uri), curve.multiply_base(reply)), peer)
     context = delivery_context(first.found.client.signer.domain, uri)
-    wrapped = codec.decode(WrappedKey, body).wrapped
-    assert envelope.unwrap(wrapped, reply, context) == crew.federation.opened.context.keys.keyring.find(uri)
+    (lent,) = codec.decode(KeyDelivery, body).keys
+    kept = crew.federation.opened.context.keys.keyring.find((uri,))[uri]
+    assert (lent.version, envelope.unwrap(lent.wrapped, reply, context)) == (uri, kept)
     with pytest.raises(EnvelopeError):
-        envelope.unwrap(wrapped, peer, context)
+        envelope.unwrap(lent.wrapped, peer, context)
 
 
 def test_a_reader_cannot_ask_as_a_peer(first: FirstMember) -> None:
-    body = KeyRequest(first.weights("a"), READER.encryption_key)
-    for kind in (MessageKind.LEND_KEY, MessageKind.DESTROY_KEYS, MessageKind.KEEP_KEYS):
+    body = KeyRequest((first.weights("a"),), READER.encryption_key)
+    for kind in (MessageKind.LEND_KEYS, MessageKind.DESTROY_KEYS, MessageKind.KEEP_KEYS):
         with pytest.raises(MessageError, match="neither a member of this committee nor a leader it serves"):
             first.ask(kind, body, READER.account_secret)
 
@@ -162,7 +163,7 @@ def test_a_key_that_opens_nothing_is_not_kept(first: FirstMember) -> None:
 
 def test_a_key_that_is_kept_already_changes_nothing(crew: Crew, first: FirstMember) -> None:
     uri = first.weights("a")
-    key = crew.federation.opened.context.keys.keyring.find(uri)
+    key = crew.federation.opened.context.keys.keyring.find((uri,))[uri]
     context = delivery_context(first.found.client.signer.domain, uri)
     wrapped = envelope.wrap(key, first.found.identity.encryption_key, context)
     body = first.ask(MessageKind.KEEP_KEYS, KeyDelivery((DeliveredKey(uri, wrapped),)))
@@ -185,7 +186,7 @@ def test_no_secret_travels_or_rests_in_the_clear(crew: Crew, monkeypatch: pytest
     uri = federation.catalogue()["a"].node.weights
     keyring = federation.opened.context.keys.keyring
     assert isinstance(keyring, RemoteKeyring)
-    key = keyring.find(uri)
+    key = keyring.find((uri,))[uri]
     keyring.deliver({uri: key})
     assert sent
     assert not any(key in data or key.hex().encode() in data for data in sent)
