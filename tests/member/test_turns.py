@@ -3,16 +3,26 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from types import SimpleNamespace
-from typing import Any
+from pathlib import Path
 
 import pytest
 
-from blockful_py.committee.service.messages import MessageKind
+from blockful_py.committee import codec, wire
+from blockful_py.committee.outbox_store import OutboxStore
+from blockful_py.committee.service.dkg_participant import DkgParticipant
+from blockful_py.committee.service.messages import Empty, MessageKind
+from blockful_py.committee.service.outbox import Outbox
+from blockful_py.committee.service.request_handler import RequestHandler
+from blockful_py.crypto import curve
+from blockful_py.errors import MessageError
 from blockful_py.member.leads import LEADING, AttentiveService, SeenLeads
 from blockful_py.member.turns import PATIENCE, Turns
+from tests.committee.service.dealers import DOMAIN, LEADER, Hall, Shelf
 
+SECRET = 9
+ADDRESS = curve.address(curve.multiply_base(SECRET))
 ROSTER = tuple(bytes([number]) * 20 for number in range(1, 5))
 DIGEST = bytes(32)
 """Ranks the members in the order of the roster."""
@@ -161,34 +171,26 @@ def test_what_was_tried_is_forgotten_once_the_request_is_not_due() -> None:
     assert first.leads_now()
 
 
-class Echo:
-    """A service that admits what it is given."""
-
-    def __init__(self, leads: SeenLeads) -> None:
-        self._leads = leads
-        self.seen: list[float] = []
-
-    def admit(self, line: bytes, size: int) -> Any:
-        return SimpleNamespace(kind=MessageKind.APPROVE, peer=line or None)
-
-    def fetcher(self, line: bytes) -> bytes:
-        return line
-
-    def answer(self, admitted: Any, body: bytes) -> bytes:
-        self.seen.append(self._leads.last(ROSTER))
-        return body
+def asked(service: AttentiveService, signer: wire.MessageSigner, kind: MessageKind) -> None:
+    """Has the service answer a question, by a refusal."""
+    body = codec.encode(Empty())
+    question = signer.question(kind.label, 1, bytes(32), kind.round, ADDRESS, body)
+    service.answer(service.admit(question.line, len(body)), body)
 
 
-def test_a_service_notes_peers_and_no_strangers() -> None:
+def test_a_service_notes_whose_questions_it_admits(tmp_path: Path) -> None:
     clock = Time()
     leads = SeenLeads(clock)
-    echo = Echo(leads)
-    service = AttentiveService(echo, leads)
-    assert service.answer(service.admit(b"", 1), b"x") == b"x"
-    assert leads.last(ROSTER) == float("-inf")
-    service.answer(service.admit(ROSTER[0], 1), b"x")
-    assert echo.seen == [float("-inf"), clock.at]
-    clock.at += 5
-    assert leads.last(ROSTER) == clock.at - 5
-    assert leads.last(ROSTER[1:]) == float("-inf")
-    assert service.fetcher(b"line") == b"line"
+    stranger = wire.MessageSigner(5, DOMAIN)
+    with Outbox(OutboxStore(tmp_path / "notes")) as outbox:
+        handler = RequestHandler(SECRET, Hall(), DkgParticipant(SECRET, Shelf()), outbox)
+        service = AttentiveService(handler, leads)
+        with pytest.raises(MessageError, match="neither a member"):
+            asked(service, stranger, MessageKind.LEND_KEYS)
+        asked(service, stranger, MessageKind.READ_KEY)
+        asked(service, LEADER, MessageKind.TELL_KEY)
+        assert leads.last((LEADER.address, stranger.address)) == -math.inf
+        asked(service, LEADER, MessageKind.LEND_KEYS)
+        clock.at += 5
+        assert leads.last((LEADER.address, stranger.address)) == clock.at - 5
+        assert leads.last((stranger.address,)) == -math.inf

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -102,7 +103,8 @@ class RemoteKeyring:
     def _borrow(self, wanted: Collection[Uri], found: dict[Uri, bytes], reasons: set[str]) -> None:
         """Adds the keys that members lend to `found`.
 
-        Each lends all that it has, so what is then missing is asked of those that have not lent yet.
+        Each lends all that it has, so what is then missing is asked of those that have not lent yet.  Where
+        members lend different keys, that of most of them counts.
         """
         secret = curve.random_scalar(system_rng)
         lenders: set[int] = set()
@@ -114,8 +116,10 @@ class RemoteKeyring:
             if not lent:
                 return
             lenders |= lent.keys()
-            for keys in lent.values():
-                found |= {uri: key for uri, key in keys.items() if uri not in found}
+            for uri in missing:
+                keys = Counter(each[uri] for each in lent.values() if uri in each)
+                if keys:
+                    found[uri] = keys.most_common(1)[0][0]
 
     def _lent(self, seat: AskedMember, borrow: KeyRequest, secret: int) -> dict[Uri, bytes]:
         """What a member lends of the keys asked for.  Raises MessageError for none of them."""

@@ -145,6 +145,15 @@ def test_a_member_that_lends_nothing_of_use_is_passed_over(
     assert keyring.find(wanted).keys == {uri: KEYS[uri] for uri in wanted}
 
 
+def test_one_liar_does_not_replace_the_key_that_others_lend(
+    lenders: list[Lender], keyring: RemoteKeyring
+) -> None:
+    lenders[0].vault.put({FIRST.digest: bytes(32)})
+    for lender in lenders[1:3]:
+        give(lender, FIRST)
+    assert keyring.find((FIRST,)).keys == {FIRST: KEYS[FIRST]}
+
+
 def test_a_question_asks_for_as_many_keys_as_a_member_allows(
     lenders: list[Lender], keyring: RemoteKeyring, monkeypatch: pytest.MonkeyPatch
 ) -> None:
