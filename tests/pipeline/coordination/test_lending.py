@@ -13,12 +13,13 @@ from typing import Any
 import pytest
 
 from blockful_py.committee import codec, wire
+from blockful_py.committee.service import key_custody
 from blockful_py.committee.service.key_custody import KeyCustody
 from blockful_py.committee.service.messages import DeliveredKey, KeyDelivery, KeyRequest, MessageKind
 from blockful_py.committee.vault import Vault
 from blockful_py.crypto import curve, envelope
 from blockful_py.crypto.randomness import system_rng
-from blockful_py.errors import FormatError, KeyDestroyedError, UnreachableError
+from blockful_py.errors import FormatError, KeyDestroyedError, MessageError, UnreachableError
 from blockful_py.keys.sealing import ERASED
 from blockful_py.pipeline.coordination import remote_keyring
 from blockful_py.pipeline.coordination.remote_committee import ReachableMember
@@ -162,6 +163,12 @@ def test_a_question_asks_for_as_many_keys_as_a_member_allows(
         give(lender, *KEYS)
     assert keyring.find(KEYS).keys == KEYS
     assert [len(asked) for asked in lenders[0].asked] == [2, 2, 1]
+
+
+def test_a_member_refuses_a_question_for_more(lenders: list[Lender]) -> None:
+    too_many = KeyRequest((FIRST,) * (key_custody.MAX_KEYS + 1), curve.G)
+    with pytest.raises(MessageError, match="10001 keys are asked for at once, 10000 are allowed"):
+        lenders[0].ask(MessageKind.LEND_KEYS, 1, bytes(32), too_many)
 
 
 @pytest.fixture
