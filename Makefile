@@ -16,8 +16,8 @@ WORKERS ?= 2
 BESIDE := test-contracts
 FUZZ_SECONDS ?= 30
 BYZANTINE_SECONDS ?= 300
-FUZZ_TARGETS ?= cid cid-text block weights node method sealed wrapped-key signature proof certificate message charter \
-	request settings account car gateway
+FUZZ_TARGETS ?= cid cid-text block weights node method sealed wrapped-key lent-keys signature proof certificate message \
+	charter request settings account car gateway
 export OMP_NUM_THREADS ?= 2
 export OMP_WAIT_POLICY ?= PASSIVE
 
