@@ -23,7 +23,7 @@ Places = Callable[[Path, str], Place]
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[str]:
-    """The socket of a server of commands.  Its folder has a short name, since a socket's may have 107 bytes."""
+    """The socket of a server of commands, in a folder of a short name: a socket's may have 107 bytes."""
     with tempfile.TemporaryDirectory(prefix="walk") as folder:
         path = str(Path(folder, "socket"))
         command = [sys.executable, "-m", "tests.walkthroughs.server", path]

@@ -30,7 +30,9 @@ in_another_terminal() {
         sleep 0.1
     done
 }
+trap 'kill "${begun[@]}" 2>/dev/null || true; wait' EXIT
 stop() {
+    trap - EXIT
     for each in "${begun[@]}"; do kill "$each"; done
     wait
 }
@@ -44,22 +46,24 @@ class Command:
     Attributes:
         place: page and line, as in `README.md:20`.
         text: as it stands there.
+        status: that it ends with.
     """
 
     place: str
     text: str
+    status: int = 0
 
-    def filled_in(self, stands_for: Mapping[str, str]) -> Command:
-        """With other words in the place of some."""
+    def filled_in(self, stands_for: Mapping[str, str], ends: Mapping[str, int]) -> Command:
+        """With other words in the place of some, and the status that other words tell."""
         text = self.text
         for words, others in stands_for.items():
             text = text.replace(words, others)
-        return replace(self, text=text)
+        return replace(self, text=text, status=sum(ends[words] for words in ends if words in self.text))
 
 
 def commands(page: Path) -> list[Command]:
     """The commands of a page in their order."""
-    return [command for block in blocks(page) if block.language == "sh" for command in _commands(block)]
+    return [command for block in blocks(page) if block.language == "sh" for command in commands_of(block)]
 
 
 def files(page: Path) -> dict[str, str]:
@@ -70,15 +74,18 @@ def files(page: Path) -> dict[str, str]:
 
 def script(steps: Iterable[Command]) -> str:
     """The commands as one shell runs them, which shows the place of each before it."""
-    shown = [line for step in steps for line in (f"echo '# {step.place}'", _run(step.text))]
+    shown = [line for step in steps for line in (f"echo '# {step.place}'", _run(step))]
     return "\n".join([PRELUDE, *shown, "stop", ""])
 
 
-def _run(text: str) -> str:
-    return f"in_another_terminal {text}" if SERVES.search(text) else text
+def _run(step: Command) -> str:
+    if step.status:
+        return f"ended=0; {{ {step.text}\n}} || ended=$?; [ $ended -eq {step.status} ]"
+    return f"in_another_terminal {step.text}" if SERVES.search(step.text) else step.text
 
 
-def _commands(block: Block) -> Iterator[Command]:
+def commands_of(block: Block) -> Iterator[Command]:
+    """The commands of a block."""
     for match in LINE.finditer(block.text):
         line = block.line + block.text.count("\n", 0, match.start())
         yield Command(f"{block.page.relative_to(ROOT)}:{line}", match[0])

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from blockful_py.chain import persistent
@@ -17,10 +18,16 @@ from blockful_py.cli.local_federation import LocalFederation
 from tests.walkthroughs.page import ROOT, Command, script
 from tests.walkthroughs.server import client
 
-LINKED = ("benchmarks", "blockful_py", "contracts", "deploy", "docs", "Makefile", "node_modules", "scripts")
+LINKED = ("blockful_py", "contracts", "deploy", "docs", "Makefile", "node_modules", "scripts")
+COPIED = ("benchmarks", "examples")
+"""Folders that commands write to."""
 SECONDS = 1800
-SMALLER = {"paper14.toml": 'devnet = "embedded"\n[learning]\nepochs = 2\n'}
-"""What examples end with here, so that they take seconds."""
+MACHINES = "users = 5\nrounds = 2\ncandidates = 3\nreferences = 2\ncandidate_window = 5\nwave = 5\n"
+SMALLER = {
+    "paper14.toml": ("[chain]\n", '[learning]\nepochs = 2\n\n[chain]\ndevnet = "embedded"\n'),
+    "machines.toml": (MACHINES, MACHINES.replace("5", "2")),
+}
+"""What stands in the place of other lines of examples here, so that they take seconds."""
 
 
 class Place:
@@ -31,10 +38,13 @@ class Place:
         self.folder = folder
         for name in LINKED:
             (folder / name).symlink_to(ROOT / name)
-        shutil.copytree(ROOT / "examples", folder / "examples")
-        for name, more in SMALLER.items():
-            with (folder / "examples" / name).open("a", encoding="utf-8") as settings:
-                settings.write(more)
+        for name in COPIED:
+            shutil.copytree(ROOT / name, folder / name)
+        for name, (lines, others) in SMALLER.items():
+            settings = folder / "examples" / name
+            text = settings.read_text(encoding="utf-8")
+            assert lines in text
+            settings.write_text(text.replace(lines, others), encoding="utf-8")
         programs = folder / ".venv" / "bin"
         programs.mkdir(parents=True)
         _program(programs / "blockful", client(server))
@@ -49,7 +59,8 @@ class Place:
         path.write_text(script(steps), encoding="utf-8")
         environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
         environment |= {"COLUMNS": "200", "NO_COLOR": "1", "BLOCKFUL_PASSPHRASE": "of all parties here"}
-        environment["PATH"] = f"{self.folder / '.venv' / 'bin'}:{environment['PATH']}"
+        programs = (self.folder / ".venv" / "bin", Path(sys.executable).parent)
+        environment["PATH"] = ":".join([*map(str, programs), environment["PATH"]])
         shell = subprocess.Popen(
             ["bash", path],
             cwd=self.folder,
@@ -69,10 +80,8 @@ class Place:
 
     def _end(self, shell: subprocess.Popen[str]) -> None:
         """Ends the shell's processes, and the services and chains of this folder."""
-        try:
+        with suppress(ProcessLookupError):
             os.killpg(shell.pid, signal.SIGTERM)
-        except ProcessLookupError:
-            pass
         shell.wait(SECONDS)
         if (self.folder / up.FOLDER).exists():
             LocalFederation(self.folder / up.FOLDER, lambda line: None).down()

@@ -55,7 +55,7 @@ sys.exit(int(answers.readline()))
 
 
 def client(path: str) -> str:
-    """A program that has the server at a socket run `blockful`; it passes signals on and ends as the command."""
+    """A program that has the server at a socket run `blockful`; it ends as the command does."""
     return CLIENT.format(python=sys.executable, path=path, root=str(ROOT))
 
 
@@ -68,7 +68,8 @@ def serve(path: str) -> NoReturn:
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(path)
         listener.listen()
-        print("ready", flush=True)
+        sys.stdout.write("ready\n")
+        sys.stdout.flush()
         while True:
             asked, _ = listener.accept()
             if os.fork() == 0:
