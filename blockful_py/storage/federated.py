@@ -64,6 +64,7 @@ class FederatedStore:
         self._patience = patience
         self._told = arrived
         self._failed: dict[Machine, float] = {}
+        self._known: tuple[Machine, ...] = ()
 
     def add(self, data: bytes) -> Uri:
         return self.own.add(data)
@@ -133,14 +134,19 @@ class FederatedStore:
         self._told()
 
     def _fetch(self, uri: Uri, assembly: Assembly, keep: Keep) -> None:
-        """Asks machine after machine, and all of them again while they send something or are busy."""
+        """Asks machine after machine, and all of them again while they send something or are busy.
+
+        Machines seldom move, so the chain is asked for them only when those that were known brought nothing.
+        """
         fetch = Fetch(assembly, keep, self._sign, self._patience)
         deadline, reasons = time.monotonic() + self._seconds, dict[str, PassedOver]()
-        before, busy = -1, False
-        while busy or before != _progress(assembly):
+        before, busy, stale = -1, False, bool(self._known)
+        while busy or stale or before != _progress(assembly):
+            if not self._known or before == _progress(assembly):
+                self._known, stale = tuple(self._machines()), False
             time.sleep(BUSY_SECONDS if busy else 0)
             before, busy = _progress(assembly), False
-            for machine in sorted(self._machines(), key=lambda each: self._failed.get(each, 0.0)):
+            for machine in sorted(self._known, key=lambda each: self._failed.get(each, 0.0)):
                 left = deadline - time.monotonic()
                 if left <= 0:
                     raise _unreachable(uri, reasons, f" within {self._seconds:g} s")

@@ -19,8 +19,9 @@ from blockful_py.crypto.tls import server_context
 from blockful_py.errors import BlockNotFoundError, FormatError, StorageError, StoreUnreachableError
 from blockful_py.storage import ContentStore, car, cid_string, file_uri, uri_of
 from blockful_py.storage import federated as module
-from blockful_py.storage.arrivals import FETCHED
+from blockful_py.storage.arrivals import FETCHED, FOLDER, Arrivals
 from blockful_py.storage.dag_pb import Link, encode
+from blockful_py.storage.federated import FederatedStore
 from blockful_py.storage.fetch import Machine
 from blockful_py.storage.gateway import gateway
 from blockful_py.storage.unixfs import MAX_BLOCK_SIZE, blocks_of
@@ -51,6 +52,26 @@ def test_what_is_not_here_is_fetched_and_kept(tmp_path: Path, source: ContentSto
     assert list(store) == [uri]
     assert reports == []
     assert store.arrivals.used().get(FETCHED) == 0
+
+
+def test_the_chain_is_asked_again_where_machines_are_when_those_known_bring_nothing(
+    tmp_path: Path, source: ContentStore
+) -> None:
+    listed: list[tuple[Machine, ...]] = []
+    with serving(source) as first, serving(ContentStore(tmp_path / "other")) as second:
+        places = iter([(first,), (second,)])
+
+        def machines() -> tuple[Machine, ...]:
+            listed.append(next(places))
+            return listed[-1]
+
+        own = ContentStore(tmp_path / "own")
+        store = FederatedStore(own, Arrivals(tmp_path / FOLDER), machines)
+        for text in (b"one", b"two"):
+            assert store.read(source.add(text)) == text
+        assert listed == [(first,)]
+        assert store.read(ContentStore(tmp_path / "other").add(b"three")) == b"three"
+        assert listed == [(first,), (second,)]
 
 
 def test_a_store_adds_streams_and_deletes_as_any_other(tmp_path: Path) -> None:
