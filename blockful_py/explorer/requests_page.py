@@ -117,15 +117,19 @@ def _heading(connection: sqlite3.Connection, row: sqlite3.Row) -> Document:
 
 
 def _is_passed_on(connection: sqlite3.Connection, key: bytes, request: Request) -> bool:
-    """As `blockful_py.record.parts.is_passed_on`, read from the index."""
+    """As `blockful_py.record.parts.is_passed_on`, by the index; false while it lacks nodes of a decision."""
     if checked_by_members(request) is not Checked.RECOMPUTED:
         return False
     rows = connection.execute(
-        "SELECT position, proposal, rest FROM made WHERE request = ?", (key,)
+        "SELECT position, request, proposal, rest FROM made"
+        " WHERE proposal IN (SELECT proposal FROM made WHERE request = ?)",
+        (key,),
     ).fetchall()
-    under_way = {row["proposal"] for row in rows} - {row["proposal"] for row in rows if row["rest"] == 0}
+    whole = {row["proposal"] for row in rows if row["rest"] == 0}
     starts = {start.place().packed for start in request.starts}
-    return not under_way and starts <= {row["position"] for row in rows}
+    return starts <= {row["position"] for row in rows} and all(
+        row["request"] == key and row["proposal"] in whole for row in rows
+    )
 
 
 def _filing(connection: sqlite3.Connection, number: int | None) -> Document | None:

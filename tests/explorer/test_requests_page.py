@@ -46,3 +46,11 @@ def test_what_waits_for_a_start_or_for_its_turn_is_not_left_alone(
 ) -> None:
     list(federation.forget_in_chunks(starts, [0], paradigm=paradigm))
     assert counts(federation, tmp_path / "index") == (len(federation.descendants(starts)), 1, 0)
+
+
+def test_a_model_whose_node_cannot_be_read_is_not_taken_for_left_alone(
+    federation: GeneratedFederation, tmp_path: Path
+) -> None:
+    rows = federation.forget([0])
+    federation.lose(rows[-1])
+    assert counts(federation, tmp_path / "index") == (len(rows), len(rows) - 1, 0)
