@@ -40,6 +40,7 @@ INSERTS = {
     "epoch": "INSERT OR REPLACE INTO epoch VALUES (?, ?, ?, ?, ?, ?, ?)",
     "happening": "INSERT INTO happening (source, name, arguments, chain, sent) VALUES (?, ?, ?, ?, ?)",
     "proposal": "UPDATE sent SET proposal = ? WHERE chain = ? AND hash = ?",
+    "rest": "UPDATE sent SET rest = ? WHERE chain = ? AND hash = ?",
     "newest": "UPDATE model SET version = ? WHERE position = ?",
     "reopened": "UPDATE block SET version = ? WHERE height = ?",
 }
@@ -63,12 +64,12 @@ class EventRows:
                 "ModelPublished": self._model_published,
                 "HeaderRedacted": self._header_redacted,
                 "ModelRedacted": self._model_redacted,
-                "ChunkExecuted": self._named,
+                "ChunkExecuted": self._chunk_executed,
             },
             ARCHIVE: {
                 "Archived": self._archived,
                 "RecordsCertified": self._certified,
-                "ChunkExecuted": self._named,
+                "ChunkExecuted": self._chunk_executed,
             },
             "participants": {
                 "Filed": self._filed,
@@ -110,8 +111,9 @@ class EventRows:
     def _names(self, proposal: bytes, sent: bytes) -> None:
         self._rows["proposal"].append((proposal, self._source.chain, sent))
 
-    def _named(self, values: Arguments, sent: bytes) -> None:
+    def _chunk_executed(self, values: Arguments, sent: bytes) -> None:
         self._names(values["proposal"], sent)
+        self._rows["rest"].append((values["chunks"] - values["done"], self._source.chain, sent))
 
     def _ignored(self, values: Arguments, sent: bytes) -> None:
         pass

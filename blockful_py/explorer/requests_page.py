@@ -16,6 +16,7 @@ from blockful_py.pipeline.run.directory import CERTIFICATES
 from blockful_py.record.certificates.document import ErasureCertificate, parse_certificate
 from blockful_py.record.model_node import Request
 from blockful_py.record.parts import checked_by_members
+from blockful_py.types import Checked
 
 MAX_CERTIFICATE_BYTES = 64 * 2**20
 OPEN = (
@@ -97,6 +98,7 @@ def _heading(connection: sqlite3.Connection, row: sqlite3.Row) -> Document:
         (row["key"],),
     ).fetchone()
     affected = len(reached(connection, [start.place().packed for start in request.starts]))
+    left = affected - replaced
     return {
         "key": hexed(row["key"]),
         "number": row["number"],
@@ -107,10 +109,27 @@ def _heading(connection: sqlite3.Connection, row: sqlite3.Row) -> Document:
         "created": request.created,
         "replaced": replaced,
         "affected": affected,
+        "left_alone": left if left > 0 and _is_passed_on(connection, row["key"], request) else 0,
         "first": first,
         "last": last,
         "problem": None,
     }
+
+
+def _is_passed_on(connection: sqlite3.Connection, key: bytes, request: Request) -> bool:
+    """As `blockful_py.record.parts.is_passed_on`, by the index; false while it lacks nodes of a decision."""
+    if checked_by_members(request) is not Checked.RECOMPUTED:
+        return False
+    rows = connection.execute(
+        "SELECT position, request, proposal, rest FROM made"
+        " WHERE proposal IN (SELECT proposal FROM made WHERE request = ?)",
+        (key,),
+    ).fetchall()
+    whole = {row["proposal"] for row in rows if row["rest"] == 0}
+    starts = {start.place().packed for start in request.starts}
+    return starts <= {row["position"] for row in rows} and all(
+        row["request"] == key and row["proposal"] in whole for row in rows
+    )
 
 
 def _filing(connection: sqlite3.Connection, number: int | None) -> Document | None:

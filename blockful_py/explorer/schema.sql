@@ -6,10 +6,11 @@ CREATE TABLE counter (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROW
 -- How far a contract's events were read, and a digest of them all, by which another history is noticed.
 CREATE TABLE followed (source TEXT PRIMARY KEY, events INTEGER NOT NULL, digest BLOB NOT NULL) WITHOUT ROWID;
 
--- Transactions that emitted events.  `gas` and `time` follow from the receipts.
+-- Transactions that emitted events.  `rest`: chunks of its proposal that it left to be executed.  `gas` and `time`
+-- follow from the receipts.
 CREATE TABLE sent (
     chain TEXT NOT NULL, hash BLOB NOT NULL, block INTEGER NOT NULL, proposal BLOB,
-    gas INTEGER, time INTEGER, PRIMARY KEY (chain, hash)
+    rest INTEGER NOT NULL DEFAULT 0, gas INTEGER, time INTEGER, PRIMARY KEY (chain, hash)
 ) WITHOUT ROWID;
 CREATE INDEX sent_without_gas ON sent (chain) WHERE gas IS NULL;
 CREATE INDEX sent_of_proposal ON sent (proposal);
@@ -47,7 +48,7 @@ CREATE INDEX version_tick ON version (tick);
 
 -- Versions with the live transaction that made them.
 CREATE VIEW made AS
-SELECT version.*, tick.sent, sent.block, sent.time, sent.gas, sent.proposal FROM version
+SELECT version.*, tick.sent, sent.block, sent.time, sent.gas, sent.proposal, sent.rest FROM version
 JOIN tick ON tick.number = version.tick JOIN sent ON sent.chain = 'live' AND sent.hash = tick.sent;
 
 CREATE TABLE record (

@@ -80,7 +80,13 @@ class Catalogue:
                     f"two models on the chain are named {node.name!r}; this federation is not ours."
                 )
             by_position[transaction.position] = node.name
-            models[node.name] = PlacedNode(transaction.position, transaction.version, transaction.uri, node)
+            models[node.name] = PlacedNode(
+                transaction.position,
+                transaction.version,
+                transaction.uri,
+                node,
+                settled=transaction.settled,
+            )
             references[node.name] = tuple(by_position[place] for place in transaction.references)
         return cls(models, InheritanceGraph.from_references(references))
 

@@ -26,7 +26,8 @@ class KnownTransactions:
     """Reads a live chain's transactions.
 
     A block's hash covers all before it, and what a replacement changes is logged, so whatever the chain shows
-    as unchanged is as it was read.
+    as unchanged is as it was read.  What a decision that is executed in part has replaced is read each time,
+    until it is settled.
     """
 
     def __init__(self, live: LiveChainReader, kept: Path | None = None) -> None:
@@ -53,9 +54,13 @@ class KnownTransactions:
         return tuple(self._known.values())
 
     def _changed(self) -> Iterable[Position]:
-        """Positions whose logged version is another one than that which was read."""
+        """Positions whose logged version is another one than that which was read, or was not settled."""
         logged = {each.position: each.version for each in self._live.redactions()}
-        return (place for place, known in self._known.items() if known.version != logged.get(place, 0))
+        return (
+            place
+            for place, known in self._known.items()
+            if known.version != logged.get(place, 0) or not known.settled
+        )
 
     def _places(self, heights: range) -> list[Position]:
         """Positions of all transactions in some blocks: as they were logged, by the header for others."""

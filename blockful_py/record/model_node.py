@@ -271,7 +271,8 @@ class PlacedNode:
     """A model node and where it stands on the live chain.
 
     `earlier`: the requests that versions before this one came of, `since`: the node's block in which this one
-    replaced another (0 for none), where they were read.
+    replaced another (0 for none), where they were read.  `settled`: whether the live chain has executed the
+    whole decision that this version came of.
     """
 
     position: Position
@@ -280,6 +281,7 @@ class PlacedNode:
     node: ModelNode
     earlier: tuple[Request, ...] = ()
     since: int = 0
+    settled: bool = True
 
 
 def sign_statement(statement: Statement, secret: int, chain_id: int, contract: bytes) -> ModelNode:

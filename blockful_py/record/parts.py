@@ -101,9 +101,24 @@ def has_answered(placed: PlacedNode, request: Request) -> bool:
     return is_replaced(placed, request) or request in placed.earlier
 
 
+def is_passed_on(catalogue: Catalogue, request: Request) -> bool:
+    """Whether what the starts changed has been passed to all descendants that it reaches.
+
+    Members recompute such a request and decide on it once.  The decision replaces every start, and leaves a
+    descendant alone whose update is at most epsilon.
+    """
+    if checked_by_members(request) is not Checked.RECOMPUTED:
+        return False
+    decided = all(has_answered(catalogue[start.name], request) for start in request.starts)
+    models = [catalogue[name] for name in affected(catalogue, request)]
+    return decided and all(placed.settled for placed in models if is_replaced(placed, request))
+
+
 def missing(catalogue: Catalogue, request: Request) -> tuple[str, ...]:
-    """The affected models that the request has not replaced, in topological order; a model that is withdrawn
-    has nothing to forget."""
+    """The affected models that the request has yet to replace, in topological order; a model that is
+    withdrawn has nothing to forget."""
+    if is_passed_on(catalogue, request):
+        return ()
     return tuple(
         name
         for name in affected(catalogue, request)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -121,8 +121,25 @@ class GeneratedFederation:
         self, starts: Sequence[int], paradigm: str = "parallel", created: int = EPOCH_OF_TIME
     ) -> list[int]:
         """Replaces the starts and their descendants for one request; returns their rows."""
-        rows = self.descendants(starts)
-        request = {
+        rows, request = self.descendants(starts), self._request(starts, paradigm)
+        size = BLOCK if paradigm == "parallel" else 1
+        for start in range(0, len(rows), size):
+            part = rows[start : start + size]
+            self._replace(part, request, self._archived(part, 1))
+        return rows
+
+    def forget_in_chunks(
+        self, starts: Sequence[int], *chunks: Sequence[int], paradigm: str = "parallel"
+    ) -> Iterator[int]:
+        """Replaces some rows for a request by one decision; yields how many of its live chunks are done."""
+        request = self._request(starts, paradigm)
+        proposal = self._archived([row for chunk in chunks for row in chunk], 1)
+        for done, chunk in enumerate(chunks, start=1):
+            self._replace(chunk, request, proposal, (done, len(chunks)))
+            yield done
+
+    def _request(self, starts: Sequence[int], paradigm: str) -> dict[str, Any]:
+        return {
             "starts": [
                 {"name": self._statements[row]["name"], "position": str(self.positions[row])}
                 for row in starts
@@ -135,10 +152,6 @@ class GeneratedFederation:
             "created": EPOCH_OF_TIME,
             "signatures": ["0x" + "00" * 64] * len(starts),
         }
-        size = BLOCK if paradigm == "parallel" else 1
-        for start in range(0, len(rows), size):
-            self._replace(rows[start : start + size], request)
-        return rows
 
     def descendants(self, starts: Sequence[int]) -> list[int]:
         """Starts and what descends from them, in the order of rows."""
@@ -184,9 +197,15 @@ class GeneratedFederation:
             }
             self._add(self.live, "ModelPublished", published, sent)
 
-    def _replace(self, rows: Sequence[int], request: dict[str, Any]) -> None:
-        proposal = self._archived(rows, 1)
+    def _replace(
+        self, rows: Sequence[int], request: dict[str, Any], proposal: bytes, chunk: tuple[int, int] = (1, 1)
+    ) -> None:
+        """`chunk`: how many of the decision's chunks are done with this one, and how many it has."""
         sent = self._sent(LIVE)
+        done, chunks = chunk
+        if chunks > 1:
+            executed = {"proposal": proposal, "done": done, "chunks": chunks}
+            self._add(self.live, "ChunkExecuted", executed, sent)
         for height in sorted({self.positions[row].height for row in rows}):
             opened = {"height": height, "proposal": proposal, "version": 1, "opening": {"px": 1, "s": 1}}
             self._add(self.live, "HeaderRedacted", opened, sent)

@@ -5,16 +5,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from blockful_py.engine.jobs import JobState, Kind
 from blockful_py.errors import RunError
+from blockful_py.learning.weights import Weights
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.resume import jobs_of
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.record.history import check_promises
+from blockful_py.record.parts import missing
 from blockful_py.types import Paradigm
+from blockful_py.unlearning.retraining import retrain_model
+from blockful_py.unlearning.task import UnlearningTask
 from tests.faults.fuse import PowerCut, fused
 from tests.faults.ground import Ground
 from tests.faults.states import State, assert_archived_before_replaced
@@ -75,6 +80,27 @@ def test_between_two_live_chunks_the_record_says_that_it_is_not_settled(ground: 
     assert halfway.verify().passed
     assert halfway.settle() is None
     assert halfway.verify().pending == ()
+
+
+def test_what_passing_left_alone_is_missing_until_the_last_live_chunk(
+    ground: Ground, run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The start s unlearns nothing, so that only y is replaced with the starts, in the second chunk."""
+
+    def unlearn(task: UnlearningTask, name: str, *arguments: Any) -> Weights:
+        return task.models[name].weights if name == "s" else retrain_model(task, name, *arguments)
+
+    monkeypatch.setattr("blockful_py.unlearning.gradient_ascent.retrain_model", unlearn)
+    with pytest.raises(PowerCut):
+        fused(run, ground.nodes, sending=3).unlearn()
+    halfway = fused(run, ground.nodes)
+    assert versions(halfway) == dict.fromkeys(GRAPH, 0) | {"s": 1, "t": 1}
+    redaction = halfway.catalogue()["s"].node.redaction
+    assert redaction is not None
+    assert missing(halfway.catalogue(), redaction.request) == ("x", "y")
+    assert halfway.settle() == "unlearn s, t, y"
+    assert versions(halfway) == dict.fromkeys(GRAPH, 0) | {"s": 1, "t": 1, "y": 1}
+    assert missing(halfway.catalogue(), redaction.request) == ()
 
 
 def test_what_only_the_archive_has_is_pending(ground: Ground, run: Path) -> None:

@@ -16,6 +16,7 @@ from blockful_py.forget import Forget
 from blockful_py.learning.federation import TrainedModel
 from blockful_py.participant.serving import ParticipantService
 from blockful_py.participant.task import MODULE
+from blockful_py.pipeline.coordination.file_changes import FileChanges
 from blockful_py.pipeline.jobs.parts import FiledRequests, OwnParts
 from blockful_py.pipeline.jobs.publishing import Publisher
 from blockful_py.pipeline.jobs.requesting import draft_request
@@ -35,6 +36,7 @@ from tests.participant.conftest import Machines
 pytestmark = pytest.mark.processes
 
 BLOCKS = 100_000
+WAIT_SECONDS = 600.0
 
 
 @pytest.fixture(autouse=True)
@@ -194,10 +196,16 @@ def test_a_start_that_unlearned_nothing_is_certified_with_the_accuracy_that_show
             hand_in(party, number, "s")
     until(lambda: versions(machines)["s"] > before["s"])
     with machines.participants["s"].run() as party:
-        replaced = {each.name: each for each in party.certificate(number).statement.replaced}
+        statement = party.certificate(number, seconds=WAIT_SECONDS).statement
         claims = measure(party.federation.setup, kept, (8,))
-    assert replaced["s"].claims == claims
+        open_requests = FileChanges(
+            party.federation.run, party.federation.contracts, party.federation.stores.live
+        ).open_requests()
+    assert {each.name: each.claims for each in statement.replaced} == {"s": claims}
     assert claims.ad_f
+    assert statement.left_alone == ("x",)
+    assert versions(machines) == {**before, "s": before["s"] + 1}
+    assert number not in open_requests
 
 
 def test_members_keep_parts_of_requests_that_wait_for_others(machines: Machines) -> None:

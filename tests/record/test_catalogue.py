@@ -32,7 +32,7 @@ from tests.record.conftest import Scene
 
 def transaction(position: Position) -> ModelTransaction:
     uri = Uri(bytes(32), Codec.RAW)
-    return ModelTransaction(position, 1, Opening(2, 3), uri, 0, 1, bytes(20), False, (Position(1, 0),))
+    return ModelTransaction(position, 1, Opening(2, 3), uri, 0, 1, bytes(20), True, (Position(1, 0),))
 
 
 @dataclass
@@ -51,10 +51,16 @@ class Live:
         height = len(self.blocks) + 1
         self.blocks.append([transaction(Position(height, index)) for index in range(count)])
 
-    def redact(self, position: Position) -> None:
+    def redact(self, position: Position, settled: bool = True) -> None:
+        """`settled`: whether this was the last chunk of its decision."""
         block = self.blocks[position.height - 1]
-        block[position.index] = replace(block[position.index], version=block[position.index].version + 1)
+        version = block[position.index].version + 1
+        block[position.index] = replace(block[position.index], version=version, settled=settled)
         self.log.append(block[position.index])
+
+    def settle(self) -> None:
+        """Executes the last chunk of all decisions; nothing is logged of what the others replaced."""
+        self.blocks = [[replace(each, settled=True) for each in block] for block in self.blocks]
 
     def height(self) -> int:
         return len(self.blocks)
@@ -114,6 +120,23 @@ def test_a_chain_that_was_set_back_is_read_anew(live: Live) -> None:
     assert list(known.read()) == live.all()
     live.blocks[-1] = live.blocks[-1][:2]
     assert list(known.read()) == live.all()
+
+
+@pytest.mark.parametrize("later_process", [False, True])
+def test_what_a_decision_replaced_is_read_again_until_it_is_settled(
+    live: Live, tmp_path: Path, later_process: bool
+) -> None:
+    known = known_of(live, tmp_path)
+    known.read()
+    live.redact(Position(1, 0), settled=False)
+    for _ in range(2):
+        assert [each.settled for each in known.read()] == [False, True, True, True, True]
+    live.settle()
+    known = known_of(live, tmp_path) if later_process else known
+    live.asked.clear()
+    for _ in range(2):
+        assert list(known.read()) == live.all()
+    assert live.asked == [Position(1, 0)]
 
 
 def test_a_replacement_that_was_undone_is_noticed(live: Live) -> None:

@@ -19,7 +19,15 @@ from blockful_py.record.model_node import (
     Statement,
     sign_statement,
 )
-from blockful_py.record.parts import due, is_complete, missing, newest_parts, request_to_bytes, unanswered
+from blockful_py.record.parts import (
+    due,
+    has_lapsed,
+    is_complete,
+    missing,
+    newest_parts,
+    request_to_bytes,
+    unanswered,
+)
 from blockful_py.storage.cid import cid_string, uri_of
 from blockful_py.storage.unixfs import file_uri
 from blockful_py.types import Codec, Position, Uri
@@ -93,7 +101,7 @@ def catalogue(**by_name: PlacedNode) -> Catalogue:
 
 
 START = catalogue()
-A, B, C = (START[name] for name in "abc")
+A, B, C, D = (START[name] for name in "abcd")
 
 
 def test_an_owner_has_its_time_for_each_edge_from_the_starts() -> None:
@@ -143,6 +151,35 @@ def test_a_parallel_request_is_complete_with_what_the_owner_of_its_start_hands_i
 ) -> None:
     assert not is_complete(START, PARALLEL, ())
     assert is_complete(START, PARALLEL, [part("a", by)]) is complete
+
+
+def test_what_passing_left_alone_is_missing_until_the_whole_decision_is_executed() -> None:
+    a, b = changed(A, PARALLEL), changed(B, PARALLEL)
+    assert missing(catalogue(a=replace(a, settled=False)), PARALLEL) == ("b", "c")
+    assert missing(catalogue(a=a, b=replace(b, settled=False)), PARALLEL) == ("c",)
+    for whole in (catalogue(a=a), catalogue(a=a, b=b)):
+        assert missing(whole, PARALLEL) == ()
+        assert is_complete(whole, PARALLEL, ())
+        assert not has_lapsed(whole, PARALLEL, (), 0, 1)
+
+
+def test_nothing_is_passed_on_before_every_start_has_answered() -> None:
+    both = PARALLEL.model_copy(update={"starts": (*PARALLEL.starts, Start(name="d", position="1:3"))})
+    assert missing(catalogue(a=changed(A, both)), both) == ("b", "c", "d")
+    assert missing(catalogue(a=changed(A, both), d=changed(D, both)), both) == ()
+
+
+@pytest.mark.parametrize("other", [{"paradigm": "sequential"}, {"method": "of_my_own {}"}])
+def test_a_method_that_members_do_not_recompute_leaves_nothing_alone(other: dict[str, str]) -> None:
+    request = PARALLEL.model_copy(update=other)
+    assert missing(catalogue(a=changed(A, request)), request) == ("b", "c")
+
+
+def test_a_decision_under_way_on_another_request_keeps_nobody_waiting_for_this_one() -> None:
+    later = PARALLEL.model_copy(update={"classes": (5,)})
+    again = replace(changed(A, later), earlier=(PARALLEL,), settled=False)
+    assert missing(catalogue(a=again), PARALLEL) == ()
+    assert missing(catalogue(a=again), later) == ("b", "c")
 
 
 def test_what_an_owner_handed_in_last_counts_until_it_is_carried_out() -> None:

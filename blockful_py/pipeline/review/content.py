@@ -287,7 +287,7 @@ class ContentReviewer:
         left_out = sorted(expected.keys() - by_name.keys())
         _require(not left_out, f"{', '.join(left_out)} would not be unlearned")
         too_small = sorted(by_name.keys() - expected.keys())
-        _require(not too_small, f"the update of {', '.join(too_small)} is under epsilon")
+        _require(not too_small, f"the update of {', '.join(too_small)} is at most epsilon")
         for name, each in by_name.items():
             _require(
                 self._is_sealed(each, expected[name]),

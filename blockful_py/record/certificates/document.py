@@ -108,7 +108,7 @@ class CertificateStatement(Part):
         request: as the owners of its starts signed it.
         record: the models as they stand after the request.
         archive: records up to the time of the statement.
-        left_alone: affected models that were not replaced, their update being under epsilon.
+        left_alone: affected models that were not replaced, their update being at most epsilon.
         decisions: what the committee decided, and wrote to both chains.
         decided: time of the last decision, seconds.
     """

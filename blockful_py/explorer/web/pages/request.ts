@@ -6,7 +6,7 @@ import { h, svg, type Child } from "../../../web/dom";
 import { count, duration, isDemoClock, percent, plural, recorded, short, when } from "../format";
 import { answerPage, facts, hash, modelLink, table, type View } from "../page";
 import { reviewed } from "../reviewed";
-import type { Heading } from "./requests";
+import { waiting, type Heading } from "./requests";
 
 interface Happening {
   transaction: string;
@@ -60,7 +60,7 @@ export function requestPage(main: HTMLElement, key: string): View {
 
 function draw(request: Whole): Child[] {
   const gas = request.decisions.flatMap((each) => each.transactions).reduce((sum, each) => sum + (each.gas ?? 0), 0);
-  const done = request.replaced >= request.affected;
+  const done = waiting(request) <= 0;
   return [
     h(
       "div",
@@ -74,7 +74,7 @@ function draw(request: Whole): Child[] {
       ["Starts", ...request.starts.map((each, at) => [at ? ", " : "", modelLink(each.position, each.name)])],
       ["Paradigm", request.paradigm],
       ["Method", method(request.method)],
-      ["Affected", `${plural(request.affected, "model")} in ${plural(request.decisions.length, "decision")}, ${count(gas)} gas on both chains`],
+      ["Affected", `${plural(request.affected, "model")}${request.left_alone ? ` (${count(request.left_alone)} left alone)` : ""} in ${plural(request.decisions.length, "decision")}, ${count(gas)} gas on both chains`],
     ),
     h("h2", {}, "What happened"),
     timeline(moments(request)),
@@ -119,8 +119,8 @@ function moments(request: Whole): Moment[] {
   found.sort((one, other) => one.block - other.block);
   if (request.certificate)
     found.push({ time: null, block: Infinity, title: "Certified", body: `${plural(request.certificate.models.length, "model")}; the members who signed no longer hold the data keys of ${plural(request.certificate.destroyed, "sealed file")}`, kind: "done" });
-  else if (request.replaced >= request.affected) found.push({ time: null, block: Infinity, title: "Carried out", body: "no certificate is in this machine's run", kind: "open" });
-  else found.push({ time: null, block: Infinity, title: "Waiting", body: `${plural(request.affected - request.replaced, "model")} to be replaced`, kind: "open" });
+  else if (waiting(request) <= 0) found.push({ time: null, block: Infinity, title: "Carried out", body: "no certificate is in this machine's run", kind: "open" });
+  else found.push({ time: null, block: Infinity, title: "Waiting", body: `${plural(waiting(request), "model")} to be replaced`, kind: "open" });
   return found;
 }
 
@@ -198,7 +198,7 @@ function models(request: Whole): HTMLElement {
       ...(signed ? [{ name: "Accuracy before, as its owner signed it", of: (each: Affected) => percent(each.before?.accuracy), right: true }] : []),
       { name: "AD_f", of: (each) => each.reserved ? "for auditors" : pair(each.before?.ad_f, each.after?.ad_f), right: true },
       { name: "AD_r", of: (each) => each.reserved ? "for auditors" : pair(each.before?.ad_r, each.after?.ad_r), right: true },
-      { name: "Version", of: (each) => (each.version === null ? "waits" : each.withdrawn ? `${each.version} withdrawn` : each.version), right: true },
+      { name: "Version", of: (each) => (each.version === null ? (waiting(request) > 0 ? "waits" : "left alone") : each.withdrawn ? `${each.version} withdrawn` : each.version), right: true },
       { name: "Replaced (UTC)", of: (each) => when(each.time) },
     ],
     request.models,

@@ -15,6 +15,8 @@ export interface Heading {
   created: number;
   replaced: number;
   affected: number;
+  /** Affected models that passing did not change by more than epsilon. */
+  left_alone: number;
   first: number | null;
   last: number | null;
   problem: string | null;
@@ -24,9 +26,13 @@ export function requestsPage(main: HTMLElement): View {
   return answerPage<Heading[]>(main, () => "/api/requests", draw);
 }
 
+/** How many models are yet to be replaced. */
+export const waiting = (each: Heading): number => each.affected - each.left_alone - each.replaced;
+
 function progress(each: Heading): Child {
-  const bar = h("progress", { max: each.affected, value: each.replaced, "aria-label": `${each.replaced} of ${each.affected} models` });
-  return [bar, ` ${count(each.replaced)} of ${count(each.affected)}`];
+  const wanted = each.affected - each.left_alone;
+  const bar = h("progress", { max: wanted, value: each.replaced, "aria-label": `${each.replaced} of ${wanted} models` });
+  return [bar, ` ${count(each.replaced)} of ${count(wanted)}`];
 }
 
 function draw(requests: Heading[]): Child[] {
@@ -44,7 +50,7 @@ function draw(requests: Heading[]): Child[] {
           { name: "Method", of: (each) => each.method.split(" ")[0] },
           { name: "Replaced", of: progress },
           { name: "Signed (UTC)", of: (each) => recorded(each.created) },
-          { name: "Took", of: (each) => (each.last && each.replaced >= each.affected && !isDemoClock() ? duration(each.last - each.created) : "–"), right: true },
+          { name: "Took", of: (each) => (each.last && waiting(each) <= 0 && !isDemoClock() ? duration(each.last - each.created) : "–"), right: true },
         ],
         read,
         "Requests",
