@@ -45,6 +45,7 @@ COMMANDS = {
         "HOST=192.0.2.11": DOCKER,
     },
     "docs/how-to/check-proofs-and-erasures.md": {
+        "auditor add": "typed before: an auditor reads what was published after it was named",
         "--live-url": "the walk's run has chains in its folder, which no URL reaches",
     },
     "docs/how-to/export-to-hugging-face.md": {"hf upload": UPLOADS},
