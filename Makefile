@@ -16,8 +16,8 @@ WORKERS ?= 2
 BESIDE := test-contracts
 FUZZ_SECONDS ?= 30
 BYZANTINE_SECONDS ?= 300
-FUZZ_TARGETS ?= cid cid-text block weights node method sealed wrapped-key signature proof certificate message charter \
-	request settings account car gateway
+FUZZ_TARGETS ?= cid cid-text block weights node method sealed wrapped-key lent-keys signature proof certificate message \
+	charter request settings account car gateway
 export OMP_NUM_THREADS ?= 2
 export OMP_WAIT_POLICY ?= PASSIVE
 
@@ -103,10 +103,10 @@ test: setup ## Run the tests: Python and contracts, without those that are slow
 test-all: test ## Run all tests: those of `make test`, every crash step, takeovers, elections, browsers, web3 7, IPFS nodes
 	@$(MAKE) --no-print-directory test-rest
 	@$(MAKE) --no-print-directory test-browser
-	@$(MAKE) --no-print-directory test-processes
+	@$(MAKE) --no-print-directory -j2 test-processes test-beside BESIDE=test-histories
 
 test-rest: setup
-	@$(MAKE) --no-print-directory -j2 test-slow test-beside BESIDE='test-web3-7 test-histories test-byzantine'
+	@$(MAKE) --no-print-directory -j2 test-slow test-beside BESIDE='test-web3-7 test-byzantine'
 	@$(MAKE) --no-print-directory test-ipfs
 
 # Files in their order, so that neighbours share what their folder sets up; sorted by size, those of few and long

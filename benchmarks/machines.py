@@ -33,6 +33,7 @@ from blockful_py.chain import persistent
 from blockful_py.chain.processes import take_port
 from blockful_py.child_process import ChildProcesses
 from blockful_py.cli.local_federation import ARCHIVE, LIVE, LocalFederation
+from blockful_py.errors import NodeError
 from blockful_py.participant.folder import ParticipantFolder
 from blockful_py.participant.serving import ParticipantService
 from blockful_py.participant.task import MODULE
@@ -201,11 +202,20 @@ def free_port() -> int:
 
 
 def wait(condition: Callable[[], bool], seconds: float) -> None:
+    """Looks until a condition holds; again, as services do, where a node drops the connection."""
     limit = time.monotonic() + seconds
-    while not condition():
+    while not met(condition):
         if time.monotonic() > limit:
             raise SystemExit("the federation does not get on: see the logs in its folder")
         time.sleep(LOOK_SECONDS)
+
+
+def met(condition: Callable[[], bool]) -> bool:
+    try:
+        return condition()
+    except NodeError as error:
+        print(f"  looks again: {error}", file=sys.stderr, flush=True)
+        return False
 
 
 def command(federation: LocalFederation, *arguments: str | Path | int) -> Any:
@@ -244,14 +254,12 @@ def measure(users: int, rounds: int, options: argparse.Namespace) -> None:
                 with measured.stage("up"):
                     federation.up(SETTINGS, sets, MEMBERS)
             with observer(federation) as seen:
-                models = len(seen.catalogue().models)
                 for number in range(1, rounds + 1):
                     if not measured.is_done(name := f"round {number}"):
                         begun = len(seen.catalogue().models)
                         with measured.stage(name) as more:
                             wait(partial(has_models, seen, number * users), 7200)
-                            models = len(seen.catalogue().models)
-                            more["published"] = models - begun
+                            more["published"] = len(seen.catalogue().models) - begun
                 if not measured.is_done("idle"):
                     time.sleep(10)
                     with measured.stage("idle"):

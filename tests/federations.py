@@ -141,7 +141,7 @@ def readable(federation: Federation) -> Iterator[None]:
 
 def _key_of(federation: Federation, uri: Uri) -> bytes | None:
     try:
-        return federation.opened.context.keys.keyring.find(uri)
+        return federation.opened.context.keys.keyring.find((uri,))[uri]
     except KeyDestroyedError:
         return None
 

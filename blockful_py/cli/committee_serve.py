@@ -84,12 +84,14 @@ def serve(
     from blockful_py.member.finishing import FinishingDuty
     from blockful_py.member.following import FollowingDuty
     from blockful_py.member.keeping import FilesDuty
+    from blockful_py.member.leads import AttentiveService, SeenLeads
     from blockful_py.member.measured import MeasuredHandler, MemberMetrics
     from blockful_py.member.monitoring import MonitorDuty
     from blockful_py.member.office import MemberOffice
     from blockful_py.member.requests import RequestDuty
     from blockful_py.member.rules import RulesDuty
     from blockful_py.member.takeover import TakeoverDuty
+    from blockful_py.member.turns import Turns
     from blockful_py.member.watching import when_changed
     from blockful_py.monitoring.page import monitor_page, registry_of
 
@@ -108,14 +110,17 @@ def serve(
             out, processes = Output(as_json), ChildProcesses("blockful_py.member.leader_process")
             tls = None if is_loopback(host) else server_context(member.voting_secret)
             measured = MeasuredHandler(handler, MemberMetrics(registry))
-            server = Server(measured, host, port, tls, gate, watch.health, counted(registry))
+            leads = SeenLeads()
+            server = Server(
+                AttentiveService(measured, leads), host, port, tls, gate, watch.health, counted(registry)
+            )
             watchful: list[Duty] = [
                 RulesDuty(office),
                 ElectionDuty(office, member),
                 FinishingDuty(office, outbox),
                 FollowingDuty(office, member),
                 TakeoverDuty(office, member, processes),
-                RequestDuty(office, member, processes),
+                RequestDuty(office, member, processes, Turns(member.address, leads)),
                 ChainsDuty(office),
                 CustodyDuty(office, member),
                 FilesDuty(office),

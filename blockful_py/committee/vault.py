@@ -73,13 +73,25 @@ class Vault:
         Raises KeyDestroyedError when it is not here, KeystoreError when the vault is damaged or of another
         member.
         """
+        found = self.find((version,))
+        if version not in found:
+            raise KeyDestroyedError(
+                f"the vault {self.directory} has no key of version {version.hex()}: it was erased, or "
+                "never delivered here."
+            )
+        return found[version]
+
+    def find(self, versions: Collection[bytes]) -> dict[bytes, bytes]:
+        """The data keys of those of `versions` that are here.
+
+        Raises KeystoreError when the vault is damaged or of another member.
+        """
         with self._reading() as generation:
-            if generation is None or version not in self._boxes:
-                raise KeyDestroyedError(
-                    f"the vault {self.directory} has no key of version {version.hex()}: it was erased, or "
-                    "never delivered here."
-                )
-            return self._decrypted(self._kek(generation), version)
+            here = [version for version in versions if version in self._boxes]
+            if generation is None or not here:
+                return {}
+            kek = self._kek(generation)
+            return {version: self._decrypted(kek, version) for version in here}
 
     def versions(self) -> frozenset[bytes]:
         """Versions whose keys it has."""

@@ -52,7 +52,7 @@ def exported(federation: Federation, name: str, progress: Progress | None = None
     certificate = None
     if redaction is not None:
         certificate = _certificate(federation.run.certificates, redaction.request, name)
-    key = federation.weights.keyring.find(uri)
+    key = federation.weights.keyring.find((uri,))[uri]
     try:
         weights = b"".join(unseal(key, (federation.stores.live.read(uri),)))
     except CryptoError as error:

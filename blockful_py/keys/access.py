@@ -54,7 +54,7 @@ class Access:
         reader = self._admitted(account, wanted.position)
         weights = self._current_weights(wanted)
         context = self.context(account, wanted)
-        return envelope.wrap(keyring.find(weights), reader, context)
+        return envelope.wrap(keyring.find((weights,))[weights], reader, context)
 
     def context(self, account: bytes, wanted: ReadRequest) -> bytes:
         """Context of a key wrapped for a reader: chain, contract, position, version and reader."""

@@ -8,9 +8,8 @@ from pathlib import Path
 
 from blockful_py.committee.vault import Vault
 from blockful_py.crypto import curve
-from blockful_py.errors import BlockfulError, KeyDestroyedError
-from blockful_py.keys.sealing import Destruction
-from blockful_py.storage.cid import cid_string
+from blockful_py.errors import BlockfulError
+from blockful_py.keys.sealing import Destruction, FoundKeys
 from blockful_py.types import Uri
 
 
@@ -20,8 +19,8 @@ class VaultKeyring:
     def __init__(self, vault: Vault) -> None:
         self._vault = vault
 
-    def find(self, uri: Uri) -> bytes:
-        return self._vault.get(uri.digest)
+    def find(self, uris: Collection[Uri]) -> FoundKeys:
+        return FoundKeys(_kept(self._vault, uris), "this member never had it, or has destroyed it.")
 
     def holds(self, uri: Uri) -> bool:
         return uri.digest in self._vault.versions()
@@ -30,8 +29,8 @@ class VaultKeyring:
 class NoKeys:
     """A keyring without keys."""
 
-    def find(self, uri: Uri) -> bytes:
-        raise no_key(uri)
+    def find(self, uris: Collection[Uri]) -> FoundKeys:
+        return FoundKeys({})
 
     def holds(self, uri: Uri) -> bool:
         return False
@@ -41,7 +40,7 @@ NO_KEYS = NoKeys()
 
 
 class AppointedKeyring:
-    """The keyring of all appointed members; `find` asks one vault after the other."""
+    """The keyring of all appointed members; `find` looks into one vault after the other."""
 
     def __init__(self, directory: Path, secrets: Mapping[int, int]) -> None:
         """`secrets`: voting secrets by member, numbered from 1."""
@@ -50,17 +49,18 @@ class AppointedKeyring:
             for index, secret in secrets.items()
         }
 
-    def find(self, uri: Uri) -> bytes:
-        """Raises KeyDestroyedError when no vault has the key, or the error of a vault that failed."""
+    def find(self, uris: Collection[Uri]) -> FoundKeys:
+        """Raises the error of a vault that failed, unless the others have all keys."""
+        found: dict[Uri, bytes] = {}
         problem: BlockfulError | None = None
         for vault in self._vaults.values():
             try:
-                return vault.get(uri.digest)
-            except KeyDestroyedError:
-                continue
+                found |= _kept(vault, [uri for uri in uris if uri not in found])
             except BlockfulError as error:
                 problem = error
-        raise problem or no_key(uri)
+        if problem is not None and not found.keys() >= {*uris}:
+            raise problem
+        return FoundKeys(found)
 
     def holds(self, uri: Uri) -> bool:
         return any(uri.digest in vault.versions() for vault in self._vaults.values())
@@ -78,8 +78,6 @@ class AppointedKeyring:
         return Destruction(tuple(self._vaults))
 
 
-def no_key(uri: Uri) -> KeyDestroyedError:
-    return KeyDestroyedError(
-        f"no member has the key of the weights {cid_string(uri)}: this version was erased. What is left of "
-        "it is unreadable."
-    )
+def _kept(vault: Vault, uris: Collection[Uri]) -> dict[Uri, bytes]:
+    keys = vault.find([uri.digest for uri in uris])
+    return {uri: keys[uri.digest] for uri in uris if uri.digest in keys}

@@ -9,11 +9,9 @@ A version is replaced once the archive records it as superseded and the live cha
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 
 from blockful_py.committee.protocols import Store
-from blockful_py.errors import KeyDestroyedError
 from blockful_py.keys.auditor_keys import AuditorKeys
 from blockful_py.keys.sealing import CommitteeKeyring, Destruction
 from blockful_py.record.archive_reader import ArchiveReader
@@ -180,8 +178,4 @@ def _hand_over(weights: Collection[Uri], keyring: CommitteeKeyring, auditors: Au
     if not auditors.auditors():
         auditors.destroy_all(weights)
         return
-    keys = {}
-    for uri in weights:
-        with suppress(KeyDestroyedError):
-            keys[uri] = keyring.find(uri)
-    auditors.wrap(keys)
+    auditors.wrap(keyring.find(weights).keys)

@@ -10,14 +10,14 @@ holders of its data key can read it.
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from blockful_py.committee.protocols import Store
 from blockful_py.crypto import envelope
 from blockful_py.crypto.randomness import system_rng
-from blockful_py.errors import CryptoError, FormatError
+from blockful_py.errors import CryptoError, FormatError, KeyDestroyedError
 from blockful_py.learning.weights import Weights, from_bytes, to_bytes
 from blockful_py.storage.cid import cid_string
 from blockful_py.storage.unixfs import file_uri
@@ -27,11 +27,38 @@ NewKey = Callable[[bytes], bytes]
 """Returns the data key for a content; a key seals one content, and a content has one key."""
 
 
+ERASED = "no member has it, as this version was erased; what is left of it is unreadable."
+
+
+@dataclass(frozen=True, slots=True)
+class FoundKeys:
+    """Those data keys of sealed files that a keyring found.
+
+    Attributes:
+        keys: by sealed file.
+        reason: why it did not find the others.
+    """
+
+    keys: Mapping[Uri, bytes] = field(repr=False)
+    reason: str = ERASED
+
+    def __getitem__(self, uri: Uri) -> bytes:
+        """Raises KeyDestroyedError for a file whose key was not found."""
+        if uri not in self.keys:
+            raise KeyDestroyedError(f"there is no key of the weights {cid_string(uri)}: {self.reason}")
+        return self.keys[uri]
+
+    def require(self, uris: Iterable[Uri]) -> None:
+        """Raises KeyDestroyedError for the first file whose key was not found."""
+        for uri in uris:
+            self[uri]
+
+
 class Keyring(Protocol):
     """A source of data keys: one member's vault, or all members."""
 
-    def find(self, uri: Uri) -> bytes:
-        """The data key of a sealed file.  Raises KeyDestroyedError when no member has it."""
+    def find(self, uris: Collection[Uri]) -> FoundKeys:
+        """The data keys of sealed files, asked for at once."""
 
     def holds(self, uri: Uri) -> bool:
         """Whether it has the key itself, without asking others."""
@@ -94,11 +121,17 @@ class SealedWeights:
         self.keyring = keyring
 
     def read(self, uri: Uri) -> Weights:
-        """The weights in a sealed file.
+        """The weights in a sealed file; errors as `read_each`."""
+        return next(self.read_each((uri,)))
 
-        Raises KeyDestroyedError without its key, StorageError when it cannot be read.
+    def read_each(self, uris: Sequence[Uri]) -> Iterator[Weights]:
+        """The weights in sealed files, in their order: all keys are asked for at once, then file after file.
+
+        Raises KeyDestroyedError without a file's key, StorageError when it cannot be read.
         """
-        return decrypted(self.keyring.find(uri), self._store.read(uri), uri)
+        keys = self.keyring.find(uris)
+        for uri in uris:
+            yield decrypted(keys[uri], self._store.read(uri), uri)
 
 
 def decrypted(key: bytes, data: bytes, uri: Uri) -> Weights:

@@ -144,9 +144,8 @@ class CustodyDuty:
 
     def _fetch(self, view: MemberView, current: frozenset[Uri]) -> None:
         kept = self._folder.vault.versions()
-        for uri in current:
-            if uri.digest not in kept:
-                view.keyring.find(uri)
+        missing = [uri for uri in current if uri.digest not in kept]
+        view.keyring.find(missing).require(missing)
 
 
 class PruneDuty:

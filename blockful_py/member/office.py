@@ -298,7 +298,7 @@ class MemberOffice:
         if kind is MessageKind.READ_KEY:
             wanted = codec.decode(ReadRequest, message.body)
             return WrappedKey(view.access.wrapped(message.sender, wanted, VaultKeyring(self._folder.vault)))
-        if kind is MessageKind.LEND_KEY:
+        if kind is MessageKind.LEND_KEYS:
             view.require_borrower(message.sender)
         return self._key_custody.answer(kind, message, view.messages, view)
 

@@ -3,19 +3,15 @@
 
 from __future__ import annotations
 
-import math
-import time
-from collections.abc import Callable
-
 from blockful_py.chain.participant_registry import FiledRequest
 from blockful_py.child_process import ChildProcesses
 from blockful_py.committee.service.folder import MemberFolder
 from blockful_py.crypto.keccak import keccak
 from blockful_py.errors import BlockfulError, RunError
-from blockful_py.member.finishing import rank
 from blockful_py.member.leader_process import LeaderProcess
 from blockful_py.member.office import MemberOffice, MemberView
 from blockful_py.member.takeover import require_funds
+from blockful_py.member.turns import Turns
 from blockful_py.record.model_node import Request
 from blockful_py.record.parts import is_complete, missing, request_from_bytes, unanswered
 from blockful_py.types import Paradigm
@@ -25,8 +21,8 @@ class RequestDuty:
     """Watches the filed requests of a federation of machines, and leads those whose parts are all there, and
     those whose owners have not answered in time.
 
-    A member of rank r waits r times the stall time of the federation first, so that one leads at a time.  One
-    that has led a request in vain lets all others try, and leads other requests before that one.
+    Members lead by turns (`Turns`), so that one leads at a time while the others see it work.  One that has
+    led a request in vain lets all others try, and leads other requests before that one.
     What is left of a sequential request when its owners are done, and of one whose leader died, is little:
     the keys of replaced versions are destroyed by every member by itself.
     """
@@ -38,14 +34,12 @@ class RequestDuty:
         office: MemberOffice,
         folder: MemberFolder,
         processes: ChildProcesses,
-        now: Callable[[], float] = time.monotonic,
+        turns: Turns,
     ) -> None:
         self._office = office
         self._folder = folder
         self._processes = processes
-        self._now = now
-        self._since: dict[int, float] = {}
-        self._tried: dict[int, float] = {}
+        self._turns = turns
         self._passed_over: dict[int, str] = {}
 
     def step(self) -> None:
@@ -59,25 +53,24 @@ class RequestDuty:
         filed_requests = view.contracts.participants.filed_requests()
         ready = [filed for filed in filed_requests if self._is_ready(view, filed)]
         if ready:
-            self._lead(view, min(ready, key=lambda filed: self._tried.get(filed.number, -math.inf)))
+            self._lead(view, min(ready, key=lambda filed: self._turns.tried(filed.number)))
 
     def _is_ready(self, view: MemberView, filed: FiledRequest) -> bool:
         """Whether this member's turn has come to lead the request."""
         try:
             request = self._request(view, filed)
             if not self._is_due(view, filed, request):
+                self._turns.over(filed.number)
                 return False
+            progress = _progress(view, request)
         except BlockfulError as error:
             self._passed_over[filed.number] = str(error)  # another request may be carried out
             return False
         roster = self._office.roster(view.contracts.committee.current_epoch())
         if self._folder.address not in roster:
             return False
-        since = self._since.setdefault(filed.number, self._now())
-        turn = rank(keccak(filed.uri.digest), roster.index(self._folder.address) + 1, len(roster))
-        if filed.number in self._tried:
-            since, turn = self._tried[filed.number], len(roster)
-        return self._now() - since >= turn * view.run.settings.committee.stall_seconds
+        stall_seconds = view.run.settings.committee.stall_seconds
+        return self._turns.has_come(filed.number, keccak(filed.uri.digest), roster, stall_seconds, progress)
 
     @staticmethod
     def _is_due(view: MemberView, filed: FiledRequest, request: Request) -> bool:
@@ -105,4 +98,12 @@ class RequestDuty:
                 LeaderProcess(view.run.path, view.place, keys.account_secret, secret, filed.number).to_json()
             )
         finally:
-            self._tried[filed.number] = self._now()
+            self._turns.led(filed.number)
+
+
+def _progress(view: MemberView, request: Request) -> tuple[tuple[str, ...], int]:
+    """The models that are left to replace, and how many records the archive has of them."""
+    catalogue = view.record.catalogue.read()
+    left = missing(catalogue, request)
+    positions = {catalogue[name].position for name in left}
+    return left, sum(stored.record.position in positions for stored in view.record.archive.read())

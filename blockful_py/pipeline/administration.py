@@ -44,7 +44,8 @@ class Administration:
         if key is not None:
             models = self._context.record.catalogue.read().with_weights.values()
             current = {placed.node.weights for placed in models}
-            keys.auditors.wrap({uri: keys.keyring.find(uri) for uri in current})
+            found = keys.keyring.find(current)
+            keys.auditors.wrap({uri: found[uri] for uri in current})
 
     def admit_participant(self, account: bytes) -> None:
         """Lets an account join a federation that is not open.  Raises as `set_barred`."""

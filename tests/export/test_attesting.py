@@ -252,7 +252,7 @@ def test_weights_in_the_clear_are_a_subject_where_they_seal_to_the_certificates_
     keyring, key = federation.weights.keyring, read_private_key(place.key)
     for name, uri in (("x", new), ("z", other)):
         (tmp_path / name).write_bytes(to_bytes(federation.weights.read(uri)))
-    clear = ClearWeights(tmp_path / "x", keyring.find(new))
+    clear = ClearWeights(tmp_path / "x", keyring.find((new,))[new])
     data, _ = attest(federation, certificate, key, SAID, [clear])
     subjects, _ = check(data)
     assert require_subject(subjects, tmp_path / "x").name == "x.safetensors"
@@ -263,7 +263,9 @@ def test_weights_in_the_clear_are_a_subject_where_they_seal_to_the_certificates_
         require_subject(subjects, tmp_path / "altered")
     for path, uri in (("altered", new), ("z", other), ("x", other)):
         with pytest.raises(SettingsError, match="no new version"):
-            attest(federation, certificate, key, SAID, [ClearWeights(tmp_path / path, keyring.find(uri))])
+            attest(
+                federation, certificate, key, SAID, [ClearWeights(tmp_path / path, keyring.find((uri,))[uri])]
+            )
 
 
 def test_versions_that_were_replaced_again_are_found_in_the_archives_store(

@@ -17,8 +17,9 @@ import torch
 from blockful_py.chain.account_file import address_in
 from blockful_py.committee import codec, wire
 from blockful_py.committee.service.generation import Charter
+from blockful_py.committee.service.messages import DeliveredKey, KeyDelivery
 from blockful_py.crypto import curve, eip712, signature
-from blockful_py.crypto.envelope import WRAPPED_BYTES, seal, unseal, unwrap
+from blockful_py.crypto.envelope import WRAPPED_BYTES, seal, unseal, unwrap, wrap
 from blockful_py.crypto.randomness import SeededRng
 from blockful_py.errors import BlockfulError, FormatError
 from blockful_py.learning.weights import from_bytes, to_bytes
@@ -42,7 +43,13 @@ LEAF = b"leaf"
 REQUEST = Request(
     starts=(Start(name="r5", position="1:4"),), classes=(3,), paradigm="parallel", method="retrain", created=7
 )
-
+LENT = KeyDelivery(
+    (
+        DeliveredKey(
+            uri_of(LEAF, Codec.RAW), wrap(KEY, curve.multiply_base(7), b"context", SeededRng(b"lent"))
+        ),
+    )
+)
 
 GATEWAY = tempfile.TemporaryDirectory(prefix="fuzzing-")
 
@@ -102,6 +109,11 @@ def complete(path: Path) -> object:
     return RequestFile.read(path).signed()
 
 
+def lent_keys(data: bytes) -> object:
+    """What a borrower makes of a member's answer."""
+    return [unwrap(each.wrapped, 7, b"context") for each in codec.decode(KeyDelivery, data).keys]
+
+
 def of_gateway(folder: Path) -> Callable[[bytes], object]:
     """Asks the gateway of a store with LEAF for what path, query and Accept header, a line each, say."""
     store = ContentStore(folder)
@@ -157,6 +169,7 @@ TARGETS = {
     ),
     "sealed": Target(lambda data: b"".join(unseal(KEY, [data])), (b"".join(seal(KEY, io.BytesIO(LEAF))),)),
     "wrapped-key": Target(lambda data: unwrap(data, 7, b"context"), (bytes(WRAPPED_BYTES), b"\2" * 33)),
+    "lent-keys": Target(lent_keys, (codec.encode(LENT),)),
     "signature": Target(
         lambda data: signature.recover(KEY, signature.compact(data)),
         (signature.sign(7, KEY), bytes(65)),

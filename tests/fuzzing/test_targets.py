@@ -31,7 +31,19 @@ def test_what_exhausts_careless_readers_is_refused(name: str, data: bytes) -> No
 
 @pytest.mark.parametrize(
     "name",
-    ["block", "car", "gateway", "weights", "node", "method", "sealed", "charter", "settings", "account"],
+    [
+        "block",
+        "car",
+        "gateway",
+        "weights",
+        "node",
+        "method",
+        "sealed",
+        "lent-keys",
+        "charter",
+        "settings",
+        "account",
+    ],
 )
 def test_what_they_start_from_is_read(name: str) -> None:
     assert survives(TARGETS[name], TARGETS[name].seeds[0])

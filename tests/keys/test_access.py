@@ -140,7 +140,7 @@ def test_verifying_opens_what_the_reader_may_read_and_says_how_much(case: Case) 
 def test_sealed_bytes_that_hold_no_weights_are_found_by_who_has_their_key(undone: Case) -> None:
     federation = undone.federation
     weights = federation.catalogue()["a"].node.weights
-    key = federation.opened.context.keys.keyring.find(weights)
+    key = federation.opened.context.keys.keyring.find((weights,))[weights]
     keyring = federation.opened.context.keys.keyring
     keyring.destroy([weights])
     keyring.deliver({weights: bytes(32)})

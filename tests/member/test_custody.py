@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,7 +21,6 @@ from blockful_py.committee.service.messages import (
     KeyRequest,
     MessageKind,
     Versions,
-    WrappedKey,
 )
 from blockful_py.committee.vault import Vault
 from blockful_py.crypto import curve, envelope
@@ -29,10 +29,10 @@ from blockful_py.errors import EnvelopeError, MessageError, RefusedError
 from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.learning.weights import equal
 from blockful_py.pipeline.coordination.remote_committee import ReachableMember
-from blockful_py.pipeline.coordination.remote_keyring import NO_SUBJECT, RemoteKeyring
+from blockful_py.pipeline.coordination.remote_keyring import NO_SUBJECT, PeerKeyring, RemoteKeyring
 from blockful_py.pipeline.reader import ReaderSession
 from blockful_py.types import Uri
-from tests.federations import AFFECTED
+from tests.federations import AFFECTED, GRAPH
 from tests.member.conftest import Crew, row_of_each_start
 from tests.member.leaders import until
 from tests.member.processes import WORDS, MemberProcess
@@ -131,17 +131,19 @@ def test_a_member_that_was_away_destroys_and_fetches_keys_by_itself(crew: Crew, 
 def test_keys_are_lent_to_peers_wrapped_for_them(crew: Crew, first: FirstMember) -> None:
     uri, reply = first.weights("a"), curve.random_scalar(SeededRng(b"reply"))
     peer = secrets(crew.members[1]).voting_secret
-    body = first.ask(MessageKind.LEND_KEY, KeyRequest(uri, curve.multiply_base(reply)), peer)
+    unknown = Uri(bytes(32), uri.codec)
+    body = first.ask(MessageKind.LEND_KEYS, KeyRequest((unknown, uri), curve.multiply_base(reply)), peer)
     context = delivery_context(first.found.client.signer.domain, uri)
-    wrapped = codec.decode(WrappedKey, body).wrapped
-    assert envelope.unwrap(wrapped, reply, context) == crew.federation.opened.context.keys.keyring.find(uri)
+    (lent,) = codec.decode(KeyDelivery, body).keys
+    kept = crew.federation.opened.context.keys.keyring.find((uri,))[uri]
+    assert (lent.version, envelope.unwrap(lent.wrapped, reply, context)) == (uri, kept)
     with pytest.raises(EnvelopeError):
-        envelope.unwrap(wrapped, peer, context)
+        envelope.unwrap(lent.wrapped, peer, context)
 
 
 def test_a_reader_cannot_ask_as_a_peer(first: FirstMember) -> None:
-    body = KeyRequest(first.weights("a"), READER.encryption_key)
-    for kind in (MessageKind.LEND_KEY, MessageKind.DESTROY_KEYS, MessageKind.KEEP_KEYS):
+    body = KeyRequest((first.weights("a"),), READER.encryption_key)
+    for kind in (MessageKind.LEND_KEYS, MessageKind.DESTROY_KEYS, MessageKind.KEEP_KEYS):
         with pytest.raises(MessageError, match="neither a member of this committee nor a leader it serves"):
             first.ask(kind, body, READER.account_secret)
 
@@ -162,7 +164,7 @@ def test_a_key_that_opens_nothing_is_not_kept(first: FirstMember) -> None:
 
 def test_a_key_that_is_kept_already_changes_nothing(crew: Crew, first: FirstMember) -> None:
     uri = first.weights("a")
-    key = crew.federation.opened.context.keys.keyring.find(uri)
+    key = crew.federation.opened.context.keys.keyring.find((uri,))[uri]
     context = delivery_context(first.found.client.signer.domain, uri)
     wrapped = envelope.wrap(key, first.found.identity.encryption_key, context)
     body = first.ask(MessageKind.KEEP_KEYS, KeyDelivery((DeliveredKey(uri, wrapped),)))
@@ -185,10 +187,73 @@ def test_no_secret_travels_or_rests_in_the_clear(crew: Crew, monkeypatch: pytest
     uri = federation.catalogue()["a"].node.weights
     keyring = federation.opened.context.keys.keyring
     assert isinstance(keyring, RemoteKeyring)
-    key = keyring.find(uri)
+    key = keyring.find((uri,))[uri]
     keyring.deliver({uri: key})
     assert sent
     assert not any(key in data or key.hex().encode() in data for data in sent)
     for member in crew.members:
         for path in member.folder.rglob("*"):
             assert not (path.is_file() and (key in (data := path.read_bytes()) or key.hex().encode() in data))
+
+
+def test_reading_all_models_costs_as_many_questions_and_calls_as_reading_one(
+    crew: Crew, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A question to each member, whatever the number of models."""
+    from blockful_py.chain.rpc import JsonRpc
+    from blockful_py.committee.service import member_client as client
+
+    kinds: list[str] = []
+    calls: list[str] = []
+    post, batch = client.post, JsonRpc.batch
+
+    def counted_post(url: str, data: bytes, *more: Any) -> bytes:
+        line = wire.open_line(keyring._domain, wire.first_line(data))
+        kinds.append(line.header.kind)
+        return post(url, data, *more)
+
+    def counted_batch(self: JsonRpc, requests: Sequence[Any]) -> list[Any]:
+        calls.extend(method for method, _ in requests)
+        return batch(self, requests)
+
+    federation = crew.federation
+    keyring = federation.opened.context.keys.keyring
+    assert isinstance(keyring, RemoteKeyring)
+    weights = [placed.node.weights for placed in federation.catalogue().models.values()]
+    assert len(weights) == len(GRAPH)
+    keyring.find(weights)  # finds the members
+    monkeypatch.setattr(client, "post", counted_post)
+    monkeypatch.setattr(JsonRpc, "batch", counted_batch)
+    counts = []
+    for uris in (weights[:1], weights):
+        kinds.clear()
+        calls.clear()
+        assert len([*federation.weights.read_each(uris)]) == len(uris)
+        counts.append((sorted(kinds), sorted(calls)))
+    assert counts[0] == counts[1]
+    assert counts[0][0] == [MessageKind.LEND_KEYS.label] * len(crew.members)
+
+
+def test_a_member_fetches_all_missing_keys_with_a_question_to_each_other(
+    crew: Crew, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from blockful_py.committee.service import member_client as client
+
+    federation, asked = crew.federation, list[str]()
+    keyring = federation.opened.context.keys.keyring
+    post = client.post
+
+    def counted(url: str, data: bytes, *more: Any) -> bytes:
+        asked.append(url)
+        return post(url, data, *more)
+
+    weights = [placed.node.weights for placed in federation.catalogue().models.values()]
+    vault = Vault(tmp_path / "empty", 7)
+    peer = PeerKeyring(vault, keyring, federation.stores.live)
+    keyring.find(weights[:1])
+    monkeypatch.setattr(client, "post", counted)
+    assert peer.find(weights).keys.keys() == {*weights}
+    assert sorted(asked) == sorted(member.url for member in crew.members)
+    assert vault.versions() == {uri.digest for uri in weights}
+    assert peer.find(weights).keys.keys() == {*weights}
+    assert len(asked) == len(crew.members)

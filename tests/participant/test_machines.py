@@ -270,7 +270,7 @@ def test_a_replaced_versions_key_is_gone_everywhere(published: Machines) -> None
         placed = party.federation.catalogue()["s"]
         old = context.history.version(placed.position, 0)
         with pytest.raises(KeyDestroyedError):
-            context.keys.keyring.find(old.weights)
+            context.keys.keyring.find((old.weights,))[old.weights]
 
 
 def test_no_store_of_another_holds_samples_or_plain_weights(published: Machines) -> None:

@@ -97,7 +97,7 @@ def test_nobody_reads_a_withdrawn_model(machines: Machines, withdrawn: int) -> N
         with pytest.raises(WithdrawnError, match="until its owner publishes it again"):
             opened.weights.read(placed(machines, "y").node.weights)
         with pytest.raises(KeyDestroyedError):
-            opened.keys.keyring.find(old.weights)
+            opened.keys.keyring.find((old.weights,))[old.weights]
 
 
 def test_what_would_pass_through_a_withdrawn_model_is_refused(machines: Machines, withdrawn: int) -> None:

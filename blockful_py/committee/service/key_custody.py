@@ -12,24 +12,24 @@ from typing import Protocol
 
 from blockful_py.committee import codec, wire
 from blockful_py.committee.service.messages import (
+    DeliveredKey,
     Empty,
     KeyDelivery,
     KeyRequest,
     MessageKind,
     Versions,
-    WrappedKey,
 )
 from blockful_py.committee.vault import Vault
 from blockful_py.crypto import curve, eip712, envelope
 from blockful_py.crypto.chameleon import tag
 from blockful_py.crypto.keccak import keccak, words
-from blockful_py.errors import MessageError, RefusedError
+from blockful_py.errors import KeyDestroyedError, MessageError, RefusedError
 from blockful_py.types import Point, Uri
 
 DST_ENCRYPTION = tag("encryption-secret")
 DST_DELIVERY = tag("delivery")
 MAX_KEYS = 10_000
-"""Maximum number of keys in one delivery."""
+"""Maximum number of keys in one message: delivered, or asked for."""
 
 
 class Records(Protocol):
@@ -45,7 +45,7 @@ class Records(Protocol):
 class KeyCustody:
     """Answers messages about the keys in the vault."""
 
-    KINDS = frozenset({MessageKind.KEEP_KEYS, MessageKind.LEND_KEY, MessageKind.DESTROY_KEYS})
+    KINDS = frozenset({MessageKind.KEEP_KEYS, MessageKind.LEND_KEYS, MessageKind.DESTROY_KEYS})
 
     def __init__(self, vault: Vault, secret: int) -> None:
         """`secret`: secret of the member's encryption key."""
@@ -54,17 +54,16 @@ class KeyCustody:
 
     def answer(
         self, kind: MessageKind, message: wire.Message, domain: eip712.Domain, records: Records
-    ) -> Empty | WrappedKey | Versions:
+    ) -> Empty | KeyDelivery | Versions:
         """Raises RefusedError, CryptoError or MessageError."""
         if kind is MessageKind.KEEP_KEYS:
             return self._keep(codec.decode(KeyDelivery, message.body), domain, records)
-        if kind is MessageKind.LEND_KEY:
+        if kind is MessageKind.LEND_KEYS:
             return self._lend(codec.decode(KeyRequest, message.body), domain)
         return self._destroy(codec.decode(Versions, message.body), records)
 
     def _keep(self, delivery: KeyDelivery, domain: eip712.Domain, records: Records) -> Empty:
-        if len(delivery.keys) > MAX_KEYS:
-            raise MessageError(f"{len(delivery.keys)} keys are delivered at once, {MAX_KEYS} are allowed.")
+        _require_few(len(delivery.keys), "delivered")
         keys = {}
         for each in delivery.keys:
             context = delivery_context(domain, each.version)
@@ -74,9 +73,24 @@ class KeyCustody:
         self._vault.put(keys)
         return Empty()
 
-    def _lend(self, borrow: KeyRequest, domain: eip712.Domain) -> WrappedKey:
-        key = self._vault.get(borrow.version.digest)
-        return WrappedKey(envelope.wrap(key, borrow.reply_to, delivery_context(domain, borrow.version)))
+    def _lend(self, borrow: KeyRequest, domain: eip712.Domain) -> KeyDelivery:
+        """The keys that this member has; it refuses where it has none of them, so that others are awaited."""
+        _require_few(len(borrow.versions), "asked for")
+        keys = self._vault.find([uri.digest for uri in borrow.versions])
+        if not keys:
+            raise KeyDestroyedError(
+                f"this member has none of the {len(borrow.versions)} keys: they were erased, or never "
+                "delivered here"
+            )
+        return KeyDelivery(
+            tuple(
+                DeliveredKey(
+                    uri, envelope.wrap(keys[uri.digest], borrow.reply_to, delivery_context(domain, uri))
+                )
+                for uri in borrow.versions
+                if uri.digest in keys
+            )
+        )
 
     def _destroy(self, versions: Versions, records: Records) -> Versions:
         """The versions whose keys this member no longer has."""
@@ -89,6 +103,11 @@ class KeyCustody:
             )
         self._vault.destroy([uri.digest for uri in asked])
         return versions
+
+
+def _require_few(count: int, what: str) -> None:
+    if count > MAX_KEYS:
+        raise MessageError(f"{count} keys are {what} at once, {MAX_KEYS} are allowed.")
 
 
 def delivery_context(domain: eip712.Domain, version: Uri) -> bytes:

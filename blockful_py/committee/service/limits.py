@@ -106,7 +106,7 @@ LIMITS: Mapping[MessageKind, Limits] = {
     MessageKind.FINISH_PUBLICATION: Limits(32 * KIB, published=10 * KIB, member=KIB),
     MessageKind.FINISH_REDACTION: replace(_DRAFT, model=5 * KIB, pair=64, member=2 * KIB),
     MessageKind.KEEP_KEYS: Limits(16 * KIB, model=32 * KIB, most=4 * MIB),
-    MessageKind.LEND_KEY: Limits(KIB),
+    MessageKind.LEND_KEYS: Limits(16 * KIB, model=8 * KIB, most=2 * MIB, growth=3),
     MessageKind.DESTROY_KEYS: Limits(16 * KIB, model=8 * KIB, most=2 * MIB, growth=1),
     MessageKind.READ_KEY: Limits(KIB),
     MessageKind.HAS_BLOCKS: Limits(KIB + 128 * MAX_NAMES, growth=1),
@@ -123,4 +123,5 @@ LIMITS: Mapping[MessageKind, Limits] = {
     MessageKind.KEY_SETTLE: _RELAY,
 }
 """Of every kind.  A relayed pair of nonces has 320 bytes; each chunk of a certified redaction, of some ten
-models, carries the certificate twice; a model has up to 80 sealed files (its weights and increments)."""
+models, carries the certificate twice; a model has up to 80 sealed files (its weights and increments),
+each named in 95 bytes, and with its wrapped key in 284."""

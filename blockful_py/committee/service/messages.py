@@ -48,7 +48,7 @@ class MessageKind(Enum):
     FINISH_PUBLICATION = ("finish-publication", 2)
     FINISH_REDACTION = ("finish-redaction", 6)
     KEEP_KEYS = ("keep-keys", 1)
-    LEND_KEY = ("lend-key", 1)
+    LEND_KEYS = ("lend-keys", 1)
     DESTROY_KEYS = ("destroy-keys", 1)
     READ_KEY = ("read-key", 1)
     HAS_BLOCKS = ("has-blocks", 1)
@@ -175,7 +175,7 @@ class Approval:
 
 @dataclass(frozen=True, slots=True)
 class DeliveredKey:
-    """The data key of a sealed file, wrapped to the member that stores it."""
+    """The data key of a sealed file, wrapped to the member that gets it."""
 
     version: Uri
     wrapped: bytes
@@ -183,16 +183,16 @@ class DeliveredKey:
 
 @dataclass(frozen=True, slots=True)
 class KeyDelivery:
-    """Data keys to store."""
+    """Data keys to store, or in an answer, those of the keys asked for that the member has."""
 
     keys: tuple[DeliveredKey, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class KeyRequest:
-    """Asks for the key of a sealed file, wrapped to the one-time key `reply_to`."""
+    """Asks for the keys of sealed files, wrapped to the one-time key `reply_to`."""
 
-    version: Uri
+    versions: tuple[Uri, ...]
     reply_to: Point
 
 

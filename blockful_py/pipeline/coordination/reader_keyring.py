@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 from blockful_py.committee import codec
 from blockful_py.committee.polling import Refusal, at_once
@@ -12,8 +12,8 @@ from blockful_py.committee.service.messages import MessageKind, ReadRequest, Wra
 from blockful_py.crypto import envelope
 from blockful_py.errors import KeyDestroyedError, RefusedError
 from blockful_py.keys.access import Access
-from blockful_py.keys.appointed_keyring import no_key
 from blockful_py.keys.reader_keys import ReaderKeys
+from blockful_py.keys.sealing import FoundKeys
 from blockful_py.pipeline.coordination.remote_committee import ReachableMember, RemoteCommittee
 from blockful_py.pipeline.coordination.remote_keyring import RemoteKeyring
 from blockful_py.pipeline.run.contracts import Contracts
@@ -55,12 +55,14 @@ class ReaderKeyring(RemoteKeyring):
         self._keys = keys
         self._catalogue = catalogue
 
-    def find(self, uri: Uri) -> bytes:
-        """Raises KeyDestroyedError for a file that is no current version's weights, RefusedError."""
-        for placed in self._catalogue.read().with_weights.values():
-            if placed.node.weights == uri:
-                return self._read(ReadRequest(placed.position, placed.version))
-        raise KeyDestroyedError(no_key(uri))
+    def find(self, uris: Collection[Uri]) -> FoundKeys:
+        """The keys of those files that are current versions' weights, one after the other.
+
+        Raises RefusedError with the members' reasons, KeyDestroyedError when none answers.
+        """
+        current = self._catalogue.read().with_weights.values()
+        places = {placed.node.weights: ReadRequest(placed.position, placed.version) for placed in current}
+        return FoundKeys({uri: self._read(places[uri]) for uri in uris if uri in places})
 
     def _read(self, wanted: ReadRequest) -> bytes:
         answers = self.ask_all(lambda seat: _wrapped(seat.client, seat.epoch, wanted), 1)

@@ -3,14 +3,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 from blockful_py.committee import codec, wire
 from blockful_py.committee.polling import Refusal, at_once
-from blockful_py.committee.service.key_custody import delivery_context
+from blockful_py.committee.service.key_custody import MAX_KEYS, delivery_context
 from blockful_py.committee.service.member_client import MemberClient
 from blockful_py.committee.service.messages import (
     DeliveredKey,
@@ -19,14 +20,12 @@ from blockful_py.committee.service.messages import (
     KeyRequest,
     MessageKind,
     Versions,
-    WrappedKey,
 )
 from blockful_py.committee.vault import Vault
 from blockful_py.crypto import curve, envelope
 from blockful_py.crypto.randomness import system_rng
-from blockful_py.errors import KeyDestroyedError, QuorumError, UnreachableError
-from blockful_py.keys.appointed_keyring import no_key
-from blockful_py.keys.sealing import Destruction, Keyring, require_key
+from blockful_py.errors import BlockfulError, MessageError, QuorumError, UnreachableError
+from blockful_py.keys.sealing import ERASED, Destruction, FoundKeys, Keyring, require_key
 from blockful_py.pipeline.coordination.remote_committee import ReachableMember, RemoteCommittee
 from blockful_py.pipeline.run.contracts import Contracts
 from blockful_py.storage.interface import FileStore
@@ -54,14 +53,25 @@ class PeerKeyring:
         self._peers = peers
         self._store = store
 
-    def find(self, uri: Uri) -> bytes:
-        """Raises KeyDestroyedError when nobody has the key, FormatError when it does not decrypt the file."""
-        with suppress(KeyDestroyedError):
-            return self._vault.get(uri.digest)
-        key = self._peers.find(uri)
-        require_key(key, self._store.stream(uri), uri)
-        self._vault.put({uri.digest: key})
-        return key
+    def find(self, uris: Collection[Uri]) -> FoundKeys:
+        """Raises FormatError for a lent key that does not decrypt its file, once it has stored the others."""
+        own = self._vault.find([uri.digest for uri in uris])
+        found = {uri: own[uri.digest] for uri in uris if uri.digest in own}
+        missing = [uri for uri in uris if uri not in found]
+        if not missing:
+            return FoundKeys(found)
+        lent = self._peers.find(missing)
+        problem = None
+        for uri, key in lent.keys.items():
+            try:
+                require_key(key, self._store.stream(uri), uri)
+                found[uri] = key
+            except BlockfulError as error:
+                problem = error
+        self._vault.put({uri.digest: found[uri] for uri in missing if uri in found})
+        if problem is not None:
+            raise problem
+        return FoundKeys(found, lent.reason)
 
     def holds(self, uri: Uri) -> bool:
         return uri.digest in self._vault.versions()
@@ -79,23 +89,49 @@ class RemoteKeyring:
         self._known: tuple[int, tuple[AskedMember, ...]] = (-1, ())
         self._absent: tuple[str, ...] = ()
 
-    def find(self, uri: Uri) -> bytes:
-        """The key, from any member; raises KeyDestroyedError with their reasons when none has it."""
+    def find(self, uris: Collection[Uri]) -> FoundKeys:
+        """The keys that any members have, MAX_KEYS in a message; the reason for the others is theirs."""
+        wanted = tuple(dict.fromkeys(uris))
+        found: dict[Uri, bytes] = {}
+        reasons: set[str] = set()
+        for start in range(0, len(wanted), MAX_KEYS):
+            self._borrow(wanted[start : start + MAX_KEYS], found, reasons)
+        if found.keys() >= {*wanted}:
+            return FoundKeys(found)
+        return FoundKeys(found, f"{ERASED} ({'; '.join(sorted(reasons)) or 'no member answers'})")
+
+    def _borrow(self, wanted: Collection[Uri], found: dict[Uri, bytes], reasons: set[str]) -> None:
+        """Adds the keys that members lend to `found`.
+
+        Each lends all that it has, so what is then missing is asked of those that have not lent yet.  Where
+        members lend different keys, that of most of them counts.
+        """
         secret = curve.random_scalar(system_rng)
-        borrow = KeyRequest(uri, curve.multiply_base(secret))
+        lenders: set[int] = set()
+        while missing := tuple(uri for uri in wanted if uri not in found):
+            borrow = KeyRequest(missing, curve.multiply_base(secret))
+            answers = self.ask_all(partial(self._lent, borrow=borrow, secret=secret), 1, lenders)
+            reasons |= {str(each.reason) for each in answers.values() if isinstance(each, Refusal)}
+            lent = {index: each for index, each in answers.items() if not isinstance(each, Refusal)}
+            if not lent:
+                return
+            lenders |= lent.keys()
+            for uri in missing:
+                keys = Counter(each[uri] for each in lent.values() if uri in each)
+                if keys:
+                    found[uri] = keys.most_common(1)[0][0]
 
-        def lend(seat: AskedMember) -> bytes:
-            answer = seat.client.ask(MessageKind.LEND_KEY, seat.epoch, NO_SUBJECT, borrow)
-            wrapped = codec.decode(WrappedKey, answer.message.body).wrapped
-            return envelope.unwrap(wrapped, secret, delivery_context(self._domain, uri))
-
-        answers = self.ask_all(lend, 1)
-        reasons = set()
-        for answer in answers.values():
-            if not isinstance(answer, Refusal):
-                return answer
-            reasons.add(str(answer.reason))
-        raise KeyDestroyedError(f"{no_key(uri)} ({'; '.join(sorted(reasons)) or 'no member answers'})")
+    def _lent(self, seat: AskedMember, borrow: KeyRequest, secret: int) -> dict[Uri, bytes]:
+        """What a member lends of the keys asked for.  Raises MessageError for none of them."""
+        answer = seat.client.ask(MessageKind.LEND_KEYS, seat.epoch, NO_SUBJECT, borrow)
+        delivery, wanted = codec.decode(KeyDelivery, answer.message.body), {*borrow.versions}
+        lent = {each.version: each.wrapped for each in delivery.keys if each.version in wanted}
+        if not lent:
+            raise MessageError("a member lends none of the keys that it was asked for.")
+        return {
+            uri: envelope.unwrap(wrapped, secret, delivery_context(self._domain, uri))
+            for uri, wrapped in lent.items()
+        }
 
     def holds(self, uri: Uri) -> bool:
         """The leader holds no keys."""
@@ -145,18 +181,20 @@ class RemoteKeyring:
                 silent[address] = str(answer.reason) if isinstance(answer, Refusal) else "does not answer"
         return Destruction(tuple(done), silent)
 
-    def ask_all(self, question: Callable[[AskedMember], Answer], needed: int) -> dict[int, Answer | Refusal]:
-        """Answers by index in the roster; finds the members again when too few answer because some could not
-        be reached."""
-        answers = at_once(self._seats(), question, needed)
+    def ask_all(
+        self, question: Callable[[AskedMember], Answer], needed: int, but: Collection[int] = ()
+    ) -> dict[int, Answer | Refusal]:
+        """Answers by index in the roster, of all members `but` some; finds the members again when too few
+        answer because some could not be reached."""
+        answers = at_once(self._seats(but), question, needed)
         refusals = [answer for answer in answers.values() if isinstance(answer, Refusal)]
         gone = self._absent or any(isinstance(each.reason, UnreachableError) for each in refusals)
         if len(answers) - len(refusals) >= needed or not gone:
             return answers
         self._known = (-1, ())
-        return at_once(self._seats(), question, needed)
+        return at_once(self._seats(but), question, needed)
 
-    def _seats(self) -> tuple[AskedMember, ...]:
+    def _seats(self, but: Collection[int]) -> tuple[AskedMember, ...]:
         epoch = self._epoch()
         if self._known[0] != epoch:
             roster, quorum = self._committee.roster(epoch)
@@ -174,7 +212,7 @@ class RemoteKeyring:
             )
             self._known = (epoch, seats)
             self._absent = tuple(str(each) for each in answers if not isinstance(each, ReachableMember))
-        return self._known[1]
+        return tuple(seat for seat in self._known[1] if seat.index not in but)
 
     def _epoch(self) -> int:
         return self._committee.current_epoch()

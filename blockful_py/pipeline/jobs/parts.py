@@ -182,8 +182,10 @@ class Gathering:
             starts = tuple(start.name for start in request.starts)
             if not nodes.keys() >= set(starts):
                 raise RunError(f"request {number} is carried out in part: its decision comes first.")
-            old = {name: self._context.weights.read(catalogue[name].node.weights) for name in left}
-            announced = {name: self._context.weights.read(nodes[name].weights) for name in starts}
+            uris = [catalogue[name].node.weights for name in left] + [nodes[name].weights for name in starts]
+            weights = self._context.weights.read_each(uris)
+            old = {name: next(weights) for name in left}
+            announced = {name: next(weights) for name in starts}
             new = recompute(method, catalogue.graph, starts, old, announced)
             follows = {name: weights for name, weights in new.items() if name not in nodes}
         self._redactor.replace(catalogue, follows, request, (), nodes)

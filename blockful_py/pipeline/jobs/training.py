@@ -58,8 +58,11 @@ def load_models(
     """Models by name; see `load_model`."""
     wanted, models = tuple(names), dict[str, TrainedModel]()
     with (progress or Silent()).stage("read the models' weights", len(wanted)) as advance:
-        for name in wanted:
-            models[name] = load_model(catalogue[name], store)
+        placed = [catalogue[name] for name in wanted]
+        for each, weights in zip(
+            placed, store.read_each([each.node.weights for each in placed]), strict=True
+        ):
+            models[each.node.name] = trained_model(each, weights)
             advance(1)
     return models
 

@@ -107,8 +107,10 @@ class ContentReviewer:
     def review_publication(self, proposal: PublicationProposal) -> None:
         self._require_timely(proposal.archive)
         self._require_finished()
-        for publication in proposal.block.publications:
-            node = self._node(publication.uri)
+        publications = proposal.block.publications
+        nodes = [self._node(publication.uri) for publication in publications]
+        self._have_keys([uri for node in nodes for uri in node.sealed])
+        for publication, node in zip(publications, nodes, strict=True):
             with _refusing(f"model {node.name}"):
                 signer = node.signer(self._live.chain_id, self._live.address)
                 for uri in node.sealed:
@@ -183,6 +185,9 @@ class ContentReviewer:
         _require(names <= affected, f"{', '.join(sorted(names - affected))} descends from no start")
         for each in proposed:
             self._check_statement(each, catalogue)
+        standing = [placed.node for name, placed in catalogue.models.items() if name in affected]
+        nodes = (*standing, *(each.node for each in proposed))
+        self._have_keys([node.weights for node in nodes if not node.is_withdrawn])
         withdrawn = [each.node for each in proposed if each.node.is_withdrawn]
         if withdrawn:
             _require(len(withdrawn) == len(proposed), "models are withdrawn by a decision of their own")
@@ -210,6 +215,12 @@ class ContentReviewer:
 
     def review_motion(self, motion: Motion) -> bytes:
         return self._motions.review(motion)
+
+    def _have_keys(self, uris: Sequence[Uri]) -> None:
+        """Has the member's keyring fetch what it lacks at once; keys that it does not get are refused where
+        they are needed."""
+        with suppress(BlockfulError):
+            self._sources.keyring.find(uris)
 
     def _check_request(self, request: Request, catalogue: Catalogue) -> None:
         try:
@@ -287,7 +298,7 @@ class ContentReviewer:
     def _is_sealed(self, proposed: Proposed, weights: Weights) -> bool:
         uri = proposed.node.weights
         with _refusing(f"the new weights of {proposed.node.name}"):
-            return is_sealed(uri, weights, self._sources.keyring.find(uri))
+            return is_sealed(uri, weights, self._sources.keyring.find((uri,))[uri])
 
     def _announced(self, starts: Sequence[str], proposed: Sequence[Proposed]) -> dict[str, Weights]:
         """The starts' new weights, which their owners sign and announce (Algorithm 1, line 3).

@@ -211,7 +211,9 @@ def test_trickling_bodies_of_strangers_take_no_seat_of_members(server: Server) -
         assert is_served(server)
 
 
-@pytest.mark.parametrize("kind", [MessageKind.SIGN, MessageKind.KEY_COMMIT, MessageKind.KEEP_KEYS])
+@pytest.mark.parametrize(
+    "kind", [MessageKind.SIGN, MessageKind.KEY_COMMIT, MessageKind.KEEP_KEYS, MessageKind.LEND_KEYS]
+)
 def test_a_strangers_question_is_refused_before_its_body(
     gathered: Party, server: Server, kind: MessageKind
 ) -> None:

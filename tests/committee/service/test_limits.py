@@ -41,6 +41,7 @@ from blockful_py.committee.service.messages import (
     DeliveredKey,
     ErasureRequest,
     KeyDelivery,
+    KeyRequest,
     MessageKind,
     Refused,
     RelayedAnswers,
@@ -166,6 +167,7 @@ QUESTIONS: dict[MessageKind, Callable[[], Any]] = {
     MessageKind.REDACTION: lambda: VoteRequest(draft(), redaction_chunks()),
     MessageKind.FINISH_REDACTION: certified_redaction,
     MessageKind.KEEP_KEYS: lambda: KeyDelivery((DeliveredKey(URI, bytes(WRAPPED_BYTES)),) * MAX_KEYS),
+    MessageKind.LEND_KEYS: lambda: KeyRequest((URI,) * MAX_KEYS, POINT),
     MessageKind.DESTROY_KEYS: lambda: Versions((URI,) * MAX_KEYS),
     MessageKind.KEY_COMMIT: charter,
     MessageKind.KEY_DEAL: reveals,
@@ -194,6 +196,9 @@ def test_the_largest_questions_fit(kind: MessageKind) -> None:
 def test_answers_fit_what_their_questions_allow() -> None:
     committed = NonceCommitments(MEMBERS, WORD, ((POINT, POINT),) * 2 * MODELS)
     shares = SignatureShares(MEMBERS, WORD, (WIDE,) * 2 * MODELS)
+    lent = KeyDelivery((DeliveredKey(URI, bytes(WRAPPED_BYTES)),) * MAX_KEYS)
+    wanted = len(codec.encode(KeyRequest((URI,) * MAX_KEYS, POINT)))
+    assert len(codec.encode(lent)) <= LIMITS[MessageKind.LEND_KEYS].answer_bytes(wanted)
     asked = len(codec.encode(draft()))
     assert len(codec.encode(committed)) <= LIMITS[MessageKind.COMMIT].answer_bytes(asked)
     assert len(codec.encode(shares)) <= LIMITS[MessageKind.SIGN].answer_bytes(asked)

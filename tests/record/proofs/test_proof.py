@@ -117,7 +117,7 @@ def test_weights_in_the_clear_are_those_of_the_model_to_who_has_their_key(
 ) -> None:
     federation, path = scene.federation, tmp_path / "x"
     uri = federation.catalogue()["x"].node.weights
-    key, sealed = federation.opened.context.keys.keyring.find(uri), federation.stores.live.read(uri)
+    key, sealed = federation.opened.context.keys.keyring.find((uri,))[uri], federation.stores.live.read(uri)
     plain = b"".join(unseal(key, (sealed,)))
     for content in (sealed, plain):
         path.write_bytes(content)

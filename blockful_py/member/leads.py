@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Notes when the other members lead, by the questions that they ask as leaders."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+
+from blockful_py.committee.service.messages import MessageKind
+from blockful_py.committee.service.request_handler import Admitted
+from blockful_py.committee.service.server import Service
+
+LEADING = frozenset(
+    {
+        MessageKind.LEND_KEYS,
+        MessageKind.HAS_BLOCKS,
+        MessageKind.KEEP_BLOCKS,
+        MessageKind.KEEP_KEYS,
+        MessageKind.APPROVE,
+        MessageKind.COMMIT,
+        MessageKind.ATTEST,
+        MessageKind.SIGN,
+        MessageKind.REDACTION,
+        MessageKind.RECOMMIT,
+        MessageKind.ATTEST_COSIGNING,
+        MessageKind.COSIGN,
+        MessageKind.FINISH_REDACTION,
+        MessageKind.DESTROY_KEYS,
+    }
+)
+"""Questions that the leader of a request asks.  A member that fetches missing keys asks the first, too."""
+
+
+class SeenLeads:
+    """When each member was last seen leading: asking, or waiting for this member's answer."""
+
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        self._now = now
+        self._turn = threading.Lock()
+        self._last: dict[bytes, float] = {}
+        self._waiting: Counter[bytes] = Counter()
+
+    @contextmanager
+    def answering(self, kind: MessageKind, sender: bytes | None) -> Iterator[None]:
+        """Open while a question is answered.  `sender`: the key that signed it; None for strangers."""
+        if sender is None or kind not in LEADING:
+            yield
+            return
+        with self._turn:
+            self._waiting[sender] += 1
+        try:
+            yield
+        finally:
+            with self._turn:
+                self._waiting[sender] -= 1
+                self._last[sender] = self._now()
+
+    def last(self, members: Collection[bytes]) -> float:
+        """When one of them was last seen, in seconds of the clock; -inf where none was."""
+        with self._turn:
+            if any(self._waiting[member] for member in members):
+                return self._now()
+            return max((self._last.get(member, -math.inf) for member in members), default=-math.inf)
+
+
+class AttentiveService:
+    """A member's `Service` that notes who leads; the first lines that it admits are authenticated."""
+
+    def __init__(self, service: Service[Admitted], leads: SeenLeads) -> None:
+        self._service = service
+        self._leads = leads
+
+    def admit(self, line: bytes, size: int) -> Admitted:
+        return self._service.admit(line, size)
+
+    def fetcher(self, line: bytes) -> bytes:
+        return self._service.fetcher(line)
+
+    def answer(self, admitted: Admitted, body: bytes) -> bytes:
+        with self._leads.answering(admitted.kind, admitted.peer):
+            return self._service.answer(admitted, body)

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""When it is a member's turn to lead a request."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, replace
+
+from blockful_py.member.finishing import rank
+from blockful_py.member.leads import SeenLeads
+
+PATIENCE = 20
+"""Stall times for which the questions of one leader put off the next, at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """Since when (seconds) a request has been due as it is, and when this member last led it in vain."""
+
+    progress: Hashable
+    since: float
+    tried: float = -math.inf
+
+
+class Turns:
+    """The turns of one member.
+
+    A member of rank r leads once nothing has happened for r stall times: no step of the request on the
+    chains, and no leader's question (`SeenLeads`) by the members whose turn is before its own.  A leader may
+    ask without end, so the member leads r * PATIENCE stall times after the last step in any case.  Of n
+    members, f that lie delay a request by f * PATIENCE stall times at most; f that are frozen or gone, by f.
+
+    A member that has led in vain has its turn after all others, while the request is due.
+    """
+
+    def __init__(self, own: bytes, leads: SeenLeads, now: Callable[[], float] = time.monotonic) -> None:
+        """`own`: the member's voting address.  `now`: the clock of `leads`."""
+        self._own = own
+        self._leads = leads
+        self._now = now
+        self._looks: dict[int, _Look] = {}
+
+    def has_come(
+        self, number: int, digest: bytes, roster: Sequence[bytes], stall_seconds: float, progress: Hashable
+    ) -> bool:
+        """Whether a member of the roster leads a request that is due.
+
+        `digest`: of the request, which ranks the members.  `progress`: what the chains show of the request.
+        """
+        now = self._now()
+        look = self._looks.setdefault(number, _Look(progress, now))
+        if look.progress != progress:
+            look = self._looks[number] = replace(look, progress=progress, since=now)
+        ranks = {member: rank(digest, place, len(roster)) for place, member in enumerate(roster, start=1)}
+        turn = ranks[self._own] if look.tried == -math.inf else len(roster)
+        before = [member for member, other in ranks.items() if other < turn and member != self._own]
+        since = max(look.since, look.tried)
+        if now - since >= turn * PATIENCE * stall_seconds:
+            return True
+        return now - max(since, self._leads.last(before)) >= turn * stall_seconds
+
+    def led(self, number: int) -> None:
+        """Notes that this member has led a request, and that it may still be due."""
+        look = self._looks.get(number)
+        if look is not None:
+            self._looks[number] = replace(look, tried=self._now())
+
+    def tried(self, number: int) -> float:
+        """When this member last led a request that is still due; -inf where it has not."""
+        look = self._looks.get(number)
+        return -math.inf if look is None else look.tried
+
+    def over(self, number: int) -> None:
+        """Notes that a request is not due."""
+        self._looks.pop(number, None)
