@@ -92,7 +92,7 @@ WALKS = {
     "docs/how-to/check-proofs-and-erasures.md": Walk(
         before=PRINTED
         + """\
-.venv/bin/blockful deploy examples/paper14.toml --run runs/mine
+.venv/bin/blockful deploy examples/paper14.toml --run runs/mine --set archive.retention_days=365
 .venv/bin/blockful reader keygen auditor.json --json >auditor.txt
 .venv/bin/blockful auditor add $(printed auditor.txt account) --key $(printed auditor.txt encryption_key) \\
     --run runs/mine
