@@ -26,11 +26,11 @@ def server() -> Iterator[str]:
     """The socket of a server of commands, in a folder of a short name: a socket's may have 107 bytes."""
     with tempfile.TemporaryDirectory(prefix="walk") as folder:
         path = str(Path(folder, "socket"))
-        command = [sys.executable, "-m", "tests.walkthroughs.server", path]
         process = subprocess.Popen(
-            command,
+            [sys.executable, "-m", "tests.walkthroughs.server", path],
             cwd=ROOT,
             env={**os.environ, "OMP_NUM_THREADS": "1"},
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
             start_new_session=True,
@@ -40,8 +40,8 @@ def server() -> Iterator[str]:
             assert process.stdout.readline() == "ready\n"
             yield path
         finally:
-            os.killpg(process.pid, signal.SIGTERM)
             process.communicate()
+            assert process.returncode == -signal.SIGTERM
 
 
 @pytest.fixture(scope="session")

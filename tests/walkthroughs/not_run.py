@@ -7,8 +7,11 @@ SETS_UP = "sets the checkout up, or is what runs the tests"
 DOCKER = "needs Docker and its images"
 MEASURES = "measures for minutes; `make bench` runs it"
 UP = "`blockful up` types it for each party, with options of its own"
-MACHINES = "needs a motion of a federation of machines; tests/participant has a quorum agree to such"
-ELECTED = "holds elections for minutes; tests/cli/test_committee_elected.py types it"
+MACHINES = (
+    "needs a motion of a federation of machines; tests/participant/test_file_changes.py has a quorum agree"
+)
+ELECTED = "holds elections for minutes, as tests/member/test_elections.py and `blockful up` do"
+LOGS = "reads logs of other machines; tests/monitoring/test_logs.py reads such"
 HOURS = "takes hours"
 INSTALLS = "downloads packages"
 UPLOADS = "needs an account at a service"
@@ -18,7 +21,7 @@ PAGES = {
     "RELEASING.md": "publishes; tests/test_release.py runs the script",
     "benchmarks/results/tuning.md": HOURS,
     "deploy/compose/README.md": DOCKER,
-    "docs/reference/contracts.md": "rewrites the artifacts that the tests use; `make contracts` runs it",
+    "docs/reference/contracts.md": "rewrites what the tests use; `make contracts` and tests/contracts run it",
     "docs/reference/gas.md": MEASURES,
 }
 """Pages none of whose commands is run."""
@@ -45,6 +48,7 @@ COMMANDS = {
         "HOST=192.0.2.11": DOCKER,
     },
     "docs/how-to/check-proofs-and-erasures.md": {
+        "auditor add": "typed before: an auditor reads what was published after it was named",
         "--live-url": "the walk's run has chains in its folder, which no URL reaches",
     },
     "docs/how-to/export-to-hugging-face.md": {"hf upload": UPLOADS},
@@ -59,10 +63,10 @@ COMMANDS = {
     "docs/how-to/monitor-a-federation.md": {
         "committee serve member --federation federation.toml --port 7001": UP,
         "participant serve hospital": UP,
-        "curl": "asks the member of a command that is not run; tests/monitoring asks one",
-        "--log-format json": UP,
-        "BLOCKFUL_LOG_FORMAT": UP,
-        "jq": "reads logs of other machines, with a program that not every machine has",
+        "curl": "asks the member of a command that is not run; tests/member/test_monitoring.py asks one",
+        "--log-format json": LOGS,
+        "BLOCKFUL_LOG_FORMAT": LOGS,
+        "jq": LOGS,
     },
     "docs/how-to/run-a-committee.md": {
         "committee init pool": ELECTED,

@@ -2,7 +2,8 @@
 """Runs `blockful` commands in forks of a process that has imported the package, because imports cost seconds.
 
 `python -m tests.walkthroughs.server SOCKET` answers the programs that `client` writes.  Each asks with its
-arguments, folder, environment and standard streams; a fork runs the command with them.
+arguments, folder, environment and standard streams; a fork runs the command with them.  The server leads a
+process group, and ends it when its standard input closes, as it does when the tests are killed.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import pkgutil
+import select
 import signal
 import socket
 import sys
@@ -59,7 +61,7 @@ def client(path: str) -> str:
     return CLIENT.format(python=sys.executable, path=path, root=str(ROOT))
 
 
-def serve(path: str) -> NoReturn:
+def serve(path: str) -> None:
     for package in PACKAGES:
         found = import_module(f"blockful_py.{package}")
         for module in pkgutil.iter_modules(found.__path__, found.__name__ + "."):
@@ -70,12 +72,13 @@ def serve(path: str) -> NoReturn:
         listener.listen()
         sys.stdout.write("ready\n")
         sys.stdout.flush()
-        while True:
+        while sys.stdin not in select.select([listener, sys.stdin], [], [])[0]:
             asked, _ = listener.accept()
             if os.fork() == 0:
                 listener.close()
                 _answer(asked)
             asked.close()
+    os.killpg(0, signal.SIGTERM)
 
 
 def _answer(asked: socket.socket) -> NoReturn:

@@ -90,12 +90,13 @@ WALKS = {
     ),
     "docs/how-to/add-models-data-and-methods.md": Walk("trained"),
     "docs/how-to/check-proofs-and-erasures.md": Walk(
-        "trained",
         before=PRINTED
         + """\
+.venv/bin/blockful deploy examples/paper14.toml --run runs/mine --set archive.retention_days=365
 .venv/bin/blockful reader keygen auditor.json --json >auditor.txt
 .venv/bin/blockful auditor add $(printed auditor.txt account) --key $(printed auditor.txt encryption_key) \\
     --run runs/mine
+.venv/bin/blockful train --run runs/mine
 .venv/bin/blockful unlearn --run runs/mine --start r5 --start r7 --class 3 --paradigm parallel
 .venv/bin/blockful export-proof --run runs/mine r6 --json >proof.txt
 cp runs/mine/certificates/erasure-*.json erasure.json
@@ -108,10 +109,6 @@ cp runs/mine/certificates/erasure-*.json erasure.json
             "--archive-head 0x4246": "--archive-head $(printed proof.txt archive_head)",
             "erasure.json --block-hash 0x2d95": "erasure.json --block-hash $(printed proof.txt block_hash)",
             "--roster-id 0x23e7": "--roster-id $(grep -A1 '^Roster of epoch 1' shown.txt | tail -n 1)",
-            "0x28bc51e20214476869422541d010e2378deebd01": "$(printed auditor.txt account)",
-            "0x02538eda3b54f1673bf8e61f569a5d9abf3b06ba41a8a1b0f6f4f3e1f6760e9451": (
-                "$(printed auditor.txt encryption_key)"
-            ),
         },
     ),
     "docs/how-to/export-to-hugging-face.md": Walk("forgotten", before=KEY),
