@@ -16,7 +16,7 @@ EXTRAS = {
     "ipfs": ("ipfshttpclient", "multiaddr"),
     "members": ("httpx2", "prometheus_client", "starlette", "uvicorn"),
     "mlflow": ("mlflow",),
-    "nodes": ("eth_account", "requests", "rlp", "web3"),
+    "nodes": ("eth_account", "requests", "rlp", "urllib3", "web3"),
     "plots": ("matplotlib",),
     "privacy": ("opacus",),
     "sign": ("OpenSSL", "in_toto_attestation", "model_signing", "securesystemslib"),

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-ACROSS = frozenset({"browser", "contracts", "faults", "fuzzing", "ipfs", "properties", "vectors", "walkthroughs"})
+ACROSS = frozenset(
+    {"browser", "contracts", "faults", "fuzzing", "ipfs", "properties", "vectors", "walkthroughs"}
+)
 """Folders of tests that concern several rooms, or none of the package's."""
 APPS = frozenset({("flower", "quickstart")})
 """Applications of others that tests run."""

@@ -10,9 +10,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import requests
+from requests.adapters import HTTPAdapter
+from urllib3.exceptions import ProtocolError
+from urllib3.util import Retry
 from web3 import HTTPProvider
 from web3.exceptions import Web3Exception
 from web3.types import RPCEndpoint
@@ -156,6 +159,27 @@ class JsonRpc(Rpc):
         return f"{what}: {cause or 'start it, or check the URL'}."
 
 
+class _DroppedConnections(Retry):
+    """Sends a request anew where the node has closed the connection under it; nothing else is tried again.
+
+    Nodes close connections that are idle for some seconds, perhaps just as a request is on its way.  A
+    transaction that arrives twice has one nonce, and is executed once.
+    """
+
+    def increment(
+        self,
+        method: str | None = None,
+        url: str | None = None,
+        response: Any = None,
+        error: Exception | None = None,
+        _pool: Any = None,
+        _stacktrace: Any = None,
+    ) -> Self:
+        dropped = isinstance(error, ProtocolError)
+        retries = self if dropped else self.new(total=0, read=False)
+        return super(_DroppedConnections, retries).increment(method, url, response, error, _pool, _stacktrace)
+
+
 def _session(url: str) -> requests.Session:
     """A session with the environment's proxies, certificates and credentials for `url`.
 
@@ -171,6 +195,9 @@ def _session(url: str) -> requests.Session:
     )
     session.auth = requests.utils.get_netrc_auth(url)
     session.trust_env = False
+    adapter = HTTPAdapter(max_retries=_DroppedConnections(2, allowed_methods=None, backoff_factor=0.1))
+    session.mount("http://", adapter)
+    session.mount("https://", adapter)
     return session
 
 

@@ -16,7 +16,7 @@ PATIENCE = 20
 
 
 @dataclass(frozen=True, slots=True)
-class _Look:
+class _Waited:
     """Since when (seconds) a request has been due as it is, and when this member last led it in vain."""
 
     progress: Hashable
@@ -40,7 +40,7 @@ class Turns:
         self._own = own
         self._leads = leads
         self._now = now
-        self._looks: dict[int, _Look] = {}
+        self._looks: dict[int, _Waited] = {}
 
     def has_come(
         self, number: int, digest: bytes, roster: Sequence[bytes], stall_seconds: float, progress: Hashable
@@ -50,7 +50,7 @@ class Turns:
         `digest`: of the request, which ranks the members.  `progress`: what the chains show of the request.
         """
         now = self._now()
-        look = self._looks.setdefault(number, _Look(progress, now))
+        look = self._looks.setdefault(number, _Waited(progress, now))
         if look.progress != progress:
             look = self._looks[number] = replace(look, progress=progress, since=now)
         ranks = {member: rank(digest, place, len(roster)) for place, member in enumerate(roster, start=1)}
