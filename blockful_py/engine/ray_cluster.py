@@ -25,7 +25,7 @@ class RayCluster:
 
     def __init__(self, address: str) -> None:
         """Raises EngineError where no cluster answers there, MissingExtraError without Ray."""
-        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        os.environ.update({"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"})
         with needed_by("engine.kind = 'ray'"):
             import ray
         _require_answer(address)

@@ -15,6 +15,7 @@ from safetensors import torch as safetensors_torch
 
 from blockful_py.engine.journaled_tasks import JournaledTasks
 from blockful_py.engine.tasks import EngineTask
+from blockful_py.errors import LearningError
 from blockful_py.learning.curves import Curve
 from blockful_py.learning.data import Samples
 from blockful_py.learning.device import resolve_device, use_portable_products, use_threads
@@ -59,10 +60,18 @@ class TaskFitter:
                 "threads": threads,
             },
             inputs=tuple(store.add(file) for pair in files for file in pair),
-            seeds=tuple(job.stream.initial_seed() for job in jobs),
+            seeds=tuple(_seed(job) for job in jobs),
             cpus=threads,
             gpu=device == "cuda",
         )
+
+
+def _seed(job: TrainingJob) -> int:
+    """What the job's stream was seeded with."""
+    seed = job.stream.initial_seed()
+    if not torch.equal(torch.Generator("cpu").manual_seed(seed).get_state(), job.stream.get_state()):
+        raise LearningError("a training needs a fresh stream, this one was drawn from: make another.")
+    return seed
 
 
 def train_models(settings: Mapping[str, Any], inputs: Sequence[bytes], seeds: Sequence[int]) -> bytes:

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions that tests have engines carry out."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from blockful_py.errors import CycleError, LearningError
+
+
+def joined(settings: Mapping[str, Any], inputs: Sequence[bytes], seeds: Sequence[int]) -> bytes:
+    """The inputs in order, and the seeds; notes in the file `calls` of the settings that it was called."""
+    with Path(settings["calls"]).open("a") as calls:
+        calls.write(f"{settings['name']}\n")
+    return b"".join(inputs) + bytes(seeds)
+
+
+def refuses(settings: Mapping[str, Any], inputs: Sequence[bytes], seeds: Sequence[int]) -> bytes:
+    raise LearningError("not with this rate.")
+
+
+def goes_round(settings: Mapping[str, Any], inputs: Sequence[bytes], seeds: Sequence[int]) -> bytes:
+    raise CycleError(["a", "b"])
+
+
+def is_killed_once(settings: Mapping[str, Any], inputs: Sequence[bytes], seeds: Sequence[int]) -> bytes:
+    """Kills its process the first time, and works the second."""
+    scar = Path(settings["scar"])
+    if not scar.exists():
+        scar.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return b"alive"
+
+
+def is_killed(settings: Mapping[str, Any], inputs: Sequence[bytes], seeds: Sequence[int]) -> bytes:
+    os.kill(os.getpid(), signal.SIGKILL)
+    return b"never"
+
+
+def process_id(settings: Mapping[str, Any], inputs: Sequence[bytes], seeds: Sequence[int]) -> bytes:
+    return str(os.getpid()).encode()
