@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import signal
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -43,3 +45,11 @@ def is_killed(settings: Mapping[str, Any], inputs: Sequence[bytes], seeds: Seque
 
 def process_id(settings: Mapping[str, Any], inputs: Sequence[bytes], seeds: Sequence[int]) -> bytes:
     return str(os.getpid()).encode()
+
+
+def takes_a_while(settings: Mapping[str, Any], inputs: Sequence[bytes], seeds: Sequence[int]) -> bytes:
+    """Notes that it begins, takes the seconds that a file names, and gives what its arguments determine."""
+    with (Path(settings["folder"]) / "calls").open("a") as calls:
+        calls.write(f"{seeds}\n")
+    time.sleep(float((Path(settings["folder"]) / "seconds").read_text()))
+    return hashlib.sha256(b"".join(inputs) + str(seeds).encode()).digest()
