@@ -16,6 +16,7 @@ import platform
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from statistics import median
 from time import perf_counter, process_time, sleep
 from typing import Any
 
@@ -79,10 +80,8 @@ def main() -> None:
             found[kind].append(overhead(settings, at_once, given.count))
     for kind, rows in found.items():
         for name in rows[0]:
-            values = sorted(row[name] for row in rows)
-            print(
-                f"{kind:10} {name:17} median {values[len(values) // 2]:6.1f}, {values[0]:.1f} to {values[-1]:.1f}"
-            )
+            low, *_, high = values = sorted(row[name] for row in rows)
+            print(f"{kind:10} {name:17} median {median(values):6.1f}, {low:.1f} to {high:.1f}")
     if given.output:
         about = {"cores": os.cpu_count(), "python": platform.python_version(), "tasks": given.count}
         given.output.write_text(

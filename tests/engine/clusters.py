@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import random
 import signal
 import socket
 import subprocess
@@ -23,8 +22,10 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "RAY_USAGE_STATS_ENABLED":
 
 
 class Cluster(Closable):
-    """Attributes:
-    address: host:port of the head.
+    """A head and another node.
+
+    Attributes:
+        address: host:port of the head.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -44,16 +45,9 @@ class Cluster(Closable):
         if self._node is None:
             self._node = self._started(f"--address={self.address}")
 
-    def kill_worker(self, chance: random.Random) -> None:
-        """Kills a process that carries out a task, once there is one."""
-        workers: list[int] = []
-
-        def found() -> bool:
-            workers[:] = [pid for pid in self._parts() if _title(pid).startswith("ray::task")]
-            return bool(workers)
-
-        until(found, "a worker is busy")
-        _kill(chance.choice(workers))
+    def workers(self) -> list[int]:
+        """Processes that carry out tasks."""
+        return [pid for pid in self._parts() if title(pid).startswith("ray::task")]
 
     def kill_node(self) -> None:
         """Kills all of the node that is not the head."""
@@ -92,7 +86,7 @@ class Cluster(Closable):
     def _killed(self, process: subprocess.Popen[bytes] | None) -> None:
         if process is not None:
             for pid in [*descendants(process.pid), process.pid]:
-                _kill(pid)
+                kill(pid)
             process.wait(LIMIT)
 
     def _parts(self) -> Iterator[int]:
@@ -124,13 +118,15 @@ def descendants(pid: int) -> list[int]:
     return found
 
 
-def _title(pid: int) -> str:
+def title(pid: int) -> str:
+    """How a process calls itself; empty where it has ended."""
     with suppress(OSError):
         return Path(f"/proc/{pid}/cmdline").read_text(errors="replace")
     return ""
 
 
-def _kill(pid: int) -> None:
+def kill(pid: int) -> None:
+    """As `kill -9` does; nothing where it has ended."""
     with suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)
 

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A driver in a process of its own: has tasks carried out on a Ray cluster, and goes on where one before it
-was killed.
+"""A driver in a process of its own: has an engine carry out tasks, and goes on where another was killed.
 
 The file `seconds` of FOLDER says how long a task takes.
 
-    python -m tests.engine.driver ADDRESS FOLDER TASKS
+    python -m tests.engine.driver '{"kind": "processes"}' FOLDER TASKS
 """
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -43,5 +43,5 @@ def drive(engine: EngineSettings, folder: Path, count: int) -> dict[int, bytes]:
 
 
 if __name__ == "__main__":
-    address, folder, count = sys.argv[1:]
-    drive(EngineSettings("ray", address), Path(folder), int(count))
+    engine, folder, count = sys.argv[1:]
+    drive(EngineSettings(**json.loads(engine)), Path(folder), int(count))
