@@ -6,8 +6,12 @@ A result has the bits that `fit_together` gives in this process: the worker sets
 
 from __future__ import annotations
 
+import inspect
+import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -15,11 +19,13 @@ from safetensors import torch as safetensors_torch
 
 from blockful_py.engine.journaled_tasks import JournaledTasks
 from blockful_py.engine.tasks import EngineTask
-from blockful_py.errors import LearningError
+from blockful_py.errors import EngineError, LearningError
 from blockful_py.learning.curves import Curve
 from blockful_py.learning.data import Samples
 from blockful_py.learning.device import resolve_device, use_portable_products, use_threads
 from blockful_py.learning.models import Architecture
+from blockful_py.learning.models.registry import GROUP, MODELS
+from blockful_py.learning.plugins import find
 from blockful_py.learning.together import TrainingJob, fit_together, units_of
 from blockful_py.learning.training import Fitted
 from blockful_py.learning.training_setup import needs_portable_products
@@ -55,6 +61,7 @@ class TaskFitter:
             function=f"{__name__}:{train_models.__name__}",
             settings={
                 "architecture": asdict(architecture),
+                "source": source_digest(architecture),
                 "training": asdict(jobs[0].settings),
                 "device": device,
                 "threads": threads,
@@ -85,6 +92,11 @@ def train_models(settings: Mapping[str, Any], inputs: Sequence[bytes], seeds: Se
     """
     device = resolve_device(settings["device"])
     architecture = _architecture(settings["architecture"])
+    if source_digest(architecture) != settings["source"]:
+        raise EngineError(
+            f"a worker on {platform.node()} has another version of model {architecture.name!r}: give every "
+            "host the same module."
+        )
     use_threads(settings["threads"])
     if needs_portable_products(architecture.name, device):
         use_portable_products()
@@ -99,6 +111,12 @@ def train_models(settings: Mapping[str, Any], inputs: Sequence[bytes], seeds: Se
         for start, samples, seed in zip(inputs[::2], inputs[1::2], seeds, strict=True)
     ]
     return fitted_to_bytes(fit_together(architecture, jobs))
+
+
+def source_digest(architecture: Architecture) -> str:
+    """SHA-256, in hexadecimal, of the file that builds a network, which may be of another package."""
+    source = inspect.getfile(find(architecture.name, "model", MODELS, GROUP))
+    return sha256(Path(source).read_bytes()).hexdigest()
 
 
 def samples_bytes(samples: Samples) -> bytes:

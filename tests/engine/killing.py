@@ -26,9 +26,9 @@ from tests.engine.driver import drive
 
 CPUS = 2
 VICTIMS = ("worker", "driver", "node", "head")
-SECONDS = 2.0
+SECONDS = 4.0
 """Of a task, until the last kill."""
-TASKS = 60
+TASKS = 25
 """For each kill: the others go on while a part comes back."""
 
 

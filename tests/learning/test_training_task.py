@@ -16,7 +16,8 @@ from blockful_py.engine.jobs import Kind
 from blockful_py.engine.journal import Journal
 from blockful_py.engine.journaled_tasks import JournaledTasks
 from blockful_py.engine.local_processes import LocalProcesses
-from blockful_py.errors import LearningError
+from blockful_py.errors import EngineError, LearningError
+from blockful_py.learning import training_task
 from blockful_py.learning.data import UserData
 from blockful_py.learning.device import use_portable_products
 from blockful_py.learning.federation import FederationSpec, train_federation
@@ -116,6 +117,23 @@ def test_a_stream_that_was_drawn_from_is_refused(
     torch.rand(1, generator=used[1].stream)
     with on(InThisProcess(), tmp_path) as fitter, pytest.raises(LearningError, match="a fresh stream"):
         fitter(cnn, used)
+
+
+def test_a_worker_with_another_network_of_the_name_refuses(
+    cnn: Architecture, users: tuple[UserData, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    own = tmp_path / "own_network.py"
+    own.write_text("from blockful_py.learning.models.cnn import Cnn\n\nclass Own(Cnn):\n    pass\n")
+    architecture = replace(cnn, name="own_network:Own")
+    (one, _) = jobs(cnn, users, BRIEF)
+    with on(InThisProcess(), tmp_path) as fitter:
+        here = training_task.source_digest(architecture)
+        assert here != training_task.source_digest(cnn)
+        told = iter([here, "another"])  # to the driver, then to the worker
+        monkeypatch.setattr(training_task, "source_digest", lambda architecture: next(told))
+        with pytest.raises(EngineError, match="another version of model 'own_network:Own'"):
+            fitter(architecture, [one])
 
 
 def test_models_without_curves_survive_the_file(cnn: Architecture) -> None:
