@@ -19,6 +19,9 @@ from blockful_py.extras import needed_by
 ANSWERS_WITHIN = 10.0
 """Seconds in which the head of a cluster takes a connection."""
 
+IMPORT_FAILED = "failed to import on the worker"
+"""Words of Ray's error, which has no class of its own, where a worker lacks a function's module."""
+
 
 class RayCluster:
     """Carries orders out on the cluster whose head is at `address`, "host:port"."""
@@ -54,6 +57,11 @@ class RayCluster:
             try:
                 answer: str = ray.get(done)
             except ray.exceptions.RayTaskError as error:
+                if IMPORT_FAILED in str(error):
+                    raise EngineError(
+                        "a worker of the Ray cluster cannot import blockful_py.engine: install the same "
+                        "version of blockful on every host."
+                    ) from None
                 raise error.as_instanceof_cause() from None
             except ray.exceptions.RayError as error:
                 raise EngineError(
