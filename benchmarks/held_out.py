@@ -18,8 +18,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from blockful_py.experiments.audit import THREADS
-from blockful_py.experiments.machine import describe
+from blockful_py.experiments.machine import THREADS, describe
 from blockful_py.experiments.protocol import SITUATIONS, Cell, PreparedCell, prepare
 from blockful_py.forget import Level
 from blockful_py.learning.data import Samples

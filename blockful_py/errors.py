@@ -37,6 +37,7 @@
     |   |-- ToolchainError       Node, the compiler or a program is missing or too old
     |   `-- ContractError        a custom error of a contract, by name
     |-- VerificationError        a check of the record failed
+    |-- EngineError              tasks cannot be carried out: no workers, or workers without code or data
     `-- RunError                 a run directory cannot be used
 
 An error says what was expected, what was found, and what to do about it.
@@ -60,6 +61,7 @@ __all__ = [
     "DeploymentError",
     "DisputedError",
     "EarlyError",
+    "EngineError",
     "EnvelopeError",
     "FormatError",
     "GraphError",
@@ -308,6 +310,12 @@ class VerificationError(BlockfulError):
         self.subject = subject
         self.detail = detail
         super().__init__(f"{subject}: check {check!r} failed: {detail}")
+
+
+class EngineError(BlockfulError):
+    """An engine does not answer, or its workers lack the code, the data or the memory for a task."""
+
+    exit_code = 4
 
 
 class RunError(BlockfulError):

@@ -19,6 +19,7 @@ EXTRAS = {
     "nodes": ("eth_account", "requests", "rlp", "urllib3", "web3"),
     "plots": ("matplotlib",),
     "privacy": ("opacus",),
+    "ray": ("ray",),
     "sign": ("OpenSSL", "in_toto_attestation", "model_signing", "securesystemslib"),
     "text": ("transformers",),
     "train": ("safetensors", "scipy", "sklearn", "torch"),

@@ -23,7 +23,8 @@ FLOORS: Mapping[str, tuple[frozenset[str], ...]] = {
         frozenset({"keys"}),
         frozenset({"callbacks", "record", "unlearning"}),
         frozenset({"chain", "committee", "learning"}),
-        frozenset({"costs", "engine", "graph", "storage", "verdicts"}),
+        frozenset({"engine"}),
+        frozenset({"costs", "graph", "storage", "verdicts"}),
         frozenset({"pinned_http"}),
         frozenset({"crypto"}),
         frozenset({"child_process", "detached", "file_lock", "settings"}),
@@ -60,6 +61,7 @@ FLOORS: Mapping[str, tuple[frozenset[str], ...]] = {
 OWNERS: Mapping[str, frozenset[str]] = {
     "flwr": frozenset({"flower"}),
     "torch": frozenset({"export", "flower", "learning", "unlearning"}),
+    "ray": frozenset({"engine"}),
     "sklearn": frozenset({"learning"}),
     "mlflow": frozenset({"callbacks"}),
     "matplotlib": frozenset({"report", "experiments"}),

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import AsJson
+from blockful_py.cli.options import AsJson, EngineOverrides, engine_settings
 
 
 class Situation(StrEnum):
@@ -56,6 +56,7 @@ def audit(
         bool, typer.Option("--tuning", help="Use seeds 0 to 2, which are not reported.")
     ] = False,
     render_only: RenderOnly = False,
+    overrides: EngineOverrides = None,
     as_json: AsJson = False,
 ) -> None:
     """Run every method, and audit its models against models that never saw the data.
@@ -83,7 +84,7 @@ def audit(
         folder=output,
         scale=Scale(scale),
     )
-    rows = collect(plan) if render_only else run(plan, out.progress, out)
+    rows = collect(plan) if render_only else run(plan, out.progress, out, engine_settings(overrides))
     measured = rows or not render_only
     report = write_report(plan, rows, tuning) if measured else rewrite_report(plan.folder)
     out.result(report.document)

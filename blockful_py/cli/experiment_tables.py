@@ -10,7 +10,7 @@ import typer
 
 from blockful_py.cli.console import Output
 from blockful_py.cli.experiment_audit import RenderOnly, ScaleName
-from blockful_py.cli.options import AsJson
+from blockful_py.cli.options import AsJson, EngineOverrides, engine_settings
 
 
 def tables(
@@ -24,6 +24,7 @@ def tables(
         list[str] | None, typer.Option(help="Part of a table's title, such as TinyImageNet. Repeatable.")
     ] = None,
     render_only: RenderOnly = False,
+    overrides: EngineOverrides = None,
     as_json: AsJson = False,
 ) -> None:
     """Measure AD_r, AD_f and seconds of r5, r6 and r8, and print them beside the paper's.
@@ -53,7 +54,10 @@ def tables(
         f"{'--render-only ' * render_only}--output {output.name}"
     )
     wanted = cases(numbers, size, titles)
-    measured = collect(wanted, output) if render_only else run(wanted, output, command, out.progress, out)
+    if render_only:
+        measured = collect(wanted, output)
+    else:
+        measured = run(wanted, output, command, out.progress, out, engine_settings(overrides))
     compared = tuple(compare(measured, size, titles))
     text = markdown(compared, describe_run(command), overview(measured, compared))
     write_whole(output / "tables.md", text)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The journal that makes jobs resumable."""
+"""Jobs: the journal that makes them resumable, and the engines that carry out their tasks."""

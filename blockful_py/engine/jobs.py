@@ -17,6 +17,8 @@ class Kind(StrEnum):
     """Publishes models that were trained elsewhere."""
     PARALLEL = "unlearn parallel"
     SEQUENTIAL = "unlearn sequential"
+    EXPERIMENT = "experiment"
+    """Measures, away from chains."""
 
 
 class JobState(StrEnum):
@@ -30,6 +32,8 @@ class JobState(StrEnum):
 class Act(StrEnum):
     """What a step does."""
 
+    COMPUTE = "compute"
+    """Has a task carried out by the job's engine; the result stays in the job's store until it ends."""
     STORE = "store"
     """Adds bytes to the stores."""
     KEYS = "keys"

@@ -99,10 +99,19 @@ class Journal(Closable):
     @contextmanager
     def taking(self, step: Step) -> Iterator[StepResult]:
         """The step is begun before the block and done after it; where the block fails, it stays begun."""
-        with self._transaction() as connection:
-            self._add(connection, entry="take", step=step.number, at=time.time())
+        self.take([step])
         result = StepResult()
         yield result
+        self.finish(step, result)
+
+    def take(self, steps: Sequence[Step]) -> None:
+        """These steps are begun, in one commit."""
+        with self._transaction() as connection:
+            for step in steps:
+                self._add(connection, entry="take", step=step.number, at=time.time())
+
+    def finish(self, step: Step, result: StepResult) -> None:
+        """A step that was taken is done."""
         with self._transaction() as connection:
             self._add(
                 connection,

@@ -3,32 +3,23 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import product
 from pathlib import Path
-from time import perf_counter
-from typing import Any
 
+from blockful_py.engine.tasks import EngineTask
 from blockful_py.errors import RunError
-from blockful_py.experiments import results
-from blockful_py.experiments.machine import describe
-from blockful_py.experiments.protocol import TUNING_SEEDS, Cell, PreparedCell, Scale, prepare
+from blockful_py.experiments import cell_task, results
+from blockful_py.experiments.machine import THREADS
+from blockful_py.experiments.measured_on import HERE, measured_on
+from blockful_py.experiments.protocol import TUNING_SEEDS, Cell, Scale
 from blockful_py.experiments.variants import Variant
 from blockful_py.forget import Level
-from blockful_py.learning.device import use_threads
-from blockful_py.learning.weights import Weights
 from blockful_py.pipeline.run.progress import Progress, Silent
-from blockful_py.unlearning.audit import bench as benches
-from blockful_py.unlearning.audit.auditing import samples_digest
-from blockful_py.unlearning.audit.samples import audit_samples
-from blockful_py.unlearning.cost import Cost
-from blockful_py.unlearning.registry import create_method
-from blockful_py.unlearning.task import UnlearningTask
-from blockful_py.verdicts.references import GOLD, HEAD_MASK, ORIGINAL, REFERENCES
-
-THREADS = 1
-"""Of torch: sums, and so the bits, depend on their number."""
+from blockful_py.settings import EngineSettings
+from blockful_py.verdicts.references import HEAD_MASK, ORIGINAL, REFERENCES
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,29 +54,39 @@ class Plan:
 
 
 def run(
-    plan: Plan, report: Callable[[str], None] = lambda line: None, progress: Progress | None = None
+    plan: Plan,
+    report: Callable[[str], None] = lambda line: None,
+    progress: Progress | None = None,
+    engine: EngineSettings = HERE,
 ) -> tuple[results.Result, ...]:
     """Measure what no file has yet, or one made with other settings, and give back all rows of the plan.
 
-    Reports each cell that is measured, and methods that cannot forget at a level of the plan.
+    A cell is a task of the engine; its rows get their files once all of them are measured.  Reports each
+    cell, and methods that cannot forget at a level of the plan.
 
     Raises:
-        RunError: the folder holds results of another scale.
+        RunError: the folder holds results of another scale, or another process measures there.
         FormatError: a file in it is damaged.
+        EngineError: the engine does not answer, or its workers cannot work.
     """
-    use_threads(THREADS)
     for line in left_out(plan):
         report(line)
-    cells = {
+    missing = {
         cell: [name for name in _rows(plan, cell) if not _read(plan, cell, name)] for cell in plan.cells()
     }
-    total = sum(map(len, cells.values()))
-    with (progress or Silent()).stage("audit", total, "rows") as advance:
-        for cell, missing in cells.items():
-            if missing:
-                began = perf_counter()
-                _measure(plan, cell, missing, lambda: advance(1))
-                report(f"{_title(cell)}: {len(missing)} rows, {perf_counter() - began:.0f} s")
+    cells = [cell for cell, names in missing.items() if names]
+    tasks = [_task(plan, cell, missing[cell]) for cell in cells]
+    with (
+        (progress or Silent()).stage("audit", sum(map(len, missing.values())), "rows") as advance,
+        measured_on(engine, plan.folder, tasks) as measured,
+    ):
+        for place, result in measured:
+            cell, told = cells[place], json.loads(result)
+            _require_same_federation(plan, cell, told["federation"])
+            for row in told["rows"]:
+                results.write(plan.folder, replace(results.from_document(row), command=plan.command))
+            advance(len(missing[cell]))
+            report(f"{_title(cell)}: {len(missing[cell])} rows, {told['seconds']:.0f} s")
     return collect(plan)
 
 
@@ -126,66 +127,44 @@ def left_out(plan: Plan) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def _method(variant: Variant, cell: Cell) -> Any:
-    return create_method(variant.method, **variant.settings_for(cell.data))
+def _task(plan: Plan, cell: Cell, missing: Sequence[str]) -> EngineTask:
+    """Measures the missing rows of a cell."""
+    made = [
+        {
+            "name": variant.name,
+            "method": variant.method,
+            "settings": variant.settings_for(cell.data),
+            "stored": variant.stored,
+            "clean_references": variant.clean_references,
+            "recorded": variant.recorded_for(cell.data),
+        }
+        for variant in plan.variants
+        if variant.name in missing
+    ]
+    return EngineTask(
+        title=_title(cell),
+        function=f"{cell_task.__name__}:{cell_task.measure_cell.__name__}",
+        settings={
+            "cell": asdict(cell),
+            "references": [name for name in REFERENCES if name in missing],
+            "variants": made,
+        },
+        seeds=(cell.seed,),
+        cpus=THREADS,
+    )
 
 
-def _measure(plan: Plan, cell: Cell, missing: Sequence[str], kept: Callable[[], None]) -> None:
-    prepared = prepare(cell)
-    _require_same_federation(plan, cell, prepared.task)
-    bench = benches.prepare(prepared.task, audit_samples(prepared.task, prepared.data))
-    digest, machine = samples_digest(bench.samples), describe(THREADS)
-
-    def keep(name: str, made: Made, settings: Mapping[str, Any]) -> None:
-        row = bench.measure(name, made.weights)
-        results.write(
-            plan.folder,
-            results.Result(cell, settings, row, made.cost, made.seconds, digest, plan.command, machine),
-        )
-        kept()
-
-    for name in REFERENCES:
-        if name in missing:
-            keep(name, _reference(bench, name), {})
-    for variant in plan.variants:
-        if variant.name in missing:
-            keep(variant.name, _unlearn(prepared, variant, cell), variant.recorded_for(cell.data))
-
-
-def _require_same_federation(plan: Plan, cell: Cell, task: UnlearningTask) -> None:
+def _require_same_federation(plan: Plan, cell: Cell, models: Mapping[str, str]) -> None:
     """Rows of one cell belong together only where the federation came out bit for bit as before."""
     path = results.path_of(plan.folder, cell, ORIGINAL)
     if not path.exists():
         return
     before = {model.model: model.weights for model in results.read(path).row.models}
-    after = {name: benches.weights_digest(task.models[name].weights) for name in task.affected()}
-    if before != after:
+    if before != models:
         raise RunError(
             f"{path} is of a federation that came out otherwise, on another machine or by other code: "
             "choose another folder, or delete this cell's."
         )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Made:
-    """New weights, and what they took."""
-
-    weights: Mapping[str, Weights]
-    cost: Cost | None
-    seconds: float
-
-
-def _reference(bench: benches.Bench, name: str) -> Made:
-    began = perf_counter()
-    weights = bench.reference(name)
-    return Made(weights, bench.gold_cost if name == GOLD else None, perf_counter() - began)
-
-
-def _unlearn(prepared: PreparedCell, variant: Variant, cell: Cell) -> Made:
-    task = prepared.storing(variant.clean_references) if variant.stored else prepared.task
-    began = perf_counter()
-    outcome = _method(variant, cell).unlearn(task)
-    return Made(outcome.weights, outcome.cost, perf_counter() - began)
 
 
 def _title(cell: Cell) -> str:

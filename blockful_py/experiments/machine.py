@@ -8,6 +8,9 @@ import platform
 from importlib.metadata import version
 from typing import Any
 
+THREADS = 1
+"""Of torch, in every experiment: sums, and so the bits, depend on their number."""
+
 PACKAGES = ("blockful", "numpy", "scikit-learn", "scipy", "torch")
 
 

@@ -53,7 +53,20 @@ def path_of(folder: Path, cell: Cell, method: str) -> Path:
 def write(folder: Path, result: Result) -> None:
     """Whole or not at all.  Raises RunError where the folder cannot be written."""
     path = path_of(folder, result.cell, result.row.method)
-    document = {
+    write_whole(path, json.dumps(to_document(result), indent=1) + "\n", parents=True)
+
+
+def read(path: Path) -> Result:
+    """Raises FormatError, naming the file, for anything that `write` did not write."""
+    try:
+        return from_document(parse_json(path.read_text(encoding="utf-8")))
+    except (ValueError, KeyError, TypeError, FormatError) as error:
+        raise FormatError(f"{path} is no result of this experiment ({error}): delete it and rerun.") from None
+
+
+def to_document(result: Result) -> dict[str, Any]:
+    """JSON of a result."""
+    return {
         "format": FORMAT,
         "cell": asdict(result.cell),
         "settings": dict(result.settings),
@@ -64,27 +77,27 @@ def write(folder: Path, result: Result) -> None:
         "machine": dict(result.machine),
         **row_to_json(result.row),
     }
-    write_whole(path, json.dumps(document, indent=1) + "\n", parents=True)
 
 
-def read(path: Path) -> Result:
-    """Raises FormatError, naming the file, for anything that `write` did not write."""
-    try:
-        document = parse_json(path.read_text(encoding="utf-8"))
-        if document["format"] != FORMAT:
-            raise FormatError(f"format {document['format']!r}, not {FORMAT!r}")
-        cell = document["cell"]
-        return Result(
-            cell=Cell(
-                cell["data"], cell["situation"], Level(cell["level"]), cell["seed"], Scale(cell["scale"])
-            ),
-            settings=document["settings"],
-            row=row_from_json(document),
-            cost=None if document["cost"] is None else Cost(**document["cost"]),
-            seconds=document["seconds"],
-            samples=document["samples"],
-            command=document["command"],
-            machine=document["machine"],
-        )
-    except (ValueError, KeyError, TypeError, FormatError) as error:
-        raise FormatError(f"{path} is no result of this experiment ({error}): delete it and rerun.") from None
+def from_document(document: Mapping[str, Any]) -> Result:
+    """The result that `to_document` wrote.
+
+    Raises FormatError, ValueError, KeyError or TypeError for any other document.
+    """
+    if document["format"] != FORMAT:
+        raise FormatError(f"format {document['format']!r}, not {FORMAT!r}")
+    return Result(
+        cell=cell_from(document["cell"]),
+        settings=document["settings"],
+        row=row_from_json(document),
+        cost=None if document["cost"] is None else Cost(**document["cost"]),
+        seconds=document["seconds"],
+        samples=document["samples"],
+        command=document["command"],
+        machine=document["machine"],
+    )
+
+
+def cell_from(told: Mapping[str, Any]) -> Cell:
+    """The cell of a document.  Raises as `from_document`."""
+    return Cell(told["data"], told["situation"], Level(told["level"]), told["seed"], Scale(told["scale"]))

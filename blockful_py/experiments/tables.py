@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from time import perf_counter
@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from blockful_py.engine.tasks import EngineTask
 from blockful_py.errors import FormatError
-from blockful_py.experiments.audit import THREADS
-from blockful_py.experiments.machine import describe
+from blockful_py.experiments.machine import THREADS, describe
+from blockful_py.experiments.measured_on import HERE, measured_on
 from blockful_py.experiments.paper import MODELS, Setting, paper_rows, setting_of
 from blockful_py.experiments.protocol import HOLDERS, PreparedCell, Scale
 from blockful_py.forget import Forget
@@ -26,7 +27,7 @@ from blockful_py.learning.models import Architecture
 from blockful_py.learning.partitions import Division, partition
 from blockful_py.learning.weights import Weights
 from blockful_py.pipeline.run.progress import Progress, Silent
-from blockful_py.settings import FederationSettings, TrainingSettings
+from blockful_py.settings import EngineSettings, FederationSettings, TrainingSettings
 from blockful_py.unlearning.audit import audit_accuracy
 from blockful_py.unlearning.audit.samples import SHOWN, first_of_each
 from blockful_py.unlearning.registry import create_method
@@ -84,22 +85,27 @@ def run(
     command: str,
     report: Callable[[str], None] = lambda line: None,
     progress: Progress | None = None,
+    engine: EngineSettings = HERE,
 ) -> dict[Case, tuple[Measured, ...]]:
     """Measure the cases that have no file yet, or one of other settings; give back all.
 
+    A case is a task of the engine.
+
     Raises:
-        RunError: the folder cannot be written.
+        RunError: the folder cannot be written, or another process measures there.
         FormatError: a file in it is damaged.
+        EngineError: the engine does not answer, or its workers cannot work.
     """
-    use_threads(THREADS)
     wanted = tuple(wanted)
     missing = [case for case in wanted if _read(case, folder) is None]
-    with (progress or Silent()).stage("measure", len(missing), "cases") as advance:
-        for case in missing:
-            began = perf_counter()
-            _write(case.path(folder), case, tuple(_measure(prepare(case))), command)
-            took = f"{perf_counter() - began:.0f} s"
-            report(f"{case.setting.title}, {case.classes} to forget, seed {case.seed}: {took}")
+    with (
+        (progress or Silent()).stage("measure", len(missing), "cases") as advance,
+        measured_on(engine, folder, [_task(case) for case in missing]) as measured,
+    ):
+        for place, result in measured:
+            case, told = missing[place], json.loads(result)
+            _write(case.path(folder), case, told, command)
+            report(f"{_title(case)}: {told['seconds']:.0f} s")
             advance(1)
     return collect(wanted, folder)
 
@@ -108,6 +114,30 @@ def collect(wanted: Iterable[Case], folder: Path) -> dict[Case, tuple[Measured, 
     """What is measured of these cases.  Raises FormatError for a damaged file."""
     read = {case: _read(case, folder) for case in wanted}
     return {case: measured for case, measured in read.items() if measured is not None}
+
+
+def measure_case(settings: Mapping[str, Any], inputs: Sequence[bytes], seeds: Sequence[int]) -> bytes:
+    """A `TaskFunction`: what is measured of the case that `settings` are, where, and the seconds it took."""
+    use_threads(THREADS)
+    began = perf_counter()
+    case = Case(Setting(**settings["setting"]), settings["classes"], settings["seed"])
+    measured = [asdict(one) for one in _measure(prepare(case))]
+    told = {"machine": describe(THREADS), "measured": measured, "seconds": perf_counter() - began}
+    return json.dumps(told).encode()
+
+
+def _task(case: Case) -> EngineTask:
+    return EngineTask(
+        title=_title(case),
+        function=f"{__name__}:{measure_case.__name__}",
+        settings=asdict(case),
+        seeds=(case.seed,),
+        cpus=THREADS,
+    )
+
+
+def _title(case: Case) -> str:
+    return f"{case.setting.title}, {case.classes} to forget, seed {case.seed}"
 
 
 def prepare(case: Case) -> PreparedCell:
@@ -174,13 +204,13 @@ def _audited(
         )
 
 
-def _write(path: Path, case: Case, measured: tuple[Measured, ...], command: str) -> None:
+def _write(path: Path, case: Case, told: Mapping[str, Any], command: str) -> None:
     document = {
         "format": FORMAT,
         "case": asdict(case),
         "command": command,
-        "machine": describe(THREADS),
-        "measured": [asdict(one) for one in measured],
+        "machine": told["machine"],
+        "measured": told["measured"],
     }
     write_whole(path, json.dumps(document, indent=1) + "\n", parents=True)
 

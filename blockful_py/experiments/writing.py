@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from blockful_py.errors import FormatError, RunError
-from blockful_py.experiments.audit import THREADS, Plan, left_out, scenarios
-from blockful_py.experiments.machine import describe
+from blockful_py.experiments.audit import Plan, left_out, scenarios
+from blockful_py.experiments.machine import THREADS, describe
 from blockful_py.experiments.plot import draw
 from blockful_py.experiments.results import Result
 from blockful_py.experiments.summary import summarise

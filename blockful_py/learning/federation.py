@@ -16,7 +16,7 @@ from blockful_py.learning.models import Architecture
 from blockful_py.learning.privacy import Spent, spent
 from blockful_py.learning.scenario import LastChance, ModelSpec, Plan, plan, without_users
 from blockful_py.learning.streams import generator
-from blockful_py.learning.together import TrainingJob, fit_together
+from blockful_py.learning.together import Fitter, TrainingJob, fit_together
 from blockful_py.learning.trainer import Assignment, Trainer, train_by
 from blockful_py.learning.training import Fitted
 from blockful_py.learning.weights import Weights
@@ -34,6 +34,7 @@ class FederationSpec:
         initial: the shared initialisation that roots start from; the seed and the architecture determine it
             where it is None.
         trainer: what trains the models, where the users' samples are not here.
+        fitter: has the models trained that a wave, or a method of unlearning, trains at once.
     """
 
     architecture: Architecture
@@ -44,6 +45,7 @@ class FederationSpec:
     starting_users: tuple[int, ...] = (5, 7)
     initial: Weights | None = None
     trainer: Trainer | None = None
+    fitter: Fitter = fit_together
 
     def plan(self) -> Plan:
         """Its models in waves.  Raises as `scenario.plan` does."""
@@ -176,7 +178,7 @@ def _fitted(
         )
         for spec, owner, start in zip(specs, owners, starts, strict=True)
     ]
-    return fit_together(settings.architecture, jobs)
+    return settings.fitter(settings.architecture, jobs)
 
 
 def _trained_elsewhere(

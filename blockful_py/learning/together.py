@@ -8,7 +8,7 @@ holds only models with the same settings and sizes of batches, and `stacked` kee
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -69,9 +69,8 @@ class Schedule:
         return cls(job.settings, batches, min(batch, -(-last // step) * step))
 
 
-def train_together(architecture: Architecture, jobs: Sequence[TrainingJob]) -> tuple[Weights, ...]:
-    """The weights of `fit_together`."""
-    return tuple(fitted.weights for fitted in fit_together(architecture, jobs))
+Fitter = Callable[[Architecture, Sequence[TrainingJob]], tuple[Fitted, ...]]
+"""`fit_together`, or what takes its place and gives the same bits (`learning.training_task`)."""
 
 
 def fit_together(architecture: Architecture, jobs: Sequence[TrainingJob]) -> tuple[Fitted, ...]:
@@ -85,16 +84,41 @@ def fit_together(architecture: Architecture, jobs: Sequence[TrainingJob]) -> tup
         LearningError: as `fit`.
     """
     done: dict[int, Fitted] = {}
+    for rows in units_of(architecture, jobs):
+        first = jobs[rows[0]]
+        if _stacks(architecture, first):
+            listed = _fit_stack(architecture, Schedule.of(first), [jobs[i] for i in rows])
+        else:
+            listed = [fit(architecture, first.weights, first.samples, first.settings, first.stream)]
+        done.update(zip(rows, listed, strict=True))
+    return tuple(done[i] for i in range(len(jobs)))
+
+
+def train_together(
+    architecture: Architecture, jobs: Sequence[TrainingJob], fitter: Fitter = fit_together
+) -> tuple[Weights, ...]:
+    """The weights of `fit_together`, or of the `fitter` in its place."""
+    return tuple(fitted.weights for fitted in fitter(architecture, jobs))
+
+
+def units_of(architecture: Architecture, jobs: Sequence[TrainingJob]) -> list[list[int]]:
+    """Positions of the jobs that train at once: those of a stack, or one.
+
+    Raises SettingsError as `fit_together`.
+    """
+    units: list[list[int]] = []
     stacks: dict[Schedule, list[int]] = {}
     for i, job in enumerate(jobs):
-        if len(job.samples) and is_stacked(architecture, job.settings, job.samples.x.device):
+        if _stacks(architecture, job):
             stacks.setdefault(Schedule.of(job), []).append(i)
         else:
-            done[i] = fit(architecture, job.weights, job.samples, job.settings, job.stream)
-    for schedule, members in stacks.items():
-        for rows in _split(members):
-            done.update(zip(rows, _fit_stack(architecture, schedule, [jobs[i] for i in rows]), strict=True))
-    return tuple(done[i] for i in range(len(jobs)))
+            units.append([i])
+    return [*units, *(rows for members in stacks.values() for rows in _split(members))]
+
+
+def _stacks(architecture: Architecture, job: TrainingJob) -> bool:
+    """`is_stacked` for a job; one without samples, which cannot be trained, is in no stack."""
+    return len(job.samples) > 0 and is_stacked(architecture, job.settings, job.samples.x.device)
 
 
 def is_stacked(architecture: Architecture, settings: TrainingSettings, device: torch.device) -> bool:

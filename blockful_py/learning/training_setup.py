@@ -19,6 +19,7 @@ from blockful_py.learning.models import Architecture
 from blockful_py.learning.partitions import Division, partition
 from blockful_py.learning.scenario import holders_of, plan
 from blockful_py.learning.stacked import FORMS
+from blockful_py.learning.together import Fitter
 from blockful_py.learning.trainer import Trainer, find_trainer
 from blockful_py.learning.weights import Weights
 from blockful_py.settings import LearningSettings, Settings
@@ -126,6 +127,10 @@ class TrainingSetup:
         """The same with another trainer of the users' models."""
         return replace(self, federation=replace(self.federation, trainer=trainer))
 
+    def fitted_by(self, fitter: Fitter) -> TrainingSetup:
+        """The same with another way to have models trained, which gives the same bits."""
+        return replace(self, federation=replace(self.federation, fitter=fitter))
+
     def with_rounds(self, rounds: int) -> TrainingSetup:
         """The same with `rounds` models a user.  Raises SettingsError where the scenario forbids that."""
         federation = replace(self.federation, scenario=replace(self.federation.scenario, rounds=rounds))
@@ -172,9 +177,14 @@ def _prepared(learning: LearningSettings) -> torch.device:
     """The device, with torch's threads and, for the small network on a CPU, portable products set up."""
     device = resolve_device(learning.device)
     use_threads(learning.threads)
-    if device.type == "cpu" and learning.model in FORMS:
+    if needs_portable_products(learning.model, device):
         use_portable_products()
     return device
+
+
+def needs_portable_products(model: str, device: torch.device) -> bool:
+    """Whether a network's products have to round alike on every processor: that of the small one on a CPU."""
+    return device.type == "cpu" and model in FORMS
 
 
 def _increments(settings: Settings, dataset: Dataset) -> tuple[int, ...]:

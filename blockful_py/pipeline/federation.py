@@ -37,6 +37,7 @@ from blockful_py.pipeline.alarms import RaisedAlarm, raised_alarms
 from blockful_py.pipeline.base import OpenRun
 from blockful_py.pipeline.epochs import Epochs
 from blockful_py.pipeline.jobs.certificate import issue
+from blockful_py.pipeline.jobs.engine_tasks import on_engine
 from blockful_py.pipeline.jobs.lifecycle import JobLifecycle
 from blockful_py.pipeline.jobs.publishing import Publisher
 from blockful_py.pipeline.jobs.recalling import kept, newest_request, recalled
@@ -195,10 +196,14 @@ class Federation(Closable):
         """
         with self.opened.leading():
             rounds = rounds_of(self.opened.context.journal.open_job(), rounds)
-            setup = self.setup if rounds is None else self.setup.with_rounds(rounds)
-            with self.publishing(Kind.TRAIN, training_text(rounds)):
+            if rounds is not None:
+                self.setup.with_rounds(rounds)  # refuses before a job begins
+            with (
+                self.publishing(Kind.TRAIN, training_text(rounds)),
+                on_engine(self.opened.context) as context,
+            ):
                 return train_and_publish(
-                    setup,
+                    context.setup if rounds is None else context.setup.with_rounds(rounds),
                     self.opted_out(),
                     Publisher(self.opened.context),
                     self.catalogue(),
@@ -292,7 +297,8 @@ class Federation(Closable):
             with lifecycle.job(
                 kind, asked.model_dump_json(), lambda: bool(replaced_for(self.catalogue(), asked))
             ) as result:
-                unlearned = Unlearner(self.opened.context, progress or Silent()).run(catalogue, asked, chosen)
+                with on_engine(self.opened.context) as context:
+                    unlearned = Unlearner(context, progress or Silent()).run(catalogue, asked, chosen)
                 lifecycle.confirm()
                 lifecycle.forget()
                 erasure = lifecycle.erase(lambda: self.erase_replaced(unlearned.nodes))

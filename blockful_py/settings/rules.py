@@ -8,7 +8,12 @@ from collections.abc import Iterator
 
 from blockful_py.settings.committee import CommitteeSettings
 from blockful_py.settings.learning import LearningSettings
-from blockful_py.settings.sections import FederationSettings, StorageSettings, UnlearningSettings
+from blockful_py.settings.sections import (
+    EngineSettings,
+    FederationSettings,
+    StorageSettings,
+    UnlearningSettings,
+)
 
 PAPER14_USERS = 14
 _ACCOUNT = re.compile("0x[0-9a-f]{40}")
@@ -20,6 +25,7 @@ def broken_rules(
     unlearning: UnlearningSettings,
     committee: CommitteeSettings,
     storage: StorageSettings,
+    engine: EngineSettings,
 ) -> Iterator[str]:
     """A sentence for every rule that is broken, saying what to change."""
     yield from broken_scenario(federation)
@@ -27,6 +33,7 @@ def broken_rules(
     yield from _unlearning(unlearning)
     yield from _committee(committee)
     yield from _storage(storage)
+    yield from broken_engine(engine)
 
 
 def broken_scenario(federation: FederationSettings) -> Iterator[str]:
@@ -123,3 +130,14 @@ def _storage(storage: StorageSettings) -> Iterator[str]:
             "give storage.api and storage.archive_api, of two different nodes, or neither: deleting a "
             "live model must not touch the archive's."
         )
+
+
+def broken_engine(engine: EngineSettings) -> Iterator[str]:
+    """The rules of the engine; experiments ask for them, too."""
+    if (engine.kind == "ray") != (engine.address is not None):
+        yield (
+            "engine.address is host:port of the head of a Ray cluster and belongs to engine.kind 'ray': give "
+            "both or neither."
+        )
+    if engine.workers is not None and engine.kind != "processes":
+        yield "engine.workers counts local processes: leave it out unless engine.kind is 'processes'."

@@ -175,6 +175,21 @@ class RunSettings(Section):
 
 
 @dataclass(frozen=True)
+class EngineSettings(Section):
+    """Where the tasks of this machine's jobs are carried out.  No federation file has this section.
+
+    Attributes:
+        kind: "here" (in this process), "processes" (local ones) or "ray" (a cluster, extra `ray`).
+        address: host:port of the Ray cluster's head.
+        workers: how many local processes; as many as there are cores unless set.
+    """
+
+    kind: Literal["here", "processes", "ray"] = "here"
+    address: str | None = None
+    workers: Annotated[int, Range(ge=1, le=1024)] | None = None
+
+
+@dataclass(frozen=True)
 class StorageSettings(Section):
     """The stores of models: in the run's folder, or on two IPFS nodes (extra `ipfs`).
 

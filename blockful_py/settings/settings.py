@@ -19,6 +19,7 @@ from blockful_py.settings.sections import (
     ArchiveSettings,
     ChainSettings,
     ControllerSettings,
+    EngineSettings,
     FederationSettings,
     RunSettings,
     StorageSettings,
@@ -45,6 +46,7 @@ class Settings(Section):
     controller: ControllerSettings = field(default_factory=ControllerSettings)
     chain: ChainSettings = field(default_factory=ChainSettings)
     storage: StorageSettings = field(default_factory=StorageSettings)
+    engine: EngineSettings = field(default_factory=EngineSettings)
     run: RunSettings = field(default_factory=RunSettings)
 
     @classmethod
@@ -78,6 +80,7 @@ class Settings(Section):
                 settings.unlearning,
                 settings.committee,
                 settings.storage,
+                settings.engine,
             )
         )
         if broken:

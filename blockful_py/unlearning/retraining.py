@@ -60,7 +60,7 @@ def retrain_wave(
         job_of(task.models[name], weights[name], task.retained(name), task.seed, purpose, share)
         for name in teachable
     ]
-    weights.update(zip(teachable, train_together(task.architecture, jobs), strict=True))
+    weights.update(zip(teachable, train_together(task.architecture, jobs, task.fitter), strict=True))
     return weights
 
 

@@ -85,7 +85,7 @@ def store_increments(
         for label, model in wanted
     ]
     increments: dict[int, dict[str, StoredIncrement]] = {label: {} for label, _ in wanted}
-    trained = train_together(settings.architecture, jobs)
+    trained = train_together(settings.architecture, jobs, settings.fitter)
     for (label, model), weights in zip(wanted, trained, strict=True):
         base = base_of(starts[model.name], model.weights)
         increments[label][model.name] = StoredIncrement(label, weights, base)
@@ -133,7 +133,8 @@ def store_clean_models(
         retained = {(label, name): owners[known[name].user].train.without([label]) for label, name in starts}
         teachable = [key for key, samples in retained.items() if len(samples)]
         jobs = [job_of(known[key[1]], starts[key], retained[key], settings.seed, CLEAN) for key in teachable]
-        made = {**starts, **dict(zip(teachable, train_together(settings.architecture, jobs), strict=True))}
+        trained = train_together(settings.architecture, jobs, settings.fitter)
+        made = {**starts, **dict(zip(teachable, trained, strict=True))}
         for (label, name), weights in made.items():
             lines[label][name] = weights
             base = base_of(starts[label, name], known[name].weights)

@@ -15,6 +15,7 @@ from blockful_py.learning.federation import FederationSpec, TrainedModel, initia
 from blockful_py.learning.forget_sets import forget_set, retain_set, retained_after
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.partitions import require_classes
+from blockful_py.learning.together import Fitter, fit_together
 from blockful_py.learning.trainer import Trainer
 from blockful_py.learning.weights import Weights, require_finite, require_same_form
 from blockful_py.unlearning.proxy import require_clean_proxy
@@ -40,6 +41,7 @@ class UnlearningTask:
             are ignored.
         alone: only one owner's data is here, so what concerns the others' is not checked.
         trainer: what trains the models, where the users' samples are not here; `users` then have none.
+        fitter: has the models trained that a method trains at once.
 
     Raises (when made):
         UnknownModelError: a start is not in the graph.
@@ -63,6 +65,7 @@ class UnlearningTask:
     stored: Mapping[str, StoredIncrement] = field(default_factory=dict)
     alone: bool = False
     trainer: Trainer | None = None
+    fitter: Fitter = fit_together
 
     @classmethod
     def of(
@@ -89,6 +92,7 @@ class UnlearningTask:
             forget=forget,
             seed=settings.seed,
             trainer=settings.trainer,
+            fitter=settings.fitter,
             proxy=proxy,
             stored=stored or {},
         )

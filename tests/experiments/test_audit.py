@@ -16,7 +16,9 @@ from blockful_py.experiments.protocol import Scale
 from blockful_py.experiments.summary import summarise
 from blockful_py.experiments.variants import variants
 from blockful_py.experiments.writing import write_report
+from blockful_py.file_lock import FileLock
 from blockful_py.forget import Level
+from blockful_py.settings import EngineSettings
 
 
 @pytest.fixture(scope="module")
@@ -172,3 +174,21 @@ def test_methods_are_chosen_by_name() -> None:
     assert (made.stored, stored.stored) == (False, True)
     with pytest.raises(SettingsError, match="no method 'magic' to audit"):
         variants(["magic"])
+
+
+@pytest.mark.slow
+def test_processes_measure_the_same_rows(
+    plan: Plan, found: tuple[results.Result, ...], tmp_path: Path
+) -> None:
+    there = replace(plan, folder=tmp_path)
+    rows = run(there, engine=EngineSettings("processes", None, 1))
+    assert [(result.row, result.samples) for result in rows] == [
+        (result.row, result.samples) for result in found
+    ]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["digits"]
+
+
+def test_one_process_at_a_time_measures_in_a_folder(plan: Plan, tmp_path: Path) -> None:
+    there = replace(plan, folder=tmp_path)
+    with FileLock(tmp_path / "experiment.lock", RunError), pytest.raises(RunError, match="measures in"):
+        run(there)

@@ -28,6 +28,7 @@ from blockful_py.errors import (
 )
 from blockful_py.monitoring import request_id
 from blockful_py.pipeline.jobs.context import FederationContext
+from blockful_py.pipeline.jobs.engine_tasks import clear_tasks
 from blockful_py.pipeline.jobs.journaled_sends import journaled_executions
 from blockful_py.pipeline.jobs.unstore import current_files, unstore
 from blockful_py.pipeline.run.lease import request_of
@@ -84,6 +85,7 @@ class JobLifecycle:
                 with suppress(BlockfulError):  # the job stays open if it cannot be inspected or withdrawn
                     self._fail(error, begun)
                 raise
+            clear_tasks(self._context.run)
             self._journal.close_job(JobState.DONE, "", result)
             _log.info("job %d is done", job.number)
 
@@ -166,6 +168,7 @@ class JobLifecycle:
             [step for each in journaled_executions(job) if not each.is_sent for step in each.steps]
         )
         self.withdraw()
+        clear_tasks(self._context.run)
         self._journal.close_job(JobState.ABORTED, "given up before anything was sent")
         return next(each for each in self._journal.jobs() if each.number == job.number)
 
@@ -180,6 +183,7 @@ class JobLifecycle:
         hopeless = isinstance(error, UnlearningError) and self._is_erasing()
         if hopeless or (not self._is_half_done() and not begun()):
             self.withdraw()
+            clear_tasks(self._context.run)
             self._journal.close_job(JobState.FAILED, str(error))
             _log.info("the job has failed: %s", error)
 

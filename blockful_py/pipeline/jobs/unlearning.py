@@ -129,6 +129,7 @@ class Unlearner:
             earlier=self._context.history.earlier_forgets([catalogue[name] for name in wanted], request),
             stored=self._stored or {},
             trainer=self._context.setup.federation.trainer,
+            fitter=self._context.setup.federation.fitter,
         )
 
     def _before(self, placed: PlacedNode, request: Request) -> TrainedModel:

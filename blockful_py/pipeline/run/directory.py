@@ -16,6 +16,7 @@ events/             past events of the chains, kept for when nodes prune them, o
                     transactions of the live chain, which later processes read on from
 keys/               public halves of the generated group keys, one file each
 journal.sqlite      jobs and their steps, each written before it is taken
+tasks/              files of the open job's tasks, which workers share; gone when the job ends
 chains/             databases of our own devnets
 """
 
@@ -54,6 +55,7 @@ PARTS = (
     "motions",
     "keys",
     "journal.sqlite",
+    "tasks",
     "chains",
 )
 """Entries of the folder that only a run has, besides its lock."""
@@ -147,6 +149,10 @@ class RunDirectory:
     @property
     def journal(self) -> Path:
         return self.path / "journal.sqlite"
+
+    @property
+    def tasks(self) -> Path:
+        return self.path / "tasks"
 
     @classmethod
     def create(

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Makes the engine that settings ask for."""
+
+from __future__ import annotations
+
+import os
+
+from blockful_py.engine.engine import Engine, InThisProcess
+from blockful_py.engine.local_processes import LocalProcesses
+from blockful_py.engine.ray_cluster import RayCluster
+from blockful_py.settings import EngineSettings
+
+
+def engine_of(settings: EngineSettings) -> Engine:
+    """Raises EngineError where the Ray cluster does not answer, MissingExtraError without Ray."""
+    if settings.kind == "ray":
+        return RayCluster(settings.address or "")
+    if settings.kind == "processes":
+        return LocalProcesses(settings.workers or os.cpu_count() or 1)
+    return InThisProcess()

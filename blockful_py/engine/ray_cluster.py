@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The engine of a Ray cluster (extra `ray`), which `ray start` has made.
+
+Ray places tasks and replaces workers.  It carries orders and answers alone: files go through the store.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from blockful_py.engine.engine import ATTEMPTS, Order
+from blockful_py.engine.worker import carry_out
+from blockful_py.errors import EngineError
+from blockful_py.extras import needed_by
+
+ANSWERS_WITHIN = 10.0
+"""Seconds in which the head of a cluster takes a connection."""
+
+IMPORT_FAILED = "failed to import on the worker"
+"""Words of Ray's error, which has no class of its own, where a worker lacks a function's module."""
+
+
+class RayCluster:
+    """Carries orders out on the cluster whose head is at `address`, "host:port"."""
+
+    def __init__(self, address: str) -> None:
+        """Raises EngineError where no cluster answers there, MissingExtraError without Ray."""
+        os.environ.update({"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"})
+        with needed_by("engine.kind = 'ray'"):
+            import ray
+        _require_answer(address)
+        try:
+            ray.init(address, log_to_driver=False, logging_level="error")
+        except (ConnectionError, RuntimeError, ValueError) as error:
+            raise EngineError(
+                f"the Ray cluster at {address} does not take this driver ({str(error).splitlines()[0]}): "
+                "start Ray of the same version here too, with `ray start --address`."
+            ) from None
+        self._ray = ray
+
+    def answers(self, orders: Mapping[str, Order]) -> Iterator[tuple[str, str]]:
+        """See Engine."""
+        ray = self._ray
+        self._require_room(orders)
+        remote = ray.remote(carry_out)
+        pending: dict[Any, str] = {}
+        for key, order in orders.items():
+            placed = remote.options(
+                name=order.title, num_cpus=order.cpus, num_gpus=int(order.gpu), max_retries=ATTEMPTS
+            )
+            pending[placed.remote(order.text)] = key
+        while pending:
+            (done, *_), _ = ray.wait(list(pending), num_returns=1)
+            try:
+                answer: str = ray.get(done)
+            except ray.exceptions.RayTaskError as error:
+                if IMPORT_FAILED in str(error):
+                    raise EngineError(
+                        "a worker of the Ray cluster cannot import blockful_py.engine: install the same "
+                        "version of blockful on every host."
+                    ) from None
+                raise error.as_instanceof_cause() from None
+            except ray.exceptions.RayError as error:
+                raise EngineError(
+                    f"the Ray cluster did not carry out {orders[pending[done]].title!r} "
+                    f"({type(error).__name__}: {str(error).splitlines()[0]}): see `ray status`, then run the "
+                    "command again; what is done is not done twice."
+                ) from None
+            yield pending.pop(done), answer
+
+    def close(self) -> None:
+        """See Engine."""
+        self._ray.shutdown()
+
+    def _require_room(self, orders: Mapping[str, Order]) -> None:
+        """Raises EngineError for an order that no node has room for, which would wait for ever."""
+        nodes = [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
+        for order in orders.values():
+            if not any(
+                node.get("CPU", 0) >= order.cpus and node.get("GPU", 0) >= int(order.gpu) for node in nodes
+            ):
+                gpu = " and a GPU" if order.gpu else ""
+                raise EngineError(
+                    f"no node of the Ray cluster has {order.cpus} CPUs{gpu} for {order.title!r}: add one "
+                    "with `ray start --address`."
+                )
+
+
+def _require_answer(address: str) -> None:
+    """Raises EngineError unless something takes connections there; Ray itself tries for minutes."""
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host, int(port)), ANSWERS_WITHIN).close()
+    except (OSError, ValueError, OverflowError) as error:
+        raise EngineError(
+            f"no Ray cluster answers at engine.address = {address!r} ({error}): start its head with "
+            "`ray start --head --port`, and give its host:port."
+        ) from None

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rows of one cell of the audit, as a task of an engine."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+from blockful_py.experiments.machine import THREADS, describe
+from blockful_py.experiments.protocol import PreparedCell, prepare
+from blockful_py.experiments.results import Result, cell_from, to_document
+from blockful_py.learning.device import use_threads
+from blockful_py.learning.weights import Weights
+from blockful_py.unlearning.audit import bench as benches
+from blockful_py.unlearning.audit.auditing import samples_digest
+from blockful_py.unlearning.audit.samples import audit_samples
+from blockful_py.unlearning.cost import Cost
+from blockful_py.unlearning.registry import create_method
+from blockful_py.verdicts.references import GOLD
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Made:
+    """New weights by model, what they took, and how they were made."""
+
+    name: str
+    weights: Mapping[str, Weights]
+    cost: Cost | None
+    seconds: float
+    recorded: Mapping[str, Any]
+
+
+def measure_cell(settings: Mapping[str, Any], inputs: Sequence[bytes], seeds: Sequence[int]) -> bytes:
+    """A `TaskFunction`: trains a cell's federation, and measures the rows that are asked for.
+
+    Args:
+        settings: the cell; `references`, names of reference rows; `variants`, methods with settings.
+        inputs, seeds: none; the cell has its seed.
+
+    Returns JSON: digests of the federation's affected models, the rows, and the seconds that all took.
+    """
+    use_threads(THREADS)
+    began = perf_counter()
+    cell = cell_from(settings["cell"])
+    prepared = prepare(cell)
+    task = prepared.task
+    bench = benches.prepare(task, audit_samples(task, prepared.data))
+    digest, machine = samples_digest(bench.samples), describe(THREADS)
+    rows = [
+        to_document(
+            Result(
+                cell=cell,
+                settings=made.recorded,
+                row=bench.measure(made.name, made.weights),
+                cost=made.cost,
+                seconds=made.seconds,
+                samples=digest,
+                command="",
+                machine=machine,
+            )
+        )
+        for made in _made(settings, prepared, bench)
+    ]
+    models = {name: benches.weights_digest(task.models[name].weights) for name in task.affected()}
+    return json.dumps({"federation": models, "rows": rows, "seconds": perf_counter() - began}).encode()
+
+
+def _made(settings: Mapping[str, Any], prepared: PreparedCell, bench: benches.Bench) -> Iterator[Made]:
+    for name in settings["references"]:
+        began = perf_counter()
+        weights = bench.reference(name)
+        yield Made(name, weights, bench.gold_cost if name == GOLD else None, perf_counter() - began, {})
+    for variant in settings["variants"]:
+        task = prepared.storing(variant["clean_references"]) if variant["stored"] else prepared.task
+        method = create_method(variant["method"], **variant["settings"])
+        began = perf_counter()
+        outcome = method.unlearn(task)
+        seconds = perf_counter() - began
+        yield Made(variant["name"], outcome.weights, outcome.cost, seconds, variant["recorded"])

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Trainings as tasks of an engine: what is trained at once, a stack or a model, is one task.
+
+A result has the bits that `fit_together` gives in this process: the worker sets torch up in the same way.
+"""
+
+from __future__ import annotations
+
+import inspect
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import torch as safetensors_torch
+
+from blockful_py.engine.journaled_tasks import JournaledTasks
+from blockful_py.engine.tasks import EngineTask
+from blockful_py.errors import EngineError, LearningError
+from blockful_py.learning.curves import Curve
+from blockful_py.learning.data import Samples
+from blockful_py.learning.device import resolve_device, use_portable_products, use_threads
+from blockful_py.learning.models import Architecture
+from blockful_py.learning.models.registry import GROUP, MODELS
+from blockful_py.learning.plugins import find
+from blockful_py.learning.together import TrainingJob, fit_together, units_of
+from blockful_py.learning.training import Fitted
+from blockful_py.learning.training_setup import needs_portable_products
+from blockful_py.learning.weights import from_bytes, to_bytes
+from blockful_py.settings import PrivacySettings, TrainingSettings
+
+WEIGHTS, LOSS, ACCURACY = "weights", "loss", "accuracy"
+"""Parts of a result, `i/weights/name`, `i/loss` and `i/accuracy` of model i: a safetensors file."""
+
+
+class TaskFitter:
+    """Takes the place of `fit_together` and has an engine train."""
+
+    def __init__(self, tasks: JournaledTasks) -> None:
+        self._tasks = tasks
+
+    def __call__(self, architecture: Architecture, jobs: Sequence[TrainingJob]) -> tuple[Fitted, ...]:
+        """Raises as `fit_together` and `JournaledTasks.results`."""
+        units = units_of(architecture, jobs)
+        tasks = [self._task(architecture, [jobs[i] for i in rows]) for rows in units]
+        done: dict[int, Fitted] = {}
+        for place, result in self._tasks.results(tasks):
+            done.update(zip(units[place], fitted_from_bytes(result), strict=True))
+        return tuple(done[i] for i in range(len(jobs)))
+
+    def _task(self, architecture: Architecture, jobs: Sequence[TrainingJob]) -> EngineTask:
+        device = jobs[0].samples.x.device.type
+        threads = torch.get_num_threads()
+        store = self._tasks.store
+        files = [(to_bytes(job.weights), samples_bytes(job.samples)) for job in jobs]
+        return EngineTask(
+            title=f"train {len(jobs)} models",
+            function=f"{__name__}:{train_models.__name__}",
+            settings={
+                "architecture": asdict(architecture),
+                "source": source_digest(architecture),
+                "training": asdict(jobs[0].settings),
+                "device": device,
+                "threads": threads,
+            },
+            inputs=tuple(store.add(file) for pair in files for file in pair),
+            seeds=tuple(_seed(job) for job in jobs),
+            cpus=threads,
+            gpu=device == "cuda",
+        )
+
+
+def _seed(job: TrainingJob) -> int:
+    """What the job's stream was seeded with."""
+    seed = job.stream.initial_seed()
+    if not torch.equal(torch.Generator("cpu").manual_seed(seed).get_state(), job.stream.get_state()):
+        raise LearningError("a training needs a fresh stream, this one was drawn from: make another.")
+    return seed
+
+
+def train_models(settings: Mapping[str, Any], inputs: Sequence[bytes], seeds: Sequence[int]) -> bytes:
+    """A `TaskFunction`: trains models at once.
+
+    Args:
+        inputs: of each model, weights to start from and samples.
+        seeds: of each model's stream.
+
+    Raises as `fit_together`.
+    """
+    device = resolve_device(settings["device"])
+    architecture = _architecture(settings["architecture"])
+    if source_digest(architecture) != settings["source"]:
+        raise EngineError(
+            f"a worker on {platform.node()} has another version of model {architecture.name!r}: give every "
+            "host the same module."
+        )
+    use_threads(settings["threads"])
+    if needs_portable_products(architecture.name, device):
+        use_portable_products()
+    training = _training(settings["training"])
+    jobs = [
+        TrainingJob(
+            from_bytes(start),
+            samples_from(samples, device),
+            training,
+            torch.Generator("cpu").manual_seed(seed),
+        )
+        for start, samples, seed in zip(inputs[::2], inputs[1::2], seeds, strict=True)
+    ]
+    return fitted_to_bytes(fit_together(architecture, jobs))
+
+
+def source_digest(architecture: Architecture) -> str:
+    """SHA-256, in hexadecimal, of the file that builds a network, which may be of another package."""
+    source = inspect.getfile(find(architecture.name, "model", MODELS, GROUP))
+    return sha256(Path(source).read_bytes()).hexdigest()
+
+
+def samples_bytes(samples: Samples) -> bytes:
+    """The samples as safetensors; equal samples give equal bytes."""
+    return safetensors_torch.save({"x": samples.x.cpu().contiguous(), "y": samples.y.cpu().contiguous()})
+
+
+def samples_from(data: bytes, device: torch.device) -> Samples:
+    """The samples that `samples_bytes` wrote, on a device."""
+    tensors = safetensors_torch.load(data)
+    return Samples(tensors["x"].to(device), tensors["y"].to(device))
+
+
+def fitted_to_bytes(models: Sequence[Fitted]) -> bytes:
+    """Weights and curves of trained models, every bit of them."""
+    tensors = {}
+    for i, fitted in enumerate(models):
+        for name, tensor in fitted.weights.items():
+            tensors[f"{i}/{WEIGHTS}/{name}"] = tensor.contiguous()
+        if fitted.curve is not None:
+            tensors[f"{i}/{LOSS}"] = torch.tensor(fitted.curve.loss, dtype=torch.float64)
+            tensors[f"{i}/{ACCURACY}"] = torch.tensor(fitted.curve.accuracy, dtype=torch.float64)
+    return safetensors_torch.save(tensors)
+
+
+def fitted_from_bytes(data: bytes) -> list[Fitted]:
+    """The models that `fitted_to_bytes` wrote."""
+    tensors = safetensors_torch.load(data)
+    count = 1 + max(int(key.partition("/")[0]) for key in tensors)
+    return [_fitted(tensors, i) for i in range(count)]
+
+
+def _fitted(tensors: Mapping[str, torch.Tensor], i: int) -> Fitted:
+    start = f"{i}/{WEIGHTS}/"
+    weights = {key.removeprefix(start): tensors[key] for key in sorted(tensors) if key.startswith(start)}
+    if f"{i}/{LOSS}" not in tensors:
+        return Fitted(weights, None)
+    loss, accuracy = (tuple(tensors[f"{i}/{part}"].tolist()) for part in (LOSS, ACCURACY))
+    return Fitted(weights, Curve(loss, accuracy))
+
+
+def _architecture(told: Mapping[str, Any]) -> Architecture:
+    return Architecture(
+        told["name"],
+        tuple(told["input_shape"]),
+        told["class_count"],
+        told["vocabulary"],
+        tuple((name, value) for name, value in told["options"]),
+    )
+
+
+def _training(told: Mapping[str, Any]) -> TrainingSettings:
+    privacy = told["privacy"]
+    return TrainingSettings(**{**told, "privacy": None if privacy is None else PrivacySettings(**privacy)})

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Has the run's engine carry out the trainings of the open job."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+
+from blockful_py.engine.journaled_tasks import JournaledTasks
+from blockful_py.engine.making import engine_of
+from blockful_py.errors import RunError
+from blockful_py.learning.training_task import TaskFitter
+from blockful_py.pipeline.jobs.context import FederationContext
+from blockful_py.pipeline.run.directory import RunDirectory
+from blockful_py.storage.store import ContentStore
+
+
+@contextmanager
+def on_engine(context: FederationContext) -> Iterator[FederationContext]:
+    """The context with trainings on the engine of the settings; the same where that is `here`, where nothing
+    has to be handed over.  A job is open.
+
+    Raises EngineError where the engine does not answer, MissingExtraError without its package.
+    """
+    engine = context.run.settings.engine
+    if engine.kind == "here":
+        yield context
+        return
+    store = ContentStore(context.run.tasks)
+    with JournaledTasks(engine_of(engine), store, context.journal) as tasks:
+        yield replace(context, setup=context.setup.fitted_by(TaskFitter(tasks)))
+
+
+def clear_tasks(run: RunDirectory) -> None:
+    """Deletes what tasks were given and what came of them: samples and weights that are not sealed.
+
+    Raises RunError where that fails.
+    """
+    try:
+        with suppress(FileNotFoundError):
+            shutil.rmtree(run.tasks)
+    except OSError as error:
+        raise RunError(
+            f"{run.tasks} cannot be deleted ({error.strerror}: {error.filename}), and it holds samples and "
+            "weights that are not sealed: make it writable for this user, then run `blockful resume`."
+        ) from None
