@@ -16,6 +16,7 @@ EXTRAS = {
     "nodes": ("eth_account", "requests", "rlp", "web3"),
     "plots": ("matplotlib",),
     "privacy": ("opacus",),
+    "simulation": ("simpy",),
     "text": ("transformers",),
     "train": ("safetensors", "scipy", "sklearn", "torch"),
 }
