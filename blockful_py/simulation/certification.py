@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from blockful_py.settings.committee import quorum_of
 from blockful_py.simulation.constants import Constants
 from blockful_py.simulation.network import Network
-from blockful_py.simulation.pool import Pool
+from blockful_py.simulation.pool import DrawPool
 from blockful_py.simulation.rounds import Question, round_seconds
 
 PAIR, SHARE, OPENING, VOTE = 66, 32, 64, 65
@@ -32,11 +32,11 @@ class Certification:
     bytes: float
 
 
-class Committee:
+class SimulatedCommittee:
     """`members` who certify, each with an own machine in the network, or all on one processor without it."""
 
     def __init__(
-        self, members: int, network: Network | None, constants: Constants, pool: Pool[Certification]
+        self, members: int, network: Network | None, constants: Constants, pool: DrawPool[Certification]
     ) -> None:
         self.members = members
         self.quorum = quorum_of(members)

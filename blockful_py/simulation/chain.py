@@ -21,7 +21,7 @@ Steps = Generator[Any, Any, None]
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class BlockLimits:
     """Of a block: `interval` s between two of them, bytes, and gas."""
 
     interval: float
@@ -77,7 +77,7 @@ class Ledger(Protocol):
 class VotedChain:
     """Blocks at the interval, or later where the one before is not yet final; none without transactions."""
 
-    def __init__(self, env: simpy.Environment, limits: Limits, agreement: Agreement) -> None:
+    def __init__(self, env: simpy.Environment, limits: BlockLimits, agreement: Agreement) -> None:
         self._env, self._limits, self._agreement = env, limits, agreement
         self._waiting: deque[SimulatedTransaction] = deque()
         self._arrived = env.event()
@@ -134,7 +134,7 @@ class VotedChain:
 class MinedChain:
     """A chain by proof of work; its blocks count only as far as they settled transactions."""
 
-    def __init__(self, env: simpy.Environment, limits: Limits, execution: float) -> None:
+    def __init__(self, env: simpy.Environment, limits: BlockLimits, execution: float) -> None:
         """`execution`: s a unit of gas.  `mine` completes the chain."""
         self._env, self._limits, self._execution = env, limits, execution
         self._sent: deque[SimulatedTransaction] = deque()

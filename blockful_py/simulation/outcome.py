@@ -13,7 +13,7 @@ from blockful_py.costs import Operations
 from blockful_py.simulation.chain import Ledger, MinedChain
 from blockful_py.simulation.consensus.phases import decide
 from blockful_py.simulation.constants import Constants
-from blockful_py.simulation.paradigms import Advance, Execution, SimulatedRequest
+from blockful_py.simulation.paradigms import Advance, SimulatedExecution, SimulatedRequest
 from blockful_py.simulation.settings import SimulationSettings
 from blockful_py.simulation.tally import Energy, energy
 from blockful_py.simulation.world import Decide, World
@@ -64,7 +64,7 @@ def simulate_once(
         SettingsError: the network was not measured, or no block takes a transaction.
     """
     world = World(settings, constants, seed, how)
-    execution = Execution(world, advance)
+    execution = SimulatedExecution(world, advance)
     requests: list[SimulatedRequest] = []
     world.env.process(_arrivals(world, execution, requests))
     serving = execution.parallel() if settings.paradigm == "parallel" else execution.sequential()
@@ -74,7 +74,7 @@ def simulate_once(
 
 
 def _arrivals(
-    world: World, execution: Execution, requests: list[SimulatedRequest]
+    world: World, execution: SimulatedExecution, requests: list[SimulatedRequest]
 ) -> Generator[Any, Any, None]:
     for _ in range(world.settings.requests):
         if world.settings.rate:

@@ -31,7 +31,7 @@ class SimulatedRequest:
     done: float = float("nan")
 
 
-class Execution:
+class SimulatedExecution:
     """Serves the requests that wait in `waiting`; `served` happens after the last."""
 
     def __init__(self, world: World, advance: Advance) -> None:

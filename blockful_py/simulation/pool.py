@@ -14,7 +14,7 @@ FRESH = 64
 """Draws of a kind before they repeat: the mean of many is that of these, give or take 1/8 of their spread."""
 
 
-class Pool(Generic[Drawn]):
+class DrawPool(Generic[Drawn]):
     """Remembers up to `FRESH` draws of each kind."""
 
     def __init__(self, rng: np.random.Generator) -> None:

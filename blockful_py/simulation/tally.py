@@ -11,7 +11,7 @@ from blockful_py.simulation.learning import FLOAT
 
 
 @dataclass
-class Tally:
+class SimulationTally:
     """Counts of one simulation.
 
     Attributes:
@@ -43,7 +43,12 @@ class Energy:
 
 
 def energy(
-    tally: Tally, constants: Constants, members: int, parameters: float, collision: float, consensus: float
+    tally: SimulationTally,
+    constants: Constants,
+    members: int,
+    parameters: float,
+    collision: float,
+    consensus: float,
 ) -> Energy:
     """The paper's E_CH, E_con and E_tran, and what they leave out.
 

@@ -8,8 +8,8 @@ from collections.abc import Callable
 import numpy as np
 
 from blockful_py.extras import needed_by
-from blockful_py.simulation.certification import Certification, Committee
-from blockful_py.simulation.chain import Ledger, Limits, MinedChain, VotedChain
+from blockful_py.simulation.certification import Certification, SimulatedCommittee
+from blockful_py.simulation.chain import BlockLimits, Ledger, MinedChain, VotedChain
 from blockful_py.simulation.consensus.mining import Mining
 from blockful_py.simulation.consensus.phases import decide
 from blockful_py.simulation.consensus.rules import Rule
@@ -17,9 +17,9 @@ from blockful_py.simulation.constants import Constants
 from blockful_py.simulation.distribution import Distribution
 from blockful_py.simulation.learning import LearningWork
 from blockful_py.simulation.network import Network
-from blockful_py.simulation.pool import Pool
+from blockful_py.simulation.pool import DrawPool
 from blockful_py.simulation.settings import SimulationSettings
-from blockful_py.simulation.tally import Tally
+from blockful_py.simulation.tally import SimulationTally
 
 with needed_by("the simulator"):
     import simpy
@@ -31,12 +31,12 @@ class VotingMembers:
     """Agreement on the blocks of a chain by PBFT or QBFT."""
 
     def __init__(
-        self, network: Network, rule: Rule, execution: float, tally: Tally, how: Decide = decide
+        self, network: Network, rule: Rule, execution: float, tally: SimulationTally, how: Decide = decide
     ) -> None:
         """`execution`: s a unit of gas.  `how`: by phases or message by message."""
         self._network, self._rule, self._execution, self._how = network, rule, execution, how
         self._tally = tally
-        self._pool: Pool[float] = Pool(network.rng)
+        self._pool: DrawPool[float] = DrawPool(network.rng)
 
     def decide(self, block: int, size: float, gas: float) -> float:
         rule = self._rule
@@ -61,19 +61,21 @@ class World:
         self.settings, self.constants = settings, constants
         self.rng = np.random.default_rng(seed)
         self.env = simpy.Environment()
-        self.tally = Tally()
+        self.tally = SimulationTally()
         self.work = LearningWork.of(settings, constants)
         latency, bandwidth = Distribution.parse(settings.latency), Distribution.parse(settings.bandwidth)
         self.network = Network.of(settings.members, latency, bandwidth, self.rng)
         self.alone = settings.machines == "one"
-        pool: Pool[Certification] = Pool(self.rng)
-        self.committee = Committee(settings.members, None if self.alone else self.network, constants, pool)
+        pool: DrawPool[Certification] = DrawPool(self.rng)
+        self.committee = SimulatedCommittee(
+            settings.members, None if self.alone else self.network, constants, pool
+        )
         self._how = how
         self.live, self.archive = self._chain(), self._chain()
 
     def _chain(self) -> Ledger:
         settings, at = self.settings, self.constants.at
-        limits = Limits(settings.interval, settings.block_bytes, settings.block_gas)
+        limits = BlockLimits(settings.interval, settings.block_bytes, settings.block_gas)
         if settings.consensus == "pow":
             chain = MinedChain(self.env, limits, at("evm.gas"))
             power = Distribution.parse(settings.power).draw(self.rng, settings.members)

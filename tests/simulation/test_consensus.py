@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from blockful_py.simulation.consensus.messages import Ballot, decide_by_messages
+from blockful_py.simulation.consensus.messages import BlockBallot, decide_by_messages
 from blockful_py.simulation.consensus.phases import RECEIVERS, decide, handled
 from blockful_py.simulation.consensus.rules import Rule, Voting
 from blockful_py.simulation.distribution import Distribution
@@ -42,7 +42,7 @@ def test_two_quorums_share_an_honest_member(name: Voting, nodes: int) -> None:
 @pytest.mark.parametrize("nodes", [2, 4, 9])
 def test_every_message_of_the_protocols_is_sent(nodes: int) -> None:
     for name, prepares in (("pbft", nodes - 1), ("qbft", nodes)):
-        ballot = Ballot(network(nodes, 1), rule(name, nodes), 0, SIZE, EXECUTION)
+        ballot = BlockBallot(network(nodes, 1), rule(name, nodes), 0, SIZE, EXECUTION)
         ballot.run()
         assert ballot.messages == rule(name, nodes).messages
         assert ballot.messages == (nodes - 1) * (1 + prepares + nodes)

@@ -32,7 +32,7 @@ class _Replica:
         self.committed: float | None = None
 
 
-class Ballot:
+class BlockBallot:
     """One block's agreement; `run` gives the seconds until a quorum has committed, and counts messages."""
 
     def __init__(self, network: Network, rule: Rule, leader: int, size: float, execution: float) -> None:
@@ -119,4 +119,4 @@ def decide_by_messages(network: Network, rule: Rule, leader: int, size: float, e
     """Like `phases.decide`, from every single message."""
     if rule.nodes == 1:
         return execution
-    return Ballot(network, rule, leader, size, execution).run()
+    return BlockBallot(network, rule, leader, size, execution).run()
