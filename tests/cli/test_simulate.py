@@ -46,7 +46,7 @@ def test_constants_of_a_file_replace_ours(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (("--members", "0"), "members must be at least 1, not 0"),
+        (("--members", "0"), "members must be at least 1 and at most 100000, not 0"),
         (("--latency", "fast"), "'fast' is no distribution of positive numbers"),
         (("--network", "gpt"), "choose from alexnet-cifar100"),
         (("--repeats", "0"), "--repeats is 1 or more"),

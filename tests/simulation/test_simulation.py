@@ -118,7 +118,7 @@ def test_what_the_formula_and_the_count_of_energy_share() -> None:
     [
         ({"members": 0}, "members must be at least 1"),
         ({"requests": 0}, "requests must be at least 1"),
-        ({"chunk": 129}, "chunk must be at most 128"),
+        ({"chunk": 129}, "chunk must be at least 1 and at most 128, not 129"),
         ({"interval": -1.0}, "interval must be at least 0"),
         ({"requests": 10_000_000, "depth": 8}, "80,000,000 models: simulate 10,000,000 at most"),
         ({"latency": "gauss:1,2"}, "'gauss:1,2' is no distribution"),
