@@ -20,6 +20,7 @@ EXTRAS = {
     "plots": ("matplotlib",),
     "privacy": ("opacus",),
     "sign": ("OpenSSL", "in_toto_attestation", "model_signing", "securesystemslib"),
+    "simulation": ("simpy",),
     "text": ("transformers",),
     "train": ("safetensors", "scipy", "sklearn", "torch"),
 }
