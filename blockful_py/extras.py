@@ -11,6 +11,7 @@ from blockful_py.errors import MissingExtraError
 EXTRAS = {
     "data": ("PIL", "datasets", "pyarrow"),
     "embedded": ("eth",),
+    "energy": ("pynvml",),
     "flower": ("flwr",),
     "hf": ("huggingface_hub",),
     "ipfs": ("ipfshttpclient", "multiaddr"),

@@ -23,7 +23,7 @@ FLOORS: Mapping[str, tuple[frozenset[str], ...]] = {
         frozenset({"keys"}),
         frozenset({"callbacks", "record", "unlearning"}),
         frozenset({"chain", "committee", "learning", "simulation"}),
-        frozenset({"costs", "engine", "graph", "storage", "verdicts"}),
+        frozenset({"costs", "energy", "engine", "graph", "storage", "verdicts"}),
         frozenset({"pinned_http"}),
         frozenset({"crypto"}),
         frozenset({"child_process", "detached", "file_lock", "settings"}),
