@@ -4,7 +4,7 @@
     python -m benchmarks.passes [--repeats 5] [--output FILE]
 
 One thread.  The networks and inputs are those of the scalability section: AlexNet, ResNet18 and MobileNetV2
-for CIFAR-100 (3x32x32) and TinyImageNet (3x64x64, 200 classes), beside the small network on digits.
+for CIFAR-100 (3x32x32) and TinyImageNet (3x64x64, 200 classes), beside the small network.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from blockful_py.learning.models.registry import MODELS
 
 CPU = torch.device("cpu")
 CASES = {
+    "cnn-blobs": ("cnn", (1, 4, 4), 10, 64),
     "cnn-digits": ("cnn", (1, 8, 8), 10, 64),
     "alexnet-cifar100": ("alexnet", (3, 32, 32), 100, 8),
     "mobilenet_v2-cifar100": ("mobilenet_v2", (3, 32, 32), 100, 4),

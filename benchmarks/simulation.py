@@ -1,64 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The simulator beside laboratory runs with the same settings: constants from some, the error on the others.
+"""The simulator beside laboratory runs with the same settings: the error of its seconds, gas and call data.
 
-    python -m benchmarks.simulation [--calibrate 2,8] [--validate 4:4,4:7] [--output FILE]
+    python -m benchmarks.simulation [--runs 4:4,4:7] [--repeats 3] [--output FILE]
 
-Each laboratory run is a chain of models whose committee and two embedded chains are one process.  The runs of
-`--calibrate` (models, four members) give the lines over models of the constants that only whole runs show;
-those of `--validate` (models:members) are then simulated with them.  Processor seconds, both paradigms.
+Each laboratory run is a chain of models (models:members) whose committee and two embedded chains are one
+process; it is carried out in both paradigms, `--repeats` times.  Processor seconds of one thread, from the
+claims to the last transaction: learning depends on the data.  The constants come from runs of other sizes
+(`benchmarks.simulation_constants`).
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from benchmarks.laboratory import Laboratory, measured
+from benchmarks.simulation_constants import TEST_SAMPLES
 from blockful_py.simulation.constants import Constants
 from blockful_py.simulation.outcome import SimulationOutcome, simulate_once
 from blockful_py.simulation.settings import SimulationSettings
-
-MEMBERS = 4
-SOURCE = "python -m benchmarks.simulation: laboratory runs, processor time"
-TEST_SAMPLES, FORWARD = 360, 1 / 3
-"""Held-out digits on which claims are measured; sample passes of one of them."""
-GAS_SECONDS = "evm.gas"
-
-
-def constants_of(runs: Sequence[Laboratory], known: Constants) -> dict[str, Any]:
-    """Lines over the models of a proposal, from one proposal of all models and many of one."""
-    points: dict[str, list[tuple[int, float]]] = {}
-    for run in runs:
-        proposals = run.counted.consensus
-        models = run.models // proposals
-        for name, seconds in _parts(run, known).items():
-            points.setdefault(name, []).append((models, max(0.0, seconds / proposals)))
-    return {
-        name: {"points": sorted(found), "over": "models of a proposal", "unit": "s", "source": SOURCE}
-        for name, found in points.items()
-    }
-
-
-def _parts(run: Laboratory, known: Constants) -> dict[str, float]:
-    """Seconds of all proposals of a run, without what other constants stand for."""
-    measuring = run.models * TEST_SAMPLES * FORWARD * known.at("pass.cnn-digits")
-    gas = {name: used * known.at(GAS_SECONDS) for name, used in run.gas.items()}
-    cosigned = run.calls["attest_cosigning"] + run.calls["cosign"]
-    # The same rounds make the archive's certificate and the live chain's.
-    releasing = run.calls["release"] - cosigned / 2
-    return {
-        "claims": run.stages["audit"] - measuring,
-        "store": run.stages["store"],
-        "committee.draft": run.stages["certify"] - run.calls["certify_redaction"] - run.calls["release"],
-        "committee.review": run.calls["approve"] / run.members - measuring,
-        "committee.release": releasing / run.members,
-        "send.archive": run.stages["archive"] - gas["archive"],
-        "send.live": run.stages["live"] - gas["live"],
-    }
 
 
 def simulated(run: Laboratory, constants: Constants) -> SimulationOutcome:
@@ -76,52 +40,59 @@ def simulated(run: Laboratory, constants: Constants) -> SimulationOutcome:
     return simulate_once(settings, constants, 1)
 
 
-def compared(run: Laboratory, constants: Constants) -> dict[str, Any]:
-    """Seconds from the claims to the last transaction, without learning, which depends on the data."""
-    outcome = simulated(run, constants)
-    real = run.seconds - run.stages["unlearn"]
+def compared(runs: Sequence[Laboratory], constants: Constants) -> dict[str, Any]:
+    """Runs of the same settings beside their simulation."""
+    first, outcome = runs[0], simulated(runs[0], constants)
+    real = [run.seconds - run.stages["unlearn"] for run in runs]
     whole = outcome.seconds - outcome.stages["unlearn"]
+    shares = outcome.chains
     return {
-        "paradigm": run.paradigm,
-        "models": run.models,
-        "members": run.members,
+        "paradigm": first.paradigm,
+        "models": first.models,
+        "members": first.members,
         "real": real,
         "simulated": whole,
-        "error": whole / real - 1,
-        "counts_equal": run.counted == run.formula == outcome.operations,
-        "stages": {"real": run.stages, "simulated": outcome.stages},
-        "gas": {"real": run.gas, "simulated": {name: each["gas"] for name, each in outcome.chains.items()}},
-        "bytes": {
-            "real": run.bytes,
-            "simulated": {name: each["bytes"] for name, each in outcome.chains.items()},
-        },
+        "errors": [whole / each - 1 for each in real],
+        "counts_equal": all(run.counted == run.formula == outcome.operations for run in runs),
+        "gas": {name: shares[name]["gas"] / first.gas[name] - 1 for name in shares},
+        "bytes": {name: shares[name]["bytes"] / first.bytes[name] - 1 for name in shares},
+        "stages": {"real": [run.stages for run in runs], "simulated": outcome.stages},
     }
 
 
-def report(calibrating: Sequence[Laboratory], validating: Sequence[Laboratory]) -> dict[str, Any]:
-    found = constants_of(calibrating, Constants.load())
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "constants.json"
-        path.write_text(json.dumps(found), encoding="utf-8")
-        constants = Constants.load(path)
-    return {"constants": found, "validation": [compared(run, constants) for run in validating]}
+def measure(pairs: Sequence[tuple[int, int]], repeats: int) -> list[dict[str, Any]]:
+    constants, found = Constants.load(), []
+    for models, members in pairs:
+        runs = measured(models, members, repeats)
+        for paradigm in ("parallel", "sequential"):
+            row = compared([run for run in runs if run.paradigm == paradigm], constants)
+            print(line(row), flush=True)
+            found.append(row)
+    return found
+
+
+def line(row: dict[str, Any]) -> str:
+    """A row of the table in docs/reference/simulation.md."""
+    real, errors = row["real"], row["errors"]
+    others = [f"{row[what][chain]:+.1%}" for what in ("gas", "bytes") for chain in ("live", "archive")]
+    return (
+        f"| {row['paradigm']} | {row['models']} | {row['members']} "
+        f"| {fmean(real):.3f} ({min(real):.3f} to {max(real):.3f}) | {row['simulated']:.3f} "
+        f"| {fmean(errors):+.1%} ({min(errors):+.1%} to {max(errors):+.1%}) | {len(real)} "
+        f"| {', '.join(others)} | {'yes' if row['counts_equal'] else 'no'} |"
+    )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--calibrate", default="2,8", help="models (default 2,8)")
-    parser.add_argument("--validate", default="4:4,4:7", help="models:members (default 4:4,4:7)")
+    parser.add_argument("--runs", default="4:4,4:7", help="models:members (default 4:4,4:7)")
+    parser.add_argument(
+        "--repeats", type=int, default=3, help="requests of each paradigm (default 3, at most 5)"
+    )
     parser.add_argument("--output", type=Path, help="write the figures to this JSON file")
     options = parser.parse_args()
-    first = [run for models in options.calibrate.split(",") for run in measured(int(models), MEMBERS)]
-    pairs = [pair.split(":") for pair in options.validate.split(",")]
-    second = [run for models, members in pairs for run in measured(int(models), int(members))]
-    found = report(first, second)
-    for row in found["validation"]:
-        print(
-            f"{row['paradigm']:11}{row['models']:4} models{row['members']:4} members"
-            f"{row['real']:9.3f} s real{row['simulated']:9.3f} s simulated{row['error']:+8.1%}"
-        )
+    pairs = [pair.split(":") for pair in options.runs.split(",")]
+    found = measure([(int(models), int(members)) for models, members in pairs], options.repeats)
     if options.output:
         options.output.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
 

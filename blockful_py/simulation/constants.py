@@ -63,6 +63,11 @@ class Constants:
                 entries |= json.loads(path.read_text(encoding="utf-8"))
             except (OSError, ValueError, TypeError) as error:
                 raise SettingsError(f"{path} cannot be read as constants: {error}.") from None
+        return cls.of(entries)
+
+    @classmethod
+    def of(cls, entries: Mapping[str, Any]) -> Constants:
+        """Those of the file's form.  Raises SettingsError for an entry that is none."""
         return cls({name: _constant(name, entry) for name, entry in entries.items()})
 
     def at(self, name: str, x: float = 0.0) -> float:
