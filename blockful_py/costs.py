@@ -69,7 +69,13 @@ class Operations:
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """Cost (or energy) of one chameleon hash, one consensus (a node) and one transfer (a parameter)."""
+    """Costs in any one unit (s, wei) for `blockchain_cost`, or energies in J for `blockchain_energy`.
+
+    Attributes:
+        chameleon_hash: of one chameleon hash; as an energy, E_CH, of one member's part in it.
+        consensus: of one certificate; as an energy, E_con, of one member's part in it.
+        transfer: of one model sent or fetched; as an energy, E_tran, of one of its parameters.
+    """
 
     chameleon_hash: float
     consensus: float
@@ -134,7 +140,7 @@ def blockchain_cost(operations: Operations, prices: Prices) -> float:
 
 
 def blockchain_energy(operations: Operations, members: int, parameters: int, prices: Prices) -> float:
-    """CH M E_CH + consensus M E_con + transfers |S| E_tran, in the unit of the prices.
+    """CH M E_CH + consensus M E_con + transfers |S| E_tran, in J.
 
     parallel    (K + L) M E_CH +   M E_con + 2K |S| E_tran
     sequential      2K  M E_CH + K M E_con + 2K |S| E_tran + N (K - 1) |S| E_tran

@@ -11,6 +11,7 @@ from blockful_py.errors import MissingExtraError
 EXTRAS = {
     "data": ("PIL", "datasets", "pyarrow"),
     "embedded": ("eth",),
+    "energy": ("pynvml",),
     "flower": ("flwr",),
     "hf": ("huggingface_hub",),
     "ipfs": ("ipfshttpclient", "multiaddr"),
@@ -21,6 +22,7 @@ EXTRAS = {
     "privacy": ("opacus",),
     "ray": ("ray",),
     "sign": ("OpenSSL", "in_toto_attestation", "model_signing", "securesystemslib"),
+    "simulation": ("simpy",),
     "text": ("transformers",),
     "train": ("safetensors", "scipy", "sklearn", "torch"),
 }

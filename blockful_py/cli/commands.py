@@ -160,6 +160,7 @@ EXPERIMENT = Group(
     (
         Command("audit", "experiment_audit:audit", "Audit every method beside models that never knew."),
         Command("tables", "experiment_tables:tables", "Measure the paper's tables."),
+        Command("scale", "experiment_scale:scale", "Simulate the paper's scalability section."),
     ),
 )
 
@@ -204,5 +205,9 @@ SECTIONS: Mapping[str, tuple[Command | Group, ...]] = {
     ),
     "Committee": (COMMITTEE,),
     "Machines": (MACHINES, PARTICIPANT),
-    "Development": (DEVNET, EXPERIMENT),
+    "Development": (
+        DEVNET,
+        EXPERIMENT,
+        Command("simulate", "simulate:simulate", "Simulate requests, committee and chains."),
+    ),
 }
