@@ -8,6 +8,7 @@ process group, and ends it when its standard input closes, as it does when the t
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import pkgutil
@@ -66,6 +67,7 @@ def serve(path: str) -> None:
         found = import_module(f"blockful_py.{package}")
         for module in pkgutil.iter_modules(found.__path__, found.__name__ + "."):
             import_module(module.name)
+    gc.freeze()  # forks that end would look through all that was imported, for a second each
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(path)

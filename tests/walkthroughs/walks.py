@@ -75,13 +75,16 @@ done
 """
 """What the pages of a federation call what `blockful up` made, once user 1 has published a model."""
 
+GANACHE = "sed -i '/^devnet = /d' examples/paper14.toml"
+"""Has runs take the chains of `blockful devnet up`, where several processes work on one run."""
+
 IDLE = {"blockful resume": 1, "blockful abort": 1}
 """Statuses where no job is open."""
 
 NAMES = {"LIVE": "$LIVE", "ARCHIVE": "$ARCHIVE"}
 
 WALKS = {
-    "README.md": Walk("demo", processes=True),
+    "README.md": Walk("demo", before=GANACHE, processes=True),
     "deploy/besu/README.md": Walk(
         stands_for={
             **{f"0xMEMBER{number}": "0x" + 40 * str(number) for number in range(1, 5)},
@@ -137,7 +140,10 @@ cp runs/mine/certificates/erasure-*.json erasure.json
     ),
     "docs/how-to/join-a-federation.md": Walk(after="docs/how-to/monitor-a-federation.md", stands_for=NAMES),
     "docs/how-to/run-a-committee.md": Walk(
-        ports=("7001", "7002", "7003", "7004"), ends={"# makes the motion": 6}, processes=True
+        before=GANACHE,
+        ports=("7001", "7002", "7003", "7004"),
+        ends={"# makes the motion": 6},
+        processes=True,
     ),
     "docs/how-to/watch-a-federation.md": Walk(
         "forgotten",
