@@ -96,6 +96,7 @@ def set_up(form: str | None = None, level: str | None = None, default: LogLevel 
         root.removeHandler(before)
     root.addHandler(handler)
     logging.getLogger(PACKAGE).setLevel(least.upper())
+    logging.getLogger("urllib3.connectionpool").setLevel(logging.ERROR)  # it warns of what it tries again
 
 
 def environment() -> dict[str, str]:

@@ -94,6 +94,14 @@ def test_a_second_set_up_replaces_the_first(capsys: pytest.CaptureFixture[str]) 
     assert lines(capsys) == ["once"]
 
 
+def test_connections_that_are_made_anew_are_not_worth_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    logs.set_up()
+    pool = logging.getLogger("urllib3.connectionpool")
+    pool.warning("Retrying after connection broken")
+    pool.error("gone")
+    assert [line.split()[-1] for line in capsys.readouterr().err.splitlines()] == ["gone"]
+
+
 def test_packages_of_others_log_no_details(capsys: pytest.CaptureFixture[str]) -> None:
     logs.set_up("text", "debug")
     logging.getLogger("urllib3").debug("authorization: secret")
