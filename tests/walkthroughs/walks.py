@@ -78,6 +78,13 @@ done
 GANACHE = "sed -i '/^devnet = /d' examples/paper14.toml"
 """Has runs take the chains of `blockful devnet up`, where several processes work on one run."""
 
+REQUESTS_DONE = """\
+for number in 2 3; do
+    .venv/bin/blockful participant certificate hospital $number --out request-$number.json --wait 600
+done
+"""
+"""Waits for what the participant has requested: it cannot leave before."""
+
 IDLE = {"blockful resume": 1, "blockful abort": 1}
 """Statuses where no job is open."""
 
@@ -138,7 +145,9 @@ cp runs/mine/certificates/erasure-*.json erasure.json
     "docs/how-to/monitor-a-federation.md": Walk(
         after="docs/how-to/run-a-member.md", stands_for=NAMES, ports=("9301",)
     ),
-    "docs/how-to/join-a-federation.md": Walk(after="docs/how-to/monitor-a-federation.md", stands_for=NAMES),
+    "docs/how-to/join-a-federation.md": Walk(
+        before=REQUESTS_DONE, after="docs/how-to/monitor-a-federation.md", stands_for=NAMES
+    ),
     "docs/how-to/run-a-committee.md": Walk(
         before=GANACHE,
         ports=("7001", "7002", "7003", "7004"),
