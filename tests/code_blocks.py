@@ -35,7 +35,7 @@ LANGUAGES = frozenset({"diff", "json", "python", "sh", "solidity", "text", "toml
 """`text` is what nobody types: output, formulas, formats.  Solidity stands in paper-to-code.md alone."""
 
 PROGRAMS = frozenset(
-    ["base64", "brownie", "cd", "cp", "curl", "docker", "gh", "git", "head", "hf", "jq", "mkdir"]
+    ["base64", "brownie", "cd", "cp", "curl", "docker", "gh", "git", "head", "hf", "jq", "mkdir", "ray"]
 ) | {"model_signing", "mv", "openssl", "printf", "umask"}
 WORDS = frozenset({".", "at", "done", "export", "for"})
 """Begin commands beside blockful, make, pip, Python and other programs: words of the shell, and `at`, a
