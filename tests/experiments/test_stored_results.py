@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,8 @@ from blockful_py.errors import FormatError, RunError
 from blockful_py.experiments.comparison import compare
 from blockful_py.experiments.overview import overview
 from blockful_py.experiments.protocol import Scale
+from blockful_py.experiments.scale.writing import markdown as render
+from blockful_py.experiments.scale.writing import read
 from blockful_py.experiments.tables import Case, Measured, cases, collect
 from blockful_py.experiments.tabulate import markdown
 from blockful_py.experiments.writing import rewrite_report
@@ -35,6 +38,13 @@ def test_an_audits_tables_follow_from_its_document(folder: Path) -> None:
     assert markdown(document) == (folder / "audit.md").read_text(encoding="utf-8")
     document["scenarios"][0]["methods"][0]["figures"]["damage"]["mean"]["value"] += 0.01
     assert markdown(document) != (folder / "audit.md").read_text(encoding="utf-8")
+
+
+def test_the_scale_follows_from_its_document() -> None:
+    results = read(RESULTS / "scale")
+    assert render(results) == (RESULTS / "scale" / "scale.md").read_text(encoding="utf-8")
+    assert render(replace(results, growth=results.growth[:-1])) != render(results)
+    assert all(run.counted == run.formula for run in results.real)
 
 
 def test_tables_are_made_anew_from_the_document_alone(tmp_path: Path) -> None:

@@ -28,8 +28,8 @@ TITLES = {"ab": "sequential", "cd": "parallel", "ef": "sequential", "gh": "paral
 WIDTH, HEIGHT = 13.0, 9.4  # inches
 LABORATORY = "laboratory"
 LEGEND = (
-    "Lines: simulated, mean and range of the seeds. Diamonds: real, on two devnets of this machine; dotted: "
-    "the same settings simulated. Logarithmic heights."
+    "Lines: simulated, 20 members, mean and range of the seeds. Diamonds: real, 4 members and two devnets on "
+    "this machine, (a) to (d) chains of 2; dotted: these settings simulated."
 )
 
 
@@ -59,6 +59,8 @@ def _panel(
     axes: Axes, points: Sequence[ScalePoint], name: str, colours: dict[str, str], theme: Theme
 ) -> None:
     axes.set_yscale("log")
+    if any(each.kind == "real" for each in points) and ACROSS[points[0].panels] == "requests":
+        axes.set_xscale("log")
     axes.grid(axis="y")
     clear_frame(axes, ("left", "bottom"))
     axes.tick_params(which="both", length=0, labelsize=7.5)

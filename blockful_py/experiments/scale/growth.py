@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import math
+import re
 import resource
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
@@ -114,12 +114,20 @@ def _measured(settings: SimulationSettings, constants: Constants, seed: int) -> 
     begun = process_time()
     outcome = simulate_once(settings, constants, seed)
     took = process_time() - begun
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return {
         "seconds": outcome.seconds,
         "gas": sum(chain["gas"] for chain in outcome.chains.values()),
         "chain_bytes": sum(chain["bytes"] for chain in outcome.chains.values()),
         "joules": sum(outcome.energy.counted.values()),
         "processor": took,
-        "mebibytes": most / (2**20 if sys.platform == "darwin" else 2**10),
+        "mebibytes": _most_memory(),
     }
+
+
+def _most_memory() -> float:
+    """MiB of this process at most.  Linux counts its parent's, too, in what getrusage says after an exec."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        (kibibytes,) = re.findall(r"^VmHWM:\s+(\d+) kB$", status.read_text(encoding="ascii"), re.MULTILINE)
+        return int(kibibytes) / 2**10
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20

@@ -85,7 +85,7 @@ def document(results: ScaleResults) -> dict[str, Any]:
 
 def markdown(results: ScaleResults) -> str:
     parts = [
-        f"`{results.command}`",
+        f"```text\n{results.command}\n```",
         machine_line(results.machine),
         "![Figures (a) to (l)](scale.png)",
         "## The paper's claims\n\n" + _claims(judge(results.points)),
