@@ -5,7 +5,7 @@ from __future__ import annotations
 
 SETS_UP = "sets the checkout up, or is what runs the tests"
 DOCKER = "needs Docker and its images"
-MEASURES = "measures for minutes; `make bench` runs it"
+MEASURES = "measures for minutes"
 UP = "`blockful up` types it for each party, with options of its own"
 MACHINES = (
     "needs a motion of a federation of machines; tests/participant/test_file_changes.py has a quorum agree"
@@ -22,6 +22,7 @@ PAGES = {
     "benchmarks/results/tuning.md": HOURS,
     "deploy/compose/README.md": DOCKER,
     "docs/reference/contracts.md": "rewrites what the tests use; `make contracts` and tests/contracts run it",
+    "docs/how-to/run-on-a-cluster.md": "needs several hosts; tests/engine/clusters.py starts Ray on one",
     "docs/reference/gas.md": MEASURES,
 }
 """Pages none of whose commands is run."""
@@ -93,6 +94,7 @@ COMMANDS = {
     },
     "docs/how-to/track-with-mlflow.md": {"pip install": INSTALLS},
     "docs/how-to/use-your-own-nodes.md": {"storage.api": "needs two IPFS nodes; tests/ipfs has them"},
+    "docs/reference/simulation.md": {"simulation_constants\n": MEASURES, "--only requests": MEASURES},
     "docs/tutorial/first-certificate.md": {"make setup": SETS_UP},
 }
 """By page: words that stand in exactly one of its commands, a newline at its end, and why it is not run."""

@@ -165,6 +165,7 @@ cp runs/mine/certificates/erasure-*.json erasure.json
         stands_for={"http://127.0.0.1:8000": "$(grep -o 'http://[0-9.:]*' terminal-0.log)"},
     ),
     "docs/reference/jobs.md": Walk("trained", ends=IDLE),
+    "docs/reference/simulation.md": Walk(),
     "docs/reference/learning.md": Walk("demo"),
     "docs/tutorial/first-certificate.md": Walk(
         says=(
