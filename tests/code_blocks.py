@@ -28,7 +28,7 @@ SETTING = re.compile(
 OPTION = re.compile(r"`(--[a-z][\w-]*)(?:[ =][^`]*)?`")
 TARGET = re.compile(r"`make ([a-z][\w-]*)`")
 
-FOREIGN = frozenset({"--allow", "--build-arg", "--hardfork", "--hosts", "--ignore-paths"})
+FOREIGN = frozenset({"--allow", "--build-arg", "--hardfork", "--hosts", "--ignore-paths", "--num-cpus"})
 """Options of other programs that sentences name."""
 
 LANGUAGES = frozenset({"diff", "json", "python", "sh", "solidity", "text", "toml"})

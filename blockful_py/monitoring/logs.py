@@ -73,7 +73,7 @@ class JsonFormatter(logging.Formatter):
         if record.exc_info:
             document["error"] = without_keys(self.formatException(record.exc_info))
         for name, value in vars(record).items():
-            if name not in _KNOWN:
+            if name not in _KNOWN and not name.startswith("_"):
                 document.setdefault(name, value)
         return json.dumps(document, default=_plain)
 

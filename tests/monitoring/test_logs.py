@@ -68,6 +68,14 @@ def test_json_has_the_time_the_fields_and_the_request(capsys: pytest.CaptureFixt
     }
 
 
+def test_what_other_packages_note_in_a_record_is_no_field(capsys: pytest.CaptureFixture[str]) -> None:
+    logs.set_up("json", "info")
+    LOG.info("voted", extra={"_noted": 1, "models": 3})
+    (document,) = documents(capsys)
+    assert document["models"] == 3
+    assert "_noted" not in document
+
+
 def test_a_field_cannot_take_the_place_of_the_message(capsys: pytest.CaptureFixture[str]) -> None:
     logs.set_up("json", "info")
     LOG.info("true", extra={"level": "error", "time": "never", "logger": "none"})
