@@ -79,11 +79,14 @@ GANACHE = "sed -i '/^devnet = /d' examples/paper14.toml"
 """Has runs take the chains of `blockful devnet up`, where several processes work on one run."""
 
 REQUESTS_DONE = """\
-for number in 2 3; do
-    .venv/bin/blockful participant certificate hospital $number --out request-$number.json --wait 600
+until .venv/bin/blockful participant status hospital --json >status.txt &&
+    [ "$(printed status.txt next)" = None ] &&
+    [ "$(printed status.txt requests 1 waits_for)" = "[]" ] &&
+    [ "$(printed status.txt requests 2 waits_for)" = "[]" ]; do
+    sleep 1
 done
 """
-"""Waits for what the participant has requested: it cannot leave before."""
+"""Waits for the participant's requests and trainings: only then it leaves, and its newest job is done."""
 
 IDLE = {"blockful resume": 1, "blockful abort": 1}
 """Statuses where no job is open."""
@@ -141,13 +144,13 @@ cp runs/mine/certificates/erasure-*.json erasure.json
         before=PRINTED + FEDERATION, nodes=True, stands_for=NAMES, processes=True
     ),
     "docs/how-to/ask-to-be-forgotten.md": Walk(before=PARTIES, after="docs/how-to/federate-machines.md"),
-    "docs/how-to/run-a-member.md": Walk(after="docs/how-to/ask-to-be-forgotten.md", stands_for=NAMES),
+    "docs/how-to/run-a-member.md": Walk(
+        before=REQUESTS_DONE, after="docs/how-to/ask-to-be-forgotten.md", stands_for=NAMES
+    ),
     "docs/how-to/monitor-a-federation.md": Walk(
         after="docs/how-to/run-a-member.md", stands_for=NAMES, ports=("9301",)
     ),
-    "docs/how-to/join-a-federation.md": Walk(
-        before=REQUESTS_DONE, after="docs/how-to/monitor-a-federation.md", stands_for=NAMES
-    ),
+    "docs/how-to/join-a-federation.md": Walk(after="docs/how-to/monitor-a-federation.md", stands_for=NAMES),
     "docs/how-to/run-a-committee.md": Walk(
         before=GANACHE,
         ports=("7001", "7002", "7003", "7004"),
