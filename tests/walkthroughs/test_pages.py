@@ -34,15 +34,9 @@ def steps(name: str, free: Iterator[int]) -> list[Command]:
     return [before, *(each.filled_in(stands_for, walk.ends) for each in followed(name))]
 
 
+@pytest.mark.processes
 @pytest.mark.timeout(3600)
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=pytest.mark.processes if walk.processes else pytest.mark.slow)
-        for name, walk in WALKS.items()
-        if not walk.after
-    ],
-)
+@pytest.mark.parametrize("name", [name for name, walk in WALKS.items() if not walk.after])
 def test_the_commands_of_a_page_run(
     name: str, places: Places, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:

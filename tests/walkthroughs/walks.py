@@ -38,7 +38,6 @@ class Walk:
         stands_for: words of the page, and what stands in their place here.
         says: words of the page that the commands show.
         nodes: whether the page presupposes nodes of two chains, which are at $LIVE and $ARCHIVE.
-        processes: whether the page starts a federation of processes.
         after: the page that the reader has followed just before, in the same folder.
         ports: of the page, in whose place free ones stand.
         ends: exit statuses other than 0 that the page tells of, by words of the command.
@@ -49,7 +48,6 @@ class Walk:
     stands_for: Mapping[str, str] = field(default_factory=dict)
     says: tuple[str, ...] = ()
     nodes: bool = False
-    processes: bool = False
     after: str = ""
     ports: tuple[str, ...] = ()
     ends: Mapping[str, int] = field(default_factory=dict)
@@ -94,7 +92,7 @@ IDLE = {"blockful resume": 1, "blockful abort": 1}
 NAMES = {"LIVE": "$LIVE", "ARCHIVE": "$ARCHIVE"}
 
 WALKS = {
-    "README.md": Walk("demo", before=GANACHE, processes=True),
+    "README.md": Walk("demo", before=GANACHE),
     "deploy/besu/README.md": Walk(
         stands_for={
             **{f"0xMEMBER{number}": "0x" + 40 * str(number) for number in range(1, 5)},
@@ -140,9 +138,7 @@ cp runs/mine/certificates/erasure-*.json erasure.json
     "docs/how-to/use-your-own-nodes.md": Walk(
         nodes=True, stands_for={"http://127.0.0.1:8545": "$LIVE", "http://127.0.0.1:8546": "$ARCHIVE"}
     ),
-    "docs/how-to/federate-machines.md": Walk(
-        before=PRINTED + FEDERATION, nodes=True, stands_for=NAMES, processes=True
-    ),
+    "docs/how-to/federate-machines.md": Walk(before=PRINTED + FEDERATION, nodes=True, stands_for=NAMES),
     "docs/how-to/ask-to-be-forgotten.md": Walk(before=PARTIES, after="docs/how-to/federate-machines.md"),
     "docs/how-to/run-a-member.md": Walk(
         before=REQUESTS_DONE, after="docs/how-to/ask-to-be-forgotten.md", stands_for=NAMES
@@ -155,7 +151,6 @@ cp runs/mine/certificates/erasure-*.json erasure.json
         before=GANACHE,
         ports=("7001", "7002", "7003", "7004"),
         ends={"# makes the motion": 6},
-        processes=True,
     ),
     "docs/how-to/watch-a-federation.md": Walk(
         "forgotten",
