@@ -31,6 +31,8 @@ PREFIXES = {"train": "train", "test": "t10k"}
 """How the files of a split begin, by the split."""
 ENDINGS = ("", ".gz")
 
+Readable = IO[bytes] | gzip.GzipFile
+
 
 @dataclass(frozen=True, slots=True)
 class IdxFiles:
@@ -108,11 +110,11 @@ def read_idx(path: Path, dimensions: int) -> NDArray[np.uint8]:
     return np.frombuffer(values, np.uint8).reshape(shape)
 
 
-def _opened(path: Path) -> IO[bytes]:
+def _opened(path: Path) -> Readable:
     return gzip.open(path) if path.suffix == ".gz" else path.open("rb")
 
 
-def _header(path: Path, file: IO[bytes], dimensions: int) -> tuple[int, ...]:
+def _header(path: Path, file: Readable, dimensions: int) -> tuple[int, ...]:
     magic = file.read(4)
     expected = bytes([0, 0, UNSIGNED_BYTES, dimensions])
     if magic != expected:
