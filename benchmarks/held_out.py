@@ -57,8 +57,8 @@ class Scores:
         )
 
 
-def drawn_samples(cell: Cell) -> Samples:
-    labels = torch.full((DRAWN,), cell.label)
+def drawn_samples(cell: Cell, label: int) -> Samples:
+    labels = torch.full((DRAWN,), label)
     return Samples(draw(labels, generator(cell.seed, "held out")), labels)
 
 
@@ -80,7 +80,7 @@ def gaps(cell: Cell) -> dict[str, Floats]:
     bench = benches.prepare(prepared.task, samples)
     rows = {name: bench.reference(name) for name in (GOLD, ORIGINAL, GOLD2, HEAD_MASK)}
     rows["clean_increments_stored"] = CleanIncrements().unlearn(prepared.storing()).weights
-    sets = (samples.forget_train, samples.forget_test, drawn_samples(cell))
+    sets = (samples.forget_train, samples.forget_test, drawn_samples(cell, cell.label_in(prepared.data)))
     found = {name: aucs(prepared, models, sets) for name, models in rows.items()}
     return {name: found[name] - found[GOLD] for name in found if name != GOLD}
 

@@ -40,7 +40,15 @@ def audit(
     ],
     seeds: Annotated[list[str], typer.Option(help="Seeds, such as 5-9. Repeatable.")],
     data: Annotated[
-        list[str] | None, typer.Option(help="Data set: digits or shapes. Repeatable. Default: both.")
+        list[str] | None,
+        typer.Option(
+            help="Data set, as `blockful data --list` names it, or package.module:object. Repeatable. "
+            "Default: digits and shapes."
+        ),
+    ] = None,
+    data_files: Annotated[
+        str | None,
+        typer.Option(metavar="DIR", help="Folder of the data set's files, or a hub id, if not the usual."),
     ] = None,
     situation: Annotated[
         list[Situation] | None, typer.Option(help="How many users hold the class. Repeatable. Default: both.")
@@ -61,14 +69,14 @@ def audit(
 ) -> None:
     """Run every method, and audit its models against models that never saw the data.
 
-    Trains federations and also measures the reference rows original, gold, gold2 (the noise floor) and
-    head_mask. Writes one file per row, then audit.md, audit.json and audit.png. A rerun skips rows that
-    have a file.
+    Finds the epochs that the data need on held-out training samples, trains federations, and also measures
+    the reference rows original, gold, gold2 (the noise floor) and head_mask. Writes one file per row, then
+    audit.md, audit.json and audit.png. A rerun skips rows that have a file.
 
     Example: blockful experiment audit --data digits --situation all_hold --seeds 5-9 --output runs/audit
     """
     from blockful_py.experiments.audit import Plan, collect, run
-    from blockful_py.experiments.protocol import RECIPES, Scale
+    from blockful_py.experiments.protocol import EMBEDDED, Scale
     from blockful_py.experiments.seeds import parse_seeds
     from blockful_py.experiments.variants import variants
     from blockful_py.experiments.writing import rewrite_report, write_report
@@ -76,13 +84,14 @@ def audit(
 
     out = Output(as_json)
     plan = Plan(
-        data=tuple(data or RECIPES),
+        data=tuple(data or EMBEDDED),
         situations=tuple(situation or Situation),
         levels=tuple(Level(one) for one in level or [LevelName.CLASS]),
         seeds=parse_seeds(seeds, tuning),
         variants=variants(method or ()),
         folder=output,
         scale=Scale(scale),
+        data_files=data_files,
     )
     rows = collect(plan) if render_only else run(plan, out.progress, out, engine_settings(overrides))
     measured = rows or not render_only

@@ -17,6 +17,7 @@ from blockful_py.experiments.measured_on import HERE, measured_on
 from blockful_py.experiments.protocol import TUNING_SEEDS, Cell, Scale
 from blockful_py.experiments.variants import Variant
 from blockful_py.forget import Level
+from blockful_py.learning.datasets.registry import loader_of
 from blockful_py.pipeline.run.progress import Progress, Silent
 from blockful_py.settings import EngineSettings
 from blockful_py.verdicts.references import HEAD_MASK, ORIGINAL, REFERENCES
@@ -24,7 +25,11 @@ from blockful_py.verdicts.references import HEAD_MASK, ORIGINAL, REFERENCES
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is to be measured, and where the files go."""
+    """What is to be measured, and where the files go.
+
+    Attributes:
+        data_files: folder or hub id of the data set's files; None: the usual place.
+    """
 
     data: tuple[str, ...]
     situations: tuple[str, ...]
@@ -33,6 +38,7 @@ class Plan:
     variants: tuple[Variant, ...]
     folder: Path
     scale: Scale = Scale.FULL
+    data_files: str | None = None
 
     @property
     def command(self) -> str:
@@ -42,6 +48,7 @@ class Plan:
         words += [f"--level {level}" for level in self.levels]
         words += [f"--method {variant.name}" for variant in self.variants]
         words += [f"--seeds {','.join(map(str, self.seeds))}", f"--scale {self.scale}"]
+        words += [f"--data-files {Path(self.data_files).name}"] if self.data_files else []
         words += ["--tuning"] * (not set(self.seeds).isdisjoint(TUNING_SEEDS))
         return f"blockful experiment audit {' '.join(words)} --output {self.folder.name}"
 
@@ -65,10 +72,13 @@ def run(
     cell, and methods that cannot forget at a level of the plan.
 
     Raises:
+        SettingsError: there is no data set of a name.
         RunError: the folder holds results of another scale, or another process measures there.
-        FormatError: a file in it is damaged.
+        FormatError: a file in it is damaged, or of an earlier version.
         EngineError: the engine does not answer, or its workers cannot work.
     """
+    for name in plan.data:
+        loader_of(name)
     for line in left_out(plan):
         report(line)
     missing = {
@@ -106,7 +116,7 @@ def _read(plan: Plan, cell: Cell, name: str) -> results.Result | None:
     result = results.read(path)
     if result.cell != cell:
         raise RunError(f"{path} is of scale {result.cell.scale}, not {cell.scale}: choose another folder.")
-    recorded = {variant.name: variant.recorded_for(cell.data) for variant in plan.variants}
+    recorded = {variant.name: variant.recorded for variant in plan.variants}
     return result if result.settings == recorded.get(name, {}) else None
 
 
@@ -133,10 +143,10 @@ def _task(plan: Plan, cell: Cell, missing: Sequence[str]) -> EngineTask:
         {
             "name": variant.name,
             "method": variant.method,
-            "settings": variant.settings_for(cell.data),
+            "settings": dict(variant.settings),
             "stored": variant.stored,
             "clean_references": variant.clean_references,
-            "recorded": variant.recorded_for(cell.data),
+            "recorded": variant.recorded,
         }
         for variant in plan.variants
         if variant.name in missing
@@ -146,6 +156,7 @@ def _task(plan: Plan, cell: Cell, missing: Sequence[str]) -> EngineTask:
         function=f"{cell_task.__name__}:{cell_task.measure_cell.__name__}",
         settings={
             "cell": asdict(cell),
+            "data_files": plan.data_files,
             "references": [name for name in REFERENCES if name in missing],
             "variants": made,
         },

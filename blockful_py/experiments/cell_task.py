@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from time import perf_counter
 from typing import Any
 
@@ -14,6 +14,7 @@ from blockful_py.experiments.protocol import PreparedCell, prepare
 from blockful_py.experiments.results import Result, cell_from, to_document
 from blockful_py.learning.device import use_threads
 from blockful_py.learning.weights import Weights
+from blockful_py.settings import DataOptions
 from blockful_py.unlearning.audit import bench as benches
 from blockful_py.unlearning.audit.auditing import samples_digest
 from blockful_py.unlearning.audit.samples import audit_samples
@@ -37,7 +38,8 @@ def measure_cell(settings: Mapping[str, Any], inputs: Sequence[bytes], seeds: Se
     """A `TaskFunction`: trains a cell's federation, and measures the rows that are asked for.
 
     Args:
-        settings: the cell; `references`, names of reference rows; `variants`, methods with settings.
+        settings: the cell; `data_files`, where its data are; `references`, names of reference
+            rows; `variants`, methods with settings.
         inputs, seeds: none; the cell has its seed.
 
     Returns JSON: digests of the federation's affected models, the rows, and the seconds that all took.
@@ -45,10 +47,11 @@ def measure_cell(settings: Mapping[str, Any], inputs: Sequence[bytes], seeds: Se
     use_threads(THREADS)
     began = perf_counter()
     cell = cell_from(settings["cell"])
-    prepared = prepare(cell)
+    prepared = prepare(cell, DataOptions(settings["data_files"]))
     task = prepared.task
     bench = benches.prepare(task, audit_samples(task, prepared.data))
     digest, machine = samples_digest(bench.samples), describe(THREADS)
+    recipe = asdict(prepared.recipe)
     rows = [
         to_document(
             Result(
@@ -60,6 +63,7 @@ def measure_cell(settings: Mapping[str, Any], inputs: Sequence[bytes], seeds: Se
                 samples=digest,
                 command="",
                 machine=machine,
+                recipe=recipe,
             )
         )
         for made in _made(settings, prepared, bench)

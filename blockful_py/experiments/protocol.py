@@ -19,7 +19,8 @@ from blockful_py.learning.device import resolve_device
 from blockful_py.learning.federation import FederationSpec, TrainedModel, train_federation
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.partitions import Division, partition
-from blockful_py.settings import FederationSettings, Situation, TrainingSettings
+from blockful_py.learning.plateau import Plateau, find_plateau
+from blockful_py.settings import DataOptions, FederationSettings, Situation, TrainingSettings
 from blockful_py.unlearning.audit.samples import SHOWN, first_of_each
 from blockful_py.unlearning.stored_increments import store_clean_models, store_increments
 from blockful_py.unlearning.task import UnlearningTask
@@ -29,6 +30,12 @@ HOLDERS = (5, 7)
 
 SITUATIONS = ("few_hold", "all_hold")
 TUNING_SEEDS = (0, 1, 2)
+EMBEDDED = ("digits", "shapes")
+"""Data sets that need no files."""
+
+RATE = 0.05
+"""Learning rate, on every data set."""
+
 SAMPLES = 0.25
 """Share of the first holder's training samples that is forgotten at sample level."""
 
@@ -47,23 +54,13 @@ USERS: Mapping[Scale, int] = MappingProxyType({Scale.FULL: 14, Scale.SMALL: 7})
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
-    """Training of one data set: epochs, and the class to forget by seed modulo their number."""
-
-    epochs: int
-    forget: tuple[int, ...]
-
-
-RECIPES: Mapping[str, Recipe] = MappingProxyType(
-    {"digits": Recipe(10, (3, 8, 5, 1, 9)), "shapes": Recipe(6, (6, 13))}
-)
-
-
-@dataclass(frozen=True, slots=True)
 class Cell:
     """One federation and one request.
 
-    Raises SettingsError for a data set without a recipe, or an unknown situation.
+    Attributes:
+        data: a data set's name, or package.module:object.
+
+    Raises SettingsError for an unknown situation.
     """
 
     data: str
@@ -73,27 +70,28 @@ class Cell:
     scale: Scale = Scale.FULL
 
     def __post_init__(self) -> None:
-        for what, name, known in (
-            ("data set", self.data, tuple(RECIPES)),
-            ("situation", self.situation, SITUATIONS),
-        ):
-            if name not in known:
-                raise SettingsError(f"there is no {what} {name!r} to audit. Known: {', '.join(known)}.")
+        if self.situation not in SITUATIONS:
+            raise SettingsError(
+                f"there is no situation {self.situation!r} to audit. Known: {', '.join(SITUATIONS)}."
+            )
 
-    @property
-    def label(self) -> int:
-        """The class to forget."""
-        forget = RECIPES[self.data].forget
-        return forget[self.seed % len(forget)]
+    def label_in(self, data: Dataset) -> int:
+        """The class to forget: the seed modulo the number of classes."""
+        return self.seed % data.class_count
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PreparedCell:
-    """A trained federation, its request, the data set, and what the federation was trained with."""
+    """A trained federation, its request, the data set, and what the federation was trained with.
+
+    Attributes:
+        recipe: how the epochs of `settings` were found.
+    """
 
     task: UnlearningTask
     data: Dataset
     settings: FederationSpec
+    recipe: Plateau
 
     def storing(self, clean_references: bool = False) -> UnlearningTask:
         """The task where every owner stored its increments when it published; `clean_references`: trained
@@ -104,32 +102,53 @@ class PreparedCell:
         return replace(task, stored={name: kept for each in stored.values() for name, kept in each.items()})
 
 
-def prepare(cell: Cell) -> PreparedCell:
-    """Train the federation of a cell; the same cell gives the same bits."""
-    data = load_dataset(cell.data, cell.seed, resolve_device("cpu"))
+def prepare(cell: Cell, options: DataOptions | None = None) -> PreparedCell:
+    """Train the federation of a cell; the same cell gives the same bits.
+
+    Args:
+        options: where the data set is; the usual place unless given.
+
+    Raises:
+        SettingsError, LearningError: the data set cannot be had, or is none of images.
+    """
+    data = load_dataset(cell.data, cell.seed, resolve_device("cpu"), options)
+    label = cell.label_in(data)
     situation = cast(Situation, cell.situation)
     federation = FederationSettings("organic", situation, users=USERS[cell.scale], rounds=2)
-    users = partition(data, Division(federation, HOLDERS, (cell.label,)), cell.seed)
-    settings = FederationSpec(
-        Architecture("cnn", data.input_shape, data.class_count),
+    users = partition(data, Division(federation, HOLDERS, (label,)), cell.seed)
+    untimed = FederationSpec(
+        Architecture.of("cnn", data),
         federation,
-        TrainingSettings(epochs=RECIPES[cell.data].epochs, learning_rate=0.05),
+        TrainingSettings(epochs=1, learning_rate=RATE),
         seed=cell.seed,
         starting_users=HOLDERS,
     )
+    recipe = recipe_of(untimed, data)
+    settings = replace(untimed, training=replace(untimed.training, epochs=recipe.epochs))
     models = [model for wave in train_federation(settings, users) for model in wave]
-    forget = what_to_forget(cell, users)
-    retained = [label for label in data.train.classes() if label not in forget.classes]
+    forget = what_to_forget(cell, users, label)
+    retained = [each for each in data.train.classes() if each not in forget.classes]
     proxy = first_of_each(data.proxy, tuple(retained), SHOWN)
     starts = [model.name for model in models if is_start(cell, model)]
-    return PreparedCell(UnlearningTask.of(settings, models, users, starts, forget, proxy), data, settings)
+    task = UnlearningTask.of(settings, models, users, starts, forget, proxy)
+    return PreparedCell(task, data, settings, recipe)
 
 
-def what_to_forget(cell: Cell, users: tuple[UserData, ...]) -> Forget:
-    """The class; or the first holder; or a quarter of its samples, drawn by seed."""
+def recipe_of(settings: FederationSpec, data: Dataset) -> Plateau:
+    """The epochs that a federation needs, found on shares of the data in which every user has every class.
+
+    So both situations, and all levels, of a data set, seed and scale have one recipe.
+    """
+    evenly = replace(settings.scenario, situation="all_hold")
+    users = partition(data, Division(evenly, settings.starting_users, ()), settings.seed)
+    return find_plateau(settings, users)
+
+
+def what_to_forget(cell: Cell, users: tuple[UserData, ...], label: int) -> Forget:
+    """The class `label`; or the first holder; or a quarter of its samples, drawn by seed."""
     first = HOLDERS[0]
     if cell.level is Level.CLASS:
-        return Forget.of_classes([cell.label])
+        return Forget.of_classes([label])
     if cell.level is Level.CLIENT:
         return Forget.of_clients([first])
     held = len(users[first - 1].train)

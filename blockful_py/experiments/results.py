@@ -18,7 +18,7 @@ from blockful_py.verdicts.figures import Row
 from blockful_py.verdicts.outcome import row_from_json, row_to_json
 from blockful_py.whole_file import write_whole
 
-FORMAT = "blockful-experiment-audit/1"
+FORMAT = "blockful-experiment-audit/2"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,7 @@ class Result:
         samples: SHA-256 of the samples that were asked about.
         command: what was run.
         machine: where.
+        recipe: the federation's epochs, and what they were found by (`learning.plateau.Plateau`).
     """
 
     cell: Cell
@@ -43,11 +44,19 @@ class Result:
     samples: str
     command: str
     machine: Mapping[str, Any]
+    recipe: Mapping[str, Any]
 
 
 def path_of(folder: Path, cell: Cell, method: str) -> Path:
     """`digits/few_hold/class/seed-5/retrain.json` below `folder`."""
-    return folder / cell.data / cell.situation / cell.level / f"seed-{cell.seed}" / f"{method}.json"
+    return (
+        folder
+        / cell.data.replace(":", ".")
+        / cell.situation
+        / cell.level
+        / f"seed-{cell.seed}"
+        / f"{method}.json"
+    )
 
 
 def write(folder: Path, result: Result) -> None:
@@ -75,6 +84,7 @@ def to_document(result: Result) -> dict[str, Any]:
         "samples": result.samples,
         "command": result.command,
         "machine": dict(result.machine),
+        "recipe": dict(result.recipe),
         **row_to_json(result.row),
     }
 
@@ -95,6 +105,7 @@ def from_document(document: Mapping[str, Any]) -> Result:
         samples=document["samples"],
         command=document["command"],
         machine=document["machine"],
+        recipe=document["recipe"],
     )
 
 

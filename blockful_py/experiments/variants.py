@@ -19,7 +19,6 @@ class Variant:
 
     Attributes:
         name: in tables and file names.
-        by_data: settings for a data set, on top of `settings`.
         stored: increments were stored when the models were published.
         clean_references: these were trained from the references' clean models.
         only: levels that the settings are for; None: all that the method can forget at.
@@ -28,7 +27,6 @@ class Variant:
     name: str
     method: str
     settings: Mapping[str, Any] = field(default_factory=dict)
-    by_data: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     stored: bool = False
     clean_references: bool = False
     only: frozenset[Level] | None = None
@@ -39,36 +37,23 @@ class Variant:
         able = create_method(self.method).levels
         return able if self.only is None else able & self.only
 
-    def settings_for(self, data: str) -> dict[str, Any]:
-        return {**self.settings, **self.by_data.get(data, {})}
-
-    def recorded_for(self, data: str) -> dict[str, Any]:
+    @property
+    def recorded(self) -> dict[str, Any]:
         """What a row says of how it was made: the settings, and whether increments were stored."""
-        return {**self.settings_for(data), **({"stored": True} if self.stored else {})}
+        return {**self.settings, **({"stored": True} if self.stored else {})}
 
 
 SPECIAL: tuple[Variant, ...] = (
-    Variant(
-        "clean_increments_short",
-        "clean_increments",
-        by_data={"digits": {"share": 0.7, "heal_steps": 4, "heal_batch": 16}, "shapes": {"share": 0.8}},
-        only=frozenset({Level.SAMPLE}),
-    ),
-    Variant(
-        "clean_increments_stored",
-        "clean_increments",
-        by_data={"digits": {"heal_steps": 4, "heal_batch": 16}},
-        stored=True,
-    ),
+    Variant("clean_increments_short", "clean_increments", {"share": 0.8}, only=frozenset({Level.SAMPLE})),
+    Variant("clean_increments_stored", "clean_increments", stored=True),
     Variant("fiun_all", "fiun", {"layers": "all"}),
     Variant("gradient_ascent_ascended", "gradient_ascent", {"start": "ascended"}),
     Variant("retrain_ahead", "retrain_ahead", stored=True, clean_references=True),
 )
 """Variants beside a method's own defaults; one named as its method takes the place of the defaults.
 
-With stored increments a request only heals; on digits, where a training is short, more briefly, so that it
-costs less than a tenth of retraining.  For samples, whose increments nobody can store, shorter ones bring the
-longest path below a tenth (benchmarks/results/tuning.md has the tuning)."""
+With stored increments a request only heals.  For samples, whose increments nobody can store, shorter ones
+shorten the longest path."""
 
 
 def variants(names: Iterable[str] = ()) -> tuple[Variant, ...]:

@@ -43,6 +43,7 @@ def write_report(plan: Plan, results: Sequence[Result], tuning: bool = False) ->
         "tuning": tuning,
         "machine": dict(results[0].machine),
         "left_out": list(left_out(plan)),
+        "recipes": recipes(results),
     }
     full = document(summaries, about)
     text = markdown(full)
@@ -54,6 +55,14 @@ def write_report(plan: Plan, results: Sequence[Result], tuning: bool = False) ->
     for name, data in files.items():
         write_whole(plan.folder / name, data)
     return AuditReport(text, full, tuple(files))
+
+
+def recipes(results: Iterable[Result]) -> dict[str, dict[str, Any]]:
+    """By data set and seed: the epochs, and what they were found by."""
+    found: dict[str, dict[str, Any]] = {}
+    for result in results:
+        found.setdefault(result.cell.data, {})[str(result.cell.seed)] = dict(result.recipe)
+    return found
 
 
 def rewrite_report(folder: Path) -> AuditReport:

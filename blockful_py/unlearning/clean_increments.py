@@ -9,16 +9,15 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import ClassVar
 
-from torch.nn import functional
-
 from blockful_py.errors import SettingsError
 from blockful_py.forget import Level
 from blockful_py.learning.streams import generator
 from blockful_py.learning.weights import Weights
 from blockful_py.types import Paradigm
 from blockful_py.unlearning.cost import Meter, Work
-from blockful_py.unlearning.descent import Descent, batches_of, weights_of
+from blockful_py.unlearning.descent import Descent
 from blockful_py.unlearning.head import neutralised
+from blockful_py.unlearning.healing import heal
 from blockful_py.unlearning.increments import (
     Change,
     clean_increments,
@@ -67,8 +66,11 @@ class CleanIncrements:
         own, passed: factors of d_y and P_y, both float64 (D,), from 0 to 1.
         share: share of a model's epochs that an increment trained at the request takes, in (0, 1].
         clip: largest L2 norm of d_j, in multiples of the median of all; None for no limit.
-        heal_steps, heal_batch, heal_rate: steps, samples a step and initial rate of the healing, which
-            falls along a cosine to a tenth; momentum 0.5, gradients clipped at an L2 norm of 5.
+        heal_steps: bound on the steps of the healing, which ends earlier where the task's proxy set, in the
+            classes that the owner keeps, improves no more (`healing.heal`); None: those of one pass over the
+            owner's retained samples.
+        heal_batch, heal_rate: samples a step, and initial rate, which falls along a cosine to a tenth at the
+            bound; momentum 0.5, gradients clipped at an L2 norm of 5.
         head: "silent" sets the output row of a forgotten class to zero and its bias to -5 before healing;
             "kept" leaves the output layer as the increments changed it.
 
@@ -79,7 +81,7 @@ class CleanIncrements:
     passed: float = 0.4
     share: float = 1.0
     clip: float | None = 1.3
-    heal_steps: int = 8
+    heal_steps: int | None = None
     heal_batch: int = 32
     heal_rate: float = 0.08
     head: str = "kept"
@@ -87,7 +89,9 @@ class CleanIncrements:
     paradigms: ClassVar[frozenset[Paradigm]] = frozenset({Paradigm.PARALLEL, Paradigm.SEQUENTIAL})
     levels: ClassVar[frozenset[Level]] = frozenset(Level)
     review: ClassVar[Review] = Review.REMEASURED
-    needs: ClassVar[frozenset[Need]] = frozenset({Need.START_DATA, Need.DESCENDANT_DATA, Need.HOLDERS_DATA})
+    needs: ClassVar[frozenset[Need]] = frozenset(
+        {Need.START_DATA, Need.DESCENDANT_DATA, Need.HOLDERS_DATA, Need.PROXY_WHERE_THERE}
+    )
 
     def __post_init__(self) -> None:
         if not (0 <= self.own <= 1 and 0 <= self.passed <= 1):
@@ -96,7 +100,7 @@ class CleanIncrements:
             raise SettingsError(f"share must be above 0 and at most 1, not {self.share}.")
         if self.clip is not None and not (math.isfinite(self.clip) and self.clip > 0):
             raise SettingsError(f"clip must be positive, not {self.clip}.")
-        if self.heal_steps < 0 or self.heal_batch < 1:
+        if (self.heal_steps is not None and self.heal_steps < 0) or self.heal_batch < 1:
             raise SettingsError(
                 "heal_steps must be at least 0 and heal_batch at least 1, "
                 f"not {self.heal_steps} and {self.heal_batch}."
@@ -148,13 +152,16 @@ class CleanIncrements:
         if not len(retained):
             return rough
         module = work.watch(task.architecture.module(rough, retained.x.device).train())
-        stream = generator(task.seed, "heal", model.user, model.round)
-        self._descent().run(
+        return heal(
             module,
-            lambda network, batch: functional.cross_entropy(network(batch.x), batch.y),
-            batches_of(retained, self.heal_batch, self.heal_steps, stream),
+            retained,
+            None if task.proxy is None else task.proxy.only(retained.classes()),
+            self._descent(),
+            generator(task.seed, "heal", model.user, model.round),
+            self.heal_batch,
+            self.heal_steps,
+            f"the healed model {name!r}",
         )
-        return weights_of(module, f"the healed model {name!r}")
 
     def _descent(self) -> Descent:
         return Descent(self.heal_rate, momentum=0.5, clip=5.0)

@@ -50,6 +50,7 @@ class Descent:
         batches: Sequence[Samples],
         layers: Iterable[str] | None = None,
         masks: Mapping[str, Tensor] | None = None,
+        ends: Callable[[int], bool] | None = None,
     ) -> None:
         """Takes one step for each batch, in place.
 
@@ -57,6 +58,7 @@ class Descent:
             module: on the device of the batches.
             layers: names of the parameters that may change; all unless given.
             masks: by parameter's name and in its shape, 1 where a weight may change, else 0.
+            ends: called with the number of steps done after each; where it is true, no more are taken.
         """
         wanted = None if layers is None else set(layers)
         moving = {n: p for n, p in module.named_parameters() if wanted is None or n in wanted}
@@ -76,6 +78,8 @@ class Descent:
                         gradient = gradient * masks[name]
                     speed[name].mul_(self.momentum).add_(gradient)
                     parameter.sub_(speed[name], alpha=rate)
+            if ends is not None and ends(step + 1):
+                return
 
     def _scale(self, gradients: Iterable[Tensor]) -> float:
         if self.clip is None:

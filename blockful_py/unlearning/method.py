@@ -49,6 +49,9 @@ class Need(StrEnum):
     PROXY_DATA = "proxy_data"
     """Labelled samples that belong to no user."""
 
+    PROXY_WHERE_THERE = "proxy_where_there"
+    """The same, but the method does without where there are none."""
+
     PUBLISHED_FISHER = "published_fisher"
     """The diagonal of the Fisher information, published with every model."""
 

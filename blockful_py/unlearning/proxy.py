@@ -38,6 +38,15 @@ def balanced_proxy(pool: Samples, forget: Forget, per_class: int) -> Samples:
     return pool.at(torch.cat(chosen))
 
 
+def available_proxy(pool: Samples, forget: Forget, per_class: int) -> Samples | None:
+    """At most the first `per_class` samples of each class of the pool that is not to be forgotten, in the
+    pool's order: (m, ...) of (n, ...).  None where there are none."""
+    chosen = torch.zeros(len(pool), dtype=torch.bool)
+    for label in pool.without(forget.classes).classes():
+        chosen[torch.nonzero(pool.y == label).flatten()[:per_class].cpu()] = True
+    return pool.at(chosen) if chosen.any() else None
+
+
 def require_clean_proxy(proxy: Samples, forget: Forget, users: Iterable[UserData]) -> None:
     """Raise UnlearningError when the proxy set holds a sample of a forgotten class, or inputs with the bits
     of a forgotten sample's."""

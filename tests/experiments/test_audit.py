@@ -55,6 +55,8 @@ def test_there_is_a_file_a_row_that_says_how_it_was_made(
     )
     assert document["cell"]["seed"] == 5
     assert document["machine"]["packages"]["torch"]
+    recipe = document["recipe"]
+    assert {str(recipe["epochs"]), str(2 * recipe["epochs"])} <= recipe["accuracies"].keys()
     assert str(plan.folder) not in path.read_text()
 
 
@@ -110,6 +112,13 @@ def test_the_control_is_found_out_and_the_report_says_so(
     assert verdicts["gold2"]
     assert not verdicts["head_mask"] and not verdicts["original"]
     lines = report.markdown.splitlines()
+    epochs = report.document["recipes"]["digits"]["5"]["epochs"]
+    assert any(
+        line.startswith(
+            f"Epochs on digits, with the held-out accuracy that they and twice as many reach: {epochs} ("
+        )
+        for line in lines
+    )
     assert "## digits, all hold, class" in lines
     masked = next(line for line in lines if line.startswith("| head_mask |"))
     assert masked.rstrip(" |").endswith(("not forgotten", "not forgotten, damaged"))
@@ -166,11 +175,9 @@ def test_methods_are_chosen_by_name() -> None:
     made, short, stored = variants(["clean_increments"])
     assert made.levels == stored.levels == frozenset(Level)
     assert short.levels == {Level.SAMPLE}
-    assert made.settings_for("digits") == {}
-    assert stored.settings_for("digits") == {"heal_steps": 4, "heal_batch": 16}
-    assert stored.settings_for("shapes") == {}
-    assert made.recorded_for("shapes") == {}
-    assert stored.recorded_for("shapes") == {"stored": True}
+    assert made.recorded == {}
+    assert short.recorded == {"share": 0.8}
+    assert stored.recorded == {"stored": True}
     assert (made.stored, stored.stored) == (False, True)
     with pytest.raises(SettingsError, match="no method 'magic' to audit"):
         variants(["magic"])
@@ -186,6 +193,17 @@ def test_processes_measure_the_same_rows(
         (result.row, result.samples) for result in found
     ]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["digits"]
+
+
+def test_a_data_set_of_ones_own_has_a_folder(plan: Plan) -> None:
+    (cell,) = replace(plan, data=("wines:load",)).cells()
+    assert results.path_of(plan.folder, cell, "gold").relative_to(plan.folder).parts[0] == "wines.load"
+
+
+def test_unknown_data_sets_are_refused_before_anything_is_measured(plan: Plan) -> None:
+    for name, reason in (("mnist", "Known: cifar10"), ("nowhere:load", "cannot be imported")):
+        with pytest.raises(SettingsError, match=reason):
+            run(replace(plan, data=("digits", name)))
 
 
 def test_one_process_at_a_time_measures_in_a_folder(plan: Plan, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -12,6 +13,7 @@ from blockful_py.forget import Forget
 from blockful_py.graph.path_weights import path_weights
 from blockful_py.learning.weights import equal, flatten
 from blockful_py.unlearning.clean_increments import CleanIncrements
+from blockful_py.unlearning.healing import LOOKS
 from blockful_py.unlearning.increments import clean_increments, clipped, holders, passed_on
 from blockful_py.unlearning.recipe import epochs_of
 from blockful_py.unlearning.retraining import aggregate_of
@@ -59,9 +61,32 @@ def test_a_clean_increment_replaces_the_own_training(tiny: UnlearningCase) -> No
 
 
 def test_the_request_takes_the_time_of_one_node(tiny: UnlearningCase) -> None:
-    cost = CleanIncrements().unlearn(tiny.task).cost
-    longest = max(len(tiny.task.retained(name)) * 5 for name in "bcd")
-    assert cost.critical_path == longest + 8 * 32
+    cost = CleanIncrements().unlearn(replace(tiny.task, proxy=None)).cost
+    sizes = [len(tiny.task.retained(name)) for name in "bcd"]
+    assert cost.critical_path == 5 * max(sizes) + passes_of_healing(max(sizes))
+
+
+def passes_of_healing(size: int) -> int:
+    """A pass over the samples, in whole batches."""
+    return math.ceil(size / 32) * 32
+
+
+def test_a_model_heals_for_a_pass_over_its_samples_at_most(tiny: UnlearningCase) -> None:
+    assert tiny.task.proxy is not None
+    made = 5 * sum(len(tiny.task.retained(name)) for name in "bcd")
+    healing = CleanIncrements().unlearn(tiny.task).cost.passes - made
+    looks = 3 * LOOKS * len(tiny.task.proxy) / 3
+    assert 0 < healing <= sum(passes_of_healing(len(tiny.task.retained(name))) for name in "bcd") + looks
+
+
+def test_the_proxy_set_is_read_in_the_classes_that_the_owner_keeps(tiny: UnlearningCase) -> None:
+    task = replace(tiny.task, earlier=dict.fromkeys("bcd", (Forget.of_classes([1]),)))
+    assert task.proxy is not None and 1 in task.proxy.classes()
+    found, without = (
+        CleanIncrements().unlearn(each).weights
+        for each in (task, replace(task, proxy=task.proxy.without([1])))
+    )
+    assert all(equal(found[name], without[name]) for name in "bcd")
 
 
 def test_a_share_of_the_epochs_is_what_an_increment_trains(tiny: UnlearningCase) -> None:

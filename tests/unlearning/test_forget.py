@@ -12,7 +12,7 @@ from blockful_py.learning.data import Samples, pooled
 from blockful_py.learning.federation import FederationSpec
 from blockful_py.learning.forget_sets import forget_set, retain_set, retained_after
 from blockful_py.settings import FederationSettings, TrainingSettings
-from blockful_py.unlearning.proxy import balanced_proxy
+from blockful_py.unlearning.proxy import available_proxy, balanced_proxy
 from blockful_py.unlearning.retraining import retrain_model
 from blockful_py.unlearning.task import UnlearningTask
 from tests.unlearning.conftest import UnlearningCase
@@ -121,6 +121,14 @@ def test_a_proxy_set_must_not_hold_what_is_to_be_forgotten(few: UnlearningCase) 
     mixed = Samples(torch.cat([clean.x, forgotten.x]), torch.cat([clean.y, forgotten.y]))
     with pytest.raises(UnlearningError, match=r"forgotten samples \(rows 90\)"):
         replace(few.task, proxy=mixed, forget=Forget.of_samples([(5, 4)]))
+
+
+def test_an_available_proxy_set_takes_what_there_is(few: UnlearningCase) -> None:
+    pool, forget = few.dataset.proxy, few.task.forget
+    asked, all_there_is = available_proxy(pool, forget, 2), available_proxy(pool, forget, 1000)
+    assert asked is not None and asked.y.bincount(minlength=10).tolist() == [2, 2, 2, 0, 2, 2, 2, 2, 2, 2]
+    assert all_there_is is not None and torch.equal(all_there_is.x, pool.without([3]).x)
+    assert available_proxy(pool.only([3]), forget, 2) is None
 
 
 def test_a_proxy_set_has_enough_of_every_retained_class(few: UnlearningCase) -> None:

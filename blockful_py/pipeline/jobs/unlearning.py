@@ -32,11 +32,11 @@ from blockful_py.types import Paradigm
 from blockful_py.unlearning.cost import Cost
 from blockful_py.unlearning.method import IncrementsUsed, Method, ModelUpdate, Need
 from blockful_py.unlearning.propagation import delta
-from blockful_py.unlearning.proxy import balanced_proxy
+from blockful_py.unlearning.proxy import available_proxy, balanced_proxy
 from blockful_py.unlearning.task import UnlearningTask
 
 PROXY_SAMPLES = 10
-"""Of each retained class, for the methods that need a proxy set."""
+"""Of each retained class, for the methods that read a proxy set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +114,8 @@ class Unlearner:
         proxy = None
         if Need.PROXY_DATA in method.needs:
             proxy = balanced_proxy(self._context.setup.dataset.proxy, request.forget, PROXY_SAMPLES)
+        elif Need.PROXY_WHERE_THERE in method.needs:
+            proxy = available_proxy(self._context.setup.dataset.proxy, request.forget, PROXY_SAMPLES)
         if Need.HOLDERS_DATA in method.needs:
             self._stored = CurrentIncrements(catalogue, request.forget, self._context.weights)
         return UnlearningTask(

@@ -10,8 +10,10 @@ import pytest
 from blockful_py.forget import Forget
 from blockful_py.learning.weights import Weights, equal
 from blockful_py.pipeline.federation import Federation
+from blockful_py.pipeline.jobs.unlearning import PROXY_SAMPLES
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.unlearning.clean_increments import CleanIncrements
+from blockful_py.unlearning.proxy import available_proxy
 from blockful_py.unlearning.task import UnlearningTask
 from tests.federations import AFFECTED, STARTS, UNTOUCHED, small, trained
 
@@ -31,12 +33,14 @@ def forgets(
 ) -> dict[str, Weights]:
     """What the next request gives, computed beside the pipeline."""
     setup = federation.setup
+    forget = Forget.of_classes([number])
     task = UnlearningTask.of(
         setup.federation,
         federation.models().values(),
         setup.users,
         STARTS,
-        Forget.of_classes([number]),
+        forget,
+        available_proxy(setup.dataset.proxy, forget, PROXY_SAMPLES),
     )
     return dict(CleanIncrements(heal_steps=2).unlearn(replace(task, earlier=earlier)).weights)
 

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How many epochs a federation needs: until the accuracy on held-out training samples rises no more."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import torch
+
+from blockful_py.errors import LearningError
+from blockful_py.learning.data import Samples, UserData, pooled
+from blockful_py.learning.evaluation import accuracies
+from blockful_py.learning.federation import FederationSpec, train_federation
+from blockful_py.learning.streams import generator
+
+HELD_OUT = 0.2
+"""Share of a user's training samples that is held out."""
+
+MOST_EPOCHS = 64
+"""A power of 2."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plateau:
+    """The epochs that were found, and what they were found by.
+
+    Attributes:
+        epochs: those of a model with references; a root trains `root_factor` times as many.
+        accuracies: mean accuracy on the held-out samples, from 0 to 1, by the epochs that were tried
+            (as text, which JSON needs).
+        held_out: number of these samples.
+    """
+
+    epochs: int
+    accuracies: Mapping[str, float]
+    held_out: int
+
+
+def find_plateau(settings: FederationSpec, users: Sequence[UserData]) -> Plateau:
+    """The epochs after which twice as many raise the held-out accuracy by no more than its standard error.
+
+    Each user holds out a fifth of its training samples, drawn by seed, and the federation is trained on the
+    others, for 1, 2, 4, ... epochs, with the held-out samples in the place of the users' test samples, which
+    nothing reads.  With a(E) the mean accuracy of all models on all n held-out samples, the result is the
+    first E of 1, 2, 4, ... 32 with
+
+    `a(2E) - a(E) <= sqrt(a (1 - a) / n)`, a the larger of both,
+
+    and a(E) more than such an error above the share of the commonest class; 64 where there is none.
+
+    Raises:
+        SettingsError, LearningError: a user has no two samples, or as `train_federation`.
+    """
+    split = [_split(user, settings.seed) for user in users]
+    held = pooled(user.test for user in split)
+    chance = float(torch.bincount(held.y).max()) / len(held)
+    found: dict[int, float] = {}
+    epochs = 1
+    while epochs <= MOST_EPOCHS:
+        found[epochs] = _accuracy(settings, split, held, epochs)
+        if epochs > 1 and is_level(found, epochs // 2, len(held), chance):
+            break
+        epochs *= 2
+    return Plateau(epochs // 2, {str(each): round(reached, 6) for each, reached in found.items()}, len(held))
+
+
+def is_level(found: Mapping[int, float], epochs: int, count: int, chance: float) -> bool:
+    """Whether twice these epochs bring no more than an error, and these more than chance.
+
+    Args:
+        found: accuracies by epochs.
+        count: number of the samples that they were measured on.
+        chance: share of the commonest class.
+    """
+    error = error_of(found, epochs, count)
+    return found[2 * epochs] - found[epochs] <= error and found[epochs] > chance + error
+
+
+def error_of(found: Mapping[int, float], epochs: int, count: int) -> float:
+    """Standard error of the larger accuracy of these and of twice these epochs."""
+    larger = max(found[epochs], found[2 * epochs])
+    return math.sqrt(larger * (1 - larger) / count)
+
+
+def _accuracy(settings: FederationSpec, users: Sequence[UserData], held: Samples, epochs: int) -> float:
+    timed = replace(settings, training=replace(settings.training, epochs=epochs))
+    models = {model.name: model.weights for wave in train_federation(timed, users) for model in wave}
+    scored = accuracies(settings.architecture, models, held)
+    return math.fsum(scored.values()) / len(scored)
+
+
+def _split(user: UserData, seed: int) -> UserData:
+    """The user with a part of its training samples as test samples, and the others as training samples."""
+    size = len(user.train)
+    if size < 2:
+        raise LearningError(
+            f"user {user.index} has {size} training samples, of which none can be held out: give it more."
+        )
+    order = torch.randperm(size, generator=generator(seed, "held out", user.index))
+    count = max(1, round(HELD_OUT * size))
+    return UserData(user.index, user.train.at(order[count:]), user.train.at(order[:count]))
