@@ -111,7 +111,7 @@ class OwnParts:
         if request.paradigm != Paradigm.PARALLEL:
             return self._redactor.replace(catalogue, {name: weights}, request, (name,)).nodes[name]
         placed, journal = catalogue[name], self._context.journal
-        sealed, node = self._redactor.make(placed, weights, request, signed_by_owner=True)
+        sealed, node = self._redactor.make(catalogue, {name: weights}, request, (name,))[name]
         data, live = node.to_bytes(), self._context.stores.live
         cids = missing_files(live, [sealed.uri, file_uri(data)])
         store, keys = journal.plan(

@@ -72,8 +72,8 @@ class Redactor:
         nodes that their owners made elsewhere, whose files are in the live store.
         """
         nodes, sealed, shown = dict(handed_in), {}, progress or Silent()
-        for name, weights in new.items():
-            sealed[name], nodes[name] = self.make(catalogue[name], weights, request, name in signed_by_owner)
+        for name, (file, node) in self.make(catalogue, new, request, signed_by_owner).items():
+            sealed[name], nodes[name] = file, node
         replacements = {
             name: Replacement(catalogue[name].position, file_uri(node.to_bytes()))
             for name, node in nodes.items()
@@ -117,12 +117,29 @@ class Redactor:
         return RedactionOutcome(nodes, list(executed))
 
     def make(
-        self, placed: PlacedNode, weights: Weights, request: Request, signed_by_owner: bool
-    ) -> tuple[SealedFile, ModelNode]:
-        """The sealed new weights of a model, and its node; nothing is stored."""
+        self,
+        catalogue: Catalogue,
+        new: Mapping[str, Weights],
+        request: Request,
+        signed_by_owner: Collection[str],
+    ) -> dict[str, tuple[SealedFile, ModelNode]]:
+        """By model, the sealed new weights and the node; nothing is stored."""
+        made = {}
         with self._stopwatch("audit"):
-            sealed = self._context.keys.seal(weights)
-            return sealed, self._node(placed, weights, sealed, request, signed_by_owner)
+            claims = measure(self._context.setup, new, request.classes)
+            for name, weights in new.items():
+                sealed = self._context.keys.seal(weights)
+                redaction = Redaction(
+                    version=catalogue[name].version + 1,
+                    weights=cid_string(sealed.uri),
+                    request=request,
+                    claims=claims[name],
+                )
+                node = catalogue[name].node
+                if name in signed_by_owner:
+                    node = self._resigned(catalogue[name], weights, sealed, request)
+                made[name] = sealed, node.model_copy(update={"redaction": redaction})
+        return made
 
     def _store(
         self, catalogue: Catalogue, sealed: Mapping[str, SealedFile], nodes: Mapping[str, ModelNode]
@@ -135,32 +152,23 @@ class Redactor:
         for name in nodes:
             self._keep_for_auditors(catalogue[name])
 
-    def _node(
-        self, placed: PlacedNode, weights: Weights, sealed: SealedFile, request: Request, resigned: bool
+    def _resigned(
+        self, placed: PlacedNode, weights: Weights, sealed: SealedFile, request: Request
     ) -> ModelNode:
-        address = cid_string(sealed.uri)
-        redaction = Redaction(
-            version=placed.version + 1,
-            weights=address,
-            request=request,
-            claims=measure(self._context.setup, weights, request.classes),
-        )
-        statement, node = placed.node.statement, placed.node
-        if resigned:
-            user = self._context.setup.user(statement.user)
-            own = accuracy(self._context.setup.architecture, weights, user.test)
-            changed = {
-                "weights": address,
-                "accuracy": own,
-                "privacy": statement.privacy
-                and retrained_privacy(statement, request, user, self._earlier(placed, request)),
-                "increments": (),
-                "created": self._context.clock.now(),
-            }
-            live = self._context.contracts.live
-            secret = self._context.accounts.secret(statement.user)
-            node = sign_statement(statement.model_copy(update=changed), secret, live.chain_id, live.address)
-        return node.model_copy(update={"redaction": redaction})
+        """The node with a new statement of the owner, about the new weights."""
+        statement = placed.node.statement
+        user = self._context.setup.user(statement.user)
+        changed = {
+            "weights": cid_string(sealed.uri),
+            "accuracy": accuracy(self._context.setup.architecture, weights, user.test),
+            "privacy": statement.privacy
+            and retrained_privacy(statement, request, user, self._earlier(placed, request)),
+            "increments": (),
+            "created": self._context.clock.now(),
+        }
+        live = self._context.contracts.live
+        secret = self._context.accounts.secret(statement.user)
+        return sign_statement(statement.model_copy(update=changed), secret, live.chain_id, live.address)
 
     def _earlier(self, placed: PlacedNode, request: Request) -> tuple[Forget, ...]:
         return self._context.history.earlier_forgets([placed], request)[placed.node.name]
