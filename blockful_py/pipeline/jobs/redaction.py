@@ -128,12 +128,14 @@ class Redactor:
         self, catalogue: Catalogue, sealed: Mapping[str, SealedFile], nodes: Mapping[str, ModelNode]
     ) -> None:
         """Adds weights and nodes to the live store, and the versions to be replaced to the archive's."""
-        for name, file in sealed.items():
-            self._context.stores.live.add(file.data)
+        live, archive = self._context.stores.live, self._context.stores.archive
+        live.add_each(
+            [*(file.data for file in sealed.values()), *(nodes[name].to_bytes() for name in sealed)]
+        )
+        for _ in sealed:
             self._counter.uploaded()
-            self._context.stores.live.add(nodes[name].to_bytes())
-        for name in nodes:
-            self._keep_for_auditors(catalogue[name])
+        replaced = (uri for name in nodes for uri in _files(catalogue[name]))
+        archive.add_each(live.read(uri) for uri in replaced if not archive.has(uri))
 
     def _node(
         self, placed: PlacedNode, weights: Weights, sealed: SealedFile, request: Request, resigned: bool
@@ -165,11 +167,10 @@ class Redactor:
     def _earlier(self, placed: PlacedNode, request: Request) -> tuple[Forget, ...]:
         return self._context.history.earlier_forgets([placed], request)[placed.node.name]
 
-    def _keep_for_auditors(self, placed: PlacedNode) -> None:
-        """Adds a version that is to be replaced to the archive's store, unless publication already has."""
-        for uri in (placed.uri, *placed.node.sealed[:1]):
-            if not self._context.stores.archive.has(uri):
-                self._context.stores.archive.add(self._context.stores.live.read(uri))
+
+def _files(placed: PlacedNode) -> tuple[Uri, ...]:
+    """A version's node, and its weights if it has any."""
+    return placed.uri, *placed.node.sealed[:1]
 
 
 def erased(catalogue: Catalogue, replaced: Mapping[str, ModelNode]) -> tuple[str, ...]:

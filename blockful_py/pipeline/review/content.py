@@ -109,12 +109,14 @@ class ContentReviewer:
         self._require_finished()
         publications = proposal.block.publications
         nodes = [self._node(publication.uri) for publication in publications]
-        self._have_keys([uri for node in nodes for uri in node.sealed])
+        sealed = [uri for node in nodes for uri in node.sealed]
+        self._have_keys(sealed)
+        weights = self._weights.read_each(sealed)
         for publication, node in zip(publications, nodes, strict=True):
             with _refusing(f"model {node.name}"):
                 signer = node.signer(self._live.chain_id, self._live.address)
-                for uri in node.sealed:
-                    self._weights.read(uri)
+                for _ in node.sealed:
+                    next(weights)
             _require(signer == publication.owner, f"model {node.name} is not signed by its owner")
             _require(node.redaction is None, f"model {node.name} is published as a redaction")
             if self._sources.registered:
