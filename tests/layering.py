@@ -35,7 +35,7 @@ FLOORS: Mapping[str, tuple[frozenset[str], ...]] = {
     f"{PACKAGE}.pipeline": (
         frozenset({"attesting", "founding", "party", "proving", "resume"}),
         frozenset({"federation"}),
-        frozenset({"administration", "alarms", "decryptors", "epochs"}),
+        frozenset({"administration", "alarms", "decryptors", "epochs", "verifying"}),
         frozenset({"base", "reader"}),
         frozenset({"jobs"}),
         frozenset({"review"}),
@@ -44,7 +44,7 @@ FLOORS: Mapping[str, tuple[frozenset[str], ...]] = {
     ),
     f"{PACKAGE}.record": (
         frozenset({"audit", "file_change", "parts", "request_file"}),
-        frozenset({"archive_memory"}),
+        frozenset({"archive_memory", "checkpoint"}),
         frozenset({"catalogue"}),
         frozenset({"archive_reader", "known_transactions"}),
         frozenset({"attestation", "chain_readers"}),
@@ -52,8 +52,8 @@ FLOORS: Mapping[str, tuple[frozenset[str], ...]] = {
         frozenset({"proofs"}),
         frozenset({"verify"}),
         frozenset({"chain_view", "checks", "decryption", "history"}),
-        frozenset({"model_node"}),
-        frozenset({"events", "federation_file", "statement_parts"}),
+        frozenset({"model_node", "state"}),
+        frozenset({"events", "federation_file", "known", "statement_parts"}),
     ),
 }
 """By folder, its rooms from the top floor down: a room imports only from floors below its own."""
