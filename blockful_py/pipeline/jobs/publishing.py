@@ -67,7 +67,7 @@ class Publisher:
                 live.add(file.data)
             context.hand_out(uris)
         with journal.taking(keys):
-            context.keys.give(sealed)
+            context.keys.give({file.uri: file.key for file in sealed})
             increments.deliver(context.keys.keyring)
         waiting = [self._new(model, node, placed) for model, node in zip(models, nodes, strict=True)]
         positions: dict[str, Position] = {}
