@@ -29,7 +29,9 @@ FLOORS: Mapping[str, tuple[frozenset[str], ...]] = {
         frozenset({"crypto"}),
         frozenset({"child_process", "detached", "file_lock", "settings"}),
         frozenset({"monitoring"}),
-        frozenset({"bounded_json", "closable", "extras", "forget", "html_table", "types", "whole_file"}),
+        frozenset(
+            {"bounded_json", "closable", "extras", "forget", "html_table", "on_demand", "types", "whole_file"}
+        ),
         frozenset({"errors"}),
     ),
     f"{PACKAGE}.pipeline": (

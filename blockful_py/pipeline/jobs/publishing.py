@@ -65,7 +65,7 @@ class Publisher:
             live.add_each((*published, *(file.data for file in increments.files)))
             context.hand_out(uris)
         with journal.taking(keys):
-            context.keys.give(sealed)
+            context.keys.give({file.uri: file.key for file in sealed})
             increments.deliver(context.keys.keyring)
         waiting = [self._new(model, node, placed) for model, node in zip(models, nodes, strict=True)]
         positions: dict[str, Position] = {}

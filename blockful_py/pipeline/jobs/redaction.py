@@ -37,6 +37,9 @@ from blockful_py.storage.cid import cid_string
 from blockful_py.storage.unixfs import file_uri
 from blockful_py.types import Uri
 
+STORED_TOGETHER = 32
+"""New versions that are made, then stored in one step: so many are in memory, however many a request has."""
+
 
 @dataclass(slots=True)
 class RedactionOutcome:
@@ -44,6 +47,17 @@ class RedactionOutcome:
 
     nodes: dict[str, ModelNode] = field(default_factory=dict)
     executed: list[Executed] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Stored:
+    """The new versions of one decision, as far as they are stored; their weights are in the store alone."""
+
+    subject: str
+    decision: int | None = None
+    nodes: dict[str, ModelNode] = field(default_factory=dict)
+    keys: dict[Uri, bytes] = field(default_factory=dict)
+    cids: list[str] = field(default_factory=list)
 
 
 class Redactor:
@@ -68,47 +82,49 @@ class Redactor:
         """Replaces the models named in `new`, and those `handed_in`, all under one certificate.
 
         A job must be open; its journal holds each step.  The replaced versions' files stay until it ends.
+        `new` is asked for each model's weights once, a few models before they are stored.
         `signed_by_owner`: models whose owners made the new weights and sign a new statement.  `handed_in`:
         nodes that their owners made elsewhere, whose files are in the live store.
         """
-        nodes, sealed, shown = dict(handed_in), {}, progress or Silent()
-        for name, weights in new.items():
-            sealed[name], nodes[name] = self.make(catalogue[name], weights, request, name in signed_by_owner)
-        replacements = {
-            name: Replacement(catalogue[name].position, file_uri(node.to_bytes()))
-            for name, node in nodes.items()
-        }
-        subject = ", ".join(nodes)
-        uris = [*(file.uri for file in sealed.values()), *(each.uri for each in replacements.values())]
-        cids = missing_files(self._context.stores.live, uris)
-        store, keys = self._context.journal.plan(
-            [PlannedStep(Act.STORE, subject, {"cids": cids}), PlannedStep(Act.KEYS, subject)]
-        )
-        coordinator = self._session.coordinator
+        names = tuple(dict.fromkeys((*handed_in, *new)))
+        stored, shown = _Stored(", ".join(names)), progress or Silent()
+        nodes, coordinator = stored.nodes, self._session.coordinator
 
         def decide() -> Decided[CertifiedRedaction]:
-            draft = self._session.proposer.redaction(list(replacements.values()), self._context.clock.now())
+            replacements = [
+                Replacement(catalogue[name].position, file_uri(node.to_bytes()))
+                for name, node in nodes.items()
+            ]
+            draft = self._session.proposer.redaction(replacements, self._context.clock.now())
             with shown.stage("review by the committee", coordinator.members, "members") as advance:
                 certified = coordinator.certify_redaction(draft, lambda: advance(1))
             self._counter.certified(draft)
             forget, contracts = erased(catalogue, nodes), self._context.contracts
-            settlement = redaction_settlement(contracts, certified, forget, f"unlearn {subject}")
+            settlement = redaction_settlement(contracts, certified, forget, f"unlearn {stored.subject}")
             return Decided(certified, settlement, coordinator.excluded.told())
 
         try:
+            for begin in range(0, len(names), STORED_TOGETHER):
+                some = names[begin : begin + STORED_TOGETHER]
+                made = {
+                    name: self._new(catalogue[name], new, request, signed_by_owner)
+                    for name in some
+                    if name in new
+                }
+                kept = {name: handed_in[name] for name in some if name not in new}
+                with self._stopwatch("store"):
+                    self._store(catalogue, made, kept, stored)
             with self._stopwatch("store"):
-                with self._context.journal.taking(store):
-                    self._store(catalogue, sealed, nodes)
-                    self._context.hand_out(uris)
+                (keys,) = self._context.journal.plan([PlannedStep(Act.KEYS, stored.subject)], stored.decision)
                 with self._context.journal.taking(keys):
-                    self._context.keys.give(sealed.values())
+                    self._context.keys.give(stored.keys)
             with self._stopwatch("certify"):
                 certified, execution = self._executor.certify(
-                    store.decision, subject, coordinator.keepers, decide
+                    keys.decision, stored.subject, coordinator.keepers, decide
                 )
         except BaseException:
             with suppress(BlockfulError):  # resuming the job deletes the rest
-                unstore(self._context.stores.live, self._context.keys, cids)
+                unstore(self._context.stores.live, self._context.keys, stored.cids)
             raise
         with shown.stage("replace on both chains", None):
             executed = self._executor.send(
@@ -124,18 +140,43 @@ class Redactor:
             sealed = self._context.keys.seal(weights)
             return sealed, self._node(placed, weights, sealed, request, signed_by_owner)
 
+    def _new(
+        self,
+        placed: PlacedNode,
+        new: Mapping[str, Weights],
+        request: Request,
+        signed_by_owner: Collection[str],
+    ) -> tuple[SealedFile, ModelNode]:
+        with self._stopwatch("unlearn"):
+            weights = new[placed.node.name]
+        return self.make(placed, weights, request, placed.node.name in signed_by_owner)
+
     def _store(
-        self, catalogue: Catalogue, sealed: Mapping[str, SealedFile], nodes: Mapping[str, ModelNode]
+        self,
+        catalogue: Catalogue,
+        made: Mapping[str, tuple[SealedFile, ModelNode]],
+        handed_in: Mapping[str, ModelNode],
+        stored: _Stored,
     ) -> None:
         """Adds weights and nodes to the live store, and the versions to be replaced to the archive's."""
         live, archive = self._context.stores.live, self._context.stores.archive
-        live.add_each(
-            [*(file.data for file in sealed.values()), *(nodes[name].to_bytes() for name in sealed)]
-        )
-        for _ in sealed:
-            self._counter.uploaded()
-        replaced = (uri for name in nodes for uri in _files(catalogue[name]))
-        archive.add_each(live.read(uri) for uri in replaced if not archive.has(uri))
+        nodes = {**handed_in, **{name: node for name, (_, node) in made.items()}}
+        data = {name: node.to_bytes() for name, node in nodes.items()}
+        uris = [*(file.uri for file, _ in made.values()), *map(file_uri, data.values())]
+        cids = missing_files(live, uris)
+        planned = PlannedStep(Act.STORE, ", ".join(nodes), {"cids": cids})
+        (step,) = self._context.journal.plan([planned], stored.decision)
+        stored.decision = step.decision
+        stored.cids += cids
+        with self._context.journal.taking(step):
+            live.add_each([*(file.data for file, _ in made.values()), *(data[name] for name in made)])
+            for _ in made:
+                self._counter.uploaded()
+            replaced = (uri for name in nodes for uri in _files(catalogue[name]))
+            archive.add_each(live.read(uri) for uri in replaced if not archive.has(uri))
+            self._context.hand_out(uris)
+        stored.nodes.update(nodes)
+        stored.keys.update((file.uri, file.key) for file, _ in made.values())
 
     def _node(
         self, placed: PlacedNode, weights: Weights, sealed: SealedFile, request: Request, resigned: bool

@@ -12,9 +12,10 @@ it measures.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Protocol
 
 from blockful_py.chain.quorum import AppointedCommitteeContract
@@ -31,6 +32,7 @@ from blockful_py.errors import (
 from blockful_py.keys.sealing import Keyring, SealedWeights, is_sealed
 from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.learning.weights import Weights
+from blockful_py.on_demand import KEPT, OnDemand
 from blockful_py.pipeline.review.claims import measure
 from blockful_py.pipeline.review.copies import KnownWeights
 from blockful_py.pipeline.review.erasure import review_erasure
@@ -283,7 +285,9 @@ class ContentReviewer:
         missing = [name for name in starts if name not in announced]
         _require(not missing, f"{', '.join(missing)} would not be unlearned")
         digest = request.digest(self._live.chain_id, self._live.address)
-        current = CurrentWeights(catalogue, self._fetched, digest)
+        current = OnDemand(
+            catalogue.models, lambda name: self._fetched.weights(catalogue[name].node.weights, digest)
+        )
         expected = recompute(method, catalogue.graph, starts, current, announced)
         by_name = {each.node.name: each for each in proposed}
         left_out = sorted(expected.keys() - by_name.keys())
@@ -291,11 +295,11 @@ class ContentReviewer:
         too_small = sorted(by_name.keys() - expected.keys())
         _require(not too_small, f"the update of {', '.join(too_small)} is at most epsilon")
         for name, each in by_name.items():
+            weights = expected[name]
             _require(
-                self._is_sealed(each, expected[name]),
-                f"the new weights of {name} are not what {method.name} gives",
+                self._is_sealed(each, weights), f"the new weights of {name} are not what {method.name} gives"
             )
-            self._measure(each, expected[name], request)
+            self._measure(each, weights, request)
 
     def _is_sealed(self, proposed: Proposed, weights: Weights) -> bool:
         uri = proposed.node.weights
@@ -338,41 +342,21 @@ class ContentReviewer:
 
 
 class FetchedWeights:
-    """Weights that members fetched for a purpose: one download serves all members."""
+    """Weights that members fetched for a purpose: one download serves all members, and memory holds few."""
 
     def __init__(self, store: SealedWeights, counter: Counter) -> None:
-        self._store = store
         self._counter = counter
-        self._weights: dict[tuple[Uri, bytes], Weights] = {}
+        self._counted: set[tuple[Uri, bytes]] = set()
+        self._read = lru_cache(KEPT)(store.read)
 
     def weights(self, uri: Uri, purpose: bytes) -> Weights:
         """The weights of a sealed file.  Raises RefusedError when they are unreadable or unusable."""
-        if (uri, purpose) not in self._weights:
-            with _refusing(f"weights {cid_string(uri)}"):
-                self._weights[uri, purpose] = self._store.read(uri)
+        with _refusing(f"weights {cid_string(uri)}"):
+            weights = self._read(uri)
+        if (uri, purpose) not in self._counted:
+            self._counted.add((uri, purpose))
             self._counter.downloaded()
-        return self._weights[uri, purpose]
-
-
-class CurrentWeights(Mapping[str, Weights]):
-    """The current weights of the models, fetched on access."""
-
-    def __init__(self, catalogue: Catalogue, fetched: FetchedWeights, purpose: bytes) -> None:
-        self._catalogue = catalogue
-        self._fetched = fetched
-        self._purpose = purpose
-
-    def __getitem__(self, name: str) -> Weights:
-        return self._fetched.weights(self._catalogue[name].node.weights, self._purpose)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._catalogue.models
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._catalogue.models)
-
-    def __len__(self) -> int:
-        return len(self._catalogue.models)
+        return weights
 
 
 @contextmanager
