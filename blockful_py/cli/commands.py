@@ -171,7 +171,7 @@ SECTIONS: Mapping[str, tuple[Command | Group, ...]] = {
         Command("init", "init:init", "Write example settings to start from."),
         Command("demo", "demo:demo", "Train, publish, forget, verify and report.", WARNING),
         Command("deploy", "deploy:deploy", "Deploy the contracts and make a run directory."),
-        Command("data", "data:data", "Show how many samples of each class a user has."),
+        Command("data", "data:data", "Show what each user has, or where to get data sets."),
         Command("train", "train:train", "Train the users' models and publish them.", WARNING),
         Command(
             "unlearn", "unlearn:unlearn", "Make models forget, with all that inherit from them.", WARNING

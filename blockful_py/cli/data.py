@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful data`: shows how the data set is divided among users."""
+"""`blockful data`: shows how the data set is divided among users, or which data sets there are."""
 
 from __future__ import annotations
 
@@ -24,6 +24,10 @@ def data(
             "--save", metavar="DIR", help="Also write each user's samples, as participants take them."
         ),
     ] = None,
+    list_sets: Annotated[
+        bool,
+        typer.Option("--list", help="Only list the data sets: where to get each, and where it was found."),
+    ] = False,
     overrides: Overrides = None,
     as_json: AsJson = False,
 ) -> None:
@@ -31,6 +35,9 @@ def data(
 
     Example: blockful data examples/paper14.toml --set federation.situation=dirichlet
     """
+    if list_sets:
+        _list_sources(Output(as_json))
+        return
     from blockful_py.settings import Settings
 
     settings = Settings.load(settings_file, overrides or ())
@@ -63,3 +70,14 @@ def data(
 
         for path in save_users(settings, save):
             out.say(f"samples in {path}")
+
+
+def _list_sources(out: Output) -> None:
+    from blockful_py.learning.datasets.sources import sources
+
+    listed = tuple(sources())
+    out.result({each.name: {"get": each.get, "found": each.found} for each in listed})
+    for each in listed:
+        out.say(f"{each.name:<20} {'not found' if each.found is None else f'found: {each.found}'}")
+        if each.found is None:
+            out.say(f"{'':<20} {each.get}")

@@ -9,7 +9,7 @@ from pathlib import Path
 from blockful_py.crypto.envelope import unseal
 from blockful_py.errors import CryptoError, FormatError, RunError
 from blockful_py.export.network_folder import network_of
-from blockful_py.learning.datasets.registry import HUB_IDS
+from blockful_py.learning.datasets.registry import SCHEMAS
 from blockful_py.learning.models import Architecture
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.proving import prove
@@ -59,7 +59,8 @@ def exported(federation: Federation, name: str, progress: Progress | None = None
         raise FormatError(f"the weights {cid_string(uri)} cannot be decrypted: {error}") from None
     architecture = federation.setup.architecture
     network_of(weights, architecture)  # refuses damaged weights, and those of another architecture
-    hub = HUB_IDS.get(settings.dataset) if settings.data_files is None else None
+    schema = SCHEMAS.get(settings.dataset) if settings.data_files is None else None
+    hub = None if schema is None else schema.hub
     proof = prove(federation, [name], progress=progress).to_bytes()
     return ExportedModel(placed, architecture, settings.dataset, hub, weights, key, proof, certificate)
 

@@ -4,12 +4,17 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from huggingface_hub import constants
 from PIL import Image
 
+from blockful_py.learning.datasets import sources
+from blockful_py.learning.datasets.idx import IdxFiles
+from blockful_py.learning.datasets.registry import DATASETS, SCHEMAS
 from blockful_py.report.plots import LIGHT
 from blockful_py.report.plots.holdings import Holdings, draw_holdings
 from tests.cli.commands import blockful
@@ -57,6 +62,27 @@ def test_what_does_not_fit_is_one_error(tmp_path: Path, setting: str, reason: st
     outcome = blockful(tmp_path, "data", "--set", setting)
     assert reason in outcome.error
     assert outcome.status == 2
+
+
+def test_the_data_sets_are_listed_with_what_to_do_to_have_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed = IdxFiles(28, "dataset-fashion-mnist", files.write_idx(tmp_path / "installed"))
+    schemas = {**SCHEMAS, "fashion_mnist": replace(SCHEMAS["fashion_mnist"], idx=installed)}
+    monkeypatch.setattr(sources, "SCHEMAS", schemas)
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "cache" / "datasets--uoft-cs--cifar10" / "snapshots" / "1").mkdir(parents=True)
+    listed = blockful(tmp_path, "data", "--list", "--json").document
+    assert set(listed) == set(DATASETS)
+    assert listed["digits"]["found"].endswith("digits.csv.gz")
+    assert listed["fashion_mnist"]["found"] == str(tmp_path / "installed")
+    assert listed["fashion_mnist"]["get"].startswith("apt-get install dataset-fashion-mnist, or zalando-")
+    assert listed["cifar10"]["found"] == sources.CACHED
+    assert listed["cifar100"]["found"] is None
+    said = blockful(tmp_path, "data", "--list").out.splitlines()
+    place = next(row for row, line in enumerate(said) if line.startswith("cifar100 "))
+    assert said[place].split() == ["cifar100", "not", "found"]
+    assert "uoft-cs/cifar100 on the Hugging Face hub" in said[place + 1]
 
 
 def test_a_plot_that_cannot_be_written_is_one_error(tmp_path: Path) -> None:

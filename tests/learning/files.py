@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -65,6 +66,7 @@ TABLES: Mapping[str, tuple[int, Callable[[list[int]], pa.Table]]] = {
     "cifar10": (10, _images("img", "label", 32, "RGB")),
     "cifar100": (100, _images("img", "fine_label", 32, "RGB")),
     "fashion_mnist": (10, _images("image", "label", 28, "L")),
+    "fashion_mnist_small": (10, _images("image", "label", 28, "L")),
     "tiny_imagenet": (200, _images("image", "label", 64, "RGB", "JPEG")),
     "yahoo_answers": (10, text_table),
 }
@@ -83,6 +85,29 @@ def write(folder: Path, name: str, train: int = 40, test: int = 20) -> Path:
     parquet.write_table(table(half), inside / "train-00001-of-00002.parquet")
     parquet.write_table(table(each_class(used, test)), inside / f"{held_out}-00000-of-00001.parquet")
     return folder
+
+
+def write_idx(folder: Path, train: int = 40, test: int = 20, ending: str = ".gz") -> Path:
+    """The folder, with idx files as Debian's package of Fashion-MNIST has them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    rng = np.random.default_rng(0)
+    for split, count in (("train", train), ("t10k", test)):
+        labels = np.array(each_class(10, count), np.uint8)
+        images = (rng.integers(0, 60, (count, 28, 28)) + 20 * labels[:, None, None]).astype(np.uint8)
+        for name, values in (("images-idx3", images), ("labels-idx1", labels)):
+            write_bytes(folder / f"{split}-{name}-ubyte{ending}", idx_bytes(values))
+    return folder
+
+
+def idx_bytes(values: np.ndarray[Any, np.dtype[np.uint8]]) -> bytes:
+    """An idx file of unsigned bytes."""
+    lengths = np.array(values.shape, ">u4").tobytes()
+    return bytes([0, 0, 8, values.ndim]) + lengths + values.tobytes()
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Gzipped where the name says so."""
+    path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
 
 
 def write_csv(folder: Path, train: int = 40, test: int = 20) -> Path:

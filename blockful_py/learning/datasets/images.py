@@ -6,17 +6,24 @@ from __future__ import annotations
 import io
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from blockful_py.errors import LearningError
 from blockful_py.learning.data import Dataset, Samples
+from blockful_py.learning.datasets.idx import IdxFiles
 from blockful_py.learning.datasets.options import carve_proxy
 from blockful_py.learning.datasets.tables import Schema, Split, read_splits
 from blockful_py.learning.streams import generator
 from blockful_py.settings import DataOptions
+
+Pixels = NDArray[np.uint8]
+"""Values from 0 to 255, uint8 (n, side, side, channels), or those of one image without n."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +69,7 @@ FASHION_MNIST = ImageSchema(
     side=28,
     mean=(0.2860,),
     spread=(0.3530,),
+    idx=IdxFiles(28, "dataset-fashion-mnist", Path("/usr/share/datasets/fashion-mnist")),
 )
 TINY_IMAGENET = ImageSchema(
     name="tiny_imagenet",
@@ -96,19 +104,32 @@ def image_loader(schema: ImageSchema) -> Callable[[int, DataOptions], Dataset]:
 
 def _images(schema: ImageSchema, split: Split) -> Tensor:
     """Decoded, normalised images, float32 (n, channels, side, side).  Raises LearningError for a bad row."""
+    import pyarrow as pa
+
     column = split.table[schema.columns[0]]
-    mode = "RGB" if len(schema.mean) == 3 else "L"
-    pixels = np.empty((len(column), schema.side, schema.side, len(schema.mean)), np.uint8)
-    for row, cell in enumerate(column):
-        pixels[row] = _decoded(schema, mode, cell.as_py(), f"{split.source}: image {row}")
+    raw = pa.types.is_fixed_size_binary(column.type)
+    pixels = _as_they_are(schema, column) if raw else _from_image_files(schema, column, split.source)
     x = torch.from_numpy(pixels).permute(0, 3, 1, 2).to(torch.float32, memory_format=torch.contiguous_format)
     mean, spread = (torch.tensor(each).view(1, -1, 1, 1) for each in (schema.mean, schema.spread))
     return x.div_(255).sub_(mean).div_(spread)
 
 
-def _decoded(
-    schema: ImageSchema, mode: str, cell: object, what: str
-) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:
+def _as_they_are(schema: ImageSchema, column: Any) -> Pixels:
+    """Of a column with side * side bytes a row."""
+    rows = b"".join(column.to_pylist())
+    return np.frombuffer(bytearray(rows), np.uint8).reshape(-1, schema.side, schema.side, 1)
+
+
+def _from_image_files(schema: ImageSchema, column: Any, source: str) -> Pixels:
+    """Of a column with a whole image file a row."""
+    mode = "RGB" if len(schema.mean) == 3 else "L"
+    pixels = np.empty((len(column), schema.side, schema.side, len(schema.mean)), np.uint8)
+    for row, cell in enumerate(column):
+        pixels[row] = _decoded(schema, mode, cell.as_py(), f"{source}: image {row}")
+    return pixels
+
+
+def _decoded(schema: ImageSchema, mode: str, cell: object, what: str) -> Pixels:
     from PIL import Image
 
     data = cell.get("bytes") if isinstance(cell, dict) else cell

@@ -14,6 +14,8 @@ from blockful_py.learning.datasets.digits import load_digits
 from blockful_py.learning.datasets.images import CIFAR10, CIFAR100, FASHION_MNIST, TINY_IMAGENET, image_loader
 from blockful_py.learning.datasets.options import drawn
 from blockful_py.learning.datasets.shapes import load_shapes
+from blockful_py.learning.datasets.smaller import Smaller, smaller
+from blockful_py.learning.datasets.tables import Schema
 from blockful_py.learning.datasets.texts import YAHOO_ANSWERS, load_yahoo_answers
 from blockful_py.learning.plugins import find
 from blockful_py.learning.streams import generator
@@ -25,22 +27,33 @@ Loader = Callable[[int, DataOptions], Dataset]
 GROUP = "blockful.datasets"
 """Entry points of other packages' loaders."""
 
+SMALL_FASHION = "fashion_mnist_small"
+
 DATASETS: Mapping[str, Loader] = MappingProxyType(
     {
         "cifar10": image_loader(CIFAR10),
         "cifar100": image_loader(CIFAR100),
         "digits": load_digits,
         "fashion_mnist": image_loader(FASHION_MNIST),
+        SMALL_FASHION: smaller(SMALL_FASHION, image_loader(FASHION_MNIST), Smaller(2, 7_000, 2_000)),
         "shapes": load_shapes,
         "tiny_imagenet": image_loader(TINY_IMAGENET),
         "yahoo_answers": load_yahoo_answers,
     }
 )
 
-HUB_IDS: Mapping[str, str] = MappingProxyType(
-    {each.name: each.hub for each in (CIFAR10, CIFAR100, FASHION_MNIST, TINY_IMAGENET, YAHOO_ANSWERS)}
+SCHEMAS: Mapping[str, Schema] = MappingProxyType(
+    {
+        **{each.name: each for each in (CIFAR10, CIFAR100, FASHION_MNIST, TINY_IMAGENET, YAHOO_ANSWERS)},
+        SMALL_FASHION: FASHION_MNIST,
+    }
 )
-"""Usual hub ids of the data sets that have one."""
+"""Schemas of the files of the data sets that have some."""
+
+
+def loader_of(name: str) -> Loader:
+    """The loader of a data set by name or import path.  Raises SettingsError where there is none."""
+    return find(name, "data set", DATASETS, GROUP)
 
 
 def load_dataset(name: str, seed: int, device: torch.device, options: DataOptions | None = None) -> Dataset:
@@ -52,7 +65,7 @@ def load_dataset(name: str, seed: int, device: torch.device, options: DataOption
         SettingsError: no data set has this name, or its files, extra or network are not there.
         LearningError: its files are damaged or of another schema.
     """
-    loader = find(name, "data set", DATASETS, GROUP)
+    loader = loader_of(name)
     options = options or DataOptions()
     loaded = loader(seed, options)
     if options.data_limit is not None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Splits of a data set as Arrow tables: from local parquet or CSV files, or from the Hugging Face hub."""
+"""Splits of a data set as Arrow tables: from parquet, CSV or idx files, or from the Hugging Face hub."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import torch
 
 from blockful_py.errors import LearningError, SettingsError
 from blockful_py.extras import needed_by
+from blockful_py.learning.datasets.idx import IMAGES, LABELS, PREFIXES, IdxFiles, read_table
 from blockful_py.learning.streams import generator
 from blockful_py.settings import DataOptions
 
@@ -30,6 +31,7 @@ class Schema:
         label: column of the labels, integers from 0.
         class_count: number of classes.
         test: split that serves as test data; "train" is the other.
+        idx: its idx files, where there are any.
     """
 
     name: str
@@ -38,6 +40,16 @@ class Schema:
     label: str
     class_count: int
     test: str = "test"
+    idx: IdxFiles | None = None
+
+    def folder(self, options: DataOptions) -> Path | None:
+        """The folder that is read: that of the options, else where a package of the system has its files;
+        None for the hub."""
+        if options.data_files is not None:
+            return Path(options.data_files) if Path(options.data_files).is_dir() else None
+        if self.idx is not None and self.idx.are_in(self.idx.installed):
+            return self.idx.installed
+        return None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,12 +80,10 @@ def read_splits(schema: Schema, options: DataOptions, seed: int) -> tuple[Split,
     if place is not None and not HUB_ID.fullmatch(place) and not Path(place).is_dir():
         raise SettingsError(
             f"learning.data_files: there is no folder {place!r}: give one with the "
-            f"parquet or CSV files of {schema.hub}, or a hub id."
+            f"files of {schema.hub} (parquet, CSV{', idx' if schema.idx else ''}), or a hub id."
         )
-    if place is not None and Path(place).is_dir():
-        splits = _from_folder(schema, Path(place))
-    else:
-        splits = from_hub(schema, place or schema.hub)
+    folder = schema.folder(options)
+    splits = from_hub(schema, place or schema.hub) if folder is None else _from_folder(schema, folder)
     train, test = (
         _split(schema, splits[which], options.data_limit, seed) for which in ("train", schema.test)
     )
@@ -119,13 +129,22 @@ def _from_folder(schema: Schema, folder: Path) -> Mapping[str, tuple[str, Any]]:
         paths = [
             path for path in sorted(folder.rglob(f"{split}*")) if path.suffix in SUFFIXES and path.is_file()
         ]
-        if not paths:
+        pair = schema.idx.pair_in(folder, split) if schema.idx is not None else None
+        if paths:
+            splits[split] = (_named(paths), _read(paths))
+        elif schema.idx is not None and pair is not None:
+            table = read_table(schema.idx, pair, schema.columns[0], schema.label)
+            splits[split] = (str(pair[0]), table)
+        else:
             raise SettingsError(
-                f"learning.data_files: {folder} has no file {split}*.parquet or {split}*.csv, "
-                f"at any depth: put the files of {schema.hub} there."
+                f"learning.data_files: {folder} has no file {split}*.parquet or {split}*.csv"
+                f"{_or_idx(schema, split)}, at any depth: put the files of {schema.hub} there."
             )
-        splits[split] = (_named(paths), _read(paths))
     return splits
+
+
+def _or_idx(schema: Schema, split: str) -> str:
+    return "" if schema.idx is None else f", and not both of {PREFIXES[split]}-{IMAGES} and -{LABELS}"
 
 
 def _named(paths: Sequence[Path]) -> str:

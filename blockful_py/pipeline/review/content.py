@@ -31,10 +31,11 @@ from blockful_py.errors import (
 from blockful_py.keys.sealing import FoundKeys, Keyring, SealedWeights, is_sealed
 from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.learning.weights import Weights
+from blockful_py.on_demand import OnDemand, batches
 from blockful_py.pipeline.review.claims import measure
 from blockful_py.pipeline.review.copies import KnownWeights
 from blockful_py.pipeline.review.erasure import review_erasure
-from blockful_py.pipeline.review.fetched import CurrentWeights, FetchedWeights, refusing
+from blockful_py.pipeline.review.fetched import FetchedWeights, refusing
 from blockful_py.pipeline.review.methods import parse_method, require_paradigm, require_review
 from blockful_py.pipeline.review.times import require_timely
 from blockful_py.pipeline.review.withdrawal import review_withdrawal
@@ -128,12 +129,14 @@ class ContentReviewer:
         self._require_finished()
         publications = proposal.block.publications
         nodes = [self._node(publication.uri) for publication in publications]
-        self._have_keys([uri for node in nodes for uri in node.sealed])
+        sealed = [uri for node in nodes for uri in node.sealed]
+        self._have_keys(sealed)
+        weights = self._weights.read_each(sealed)
         for publication, node in zip(publications, nodes, strict=True):
             with refusing(f"model {node.name}"):
                 signer = node.signer(self._live.chain_id, self._live.address)
-                for uri in node.sealed:
-                    self._weights.read(uri)
+                for _ in node.sealed:
+                    next(weights)
             _require(signer == publication.owner, f"model {node.name} is not signed by its owner")
             _require(node.redaction is None, f"model {node.name} is published as a redaction")
             if self._sources.registered:
@@ -237,8 +240,9 @@ class ContentReviewer:
             return
         if request.paradigm == Paradigm.PARALLEL:
             _require(names == affected, f"{', '.join(sorted(affected - names))} would not be unlearned")
-        weights = {each.node.name: self._fetched.weights(each.node.weights, purpose) for each in proposed}
-        self._measure(proposed, weights, request)
+        for some in batches(proposed):
+            weights = {each.node.name: self._fetched.weights(each.node.weights, purpose) for each in some}
+            self._measure(some, weights, request)
 
     def review_erasure(self, statement: bytes) -> None:
         committee = AppointedCommitteeContract(self._live.node, self._live.quorum())
@@ -314,21 +318,26 @@ class ContentReviewer:
         missing = [name for name in starts if name not in announced]
         _require(not missing, f"{', '.join(missing)} would not be unlearned")
         digest = request.digest(self._live.chain_id, self._live.address)
-        current = CurrentWeights(catalogue, self._fetched, digest)
+        current = OnDemand(
+            catalogue.models, lambda name: self._fetched.weights(catalogue[name].node.weights, digest)
+        )
         expected = recompute(method, catalogue.graph, starts, current, announced)
-        by_name = {each.node.name: each for each in proposed}
-        left_out = sorted(expected.keys() - by_name.keys())
+        names = {each.node.name for each in proposed}
+        left_out = sorted(expected.keys() - names)
         _require(not left_out, f"{', '.join(left_out)} would not be unlearned")
-        too_small = sorted(by_name.keys() - expected.keys())
+        too_small = sorted(names - expected.keys())
         _require(not too_small, f"the update of {', '.join(too_small)} is at most epsilon")
         with refusing("the keys of the new weights"):
             keys = self._sources.keyring.find([each.node.weights for each in proposed])
-        for name, each in by_name.items():
-            _require(
-                self._is_sealed(each, expected[name], keys),
-                f"the new weights of {name} are not what {method.name} gives",
-            )
-        self._measure(proposed, expected, request)
+        for some in batches(proposed):
+            weights = {each.node.name: expected[each.node.name] for each in some}
+            for each in some:
+                name = each.node.name
+                _require(
+                    self._is_sealed(each, weights[name], keys),
+                    f"the new weights of {name} are not what {method.name} gives",
+                )
+            self._measure(some, weights, request)
 
     @staticmethod
     def _is_sealed(proposed: Proposed, weights: Weights, keys: FoundKeys) -> bool:

@@ -3,54 +3,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 
 from blockful_py.errors import BlockfulError, RefusedError, StoreUnreachableError
 from blockful_py.keys.sealing import SealedWeights
 from blockful_py.learning.weights import Weights
+from blockful_py.on_demand import KEPT
 from blockful_py.pipeline.run.operations import Counter
-from blockful_py.record.catalogue import Catalogue
 from blockful_py.storage.cid import cid_string
 from blockful_py.types import Uri
 
 
 class FetchedWeights:
-    """Weights that members fetched for a purpose: one download serves all members."""
+    """Weights that members fetched for a purpose: one download serves all members, and memory holds few."""
 
     def __init__(self, store: SealedWeights, counter: Counter) -> None:
-        self._store = store
         self._counter = counter
-        self._weights: dict[tuple[Uri, bytes], Weights] = {}
+        self._counted: set[tuple[Uri, bytes]] = set()
+        self._read = lru_cache(KEPT)(store.read)
 
     def weights(self, uri: Uri, purpose: bytes) -> Weights:
         """The weights of a sealed file.  Raises RefusedError when they are unreadable or unusable."""
-        if (uri, purpose) not in self._weights:
-            with refusing(f"weights {cid_string(uri)}"):
-                self._weights[uri, purpose] = self._store.read(uri)
+        with refusing(f"weights {cid_string(uri)}"):
+            weights = self._read(uri)
+        if (uri, purpose) not in self._counted:
+            self._counted.add((uri, purpose))
             self._counter.downloaded()
-        return self._weights[uri, purpose]
-
-
-class CurrentWeights(Mapping[str, Weights]):
-    """The current weights of the models, fetched on access."""
-
-    def __init__(self, catalogue: Catalogue, fetched: FetchedWeights, purpose: bytes) -> None:
-        self._catalogue = catalogue
-        self._fetched = fetched
-        self._purpose = purpose
-
-    def __getitem__(self, name: str) -> Weights:
-        return self._fetched.weights(self._catalogue[name].node.weights, self._purpose)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._catalogue.models
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._catalogue.models)
-
-    def __len__(self) -> int:
-        return len(self._catalogue.models)
+        return weights
 
 
 @contextmanager
