@@ -79,7 +79,7 @@ OWNERS: Mapping[str, frozenset[str]] = {
     "in_toto_attestation": frozenset({"record"}),
     "securesystemslib": frozenset({"record"}),
     "model_signing": frozenset({"export"}),
-    "huggingface_hub": frozenset({"export"}),
+    "huggingface_hub": frozenset({"export", "learning"}),
 }
 """Third-party packages that only some rooms may import."""
 
