@@ -190,8 +190,8 @@ fmt: setup ## Format the Python code
 	@$(VENV)/bin/ruff check --fix --exit-zero .
 	@$(VENV)/bin/ruff format .
 
-bench: setup ## Measure gas, crypto, verification, redactions, path weights, storage, learning and unlearning
-	@for script in gas election crypto verification services redaction path_weights store blocks propagation learning unlearning; do $(PY) -m benchmarks.$$script || exit 1; done
+bench: setup ## Measure gas, crypto, verification, publications, redactions, path weights, storage, learning and unlearning
+	@for script in gas election crypto verification services publication redaction path_weights store blocks propagation learning unlearning; do $(PY) -m benchmarks.$$script || exit 1; done
 
 fuzz: setup $(STAMPS)/fuzz ## Fuzz everything that reads bytes from outside, FUZZ_SECONDS each (Linux)
 	@mkdir -p build/fuzz && for target in $(FUZZ_TARGETS); do echo "fuzz: $$target"; \

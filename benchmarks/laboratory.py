@@ -2,7 +2,8 @@
 """A real request on two embedded chains with its processor seconds by stage, for `benchmarks.simulation`.
 
 Members and chains are in this process, and torch takes one thread, so that processor time is what the request
-would take on a core of its own, whatever else the machine does.
+would take on a core of its own, whatever else the machine does.  Every member computes its review itself, as
+one on a machine of its own does.
 """
 
 from __future__ import annotations
@@ -22,10 +23,12 @@ import torch
 from blockful_py.chain.settlement import ARCHIVE, Settlement
 from blockful_py.committee.coordinator import Coordinator
 from blockful_py.committee.member import Member
+from blockful_py.committee.proposals import RedactionDraft
 from blockful_py.costs import Operations
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.jobs import redaction
 from blockful_py.pipeline.jobs.unlearning import Unlearned
+from blockful_py.pipeline.review.content import ContentReviewer
 from blockful_py.pipeline.run.progress import Stopwatch
 from blockful_py.settings import Settings
 
@@ -86,6 +89,7 @@ class _Timing:
                     timed = self._timed(name, getattr(owner, name))
                     stack.enter_context(patch.object(owner, name, timed))
             stack.enter_context(patch.object(Stopwatch, "__call__", _processor_time))
+            stack.enter_context(patch.object(ContentReviewer, "review_redaction", _alone))
             settle = self._weighed(redaction.redaction_settlement)
             stack.enter_context(patch.object(redaction, "redaction_settlement", settle))
             yield
@@ -108,6 +112,16 @@ class _Timing:
                 self.calls[name] += process_time() - begun
 
         return call
+
+
+def _alone(
+    reviewer: ContentReviewer,
+    draft: RedactionDraft,
+    review: Callable[[ContentReviewer, RedactionDraft], None] = ContentReviewer.review_redaction,
+) -> None:
+    """Reviews as a member that shares nothing with the members before it."""
+    reviewer._reviewed.clear()
+    review(reviewer, draft)
 
 
 @contextmanager

@@ -5,8 +5,6 @@
     in place  the same, into the array itself
     from RAM  the same as `kernel`, the changes as long as the weights: what one descendant takes
     models    four whole models, into new memory
-    used up   four whole models, in place
-    streamed  one model from store to store
 
 GB/s counts what is read from memory and written to it, as STREAM does (McCalpin 1995): 8 bytes a number, and
 where the changes come from memory 4 more for each start.
@@ -18,10 +16,7 @@ import argparse
 import json
 import os
 import platform
-import subprocess
-import sys
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 from time import perf_counter, process_time
@@ -31,12 +26,10 @@ import torch
 
 from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.graph.path_weights import path_weights
-from blockful_py.storage.store import ContentStore
 from blockful_py.unlearning.propagation import BLOCK, Scratch, Term, pass_block, propagate
-from blockful_py.unlearning.streaming import StoredVector, pass_stream
 
 STARTS = (1, 2, 4)
-CASES = tuple((where, n) for where in ("kernel", "in place", "from RAM", "models", "used up") for n in STARTS)
+CASES = tuple((where, n) for where in ("kernel", "in place", "from RAM", "models") for n in STARTS)
 Pair = tuple[Callable[[], object], Callable[[], object], int]
 """A copy, the passing, and the bytes that the passing moves; the copy moves 8 a number."""
 
@@ -76,7 +69,7 @@ def models(size: int, starts: int, where: str) -> Pair:
         return {name: {key: tensor.clone() for key, tensor in model.items()} for name, model in old.items()}
 
     def passed() -> object:
-        return propagate(old, paths, deltas, 1.0, 0.0, in_place=where == "used up")
+        return dict(propagate(old, paths, deltas, 1.0, 0.0).weights)
 
     return copied, passed, 8 * size
 
@@ -84,7 +77,7 @@ def models(size: int, starts: int, where: str) -> Pair:
 def compare(where: str, size: int, starts: int, repeat: int) -> dict[str, object]:
     """Median of `repeat` interleaved runs of both, in wall-clock and in processor time: on a machine with
     other work, only the latter is theirs alone."""
-    copy, passed, moved = (models if where in ("models", "used up") else kernel)(size, starts, where)
+    copy, passed, moved = (models if where == "models" else kernel)(size, starts, where)
     seconds: tuple[list[float], list[float]] = ([], [])
     spent: tuple[list[float], list[float]] = ([], [])
     for _ in range(repeat + 1):
@@ -110,44 +103,13 @@ def compare(where: str, size: int, starts: int, repeat: int) -> dict[str, object
     }
 
 
-def stream(size: int) -> None:
-    """In a process of its own: pass one change to a model of `size` numbers, from store to store."""
-    with tempfile.TemporaryDirectory() as folder:
-        store = ContentStore(Path(folder) / "store")
-        header = json.dumps({"w": {"dtype": "F32", "shape": [size], "data_offsets": [0, 4 * size]}}).encode()
-        block = np.random.default_rng(0).random(BLOCK, dtype=np.float32)
-
-        def written() -> Iterator[bytes]:
-            yield len(header).to_bytes(8, "little") + header
-            with (Path(folder) / "delta").open("wb") as file:
-                for first in range(0, size, BLOCK):
-                    some = block[: size - first].tobytes()
-                    file.write(some)
-                    yield some
-
-        uri = store.add_pieces(written())
-        terms = [(np.float32(0.5), StoredVector(Path(folder) / "delta"))]
-        began = perf_counter()
-        store.add_pieces(pass_stream(store.stream(uri), terms))
-        seconds = perf_counter() - began
-    # getrusage would start with the peak of the parent process
-    lines = Path("/proc/self/status").read_text().splitlines()
-    peak = int(next(line for line in lines if line.startswith("VmHWM")).split()[1]) * 1024
-    print(json.dumps({"mb": 4 * size / 1e6, "seconds": seconds, "peak_mb": peak / 1e6}))
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--size", type=int, default=2**24, help="numbers that are passed at once")
-    parser.add_argument("--streamed", type=int, default=2**28, help="numbers of the streamed model")
     parser.add_argument("--repeat", type=int, default=15)
-    parser.add_argument("--stream-only", action="store_true", help="the streamed model, in this process")
     parser.add_argument("--output", type=Path, help="write the result as JSON")
     options = parser.parse_args()
     torch.set_num_threads(1)
-    if options.stream_only:
-        stream(options.streamed)
-        return
     print(f"{'':<10}{'starts':>7}{'copy GB/s':>11}{'pass GB/s':>11}{'share':>7}{'processor':>11}{'n':>5}")
     rows = [compare(where, options.size, starts, options.repeat) for where, starts in CASES]
     for row in rows:
@@ -155,15 +117,6 @@ def main() -> None:
             f"{row['where']:<10}{row['starts']:>7}{row['copy_gb_s']:>11.1f}{row['pass_gb_s']:>11.1f}"
             f"{row['share']:>7.2f}{row['share_processor']:>11.2f}{row['n']:>5}",
             flush=True,
-        )
-    command = [sys.executable, __file__, "--stream-only", "--streamed"]
-    streamed = [
-        json.loads(subprocess.run([*command, str(size)], check=True, capture_output=True).stdout)
-        for size in (2**16, options.streamed)
-    ]
-    for each in streamed:
-        print(
-            f"streamed {each['mb']:.0f} MB in {each['seconds']:.1f} s, peak memory {each['peak_mb']:.0f} MB"
         )
     if options.output:
         machine = {
@@ -173,7 +126,7 @@ def main() -> None:
             "python": platform.python_version(),
             "numpy": np.__version__,
         }
-        result = {"machine": machine, "rows": rows, "streamed": streamed}
+        result = {"machine": machine, "rows": rows}
         options.output.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
 
 

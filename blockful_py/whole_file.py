@@ -69,14 +69,19 @@ def replace(path: Path | str, parts: Parts, folder: Path | None = None, *, mode:
     Raises OSError.
     """
     parent = os.path.dirname(path) or "."  # noqa: PTH120
-    temporary = _temporary(path, folder or parent)
+    place(path, parts, folder or parent, mode=mode)
+    sync(parent)
+
+
+def place(path: Path | str, parts: Parts, folder: Path | str, *, mode: int = OWN) -> None:
+    """As `replace`, but that the name is durable only once its folder is: see `sync`."""
+    temporary = _temporary(path, folder)
     try:
         _write(temporary, parts, mode)
         os.replace(temporary, path)  # noqa: PTH105
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
-    sync(parent)
 
 
 def sync(path: Path | str) -> None:
@@ -98,7 +103,7 @@ def _temporary(path: Path | str, folder: Path | str) -> str:
 
 
 def _write(path: str, parts: Parts, mode: int) -> None:
-    """Writes on where the system stops short, as it may."""
+    """Writes on where the system stops short, as it may.  An empty file has no bytes to wait for."""
     left = [memoryview(part) for part in parts if part]
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
     try:
@@ -108,6 +113,7 @@ def _write(path: str, parts: Parts, mode: int) -> None:
                 written -= len(left.pop(0))
             if left:
                 left[0] = left[0][written:]
-        os.fsync(descriptor)
+        if any(parts):
+            os.fsync(descriptor)
     finally:
         os.close(descriptor)

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from blockful_py.chain import abi
 from blockful_py.chain.contract import Contract
+from blockful_py.chain.logs import Mark
 from blockful_py.crypto import payload
 from blockful_py.types import (
     Action,
@@ -26,6 +27,14 @@ class ArchiveRegistryContract(Contract):
     """Adapter of ArchiveRegistry.  Every method raises NodeError when the node fails."""
 
     NAME: ClassVar[str] = "ArchiveRegistry"
+    _first_head: bytes | None = None
+    """Before the first of its events, where earlier ones are left out."""
+
+    def continuing(self, mark: Mark, head: bytes) -> ArchiveRegistryContract:
+        """As `after`, where the archive's head was `head`."""
+        other = self.after(mark)
+        other._first_head = head
+        return other
 
     def quorum(self) -> bytes:
         """Address of the contract that checks certificates, 20 bytes."""
@@ -62,7 +71,7 @@ class ArchiveRegistryContract(Contract):
 
     def appended(self) -> dict[bytes, tuple[Certificate, tuple[ArchivedChunk, ...]]]:
         """What each proposal archived, chunk by chunk, and its certificate, as the contract logged them."""
-        head = payload.archive_genesis_head(self.chain_id, self.address)
+        head = self._first_head or payload.archive_genesis_head(self.chain_id, self.address)
         certificates: dict[bytes, Certificate] = {}
         chunks: dict[bytes, list[tuple[bytes, list[StoredArchiveRecord]]]] = {}
         proposal = b""

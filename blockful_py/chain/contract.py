@@ -5,18 +5,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from blockful_py.chain import abi
 from blockful_py.chain.calls import Call
 from blockful_py.chain.interface import interface_of
-from blockful_py.chain.logs import ContractLogs, PastEvent
+from blockful_py.chain.logs import ContractLogs, Mark, PastEvent
 from blockful_py.chain.node import Node, hexadecimal
 from blockful_py.chain.reverts import refusal
 from blockful_py.chain.rpc import RpcError
 from blockful_py.chain.sender import Sender
 from blockful_py.crypto.merkle import action_leaf
-from blockful_py.errors import ChainError, NodeError
+from blockful_py.errors import ChainError, NodeError, ReorganisedError
 from blockful_py.types import Certificate, Receipt
 
 
@@ -59,6 +59,27 @@ class Contract:
     def address(self) -> bytes:
         """20 bytes."""
         return self._address
+
+    def mark(self) -> tuple[Mark, int]:
+        """The settled block that events are read up to, and how many there are by then."""
+        return self._logs.mark()
+
+    def after(self, mark: Mark) -> Self:
+        """The contract for reading, with the events after a settled block alone.
+
+        Raises ReorganisedError when the chain has another block there, or none.
+        """
+        found = self.node.rpc.batch([("eth_getBlockByNumber", (hex(mark.block), False))])[0]
+        now = found["hash"] if isinstance(found, Mapping) else None
+        if now != mark.hash:
+            raise ReorganisedError(
+                f"block {mark.block} of chain {self.chain_id} was {mark.hash} and is {now or 'gone'} at "
+                f"{self.node.url}: the chain was reorganised, the node lags, or what remembers that block is "
+                "of another chain. Use a node that has it, or verify the whole chain."
+            )
+        other = type(self)(self.node, self.address)
+        other._logs = ContractLogs(self.node, self.address, other._past_event, after=mark)
+        return other
 
     def log(self) -> Sequence[PastEvent]:
         """All events of the contract, oldest first; those that the node has pruned where they were kept."""

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Follows transactions of one account until they are settled.
 
+    refused, as fees have grown        sent again under the same nonce, with those of now
     refused, and its nonce is taken    overtaken by another process, to be signed under another nonce
     refused otherwise                  the node's answer
     forgotten by the node              sent again, as it is
@@ -31,6 +32,10 @@ STUCK_BLOCKS = 3
 _POLL_FIRST, _POLL_LAST = 0.01, 0.5  # seconds
 _CLASHES = ("nonce", "underpriced", "already known", "known transaction", "imported", "replace")
 """Words with which nodes refuse a transaction whose nonce is taken."""
+_GROWN = ("base fee", "basefee", "feecap", "fee cap")
+"""Words with which nodes refuse a transaction that offers less than the newest base fee."""
+_OFFERS = 3
+"""Fees may grow so many times between an offer and its arrival."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +131,13 @@ class Delivery:
         )
 
     def _submit(self) -> None:
-        answers = zip(self._open, self._send(self._open), strict=True)
-        refused = [(each, answer) for each, answer in answers if isinstance(answer, RpcError)]
+        refused = self._refused(self._open)
+        for _ in range(_OFFERS):
+            dear = [each for each, error in refused if _offers_too_little(error)]
+            refused = [pair for pair in refused if not _offers_too_little(pair[1])]
+            if not dear:
+                break
+            refused += self._refused(self._offered_anew(dear))
         if not refused:
             return
         # Ganache can answer with an error and mine it all the same; nodes refuse what they have already.
@@ -138,6 +148,23 @@ class Delivery:
                 continue
             clash = each.nonce < pending or any(word in error.message.lower() for word in _CLASHES)
             self._outcomes[each.nonce] = Overtaken(error.message) if clash else error
+
+    def _refused(self, transactions: Sequence[Outgoing]) -> list[tuple[Outgoing, RpcError]]:
+        """Sends transactions; those that the node refuses, and why."""
+        answers = zip(transactions, self._send(transactions), strict=True)
+        return [(each, answer) for each, answer in answers if isinstance(answer, RpcError)]
+
+    def _offered_anew(self, transactions: Sequence[Outgoing]) -> Sequence[Outgoing]:
+        """Transactions that no node took, signed again with the fees of now.
+
+        Raises NodeError when the network asks for more than the most.
+        """
+        block, price = self._node.latest_block(), int(self._node.rpc.call("eth_gasPrice"), 16)
+        offer = fees(block, price, len(transactions), self._most)
+        for each in transactions:
+            each.fees = offer
+            self._sign(each)
+        return transactions
 
     def _wait(self) -> None:
         """Polls for receipts until the deadline."""
@@ -251,3 +278,7 @@ class Delivery:
             f"the node at {self._node.url} dropped transaction {name}, which is unknown to it {waited}: "
             "run the command again."
         )
+
+
+def _offers_too_little(error: RpcError) -> bool:
+    return any(word in error.message.lower() for word in _GROWN)

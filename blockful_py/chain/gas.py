@@ -12,6 +12,8 @@ from blockful_py.errors import NodeError
 
 ESTIMATE_MARGIN = 1.25
 """Factor on an estimate, which is made on the state before the batch that the transaction is in."""
+MAX_TRANSACTION_GAS = 2**24
+"""Gas limit of a transaction under the rules of Osaka (EIP-7825), whatever a block holds."""
 TRANSFER_GAS = 21_000
 GWEI = 10**9
 DECLARED_ADDRESS, DECLARED_SLOT, LEAST_SAVED = 2_400, 1_900, 100
@@ -57,6 +59,11 @@ def raised(offer: Mapping[str, int], current: Mapping[str, int], most: int | Non
     if most is not None and max(higher.values()) > most:
         return None
     return {**offer, **higher}
+
+
+def limit_of(estimate: int) -> int:
+    """The estimate with its margin, which lifts no limit above MAX_TRANSACTION_GAS."""
+    return max(estimate, min(int(estimate * ESTIMATE_MARGIN), MAX_TRANSACTION_GAS))
 
 
 def access_list(call: Call) -> list[dict[str, Any]]:

@@ -64,8 +64,11 @@ class LiveChainContract(Contract):
 
     def block_hash(self, height: int) -> bytes:
         """Hash over the fields of a block that never change.  Raises ContractError UnknownPosition."""
-        block_hash: bytes = self._read("blockHash", height)
-        return block_hash
+        return self.block_hashes([height])[0]
+
+    def block_hashes(self, heights: Sequence[int]) -> tuple[bytes, ...]:
+        """As `block_hash` of each, in batches."""
+        return tuple(self._read_many([("blockHash", (height,)) for height in heights]))
 
     def header(self, height: int) -> Header:
         """Header at `height`.  Raises ContractError UnknownPosition."""
@@ -80,6 +83,10 @@ class LiveChainContract(Contract):
             replace(each, opening=opening) if each.version else each
             for each, opening in zip(headers, found, strict=True)
         )
+
+    def timestamp(self, height: int) -> int:
+        """Seconds of the block at `height`; needs no past events.  Raises ContractError UnknownPosition."""
+        return abi.to_header(height, self._read("header", height)).timestamp
 
     def transaction(self, position: Position) -> ModelTransaction:
         """Transaction at `position`.  Raises ContractError UnknownPosition."""

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from blockful_py.chain.node import Node, hexadecimal
+from blockful_py.chain.reverts import pruned
 from blockful_py.chain.rpc import RpcError
 from blockful_py.errors import NodeError, ReorganisedError, RunError
 
@@ -36,6 +37,14 @@ class PastEvent:
     arguments: Mapping[str, Any]
     block_number: int
     transaction_hash: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A settled block of a node's chain; the hash as JSON-RPC writes it."""
+
+    block: int
+    hash: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,16 +70,22 @@ class ContractLogs:
     """All events of one contract, oldest first."""
 
     def __init__(
-        self, node: Node, address: bytes, decode: Callable[[Log], PastEvent], kept: Path | None = None
+        self,
+        node: Node,
+        address: bytes,
+        decode: Callable[[Log], PastEvent],
+        kept: Path | None = None,
+        after: Mark | None = None,
     ) -> None:
-        """`kept`: the folder of the file; None keeps events in memory only."""
+        """`kept`: the folder of the file; None keeps events in memory only.  `after`: settled block of the
+        node from which on events are read, into memory; None reads all."""
         self._node = node
         self._address = hexadecimal(address)
         self._decode = decode
         self._file = None if kept is None else kept / f"{node.chain_id}-{address.hex()}.jsonl"
-        self._loaded = False
+        self._loaded = after is not None
         self._lock = threading.Lock()
-        self._marks: list[_Reading] = []
+        self._marks: list[_Reading] = [] if after is None else [_Reading(after.block, after.hash, 0)]
         self._events: list[PastEvent] = []
         self._fork: _Fork | None = None
 
@@ -82,6 +97,13 @@ class ContractLogs:
         with self._lock:
             self._catch_up()
             return self._events
+
+    def mark(self) -> tuple[Mark, int]:
+        """The block that events are read up to, and how many there are by then.  Raises as `read`."""
+        with self._lock:
+            self._catch_up()
+            last = self._marks[-1]
+            return Mark(last.block, last.hash), last.events
 
     def require_unchanged(self) -> None:
         """Reads on.  Raises ReorganisedError, once, when blocks changed that events had been read up to."""
@@ -172,7 +194,9 @@ class ContractLogs:
         logs: list[Log] = []
         for answer in answers:
             if isinstance(answer, RpcError):
-                raise NodeError(f"the node at {self._node.url} refused to list events: {answer.message}.")
+                raise NodeError(
+                    f"the node at {self._node.url} refused to list events: {answer.message}.{pruned(answer)}"
+                )
             logs += [{field: log[field] for field in FIELDS} for log in answer]
         return logs
 

@@ -15,6 +15,14 @@ from blockful_py.chain.rpc import RpcError
 from blockful_py.errors import ChainError, ContractError, NodeError
 
 _SIGNS = ("revert", "vm exception", "invalid opcode", "stack")
+_PRUNED = (
+    "prun",
+    "missing trie node",
+    "world state unavailable",
+    "historical state",
+    "state is not available",
+)
+"""Words with which Geth, Besu, Nethermind, Erigon and Reth say that they no longer have what is asked for."""
 
 
 def refusal(error: RpcError, interface: Interface, url: str, what: str) -> ChainError:
@@ -29,7 +37,17 @@ def refusal(error: RpcError, interface: Interface, url: str, what: str) -> Chain
         return interface.error(b"")
     if "insufficient funds" in text or "enough funds" in text:
         return NodeError(f"the account cannot pay for {what} ({error.message}): send it some funds.")
-    return NodeError(f"the node at {url} refused {what}: {error.message} (code {error.code}).")
+    return NodeError(f"the node at {url} refused {what}: {error.message} (code {error.code}).{pruned(error)}")
+
+
+def pruned(error: RpcError) -> str:
+    """What to do about a node that no longer has old events or states; empty for another refusal."""
+    if not any(sign in error.message.lower() for sign in _PRUNED):
+        return ""
+    return (
+        " It has pruned what is asked for: give the URL of an archive node, or copy the folder `events` of a "
+        "run or member that has read it. `blockful verify --since` needs nothing from before its checkpoint."
+    )
 
 
 def revert_data(data: Any) -> bytes | None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from blockful_py.chain.calls import Call, to_receipt
 from blockful_py.chain.delivery import Delivery, Outgoing, Overtaken
-from blockful_py.chain.gas import ESTIMATE_MARGIN, fees, intrinsic_gas
+from blockful_py.chain.gas import fees, intrinsic_gas, limit_of
 from blockful_py.chain.interface import Interface
 from blockful_py.chain.node import Node, hexadecimal
 from blockful_py.chain.reverts import refusal
@@ -165,9 +165,12 @@ class Sender:
                 estimate = next(remaining)
                 if isinstance(estimate, RpcError):
                     raise self._explained(call, estimate)
-                limit = int(int(estimate, 16) * ESTIMATE_MARGIN)
+                limit = limit_of(int(estimate, 16))
                 if int(estimate, 16) > ceiling:
-                    raise NodeError(f"{call.what} needs {int(estimate, 16)} gas, a block holds {ceiling}.")
+                    raise NodeError(
+                        f"{call.what} needs {int(estimate, 16)} gas, a block holds {ceiling}: put fewer "
+                        "models into a transaction (chain.chunk_models), or take a chain with larger blocks."
+                    )
             if limit < intrinsic_gas(call):
                 raise NodeError(
                     f"{call.what} costs at least {intrinsic_gas(call)} gas for its data alone, "

@@ -29,6 +29,20 @@ def verify(
         ),
     ] = None,
     passphrase_file: PassphraseFile = None,
+    since: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Check only what came after this checkpoint, and what has changed since.",
+            show_default=False,
+        ),
+    ] = None,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Write a checkpoint to this file if nothing fails.", show_default=False
+        ),
+    ] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -38,6 +52,10 @@ def verify(
 
     The check covers weights as sealed files. With --decrypt or --reader, it also decrypts them and requires
     that they are weights.
+
+    With --since, the command checks that both chains still have the checkpoint's blocks, and takes from it
+    the models that stand as they stood; it neither reads their files nor their past events again. Keep
+    the file where nobody else can write.
 
     Ends with status 3 and reports the first failing check of each model that does not verify.
 
@@ -52,14 +70,15 @@ def verify(
 
     out = Output(as_json, quiet)
     keys = None if reader is None else ReaderKeys.load(reader, passphrase_from(passphrase_file))
-    with Federation.open(run) as federation:
+    with Federation.open(run, settle=since is None) as federation:
         decryptor: Decryptor | None = LeaderDecryptor(federation.weights) if decrypt else None
         if keys is not None:
             decryptor = ReaderDecryptor(ReaderSession(run, keys, federation.nodes))
-        outcome = federation.verify(models or None, out, decryptor)
+        outcome = federation.verify(models or None, out, decryptor, since, checkpoint)
     out.result(
         {
             "checked": outcome.checked,
+            "known": outcome.known,
             "decrypted": outcome.decrypted,
             "failed": [
                 {
@@ -84,6 +103,11 @@ def verify(
             f"{len(outcome.pending)} decisions are in the archive and not yet on the live chain: if no "
             "leader is at work, finish them with `blockful resume`"
         )
+    if since is not None:
+        out.say(f"{outcome.known} models stand as {since} has them, on blocks that the chains still have")
     out.say(f"{outcome.checked} models checked, {len(outcome.failures)} failed")
+    if checkpoint is not None:
+        said = "was not written, as something failed" if outcome.failures else "is the checkpoint of this"
+        out.say(f"{checkpoint} {said}")
     if outcome.failures:
         raise typer.Exit(3)

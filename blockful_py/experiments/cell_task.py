@@ -82,5 +82,6 @@ def _made(settings: Mapping[str, Any], prepared: PreparedCell, bench: benches.Be
         method = create_method(variant["method"], **variant["settings"])
         began = perf_counter()
         outcome = method.unlearn(task)
+        weights = dict(outcome.weights)
         seconds = perf_counter() - began
-        yield Made(variant["name"], outcome.weights, outcome.cost, seconds, variant["recorded"])
+        yield Made(variant["name"], weights, outcome.cost, seconds, variant["recorded"])

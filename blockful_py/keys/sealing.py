@@ -19,6 +19,7 @@ from blockful_py.crypto import envelope
 from blockful_py.crypto.randomness import system_rng
 from blockful_py.errors import CryptoError, FormatError, KeyDestroyedError
 from blockful_py.learning.weights import Weights, from_bytes, to_bytes
+from blockful_py.on_demand import OnDemand
 from blockful_py.storage.cid import cid_string
 from blockful_py.storage.unixfs import file_uri
 from blockful_py.types import Uri
@@ -132,6 +133,11 @@ class SealedWeights:
         keys = self.keyring.find(uris)
         for uri in uris:
             yield decrypted(keys[uri], self._store.read(uri), uri)
+
+    def on_demand(self, uris: Sequence[Uri]) -> Mapping[Uri, Weights]:
+        """As `read_each`, each file when its weights are asked for."""
+        keys = self.keyring.find(uris)
+        return OnDemand(uris, lambda uri: decrypted(keys[uri], self._store.read(uri), uri))
 
 
 def decrypted(key: bytes, data: bytes, uri: Uri) -> Weights:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from blockful_py.keys.auditor_keys import AuditorKeys
@@ -30,12 +30,11 @@ class WeightKeys:
         """Weights under a data key of their own, which no member has yet."""
         return seal_weights(weights, self.new_key)
 
-    def give(self, files: Iterable[SealedFile]) -> None:
-        """Gives the keys of sealed files to the members and to the archive's auditors.
+    def give(self, keys: Mapping[Uri, bytes]) -> None:
+        """Gives the data keys of sealed files to the members and to the archive's auditors.
 
         Raises QuorumError when too few members take them, StorageError when the auditors' cannot be written.
         """
-        keys = {file.uri: file.key for file in files}
         self.keyring.deliver(keys)
         self.auditors.wrap(keys)
 

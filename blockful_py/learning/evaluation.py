@@ -83,11 +83,11 @@ def _labels_of_stacks(
     form = FORMS[architecture.name]
     names = list(models)
     labels: dict[str, list[Tensor]] = {name: [] for name in names}
-    for part in torch.split(x, max(1, STACKED_PIXELS // x[0, 0].numel())):
-        prepared = form.prepared(part)
-        for first in range(0, len(names), LARGEST_STACK):
-            some = names[first : first + LARGEST_STACK]
-            stack = form.packed(stack_weights(architecture, {name: models[name] for name in some}, x.device))
+    for first in range(0, len(names), LARGEST_STACK):
+        some = names[first : first + LARGEST_STACK]
+        stack = form.packed(stack_weights(architecture, {name: models[name] for name in some}, x.device))
+        for part in torch.split(x, max(1, STACKED_PIXELS // x[0, 0].numel())):
+            prepared = form.prepared(part)
             logits = form.logits(stack, prepared.expand(len(some), *prepared.shape))
             for name, predicted in zip(some, logits.argmax(2), strict=True):
                 labels[name].append(predicted)

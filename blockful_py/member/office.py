@@ -56,6 +56,9 @@ from blockful_py.settings import quorum_of
 from blockful_py.storage.interface import FileStore
 from blockful_py.types import Certificate, Uri
 
+Stamps = tuple[tuple[str, int, int], ...]
+"""Name, inode and time of change (ns) of each file."""
+
 
 class MemberView(Closable):
     """A member process's view of chains and store; the member's account pays for its transactions."""
@@ -68,7 +71,6 @@ class MemberView(Closable):
         Raises RunError, NodeError or DeploymentError while there is no run.
         """
         self.run = RunDirectory.open(directory)
-        self.made = _made(directory)
         self._folder = folder
         self.place = place_for(self.run.place, urls)
         self._nodes = Nodes(self.place, account)
@@ -243,6 +245,7 @@ class MemberOffice:
         self._opening = threading.Lock()
         self._seating = threading.Lock()
         self._opened: MemberView | None = None
+        self._made: Stamps = ()
         self._rosters: dict[int, Roster] = {}
         self._pending = PendingNonces()
         self._seat: tuple[int, Seat] | None = None
@@ -329,10 +332,12 @@ class MemberOffice:
     def view(self) -> MemberView:
         """The current run. Raises RunError, NodeError or DeploymentError while there is none."""
         with self._opening:
-            if self._opened is not None and self._opened.made != _made(self._directory):
+            made = _made(self._directory)  # before the files are read: what is written meanwhile is noticed
+            if self._opened is not None and self._made != made:
                 self._opened.close()
                 self._opened, self._seat, self._rosters = None, None, {}
             if self._opened is None:
+                self._made = made
                 account = signer_of(self._folder.keys)
                 self._opened = MemberView(self._directory, self._urls, account, self._folder)
             return self._opened
@@ -391,7 +396,7 @@ def _require_elected(charter: Charter, committee: CommitteeContract) -> None:
         )
 
 
-def _made(directory: Path) -> tuple[tuple[str, int, int], ...]:
+def _made(directory: Path) -> Stamps:
     """Identifies the files of the run and its contracts, so that a replaced run is noticed."""
     files = []
     for path in (directory / "run.json", *sorted((directory / "deployments").glob("*.json"))):

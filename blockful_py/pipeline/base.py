@@ -122,7 +122,8 @@ class OpenRun(Closable):
         """Opens a federation that `create` made; sends the transactions that a crash left unsent.
 
         `secret`: a member's voting secret, to lead as that member.  `participant`: keys of the participant
-        whose run it is.  `settle`: False sends nothing, so that the job can be aborted.  `callbacks`: are
+        whose run it is.  `settle`: False sends nothing and reads no past events, so that
+        the job can be aborted, or the record verified from a checkpoint on.  `callbacks`: are
         told what happens, besides those that the settings name.
 
         Raises RunError, NodeError or DeploymentError when it cannot be opened; ReorganisedError, once, where
@@ -137,8 +138,8 @@ class OpenRun(Closable):
             )
             opened = cls(run, nodes, contracts, ExitStack(), None, secret, participant, told)
             identities_in(run, nodes)
-            opened.contracts.require_unchanged()
             if settle:
+                opened.contracts.require_unchanged()
                 opened.settle()
             opened._closing = stack.pop_all()
         return opened
@@ -199,6 +200,7 @@ class OpenRun(Closable):
 
     def abort(self) -> Job:
         """Aborts the unfinished job.  Raises RunError when a transaction of it may be on a chain."""
+        self.contracts.require_unchanged()
         with Lease(self.run.path):
             return JobLifecycle(self.context).abort()
 

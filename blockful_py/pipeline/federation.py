@@ -51,14 +51,14 @@ from blockful_py.pipeline.run.lease import KINDS, request_of, require_same, roun
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.pipeline.run.progress import Progress, Silent, Stopwatch
 from blockful_py.pipeline.run.stores import Stores
+from blockful_py.pipeline.verifying import compared, verified
 from blockful_py.record.audit import Audit, audit_archive
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.certificates.document import ErasureCertificate
 from blockful_py.record.decryption import Decryptor
-from blockful_py.record.history import check_promises
 from blockful_py.record.model_node import ModelNode, Request
 from blockful_py.record.request_file import RequestFile
-from blockful_py.record.verify import Verification, Verifier
+from blockful_py.record.verify import Verification
 from blockful_py.settings import Settings
 from blockful_py.types import Paradigm, StoredArchiveRecord
 from blockful_py.verdicts.outcome import AuditOutcome
@@ -352,23 +352,31 @@ class Federation(Closable):
         names: Sequence[str] | None = None,
         progress: Progress | None = None,
         decryptor: Decryptor | None = None,
+        since: Path | None = None,
+        checkpoint: Path | None = None,
     ) -> Verification:
         """Checks every model, or those named, against the chain and the store; the weights in sealed form.
 
         Also compares the histories of both chains; the newest decisions may be unfinished (`pending`).
-        `decryptor`: also decrypts the weights that it has keys of.
+        `decryptor`: also decrypts the weights that it has keys of.  `since`: a file that `checkpoint` named
+        before; what it has, and stands as it stood, is not checked again.  `checkpoint`: the file to write
+        where nothing fails.
 
-        Raises ReorganisedError, once, where a chain has changed since the run last read it.
+        Raises ReorganisedError where a chain has changed since the run last read it, once, or since the
+        checkpoint; RunError or FormatError for a file that is no checkpoint of this run, and RunError where
+        none can be written; SettingsError for a checkpoint of some models.
         """
-        self.contracts.require_unchanged()
-        verifier = Verifier(self.contracts.live, self.contracts.committee, self.stores.live, decryptor)
-        positions = list(verifier.positions())
+        if names is not None and (since or checkpoint):
+            raise SettingsError("a checkpoint is of the whole chain: name no models with it.")
+        chains = compared(self.contracts, since)
+        verifier = chains.verifier(self.contracts, self.stores.live, decryptor)
+        wanted = None
         if names is not None:
             catalogue = self.catalogue()
-            positions = [catalogue[name].position for name in names]
-        with (progress or Silent()).stage("verify", len(positions)) as advance, self.stopwatch("verify"):
-            history = check_promises(self.contracts.live, self.contracts.archive, unfinished=True)
-            return verifier.verify_all(history, None if names is None else positions, lambda done: advance(1))
+            wanted = [catalogue[name].position for name in names]
+        count = len(verifier.changed() if wanted is None else wanted)
+        with (progress or Silent()).stage("verify", count) as advance, self.stopwatch("verify"):
+            return verified(chains, verifier, wanted, checkpoint, lambda done: advance(1))
 
     def audit(
         self,

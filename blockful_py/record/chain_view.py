@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Protocol
 
 from blockful_py.committee.packaging import MAX_BLOCK_MODELS
@@ -11,6 +12,9 @@ from blockful_py.committee.protocols import LiveReader
 from blockful_py.crypto.roster import Roster
 from blockful_py.errors import ChainError, NodeError, VerificationError
 from blockful_py.types import Header, ModelTransaction, Point, Position
+
+TOGETHER = 100
+"""Blocks whose transactions are read in one go."""
 
 
 class Rosters(Protocol):
@@ -47,6 +51,26 @@ class ChainView:
             self._height = self.live.height()
             self._headers += self.live.headers(range(len(self._headers) + 1, self._height + 1))
         return self._headers[height - 1]
+
+    def read_all(self) -> None:
+        """Reads the transactions of all blocks, TOGETHER blocks in one go.
+
+        Those that cannot be read are left to `block`, which says why.
+        """
+        counted = [self.header(height) for height in range(1, self.live.height() + 1)]
+        usable = [each for each in counted if 1 <= each.tx_count <= MAX_BLOCK_MODELS]
+        missing = [each for each in usable if each.height not in self._blocks]
+        for start in range(0, len(missing), TOGETHER):
+            group = missing[start : start + TOGETHER]
+            places = [Position(each.height, index) for each in group for index in range(each.tx_count)]
+            try:
+                found = iter(self.live.transactions(places))
+            except NodeError:
+                raise
+            except ChainError:
+                continue
+            for each in group:
+                self._blocks[each.height] = tuple(islice(found, each.tx_count))
 
     def block(self, height: int) -> tuple[ModelTransaction, ...]:
         """Transactions of a block, as many as its header says."""

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from blockful_py.committee.protocols import ArchiveLedger, LiveLedger
@@ -53,6 +53,8 @@ class LiveEvents(LiveLedger, Protocol):
 
     def newest_block(self) -> str: ...
 
+    def block_hashes(self, heights: Sequence[int]) -> Sequence[bytes]: ...
+
     def log(self) -> Sequence[LoggedEvent]: ...
 
     def published(self) -> Sequence[LoggedVersion]: ...
@@ -74,6 +76,49 @@ class ArchiveEvents(ArchiveLedger, Protocol):
     def archived(self) -> Sequence[StoredArchiveRecord]: ...
 
     def appended(self) -> Mapping[bytes, tuple[Certificate, Sequence[ArchivedChunk]]]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class KnownBlock:
+    """A block of the live chain where a comparison begins.
+
+    Attributes:
+        version: of its header.
+        count: of its models.
+        block_hash: over what never changes of it.
+    """
+
+    version: int
+    count: int
+    block_hash: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """What both chains held where a comparison of their histories begins, no decision unfinished.
+
+    Attributes:
+        blocks: of the live chain, from height 1.
+        models: version and URI of each.
+        length: of the archive.
+        head: of the archive; None for that of an empty one.
+    """
+
+    blocks: tuple[KnownBlock, ...] = ()
+    models: Mapping[Position, tuple[int, Uri]] = field(default_factory=dict)
+    length: int = 0
+    head: bytes | None = None
+
+    def version(self, place: Position) -> int | None:
+        """Of a model or header; None where it was not there."""
+        if place in self.models:
+            return self.models[place][0]
+        known = 0 < place.height <= len(self.blocks) and place == Position.of_header(place.height)
+        return self.blocks[place.height - 1].version if known else None
+
+
+BEGINNING = Begun()
+"""Nothing was on the chains."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,20 +17,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain
 
 from blockful_py.committee.leaves import archive_leaves, redaction_leaves
 from blockful_py.crypto import merkle, payload
 from blockful_py.errors import ChainError, NodeError
 from blockful_py.record.events import (
+    BEGINNING,
     ArchiveEvents,
+    Begun,
     CheckedHistory,
     LiveEvents,
     LoggedEvent,
     LoggedVersion,
     Violation,
 )
+from blockful_py.record.state import Block, Stored, of_model
 from blockful_py.storage.cid import cid_string
 from blockful_py.types import (
     ArchiveReason,
@@ -40,18 +42,15 @@ from blockful_py.types import (
 
 READINGS = 3
 """Of chains that grow while they are read: at most so many."""
+_KEEPS = "use a node that keeps past events, or verify from a checkpoint on (`blockful verify --since`)"
 
 
-@dataclass(frozen=True, slots=True)
-class _Block:
-    height: int
-    proposal: bytes
-    count: int
-    block_hash: bytes
-
-
-def check_promises(live: LiveEvents, archive: ArchiveEvents, *, unfinished: bool) -> CheckedHistory:
+def check_promises(
+    live: LiveEvents, archive: ArchiveEvents, *, unfinished: bool, begun: Begun = BEGINNING
+) -> CheckedHistory:
     """Compares all events of both chains with one another and with the contracts.
+
+    `begun`: what the chains held before the first of these events.
 
     `unfinished`: whether the newest decisions may be in the archive and not, or not wholly, on the live
     chain, as a leader leaves them that died in between.  Reads again where a chain grew meanwhile.  Raises
@@ -59,17 +58,17 @@ def check_promises(live: LiveEvents, archive: ArchiveEvents, *, unfinished: bool
     """
     for _ in range(READINGS):
         newest = live.newest_block(), archive.newest_block()
-        checked = _checked(live, archive, unfinished)
+        checked = _checked(live, archive, unfinished, begun)
         if checked.kept or newest == (live.newest_block(), archive.newest_block()):
             break
     return checked
 
 
-def _checked(live: LiveEvents, archive: ArchiveEvents, unfinished: bool) -> CheckedHistory:
+def _checked(live: LiveEvents, archive: ArchiveEvents, unfinished: bool, begun: Begun) -> CheckedHistory:
     disorder = tuple(_unexecuted(archive.log()))
     if disorder:
         return CheckedHistory(disorder, ())
-    told = _Told(live, archive)
+    told = _Told(live, archive, begun)
     pending = tuple(told.pending())
     found = chain(
         told.order(),
@@ -86,10 +85,10 @@ def _checked(live: LiveEvents, archive: ArchiveEvents, unfinished: bool) -> Chec
 
 
 class _Told:
-    """What the events of both chains say."""
+    """What the events of both chains say, after what they held when these began."""
 
-    def __init__(self, live: LiveEvents, archive: ArchiveEvents) -> None:
-        self._live, self._archive = live, archive
+    def __init__(self, live: LiveEvents, archive: ArchiveEvents, begun: Begun) -> None:
+        self._live, self._archive, self._begun = live, archive, begun
         self._live_log, self._archive_log = tuple(live.log()), tuple(archive.log())
         self._blocks = tuple(_blocks(self._live_log))
         self._published, self._redactions = live.published(), live.redactions()
@@ -100,28 +99,27 @@ class _Told:
         self._records = archive.archived()
         self._decisions = archive.appended()
         self._live_counts, self._archive_counts = _counts(self._live_log), _counts(self._archive_log)
-        self._uris = {
+        self._uris = {(place, version): uri for place, (version, uri) in begun.models.items()} | {
             (each.position, each.version): each.uri for each in (*self._published, *self._redactions)
         }
 
     def order(self) -> Iterator[Violation]:
         """Blocks and the places in them."""
-        for expected, block in enumerate(self._blocks, start=1):
+        for expected, block in enumerate(self._blocks, start=len(self._begun.blocks) + 1):
             if block.height != expected:
                 place = Position.of_header(expected)
                 yield Violation(
                     "order",
                     f"block {expected}",
                     place,
-                    f"the live chain's events go on with block {block.height}: "
-                    "use a node that keeps past events",
+                    f"the live chain's events go on with block {block.height}: {_KEEPS}",
                 )
                 return
         places = Counter(Position(each.height, i) for each in self._blocks for i in range(each.count))
         found = Counter(each.position for each in self._published)
         for place in sorted(places.keys() | found.keys()):
             if places[place] != found[place]:
-                yield _of_model(
+                yield of_model(
                     "order",
                     place,
                     f"the events name it {found[place]} times, the headers have room for {places[place]}",
@@ -139,10 +137,12 @@ class _Told:
         known = {each.position for each in self._published}
         known |= {Position.of_header(each.height) for each in self._blocks}
         for place, versions in sorted(replaced.items()):
-            if place not in known:
-                yield _of_model("version", place, "it was replaced and never published")
-            elif versions != [*range(1, len(versions) + 1)]:
-                yield _of_model("version", place, f"its versions after the first are {versions}")
+            before = 0 if place in known else self._begun.version(place)
+            if before is None:
+                yield of_model("version", place, "it was replaced and never published")
+            elif versions != [*range(before + 1, before + len(versions) + 1)]:
+                since = "the first" if before == 0 else f"version {before}"
+                yield of_model("version", place, f"its versions after {since} are {versions}")
 
     def archived(self, pending: Sequence[bytes]) -> Iterator[Violation]:
         """The record of each version, and the records of none."""
@@ -152,7 +152,7 @@ class _Told:
         for record in sorted(expected - records, key=_key):
             found = uris.get(_key(record))
             instead = "no record of it" if found is None else cid_string(found)
-            yield _of_model(
+            yield of_model(
                 "archived",
                 record.position,
                 f"version {record.version} is {record.reason.name} with {cid_string(record.uri)} on the live "
@@ -163,7 +163,7 @@ class _Told:
         known = {_key(record) for record in expected}
         for record in sorted(records - expected - waiting, key=_key):
             if _key(record) not in known:
-                yield _of_model(
+                yield of_model(
                     "archived",
                     record.position,
                     f"the archive has version {record.version} as {record.reason.name}, which it never was "
@@ -174,28 +174,29 @@ class _Told:
         """The archive by itself."""
         for key, times in sorted(Counter(_key(each.record) for each in self._records).items()):
             if times > 1:
-                yield _of_model(
+                yield of_model(
                     "chain", key[0], f"version {key[1]} is {times} times in the archive as {key[2].name}"
                 )
-        head = payload.archive_genesis_head(self._archive.chain_id, self._archive.address)
+        begun = self._begun
+        head = begun.head or payload.archive_genesis_head(self._archive.chain_id, self._archive.address)
         events = [each for each in self._archive_log if each.name == "Archived"]
-        for number, (event, stored) in enumerate(zip(events, self._records, strict=False)):
+        for number, (event, stored) in enumerate(zip(events, self._records, strict=False), begun.length):
             head = payload.archive_head_step(head, number, stored.record, stored.timestamp)
             if stored.index != number or event.arguments["head"] != head:
                 yield Violation(
                     "chain",
                     "the archive",
                     None,
-                    f"record {number} does not continue the one before: use a node that keeps past events",
+                    f"record {number} does not continue the one before: {_KEEPS}",
                 )
                 return
-        if (len(events), head) != (self._archive.length(), self._archive.head()):
+        if (begun.length + len(events), head) != (self._archive.length(), self._archive.head()):
             yield Violation(
                 "chain",
                 "the archive",
                 None,
                 f"its {len(events)} logged records do not hash to its head over {self._archive.length()}: "
-                "use a node that keeps past events",
+                f"{_KEEPS}",
             )
 
     def pending(self) -> Iterator[bytes]:
@@ -222,7 +223,7 @@ class _Told:
         certified = Counter(each for proposal in self._decisions for each in self._archived_by(proposal))
         for each in self._records:
             if not certified[each.record]:
-                yield _of_model("certified", each.record.position, f"record {each.index} has no certificate")
+                yield of_model("certified", each.record.position, f"record {each.index} has no certificate")
         for block in self._blocks:
             done = [*self._published_records(self._block_models(block.height))]
             yield from self._decided(block.proposal, done, Position.of_header(block.height))
@@ -234,50 +235,24 @@ class _Told:
 
     def state(self) -> Iterator[Violation]:
         """The live contract's storage; that of the archive: `chain`."""
-        if self._live.height() != len(self._blocks):
+        earlier = enumerate(self._begun.blocks, start=1)
+        blocks = [Block(height, b"", each.count, each.block_hash, each.version) for height, each in earlier]
+        blocks += self._blocks
+        if self._live.height() != len(blocks):
             yield Violation(
                 "state",
                 "the live chain",
                 None,
-                f"its height is {self._live.height()}, its events have {len(self._blocks)} blocks: "
-                "use a node that keeps past events",
+                f"its height is {self._live.height()}, its events have {len(blocks)} blocks: {_KEEPS}",
             )
-        reopened = Counter(
-            each.arguments["height"] for each in self._live_log if each.name == "HeaderRedacted"
+        versions = Counter(each.position for each in self._redactions)
+        versions.update({place: version for place, (version, _) in self._begun.models.items()})
+        versions.update(
+            Position.of_header(each.arguments["height"])
+            for each in self._live_log
+            if each.name == "HeaderRedacted"
         )
-        for block in self._blocks:
-            try:
-                yield from self._stored(block, reopened[block.height])
-            except NodeError:
-                raise
-            except ChainError as error:
-                place = Position.of_header(block.height)
-                yield Violation("state", f"block {block.height}", place, f"it cannot be read: {error}")
-
-    def _stored(self, block: _Block, version: int) -> Iterator[Violation]:
-        header = self._live.header(block.height)
-        expected = (version, block.count, block.block_hash)
-        if (header.version, header.tx_count, self._live.block_hash(block.height)) != expected:
-            place = Position.of_header(block.height)
-            yield Violation(
-                "state",
-                f"block {block.height}",
-                place,
-                "its header is not what the events say: it was altered",
-            )
-        if header.tx_count != block.count:
-            return
-        current = Counter(each.position for each in self._redactions)
-        places = [Position(block.height, i) for i in range(block.count)]
-        for each in self._live.transactions(places):
-            version = current[each.position]
-            if (each.version, each.uri) != (version, self._uris.get((each.position, version))):
-                yield _of_model(
-                    "state",
-                    each.position,
-                    f"version {each.version} with {cid_string(each.uri)} is not what the events say: "
-                    "it was altered",
-                )
+        yield from Stored(self._live, versions, self._uris).altered(blocks)
 
     def _decided(
         self, proposal: bytes, done: Sequence[ArchiveRecord], place: Position | None, partly: bool = False
@@ -338,11 +313,11 @@ class _Told:
                 yield ArchiveRecord(each.position, each.version - 1, ArchiveReason.SUPERSEDED, before)
 
 
-def _blocks(log: Sequence[LoggedEvent]) -> Iterator[_Block]:
+def _blocks(log: Sequence[LoggedEvent]) -> Iterator[Block]:
     for event in log:
         if event.name == "BlockAppended":
             values = event.arguments
-            yield _Block(values["height"], values["proposal"], values["txCount"], values["blockHash"])
+            yield Block(values["height"], values["proposal"], values["txCount"], values["blockHash"])
 
 
 def _counts(log: Sequence[LoggedEvent]) -> dict[bytes, tuple[int, int]]:
@@ -367,7 +342,7 @@ def _unexecuted(log: Sequence[LoggedEvent]) -> Iterator[Violation]:
                 "once",
                 "the archive",
                 None,
-                "its events begin with records of no decision: use a node that keeps past events",
+                f"its events begin with records of no decision: {_KEEPS}",
             )
             return
 
@@ -395,10 +370,6 @@ def _twice(log: Sequence[LoggedEvent], side: str) -> Iterator[Violation]:
 
 def _key(record: ArchiveRecord) -> tuple[Position, int, ArchiveReason]:
     return record.position, record.version, record.reason
-
-
-def _of_model(promise: str, place: Position, detail: str) -> Violation:
-    return Violation(promise, f"model at {place}", place, detail)
 
 
 def _decision(proposal: bytes) -> str:

@@ -39,6 +39,7 @@ from blockful_py.record.checks import (
 )
 from blockful_py.record.decryption import Decryptor
 from blockful_py.record.events import PROMISES, CheckedHistory
+from blockful_py.record.known import NOTHING_KNOWN, Known
 from blockful_py.record.model_node import ModelNode, Request, parse_node
 from blockful_py.types import ModelTransaction, Position
 
@@ -65,12 +66,14 @@ class Verification:
     `decrypted`: how many models' weights were decrypted with their keys; of the others, the sealed bytes were
     checked.
     `pending`: decisions that are in the archive, and not or not wholly on the live chain yet.
+    `known`: models that were verified before and stand as they stood; they are not in `checked`.
     """
 
     checked: int
     failures: tuple[Failure, ...]
     decrypted: int = 0
     pending: tuple[bytes, ...] = ()
+    known: int = 0
 
     @property
     def passed(self) -> bool:
@@ -84,10 +87,19 @@ class Verifier:
     """
 
     def __init__(
-        self, live: LiveReader, rosters: Rosters, store: Store, decryptor: Decryptor | None = None
+        self,
+        live: LiveReader,
+        rosters: Rosters,
+        store: Store,
+        decryptor: Decryptor | None = None,
+        known: Known = NOTHING_KNOWN,
     ) -> None:
-        """`decryptor`: opens the weights that it has keys of; without, none are decrypted."""
+        """`decryptor`: opens the weights that it has keys of; without, none are decrypted.
+
+        `known`: headers that are not opened again, and models that `changed` leaves out.
+        """
         self._decryptor = decryptor
+        self._known = known
         self._read: set[Position] = set()
         self._view = ChainView(live, rosters)
         self._live = live
@@ -100,6 +112,32 @@ class Verifier:
     def positions(self) -> Iterator[Position]:
         """Every model's; where a header's count cannot be true, the header's own position."""
         return self._view.positions()
+
+    @property
+    def view(self) -> ChainView:
+        """The live chain as it was read."""
+        return self._view
+
+    def changed(self) -> tuple[Position, ...]:
+        """Positions of all models but those known that stand as they stood.
+
+        Of a block whose header alone changed, its first model.
+        """
+        self._view.read_all()
+        found: list[Position] = []
+        if not self._known.models:
+            return tuple(self.positions())
+        for position in self.positions():
+            try:
+                same = self._known.has(self._view.transaction(position))
+            except VerificationError:
+                same = False
+            if not same or (position.index == 0 and not self._is_known(position.height)):
+                found.append(position)
+        return tuple(found)
+
+    def _is_known(self, height: int) -> bool:
+        return self._known.has_header(self._view.header(height))
 
     def verify(self, position: Position, passed: Callable[[str], object] = lambda check: None) -> ModelNode:
         """The node at `position` when all checks hold. Raises VerificationError otherwise.
@@ -133,13 +171,13 @@ class Verifier:
         positions: Sequence[Position] | None = None,
         progress: Callable[[int], None] = lambda done: None,
     ) -> Verification:
-        """Verifies every model (or those given); failures are collected, not raised.
+        """Verifies every model but those that are known (or those given); failures are collected, not raised.
 
         `history`: its violations are failures too, where no check of the same model, or block, fails.
         """
         failures: list[Failure] = []
         names: dict[Position, str] = {}
-        wanted = tuple(self.positions()) if positions is None else tuple(positions)
+        wanted = self.changed() if positions is None else tuple(positions)
         for done, position in enumerate(wanted, start=1):
             try:
                 names[position] = self.verify(position).name
@@ -148,7 +186,9 @@ class Verifier:
             progress(done)
         places = None if positions is None else frozenset(wanted)
         failures += _broken(history, places, failures, names)
-        return Verification(len(wanted), tuple(failures), len(self._read & set(wanted)), history.pending)
+        known = 0 if positions is not None else sum(1 for _ in self.positions()) - len(wanted)
+        decrypted = len(self._read & set(wanted))
+        return Verification(len(wanted), tuple(failures), decrypted, history.pending, known)
 
     def _content(self, transaction: ModelTransaction, subject: str) -> ModelNode:
         try:
@@ -175,7 +215,8 @@ class Verifier:
     def _header(self, height: int, subject: str) -> None:
         if height not in self._opened:
             header = self._view.header(height)
-            check_header(self._live, self._view.key(header.epoch), header, subject)
+            if not self._known.has_header(header):
+                check_header(self._live, self._view.key(header.epoch), header, subject)
             self._opened.add(height)
 
     def _link(self, height: int, subject: str) -> None:

@@ -24,6 +24,9 @@ class FileStore(Protocol):
     def add_stream(self, stream: Readable) -> Uri:
         """Keeps the bytes of `stream`, in memory bounded by a few chunks; otherwise as `add`."""
 
+    def add_each(self, files: Iterable[bytes]) -> tuple[Uri, ...]:
+        """Keeps several files, as `add` does each; they wait for the disk or the node together."""
+
     def add_pieces(self, pieces: Iterable[bytes]) -> Uri:
         """Keeps the concatenation of `pieces`; otherwise as `add_stream`."""
 

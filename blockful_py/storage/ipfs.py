@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 from blockful_py.errors import BlockNotFoundError, FormatError, IntegrityError
@@ -17,6 +18,7 @@ from blockful_py.storage.interface import READ_LIMIT
 from blockful_py.storage.ipfs_api import IpfsApi
 from blockful_py.storage.pieces import stream_of
 from blockful_py.storage.unixfs import blocks_of, read_file, read_whole, write_file
+from blockful_py.storage.writers import THREADS, in_order
 from blockful_py.types import Readable, Uri
 
 SECONDS = 30.0
@@ -41,6 +43,11 @@ class IpfsStore:
         root = write_file(stream, self._api.put_block)
         self._api.pin(root)
         return root
+
+    def add_each(self, files: Iterable[bytes]) -> tuple[Uri, ...]:
+        """See FileStore; the files before a failed one are kept."""
+        with ThreadPoolExecutor(THREADS) as pool:
+            return tuple(in_order(pool, self.add, files))
 
     def add_pieces(self, pieces: Iterable[bytes]) -> Uri:
         return self.add_stream(stream_of(pieces))

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import fcntl
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -23,10 +24,19 @@ from blockful_py.storage.cid import cid_string, parse_cid
 from blockful_py.storage.dag_pb import decode
 from blockful_py.storage.interface import READ_LIMIT
 from blockful_py.storage.pieces import chunks_of_pieces
-from blockful_py.storage.unixfs import Parts, blocks_of, chunks_of, read_file, read_whole, write_nodes
-from blockful_py.storage.writers import Writers
+from blockful_py.storage.unixfs import (
+    Parts,
+    PutParts,
+    blocks_of,
+    chunks_of,
+    read_file,
+    read_whole,
+    write_file,
+    write_nodes,
+)
+from blockful_py.storage.writers import THREADS, Writers, in_order
 from blockful_py.types import Codec, Readable, Uri
-from blockful_py.whole_file import replace, sync
+from blockful_py.whole_file import place, sync
 
 
 class ContentStore:
@@ -55,11 +65,26 @@ class ContentStore:
 
     def add_stream(self, stream: Readable) -> Uri:
         """Stores the bytes of `stream`, in memory bounded by a few chunks; otherwise as `add`."""
-        return self._add(chunks_of(stream))
+        return self._add_chunks(chunks_of(stream))
+
+    def add_each(self, files: Iterable[bytes]) -> tuple[Uri, ...]:
+        """Stores several files, all or none of them, in a few threads: syncs share a commit; errors as `add`.
+
+        `files` is read as they are written, so that a few of them are in memory.
+        """
+
+        def write(put: PutParts) -> tuple[Uri, ...]:
+            def whole(data: bytes) -> Uri:
+                return write_file(io.BytesIO(data), lambda uri, block: put(uri, (block,)))
+
+            with ThreadPoolExecutor(THREADS) as pool:
+                return tuple(in_order(pool, whole, files))
+
+        return self._add(write)
 
     def add_pieces(self, pieces: Iterable[bytes]) -> Uri:
         """Stores the concatenation of `pieces`, without copies of large ones; otherwise as `add_stream`."""
-        return self._add(chunks_of_pieces(pieces))
+        return self._add_chunks(chunks_of_pieces(pieces))
 
     def read(self, uri: Uri, limit: int = READ_LIMIT) -> bytes:
         """The bytes of the file `uri`, every block checked against its CID.
@@ -146,7 +171,15 @@ class ContentStore:
             with suppress(FormatError):
                 yield parse_cid(path.name)
 
-    def _add(self, chunks: Iterable[Parts]) -> Uri:
+    def _add_chunks(self, chunks: Iterable[Parts]) -> Uri:
+        def write(put: PutParts) -> tuple[Uri, ...]:
+            with Writers(put) as writers:
+                return (write_nodes(writers.leaves(chunks), writers.put),)
+
+        return self._add(write)[0]
+
+    def _add(self, write: Callable[[PutParts], tuple[Uri, ...]]) -> tuple[Uri, ...]:
+        """Keeps the files whose blocks `write` puts; none where it fails."""
         written: list[Uri] = []
 
         def put(uri: Uri, parts: Parts) -> None:
@@ -155,15 +188,14 @@ class ContentStore:
 
         try:
             with self._locked(fcntl.LOCK_SH):
-                with Writers(put) as writers:
-                    root = write_nodes(writers.leaves(chunks), writers.put)
-                self._keep(root)
+                roots = write(put)
+                self._keep(*roots)
         except BaseException:
             if written:
                 with self._locked(fcntl.LOCK_EX):
                     self._remove_unpinned(written)
             raise
-        return root
+        return roots
 
     def _take(self, blocks: Iterable[Uri], arrivals: Arrivals) -> None:
         for block in blocks:
@@ -171,11 +203,13 @@ class ContentStore:
             if not self._blocks.has(block):
                 raise BlockNotFoundError(f"block {cid_string(block)} went while its file was gathered.")
 
-    def _keep(self, uri: Uri) -> None:
-        """Pins a file whose blocks are durable but for their folder's folder."""
+    def _keep(self, *uris: Uri) -> None:
+        """Pins files whose blocks are durable but for their folder's folder."""
         self._blocks.sync()
         with readable_errors(self.directory):
-            replace(self._pins / cid_string(uri), (), self.directory / "tmp")
+            for uri in uris:
+                place(self._pins / cid_string(uri), (), self.directory / "tmp")
+            sync(self._pins)
 
     def _list_blocks(self) -> None:
         """Brings `_files`, a pinned file for each of its blocks, up to date."""

@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from types import TracebackType
+from typing import TypeVar
 
 from blockful_py.storage.unixfs import Leaf, Parts, PutParts, leaf_of
 from blockful_py.types import Uri
@@ -15,6 +16,20 @@ THREADS = 8
 """More than cores, since most wait for the disk."""
 WAITING = 12
 """Maximum number of blocks in memory."""
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def in_order(pool: Executor, work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+    """Results in the order of `items`, of which WAITING at most are under way."""
+    pending: deque[Future[Result]] = deque()
+    for item in items:
+        if len(pending) == WAITING:
+            yield pending.popleft().result()
+        pending.append(pool.submit(work, item))
+    for done in pending:
+        yield done.result()
 
 
 class Writers:
@@ -30,13 +45,7 @@ class Writers:
 
     def leaves(self, chunks: Iterable[Parts]) -> Iterator[Leaf]:
         """Hashes and writes chunks; yields their leaves in order, each once it is written."""
-        pending: deque[Future[Leaf]] = deque()
-        for chunk in chunks:
-            if len(pending) == WAITING:
-                yield pending.popleft().result()
-            pending.append(self._pool.submit(self._leaf, chunk))
-        for done in pending:
-            yield done.result()
+        yield from in_order(self._pool, self._leaf, chunks)
 
     def put(self, uri: Uri, parts: Parts) -> None:
         """Writes a block; waits while WAITING others are pending."""

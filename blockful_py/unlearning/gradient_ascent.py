@@ -18,6 +18,7 @@ from blockful_py.graph.bounds import depth_bound, single_reference_models
 from blockful_py.graph.path_weights import PathWeights, path_weights
 from blockful_py.learning.streams import generator
 from blockful_py.learning.weights import Vector, Weights
+from blockful_py.on_demand import OnDemand
 from blockful_py.types import Paradigm
 from blockful_py.unlearning.cost import Meter, Work
 from blockful_py.unlearning.descent import Descent, batches_of, weights_of
@@ -92,18 +93,21 @@ class GradientAscent:
         passed = propagate(task.weights(paths.descendants), paths, deltas, self.alpha, self.epsilon)
         ended = perf_counter()
         depth = task.graph.depth(task.starts)
-        new = {**starts, **passed.weights}
+        changed = starts.keys() | passed.weights.keys()
         longest_change = max(
             float(np.sqrt(np.square(change, dtype=np.float64).sum())) for change in deltas.values()
         )
         return Outcome(
-            weights={name: new[name] for name in task.affected() if name in new},
+            weights=OnDemand(
+                (name for name in task.affected() if name in changed),
+                lambda name: starts[name] if name in starts else passed.weights[name],
+            ),
             skipped=passed.skipped,
             path_weights=paths,
             depth_bound=depth_bound(
                 self.alpha * longest_change, self.epsilon, single_reference_models(task.graph, task.starts)
             ),
-            depth_observed=max(depth[name].longest for name in new),
+            depth_observed=max(depth[name].longest for name in changed),
             seconds={
                 "path_weights": weighed - began,
                 "starts": started - weighed,

@@ -107,7 +107,8 @@ class Outcome:
     """Result of a method.
 
     Attributes:
-        weights: new state dicts of every model that changed, in topological order, on the CPU.
+        weights: new state dicts of every model that changed, in topological order, on the CPU; where changes
+            are passed, each is computed when it is asked for.
         skipped: L2 norm, at most epsilon, of the update of each descendant that did not change.
         path_weights: C of the paper's eq. 8, where the method passes changes of the starts.
         depth_bound: depth of theorem 1 (paper, eq. 9); None where epsilon is 0.

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from blockful_py.errors import UnlearningError
 from blockful_py.graph.path_weights import PathWeights
 from blockful_py.learning.weights import Vector, Weights, flatten, unflatten, with_sound_variances
+from blockful_py.on_demand import OnDemand
 
 BLOCK = 2**15
 """Numbers that are passed at once; a few arrays of this length fit a processor's cache."""
@@ -60,12 +61,11 @@ def propagate(
     deltas: Mapping[str, Vector],
     alpha: float,
     epsilon: float,
-    *,
-    in_place: bool = False,
 ) -> Propagation:
     """`w'_y = w_y + alpha sum_k C[y, k] delta_k`; (paper, eq. 8), unless the update is at most epsilon long.
 
-    The starts are not in the result: their new weights are given, and `deltas` come from them.
+    The starts are not in the result: their new weights are given, and `deltas` come from them.  The weights
+    of a descendant are looked up and passed when they are asked for: memory need not hold all models.
 
     Args:
         weights: old state dicts, at least of the descendants.
@@ -73,8 +73,6 @@ def propagate(
         deltas: change of every start, float32 (D,).
         alpha: discount factor, above 0.
         epsilon: threshold on the L2 norm of an update, at least 0.
-        in_place: overwrites the old float32 tensors on the CPU of the descendants that change, which takes
-            half the memory and about half the time.
 
     Raises:
         UnlearningError: alpha or epsilon out of range, or a descendant's weights or a start's change missing.
@@ -83,21 +81,20 @@ def propagate(
     if missing:
         raise UnlearningError(f"nothing is there for {', '.join(missing)}: give every start and descendant.")
     passes = passing(path_weights, deltas, alpha, epsilon)
-    held = {name: weights[name] for name in passes.terms}
-    old = {name: _vectors(held[name]) for name in held}
-    new = old if in_place else {name: _like(parts) for name, parts in old.items()}
-    before = {name: _variances(held[name]) for name in held}
-    scratch = Scratch()
-    first = 0
-    for key, part in next(iter(old.values()), {}).items():
-        for begin in range(0, len(part), BLOCK):  # a block of the deltas stays in the cache for all models
-            end = min(begin + BLOCK, len(part))
-            for name, terms in passes.terms.items():
-                some = [(weight, change[first + begin : first + end]) for weight, change in terms]
-                pass_block(old[name][key][begin:end], some, new[name][key][begin:end], scratch)
-        first += len(part)
-    passed = {name: with_sound_variances(_tensors(new[name], held[name]), before[name]) for name in held}
+    passed = OnDemand(passes.terms, lambda name: _passed(weights[name], passes.terms[name]))
     return Propagation(passed, passes.skipped)
+
+
+def _passed(old: Weights, terms: Sequence[Term]) -> Weights:
+    vectors, scratch, first = _vectors(old), Scratch(), 0
+    new = {key: np.empty_like(vector) for key, vector in vectors.items()}
+    for key, vector in vectors.items():
+        for begin in range(0, len(vector), BLOCK):
+            end = min(begin + BLOCK, len(vector))
+            some = [(weight, change[first + begin : first + end]) for weight, change in terms]
+            pass_block(vector[begin:end], some, new[key][begin:end], scratch)
+        first += len(vector)
+    return with_sound_variances(_tensors(new, old), old)
 
 
 def _vectors(weights: Weights) -> dict[str, Vector]:
@@ -107,14 +104,6 @@ def _vectors(weights: Weights) -> dict[str, Vector]:
         for name in sorted(weights)
         if weights[name].is_floating_point()
     }
-
-
-def _like(vectors: Mapping[str, Vector]) -> dict[str, Vector]:
-    return {name: np.empty_like(vector) for name, vector in vectors.items()}
-
-
-def _variances(weights: Weights) -> Weights:
-    return {name: tensor.clone() for name, tensor in weights.items() if name.endswith("running_var")}
 
 
 def _tensors(vectors: Mapping[str, Vector], like: Weights) -> Weights:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.graph.path_weights import path_weights
 from blockful_py.learning.weights import Weights
+from blockful_py.on_demand import OnDemand
 from blockful_py.unlearning.gradient_ascent import GradientAscent
 from blockful_py.unlearning.method import Method, Review
 from blockful_py.unlearning.propagation import delta, propagate
@@ -24,8 +25,9 @@ def recompute(
     starts: Sequence[str],
     old: Mapping[str, Weights],
     announced: Mapping[str, Weights],
-) -> dict[str, Weights]:
-    """New weights of all models that change, bit for bit those of `method.unlearn`.
+) -> Mapping[str, Weights]:
+    """New weights of all models that change, bit for bit those of `method.unlearn`; those of descendants are
+    computed when they are asked for.
 
     Args:
         old: published state dicts, at least of the starts and descendants.
@@ -40,4 +42,7 @@ def recompute(
     paths = path_weights(graph, starts)
     deltas = {name: delta(old[name], announced[name]) for name in starts}
     passed = propagate(old, paths, deltas, method.alpha, method.epsilon)
-    return {**{name: announced[name] for name in starts}, **passed.weights}
+    return OnDemand(
+        (*starts, *passed.weights),
+        lambda name: announced[name] if name in announced else passed.weights[name],
+    )

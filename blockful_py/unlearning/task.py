@@ -18,6 +18,7 @@ from blockful_py.learning.partitions import require_classes
 from blockful_py.learning.together import Fitter, fit_together
 from blockful_py.learning.trainer import Trainer
 from blockful_py.learning.weights import Weights, require_finite, require_same_form
+from blockful_py.on_demand import OnDemand
 from blockful_py.unlearning.proxy import require_clean_proxy
 from blockful_py.unlearning.stored_increments import StoredIncrement
 
@@ -124,9 +125,9 @@ class UnlearningTask:
         wanted = {*self.starts, *self.graph.descendants(self.starts)}
         return tuple(name for name in self.graph.topological_order() if name in wanted)
 
-    def weights(self, names: Iterable[str]) -> dict[str, Weights]:
+    def weights(self, names: Iterable[str]) -> Mapping[str, Weights]:
         """Published state dicts by name."""
-        return {name: self.models[name].weights for name in names}
+        return OnDemand(names, lambda name: self.models[name].weights)
 
     def owner(self, name: str) -> UserData:
         """Data of a model's owner."""

@@ -229,6 +229,47 @@ def test_a_fee_above_the_cap_sends_nothing(lazy: Devnet) -> None:
     node.rpc.call("anvil_dropAllTransactions")
 
 
+def grown(monkeypatch: pytest.MonkeyPatch, node: Node, gwei: int) -> None:
+    """Has the base fee grow between the preparation of transactions and their sending."""
+    run = Delivery.run
+
+    def late(self: Delivery) -> list[Any]:
+        node.rpc.call("anvil_setNextBlockBaseFeePerGas", hex(gwei * gas.GWEI))
+        mine(node)
+        node.rpc.call("anvil_setNextBlockBaseFeePerGas", hex(gwei * gas.GWEI))
+        return run(self)
+
+    monkeypatch.setattr(Delivery, "run", late)
+
+
+def test_fees_that_grow_before_the_sending_are_offered_anew(
+    lazy: Devnet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node, signer = lazy.node, lazy.signer(8)
+    node.rpc.call("anvil_setNextBlockBaseFeePerGas", hex(gas.GWEI))
+    mine(node)
+    before, used = node.balance(RECEIVER), count(node, signer)
+    grown(monkeypatch, node, 900)
+    tended(monkeypatch, node)
+    Sender(node, signer, deadline=SECONDS).send_many([gift(), gift()])
+    assert node.balance(RECEIVER) == before + 2
+    assert count(node, signer) == used + 2
+
+
+def test_fees_that_grow_above_the_cap_before_the_sending_are_told(
+    lazy: Devnet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node, signer = lazy.node, lazy.signer(8)
+    node.rpc.call("anvil_setNextBlockBaseFeePerGas", hex(gas.GWEI))
+    mine(node)
+    grown(monkeypatch, node, 900)
+    with pytest.raises(
+        NodeError, match=r"asks 9\d\d.* gwei .*max_fee_gwei allows 20: nothing was sent .*resume"
+    ):
+        Sender(node, signer, max_fee=20 * gas.GWEI).send(gift())
+    assert not waiting(node, signer)
+
+
 def test_no_account_pays_where_gas_is_free() -> None:
     """As on a Besu whose minimum price is 0; Anvil proposes 0 before London only."""
     poor = Signer(bytes(31) + b"\x05")

@@ -6,14 +6,16 @@ from __future__ import annotations
 import pytest
 
 from blockful_py.chain.archive_registry import ArchiveRegistryContract
+from blockful_py.chain.calls import Call
 from blockful_py.chain.deployments import deploy_archive, deploy_elected, deploy_live
 from blockful_py.chain.devnet import Devnet, NodeOptions
+from blockful_py.chain.gas import ESTIMATE_MARGIN, MAX_TRANSACTION_GAS, limit_of
 from blockful_py.chain.live_chain import LiveChainContract
 from blockful_py.chain.sortition import Parameters
 from blockful_py.crypto.eip712 import Domain
-from blockful_py.errors import DeploymentError
-from blockful_py.types import Position
-from tests.chain.council import Council
+from blockful_py.errors import DeploymentError, NodeError
+from blockful_py.types import ArchiveReason, ArchiveRecord, Position
+from tests.chain.council import Council, uri
 
 
 @pytest.mark.parametrize("hardfork", ["shanghai", "cancun", "prague", "osaka"])
@@ -49,3 +51,42 @@ def test_before_shanghai_nothing_is_deployed(hardfork: str) -> None:
             with pytest.raises(DeploymentError, match=r"chain 31337 .* before Shanghai.*PUSH0.*shanghaiTime"):
                 deploy()
         assert devnet.node.block_number() == 0
+
+
+def test_the_largest_transactions_fit_the_limit_of_osaka() -> None:
+    """EIP-7825: 2^24 gas a transaction.  The largest hold 128 models, in a full block with all the references
+    that its code has room for, or 128 records."""
+    options = NodeOptions(31337, kind="anvil", hardfork="osaka", more=("--enable-tx-gas-limit",))
+    with Devnet(options) as devnet:
+        node, sender = devnet.node, devnet.sender()
+        council = Council.gathered(b"largest")
+        deployed = deploy_live(sender, council.roster, seats=3)
+        committee = deployed.address("AppointedCommittee")
+        registered = deploy_archive(sender, node.chain_id, committee, council.roster)
+        council.domain = Domain(node.chain_id, committee)
+        live = LiveChainContract(node, deployed.address("LiveChain"), sender)
+        archive = ArchiveRegistryContract(node, registered.address("ArchiveRegistry"), sender)
+        used = []
+        for references in ([], [Position(1, index) for index in range(9)]):
+            block = council.block(live, 128, references)
+            (action,) = council.certify(live, [live.append_leaf(block, 0, 1)])
+            used.append(live.append(block, action).gas_used)
+        chunk = council.redaction(live, [Position(2, index) for index in range(128)])
+        (action,) = council.certify(live, [live.redact_leaf(*chunk, 0, 1)])
+        used.append(live.redact(*chunk, action).gas_used)
+        records = [
+            ArchiveRecord(Position(2, index), 0, ArchiveReason.PUBLISHED, uri(f"2:{index}"))
+            for index in range(128)
+        ]
+        action, now = council.archive(archive, records), archive.node.timestamp()
+        used.append(archive.append(archive.head(), now, records, action).gas_used)
+        assert max(used) * ESTIMATE_MARGIN < MAX_TRANSACTION_GAS
+        beyond = Call(live.interface, live.address, b"", gas=MAX_TRANSACTION_GAS + 1)
+        with pytest.raises(NodeError, match="gas"):
+            sender.send(beyond)
+
+
+def test_the_margin_lifts_no_limit_above_that_of_osaka() -> None:
+    assert limit_of(100_000) == 125_000
+    assert limit_of(MAX_TRANSACTION_GAS - 1) == MAX_TRANSACTION_GAS
+    assert limit_of(MAX_TRANSACTION_GAS + 1) == MAX_TRANSACTION_GAS + 1

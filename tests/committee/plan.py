@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import pytest
 
 from blockful_py.committee.proposals import RedactionDraft, Target
 from blockful_py.errors import QuorumError, RefusedError
+from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.learning.weights import Weights
 from blockful_py.pipeline.coordination.motions import OwnMotions
 from blockful_py.pipeline.federation import Federation
@@ -17,7 +18,7 @@ from blockful_py.pipeline.review.claims import measure
 from blockful_py.pipeline.review.content import ContentReviewer, ReviewSources
 from blockful_py.pipeline.run.operations import Counter
 from blockful_py.record.catalogue import RecordReaders
-from blockful_py.record.model_node import ModelNode, Request
+from blockful_py.record.model_node import Claimed, ModelNode, Request
 from blockful_py.storage.cid import cid_string
 from blockful_py.types import Position
 from tests.colluders import Conspiracy, session_for
@@ -88,7 +89,7 @@ class Plan:
         redaction = self.nodes[name].redaction
         assert redaction is not None
         address = cid_string(store_weights(self.federation, weights))
-        claims = measure(self.federation.setup, weights, redaction.request.classes)
+        claims = measure(self.federation.setup, {name: weights}, redaction.request.classes)[name]
         altered = redaction.model_copy(update={"weights": address, "claims": claims})
         return self.nodes[name].model_copy(update={"redaction": altered})
 
@@ -98,3 +99,17 @@ def spoiled(draft: RedactionDraft, alter: Callable[[Target], Target]) -> Redacti
     first, *rest = draft.chunks
     targets = (alter(first.targets[0]), *first.targets[1:])
     return replace(draft, chunks=(replace(first, targets=targets), *rest))
+
+
+def record_measurements(monkeypatch: pytest.MonkeyPatch) -> list[set[str]]:
+    """The models of each measurement of claims from here on."""
+    measured: list[set[str]] = []
+
+    def noted(
+        setup: TrainingSetup, models: Mapping[str, Weights], classes: Sequence[int]
+    ) -> dict[str, Claimed]:
+        measured.append({*models})
+        return measure(setup, models, classes)
+
+    monkeypatch.setattr("blockful_py.pipeline.review.content.measure", noted)
+    return measured

@@ -28,7 +28,7 @@ from blockful_py.record.model_node import Claimed, Redaction, Start
 from blockful_py.storage.unixfs import file_uri
 from blockful_py.types import ArchiveReason
 from tests.colluders import Blind, Conspiracy
-from tests.committee.plan import Plan, spoiled
+from tests.committee.plan import Plan, record_measurements, spoiled
 from tests.federations import AFFECTED, readable, set_back, small, store_weights, trained
 
 
@@ -337,6 +337,27 @@ def test_the_next_leader_proposes_the_nodes_of_one_that_failed(plan: Plan) -> No
     coordinator = plan.roster.coordinator(members)
     coordinator.certify_redaction(plan.roster.draft(nodes, later=1))
     assert coordinator.consensus == 1
+
+
+def test_members_of_one_process_compute_a_content_once(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+    measured = record_measurements(monkeypatch)
+    nodes = {plan.places[name]: node for name, node in plan.nodes.items()}
+    members = plan.roster.members(plan.reviewer())
+    for member in members:
+        member.approve(plan.roster.draft(nodes))
+    assert measured == [{*plan.nodes}]
+    for member in members:
+        member.approve(plan.roster.draft(nodes, later=1))
+    assert measured == [{*plan.nodes}] * 2
+
+
+def test_members_of_processes_of_their_own_each_compute_it(
+    plan: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured, draft = record_measurements(monkeypatch), plan.draft()
+    for index in range(4):
+        plan.roster.members(plan.reviewer())[index].approve(draft)
+    assert measured == [{*plan.nodes}] * 4
 
 
 def test_a_refused_request_of_a_federation_leaves_nothing_behind(

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -73,6 +73,14 @@ class FusedStore(ContentStore):
     def add(self, data: bytes) -> Uri:
         self.adding.pass_by()
         return super().add(data)
+
+    def add_each(self, files: Iterable[bytes]) -> tuple[Uri, ...]:
+        return super().add_each(self._each(files))
+
+    def _each(self, files: Iterable[bytes]) -> Iterator[bytes]:
+        for data in files:
+            self.adding.pass_by()
+            yield data
 
     def delete(self, *uris: Uri) -> None:
         for uri in uris:

@@ -136,7 +136,10 @@ def test_wrong_claims_are_refused_until_the_part_is_handed_in_again(machines: Ma
     with machines.participants["s"].run() as party:
         with pytest.MonkeyPatch.context() as patch:
             claims = Claimed(ad_f=0.0, ad_r=1.0)
-            patch.setattr("blockful_py.pipeline.jobs.redaction.measure", lambda *arguments: claims)
+            patch.setattr(
+                "blockful_py.pipeline.jobs.redaction.measure",
+                lambda setup, models, classes: dict.fromkeys(models, claims),
+            )
             hand_in(party, number, "s")
         until(lambda: any("model s claims" in alarm.reason for alarm in party.federation.alarms()))
         others_go_on(machines, 3)
@@ -197,7 +200,7 @@ def test_a_start_that_unlearned_nothing_is_certified_with_the_accuracy_that_show
     until(lambda: versions(machines)["s"] > before["s"])
     with machines.participants["s"].run() as party:
         statement = party.certificate(number, seconds=WAIT_SECONDS).statement
-        claims = measure(party.federation.setup, kept, (8,))
+        claims = measure(party.federation.setup, {"s": kept}, (8,))["s"]
         open_requests = FileChanges(
             party.federation.run, party.federation.contracts, party.federation.stores.live
         ).open_requests()

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,31 @@ def test_what_was_added_is_read(store: ContentStore, size: int) -> None:
 def test_adding_twice_is_adding_once(store: ContentStore) -> None:
     assert store.add(b"model") == store.add(b"model")
     assert list(store) == [file_uri(b"model")]
+
+
+def test_several_files_are_kept_as_each_is(store: ContentStore, tmp_path: Path) -> None:
+    files = [*(bytes([number]) * 1000 for number in range(40)), b"", PATTERN * 3, b"same", b"same"]
+    uris = store.add_each(files)
+    assert uris == tuple(map(file_uri, files))
+    assert [store.read(uri) for uri in uris] == files
+    one_by_one = ContentStore(tmp_path / "other")
+    assert [one_by_one.add(data) for data in files] == [*uris]
+    assert [*one_by_one] == [*store]
+    assert [path.name for path in _stored(one_by_one)] == [path.name for path in _stored(store)]
+
+
+def test_of_several_files_none_is_kept_where_one_fails(store: ContentStore) -> None:
+    kept = store.add(b"shared")
+
+    def files() -> Iterator[bytes]:
+        yield from (b"shared", b"first", b"second")
+        raise RuntimeError("the third cannot be made")
+
+    with pytest.raises(RuntimeError, match="third"):
+        store.add_each(files())
+    assert list(store) == [kept]
+    assert store.read(kept) == b"shared"
+    assert len(_stored(store)) == 1
 
 
 def test_a_file_is_kept_by_another_store_object_on_the_same_directory(store: ContentStore) -> None:

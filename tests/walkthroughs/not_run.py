@@ -93,6 +93,7 @@ COMMANDS = {
         "--data fashion_mnist_small": HOURS,
         "--scale small --seeds 5-9 --output tables": HOURS,
         "--scale full": HOURS,
+        "--requests 1000 --": HOURS,
     },
     "docs/how-to/track-with-mlflow.md": {"pip install": INSTALLS},
     "docs/how-to/use-your-own-nodes.md": {"storage.api": "needs two IPFS nodes; tests/ipfs has them"},

@@ -10,12 +10,13 @@ A file is a header and bytes (http://yann.lecun.com/exdb/mnist, as Debian's `dat
 
 from __future__ import annotations
 
-import gzip
 import math
 import zlib
 from dataclasses import dataclass
+from gzip import GzipFile
+from io import BufferedReader
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,8 +31,6 @@ IMAGES, LABELS = "images-idx3-ubyte", "labels-idx1-ubyte"
 PREFIXES = {"train": "train", "test": "t10k"}
 """How the files of a split begin, by the split."""
 ENDINGS = ("", ".gz")
-
-Readable = IO[bytes] | gzip.GzipFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,11 +109,11 @@ def read_idx(path: Path, dimensions: int) -> NDArray[np.uint8]:
     return np.frombuffer(values, np.uint8).reshape(shape)
 
 
-def _opened(path: Path) -> Readable:
-    return gzip.open(path) if path.suffix == ".gz" else path.open("rb")
+def _opened(path: Path) -> GzipFile | BufferedReader:
+    return GzipFile(path) if path.suffix == ".gz" else path.open("rb")
 
 
-def _header(path: Path, file: Readable, dimensions: int) -> tuple[int, ...]:
+def _header(path: Path, file: GzipFile | BufferedReader, dimensions: int) -> tuple[int, ...]:
     magic = file.read(4)
     expected = bytes([0, 0, UNSIGNED_BYTES, dimensions])
     if magic != expected:

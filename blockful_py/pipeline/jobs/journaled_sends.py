@@ -145,7 +145,8 @@ class JournaledExecutor:
         """Sends the calls that a crash or a reorganised chain left unsent; returns descriptions of them.
 
         A decision that can no longer run, because its epoch has ended or the chains have moved on, is
-        dropped; the committee decides again when the job is resumed.
+        dropped; the committee decides again when the job is resumed.  One that the live chain holds in part
+        is kept, since no other decision could have the rest of its models replaced.
         """
         finished = []
         for execution in journaled_executions(job):
@@ -156,8 +157,14 @@ class JournaledExecutor:
                     pass
                 finished.append(execution.settlement.note)
             except ContractError as error:
+                note, live = execution.settlement.note, self._sides[LIVE]
+                done, chunks = live.progress(execution.settlement.proposal)
+                if done:
+                    waits = f"transaction {done + 1} of {chunks} to the live chain was refused, and waits"
+                    finished.append(f"{note}: {waits} ({error})")
+                    continue
                 self._journal.drop(execution.steps)
-                finished.append(f"{execution.settlement.note}: given up, as it can no longer run ({error})")
+                finished.append(f"{note}: given up, as it can no longer run ({error})")
         return tuple(finished)
 
     def confirm(self, job: Job) -> None:

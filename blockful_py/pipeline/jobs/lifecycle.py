@@ -65,7 +65,8 @@ class JobLifecycle:
 
         The block works under the job's request id (`monitoring.request_id`).
 
-        Raises RunError when a job of another kind is open.
+        Raises RunError when a job of another kind is open, or when transactions of a decision still wait
+        after `settle`.
         """
         job = self._journal.open_job()
         if job is None:
@@ -73,6 +74,7 @@ class JobLifecycle:
         elif job.kind is not kind:
             raise unfinished(job)
         else:
+            self._require_settled(job)
             self.withdraw()
         result: dict[str, Any] = {}
         with request_id.bound(self._request_id(job)):
@@ -186,6 +188,17 @@ class JobLifecycle:
             clear_tasks(self._context.run)
             self._journal.close_job(JobState.FAILED, str(error))
             _log.info("the job has failed: %s", error)
+
+    @staticmethod
+    def _require_settled(job: Job) -> None:
+        for each in journaled_executions(job):
+            if each.may_be_out and not each.is_sent:
+                left = sum(step.state is not StepState.DONE for step in each.sends.values())
+                raise RunError(
+                    f"{each.settlement.note}: a contract refuses the next of {left} transaction(s) that are "
+                    "left. Nothing is lost, and models that wait stay as they were: remove the cause "
+                    "(`blockful resume` names it), then resume."
+                )
 
     def _request_id(self, job: Job) -> str:
         request = request_of(job)

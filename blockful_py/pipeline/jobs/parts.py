@@ -17,6 +17,7 @@ from blockful_py.errors import BlockfulError, RunError, UnlearningError
 from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.learning.federation import initial_weights
 from blockful_py.learning.weights import Weights
+from blockful_py.on_demand import OnDemand
 from blockful_py.pipeline.jobs.context import FederationContext
 from blockful_py.pipeline.jobs.redaction import Redactor
 from blockful_py.pipeline.jobs.training import load_model, load_models, trained_model
@@ -111,7 +112,7 @@ class OwnParts:
         if request.paradigm != Paradigm.PARALLEL:
             return self._redactor.replace(catalogue, {name: weights}, request, (name,)).nodes[name]
         placed, journal = catalogue[name], self._context.journal
-        sealed, node = self._redactor.make(placed, weights, request, signed_by_owner=True)
+        sealed, node = self._redactor.make(catalogue, {name: weights}, request, (name,))[name]
         data, live = node.to_bytes(), self._context.stores.live
         cids = missing_files(live, [sealed.uri, file_uri(data)])
         store, keys = journal.plan(
@@ -121,7 +122,7 @@ class OwnParts:
             live.add(sealed.data)
             self._context.hand_out([sealed.uri, live.add(data)])
         with journal.taking(keys):
-            self._context.keys.give([sealed])
+            self._context.keys.give({sealed.uri: sealed.key})
             self._context.contracts.participants.hand_in(number, placed.position, file_uri(data))
         return node
 
@@ -177,17 +178,19 @@ class Gathering:
             raise RunError(f"request {number} still waits for its participants: {', '.join(left)}.")
         nodes = self._nodes(newest_parts(catalogue, request, handed_in))
         method = parse_method(request.method, self._context.run.own_methods)
-        follows: dict[str, Weights] = {}
+        follows: Mapping[str, Weights] = {}
         if is_recomputable(method):
             starts = tuple(start.name for start in request.starts)
             if not nodes.keys() >= set(starts):
                 raise RunError(f"request {number} is carried out in part: its decision comes first.")
-            uris = [catalogue[name].node.weights for name in left] + [nodes[name].weights for name in starts]
-            weights = self._context.weights.read_each(uris)
-            old = {name: next(weights) for name in left}
-            announced = {name: next(weights) for name in starts}
+            uris = {name: catalogue[name].node.weights for name in left}
+            weights = self._context.weights.on_demand(
+                [*uris.values(), *(nodes[name].weights for name in starts)]
+            )
+            old = OnDemand(left, lambda name: weights[uris[name]])
+            announced = {name: weights[nodes[name].weights] for name in starts}
             new = recompute(method, catalogue.graph, starts, old, announced)
-            follows = {name: weights for name, weights in new.items() if name not in nodes}
+            follows = OnDemand((name for name in new if name not in nodes), new.__getitem__)
         self._redactor.replace(catalogue, follows, request, (), nodes)
 
     def withdraw(self, filed: FiledRequest, request: Request) -> None:

@@ -60,14 +60,12 @@ class Publisher:
             [PlannedStep(Act.STORE, wave, {"cids": missing_files(live, uris)}), PlannedStep(Act.KEYS, wave)]
         )
         with journal.taking(store):
-            for data in (*(file.data for file in sealed), *nodes):
-                live.add(data)
-                archive.add(data)
-            for file in increments.files:
-                live.add(file.data)
+            published = (*(file.data for file in sealed), *nodes)
+            archive.add_each(published)
+            live.add_each((*published, *(file.data for file in increments.files)))
             context.hand_out(uris)
         with journal.taking(keys):
-            context.keys.give(sealed)
+            context.keys.give({file.uri: file.key for file in sealed})
             increments.deliver(context.keys.keyring)
         waiting = [self._new(model, node, placed) for model, node in zip(models, nodes, strict=True)]
         positions: dict[str, Position] = {}

@@ -52,7 +52,7 @@ def newest_request(context: FederationContext) -> tuple[Job, Request] | None:
 def recalled(context: FederationContext, asked: Request) -> tuple[Job, Unlearned] | None:
     """The outcome of the newest request, if it asked for the same and nothing has changed the record since.
 
-    Its weights before are gone, and what it cost and how its keys were destroyed is not kept.
+    What it cost and how its keys were destroyed is not kept.
     """
     newest = newest_request(context)
     if newest is None or not asks_the_same(newest[1], asked):
@@ -70,7 +70,6 @@ def recalled(context: FederationContext, asked: Request) -> tuple[Job, Unlearned
             request=request,
             affected=tuple(name for name in catalogue.graph.topological_order() if name in reached),
             nodes=nodes,
-            before={},
             skipped=job.result["skipped"],
             counted=Operations(**job.result["counted"]),
             formula=Operations(**job.result["formula"]),

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -17,6 +17,7 @@ from blockful_py.forget import Forget
 from blockful_py.keys.sealing import SealedFile
 from blockful_py.learning.evaluation import accuracy
 from blockful_py.learning.weights import Weights
+from blockful_py.on_demand import batches
 from blockful_py.pipeline.jobs.context import FederationContext
 from blockful_py.pipeline.jobs.journaled_sends import Decided
 from blockful_py.pipeline.jobs.statements import retrained_privacy
@@ -46,6 +47,17 @@ class RedactionOutcome:
     executed: list[Executed] = field(default_factory=list)
 
 
+@dataclass(slots=True)
+class _Stored:
+    """The new versions of one decision, as far as they are stored; their weights are in the store alone."""
+
+    subject: str
+    decision: int | None = None
+    nodes: dict[str, ModelNode] = field(default_factory=dict)
+    keys: dict[Uri, bytes] = field(default_factory=dict)
+    cids: list[str] = field(default_factory=list)
+
+
 class Redactor:
     """Carries out one decision of the committee: one or many models under one certificate."""
 
@@ -68,47 +80,49 @@ class Redactor:
         """Replaces the models named in `new`, and those `handed_in`, all under one certificate.
 
         A job must be open; its journal holds each step.  The replaced versions' files stay until it ends.
+        `new` is asked for each model's weights once, a few models before they are stored.
         `signed_by_owner`: models whose owners made the new weights and sign a new statement.  `handed_in`:
         nodes that their owners made elsewhere, whose files are in the live store.
         """
-        nodes, sealed, shown = dict(handed_in), {}, progress or Silent()
-        for name, weights in new.items():
-            sealed[name], nodes[name] = self.make(catalogue[name], weights, request, name in signed_by_owner)
-        replacements = {
-            name: Replacement(catalogue[name].position, file_uri(node.to_bytes()))
-            for name, node in nodes.items()
-        }
-        subject = ", ".join(nodes)
-        uris = [*(file.uri for file in sealed.values()), *(each.uri for each in replacements.values())]
-        cids = missing_files(self._context.stores.live, uris)
-        store, keys = self._context.journal.plan(
-            [PlannedStep(Act.STORE, subject, {"cids": cids}), PlannedStep(Act.KEYS, subject)]
-        )
-        coordinator = self._session.coordinator
+        names = tuple(dict.fromkeys((*handed_in, *new)))
+        stored, shown = _Stored(", ".join(names)), progress or Silent()
+        nodes, coordinator = stored.nodes, self._session.coordinator
 
         def decide() -> Decided[CertifiedRedaction]:
-            draft = self._session.proposer.redaction(list(replacements.values()), self._context.clock.now())
+            replacements = [
+                Replacement(catalogue[name].position, file_uri(node.to_bytes()))
+                for name, node in nodes.items()
+            ]
+            draft = self._session.proposer.redaction(replacements, self._context.clock.now())
             with shown.stage("review by the committee", coordinator.members, "members") as advance:
                 certified = coordinator.certify_redaction(draft, lambda: advance(1))
             self._counter.certified(draft)
             forget, contracts = erased(catalogue, nodes), self._context.contracts
-            settlement = redaction_settlement(contracts, certified, forget, f"unlearn {subject}")
+            settlement = redaction_settlement(contracts, certified, forget, f"unlearn {stored.subject}")
             return Decided(certified, settlement, coordinator.excluded.told())
 
         try:
+            if handed_in:
+                with self._stopwatch("store"):
+                    self._store(catalogue, handed_in, (), stored)
+            for some in batches(new):
+                with self._stopwatch("unlearn"):
+                    weights = {name: new[name] for name in some}
+                made = self.make(catalogue, weights, request, signed_by_owner)
+                with self._stopwatch("store"):
+                    made_nodes = {name: node for name, (_, node) in made.items()}
+                    self._store(catalogue, made_nodes, [file for file, _ in made.values()], stored)
             with self._stopwatch("store"):
-                with self._context.journal.taking(store):
-                    self._store(catalogue, sealed, nodes)
-                    self._context.hand_out(uris)
+                (keys,) = self._context.journal.plan([PlannedStep(Act.KEYS, stored.subject)], stored.decision)
                 with self._context.journal.taking(keys):
-                    self._context.keys.give(sealed.values())
+                    self._context.keys.give(stored.keys)
             with self._stopwatch("certify"):
                 certified, execution = self._executor.certify(
-                    store.decision, subject, coordinator.keepers, decide
+                    keys.decision, stored.subject, coordinator.keepers, decide
                 )
         except BaseException:
             with suppress(BlockfulError):  # resuming the job deletes the rest
-                unstore(self._context.stores.live, self._context.keys, cids)
+                unstore(self._context.stores.live, self._context.keys, stored.cids)
             raise
         with shown.stage("replace on both chains", None):
             executed = self._executor.send(
@@ -117,59 +131,84 @@ class Redactor:
         return RedactionOutcome(nodes, list(executed))
 
     def make(
-        self, placed: PlacedNode, weights: Weights, request: Request, signed_by_owner: bool
-    ) -> tuple[SealedFile, ModelNode]:
-        """The sealed new weights of a model, and its node; nothing is stored."""
+        self,
+        catalogue: Catalogue,
+        new: Mapping[str, Weights],
+        request: Request,
+        signed_by_owner: Collection[str],
+    ) -> dict[str, tuple[SealedFile, ModelNode]]:
+        """By model, the sealed new weights and the node; nothing is stored."""
+        made = {}
         with self._stopwatch("audit"):
-            sealed = self._context.keys.seal(weights)
-            return sealed, self._node(placed, weights, sealed, request, signed_by_owner)
+            claims = measure(self._context.setup, new, request.classes)
+            for name, weights in new.items():
+                sealed = self._context.keys.seal(weights)
+                redaction = Redaction(
+                    version=catalogue[name].version + 1,
+                    weights=cid_string(sealed.uri),
+                    request=request,
+                    claims=claims[name],
+                )
+                node = catalogue[name].node
+                if name in signed_by_owner:
+                    node = self._resigned(catalogue[name], weights, sealed, request)
+                made[name] = sealed, node.model_copy(update={"redaction": redaction})
+        return made
 
     def _store(
-        self, catalogue: Catalogue, sealed: Mapping[str, SealedFile], nodes: Mapping[str, ModelNode]
+        self,
+        catalogue: Catalogue,
+        nodes: Mapping[str, ModelNode],
+        sealed: Sequence[SealedFile],
+        stored: _Stored,
     ) -> None:
-        """Adds weights and nodes to the live store, and the versions to be replaced to the archive's."""
-        for name, file in sealed.items():
-            self._context.stores.live.add(file.data)
-            self._counter.uploaded()
-            self._context.stores.live.add(nodes[name].to_bytes())
-        for name in nodes:
-            self._keep_for_auditors(catalogue[name])
+        """Adds weights and nodes to the live store, and the versions to be replaced to the archive's.
 
-    def _node(
-        self, placed: PlacedNode, weights: Weights, sealed: SealedFile, request: Request, resigned: bool
+        A journaled step of its own.  `sealed`: weights that are not in the live store yet.
+        """
+        live, archive = self._context.stores.live, self._context.stores.archive
+        data = [node.to_bytes() for node in nodes.values()]
+        uris = [*(file.uri for file in sealed), *map(file_uri, data)]
+        cids = missing_files(live, uris)
+        planned = PlannedStep(Act.STORE, ", ".join(nodes), {"cids": cids})
+        (step,) = self._context.journal.plan([planned], stored.decision)
+        stored.decision = step.decision
+        stored.cids += cids
+        with self._context.journal.taking(step):
+            live.add_each([*(file.data for file in sealed), *data])
+            for _ in sealed:
+                self._counter.uploaded()
+            replaced = (uri for name in nodes for uri in _files(catalogue[name]))
+            archive.add_each(live.read(uri) for uri in replaced if not archive.has(uri))
+            self._context.hand_out(uris)
+        stored.nodes.update(nodes)
+        stored.keys.update((file.uri, file.key) for file in sealed)
+
+    def _resigned(
+        self, placed: PlacedNode, weights: Weights, sealed: SealedFile, request: Request
     ) -> ModelNode:
-        address = cid_string(sealed.uri)
-        redaction = Redaction(
-            version=placed.version + 1,
-            weights=address,
-            request=request,
-            claims=measure(self._context.setup, weights, request.classes),
-        )
-        statement, node = placed.node.statement, placed.node
-        if resigned:
-            user = self._context.setup.user(statement.user)
-            own = accuracy(self._context.setup.architecture, weights, user.test)
-            changed = {
-                "weights": address,
-                "accuracy": own,
-                "privacy": statement.privacy
-                and retrained_privacy(statement, request, user, self._earlier(placed, request)),
-                "increments": (),
-                "created": self._context.clock.now(),
-            }
-            live = self._context.contracts.live
-            secret = self._context.accounts.secret(statement.user)
-            node = sign_statement(statement.model_copy(update=changed), secret, live.chain_id, live.address)
-        return node.model_copy(update={"redaction": redaction})
+        """The node with a new statement of the owner, about the new weights."""
+        statement = placed.node.statement
+        user = self._context.setup.user(statement.user)
+        changed = {
+            "weights": cid_string(sealed.uri),
+            "accuracy": accuracy(self._context.setup.architecture, weights, user.test),
+            "privacy": statement.privacy
+            and retrained_privacy(statement, request, user, self._earlier(placed, request)),
+            "increments": (),
+            "created": self._context.clock.now(),
+        }
+        live = self._context.contracts.live
+        secret = self._context.accounts.secret(statement.user)
+        return sign_statement(statement.model_copy(update=changed), secret, live.chain_id, live.address)
 
     def _earlier(self, placed: PlacedNode, request: Request) -> tuple[Forget, ...]:
         return self._context.history.earlier_forgets([placed], request)[placed.node.name]
 
-    def _keep_for_auditors(self, placed: PlacedNode) -> None:
-        """Adds a version that is to be replaced to the archive's store, unless publication already has."""
-        for uri in (placed.uri, *placed.node.sealed[:1]):
-            if not self._context.stores.archive.has(uri):
-                self._context.stores.archive.add(self._context.stores.live.read(uri))
+
+def _files(placed: PlacedNode) -> tuple[Uri, ...]:
+    """A version's node, and its weights if it has any."""
+    return placed.uri, *placed.node.sealed[:1]
 
 
 def erased(catalogue: Catalogue, replaced: Mapping[str, ModelNode]) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ from blockful_py.keys.erasure import Erasure
 from blockful_py.keys.sealing import SealedWeights
 from blockful_py.learning.federation import TrainedModel, initial_weights
 from blockful_py.learning.weights import Weights, equal
+from blockful_py.on_demand import OnDemand
 from blockful_py.pipeline.jobs.context import FederationContext
 from blockful_py.pipeline.jobs.increments import CurrentIncrements
 from blockful_py.pipeline.jobs.redaction import Redactor
@@ -46,7 +47,6 @@ class Unlearned:
     Attributes:
         affected: starts and descendants, in topological order.
         nodes: new node of every replaced model, including those replaced before a crash.
-        before: weights of the affected models before the request, as far as they can still be read.
         skipped: norm of the update of each model that was left alone because the norm was under epsilon.
         counted, formula: operations as counted, and by the paper's formula.
         depth_bound, depth_observed: theorem 1, in edges.
@@ -64,7 +64,6 @@ class Unlearned:
     request: Request
     affected: tuple[str, ...]
     nodes: Mapping[str, ModelNode]
-    before: Mapping[str, Weights]
     skipped: Mapping[str, float]
     counted: Operations
     formula: Operations
@@ -120,7 +119,7 @@ class Unlearner:
             self._stored = CurrentIncrements(catalogue, request.forget, self._context.weights)
         return UnlearningTask(
             graph=graph,
-            models={name: self._before(catalogue[name], request) for name in wanted},
+            models=OnDemand(wanted, lambda name: self._before(catalogue[name], request)),
             users={user.index: user for user in self._context.setup.users},
             architecture=self._context.setup.architecture,
             initial=initial_weights(self._context.setup.federation),
@@ -220,7 +219,6 @@ class Unlearner:
             request=request,
             affected=task.affected(),
             nodes={},
-            before=self._readable(task),
             skipped={},
             counted=self._counter.total,
             formula=Operations(),
@@ -266,23 +264,17 @@ class Unlearner:
 
     def _pending(
         self, catalogue: Catalogue, new: Mapping[str, Weights], request: Request
-    ) -> dict[str, Weights]:
+    ) -> Mapping[str, Weights]:
         """The new weights of the models that this request has not replaced yet."""
-        left = {
-            name: weights
-            for name, weights in new.items()
-            if (redaction := catalogue[name].node.redaction) is None or redaction.request != request
-        }
+        done = replaced_for(catalogue, request)
+        left = [name for name in new if name not in done]
         if left and self._erased:
             raise UnlearningError(
                 f"{', '.join(left)} cannot be unlearned any more in this request: the versions "
                 f"of {', '.join(self._erased)} before it are erased. The job has failed: make "
                 "another request."
             )
-        return left
-
-    def _readable(self, task: UnlearningTask) -> dict[str, Weights]:
-        return {name: task.models[name].weights for name in task.affected() if name not in self._erased}
+        return OnDemand(left, new.__getitem__)
 
     @staticmethod
     def _resigned(method: Method, task: UnlearningTask) -> frozenset[str]:

@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from blockful_py.errors import LearningError
 from blockful_py.forget import Forget
 from blockful_py.learning.data import pooled
-from blockful_py.learning.evaluation import accuracy
+from blockful_py.learning.evaluation import accuracies
 from blockful_py.learning.forget_sets import forget_set, retain_set
 from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.learning.weights import Weights
 from blockful_py.record.model_node import Claimed
-from blockful_py.unlearning.audit import ForgetRetain, ModelAccuracy, audit_accuracy
+from blockful_py.unlearning.audit import ForgetRetain, ModelAccuracy, forget_retain
 
 
 def measure_all(
@@ -33,23 +33,27 @@ def measure_all(
     architecture, test = setup.architecture, setup.dataset.test
     gone = pooled(forget_set(forget, user) for user in setup.users)
     kept = pooled(retain_set(forget, user) for user in setup.users)
-    like = test.only(gone.classes())
+    like, others = test.only(gone.classes()), test.without(forget.classes)
+    shares = [accuracies(architecture, models, samples) for samples in (gone, kept, like, others)]
     return {
         name: ModelAccuracy(
-            train=ForgetRetain(accuracy(architecture, weights, gone), accuracy(architecture, weights, kept)),
-            test=ForgetRetain(
-                accuracy(architecture, weights, like),
-                accuracy(architecture, weights, test.without(forget.classes)),
-            ),
+            train=ForgetRetain(*(each[name] for each in shares[:2])),
+            test=ForgetRetain(*(each[name] for each in shares[2:])),
         )
-        for name, weights in models.items()
+        for name in models
     }
 
 
-def measure(setup: TrainingSetup, weights: Weights, classes: Sequence[int]) -> Claimed:
-    """The claims of one model: its accuracies on the held-out test data, which is public."""
-    test = setup.dataset.test
+def measure(
+    setup: TrainingSetup, models: Mapping[str, Weights], classes: Sequence[int]
+) -> dict[str, Claimed]:
+    """The claims of models, by name: accuracies on the held-out test data, which is public.
+
+    A model's claims do not depend on the models that are measured with it.
+    """
+    architecture, test = setup.architecture, setup.dataset.test
     if not classes:
-        return Claimed(ad_f=None, ad_r=accuracy(setup.architecture, weights, test))
-    measured = audit_accuracy(setup.architecture, {"": weights}, test, test, classes)[""].test
-    return Claimed(ad_f=measured.ad_f, ad_r=measured.ad_r)
+        shares = accuracies(architecture, models, test)
+        return {name: Claimed(ad_f=None, ad_r=share) for name, share in shares.items()}
+    measured = forget_retain(architecture, models, test, classes, "test")
+    return {name: Claimed(ad_f=each.ad_f, ad_r=each.ad_r) for name, each in measured.items()}

@@ -12,8 +12,9 @@ it measures.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -26,14 +27,15 @@ from blockful_py.errors import (
     EarlyError,
     InvalidSignatureError,
     RefusedError,
-    StoreUnreachableError,
 )
-from blockful_py.keys.sealing import Keyring, SealedWeights, is_sealed
+from blockful_py.keys.sealing import FoundKeys, Keyring, SealedWeights, is_sealed
 from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.learning.weights import Weights
+from blockful_py.on_demand import OnDemand, batches
 from blockful_py.pipeline.review.claims import measure
 from blockful_py.pipeline.review.copies import KnownWeights
 from blockful_py.pipeline.review.erasure import review_erasure
+from blockful_py.pipeline.review.fetched import FetchedWeights, refusing
 from blockful_py.pipeline.review.methods import parse_method, require_paradigm, require_review
 from blockful_py.pipeline.review.times import require_timely
 from blockful_py.pipeline.review.withdrawal import review_withdrawal
@@ -43,7 +45,7 @@ from blockful_py.pipeline.run.operations import Counter
 from blockful_py.record.catalogue import Catalogue, RecordReaders
 from blockful_py.record.certificates.verifying import Chains
 from blockful_py.record.model_node import ModelNode, Redaction, Request, parse_node
-from blockful_py.storage.cid import cid_string, parse_cid
+from blockful_py.storage.cid import parse_cid
 from blockful_py.types import ArchiveReason, Paradigm, Uri
 from blockful_py.unlearning.method import Method
 from blockful_py.unlearning.recompute import is_recomputable, recompute
@@ -94,8 +96,25 @@ class ReviewSources:
     known: KnownWeights = field(default_factory=KnownWeights)
 
 
+@dataclass(frozen=True, slots=True)
+class ReviewedContent:
+    """All that the weights and claims of a redaction are checked against.
+
+    Attributes:
+        draft: digest of the draft, which names the new nodes.
+        standing: URIs of the nodes of all affected models as they stand; each names its references.
+    """
+
+    draft: bytes
+    standing: frozenset[Uri]
+
+
 class ContentReviewer:
-    """Reviews proposals; counts the models that it fetches, and keeps them for later reviews."""
+    """Reviews proposals; counts the models that it fetches, and keeps them for later reviews.
+
+    Members of one process share it: the weights and claims of a content that passed are not computed again
+    for the next of them.  All that may differ between two looks at the chains is checked each time.
+    """
 
     def __init__(self, sources: ReviewSources, motions: Motions, counter: Counter) -> None:
         self._sources = sources
@@ -103,18 +122,21 @@ class ContentReviewer:
         self._live = sources.contracts.live
         self._weights = SealedWeights(sources.store, sources.keyring)
         self._fetched = FetchedWeights(self._weights, counter)
+        self._reviewed: set[ReviewedContent] = set()
 
     def review_publication(self, proposal: PublicationProposal) -> None:
         self._require_timely(proposal.archive)
         self._require_finished()
         publications = proposal.block.publications
         nodes = [self._node(publication.uri) for publication in publications]
-        self._have_keys([uri for node in nodes for uri in node.sealed])
+        sealed = [uri for node in nodes for uri in node.sealed]
+        self._have_keys(sealed)
+        weights = self._weights.read_each(sealed)
         for publication, node in zip(publications, nodes, strict=True):
-            with _refusing(f"model {node.name}"):
+            with refusing(f"model {node.name}"):
                 signer = node.signer(self._live.chain_id, self._live.address)
-                for uri in node.sealed:
-                    self._weights.read(uri)
+                for _ in node.sealed:
+                    next(weights)
             _require(signer == publication.owner, f"model {node.name} is not signed by its owner")
             _require(node.redaction is None, f"model {node.name} is published as a redaction")
             if self._sources.registered:
@@ -194,7 +216,22 @@ class ContentReviewer:
             participants = self._sources.contracts.participants
             review_withdrawal(withdrawn, request, catalogue, participants, self._sources.blocks)
             return
-        method = self._reviewable(request)
+        content = ReviewedContent(draft.digest(), frozenset(catalogue[name].uri for name in affected))
+        if content in self._reviewed:
+            return
+        self._check_weights(request, proposed, catalogue, affected, draft.proposal)
+        self._reviewed.add(content)
+
+    def _check_weights(
+        self,
+        request: Request,
+        proposed: Sequence[Proposed],
+        catalogue: Catalogue,
+        affected: AbstractSet[str],
+        purpose: bytes,
+    ) -> None:
+        """Requires the new weights that the method gives where it is recomputed, and true claims."""
+        method, names = self._reviewable(request), {each.node.name for each in proposed}
         if request.paradigm == Paradigm.PARALLEL:
             gone = sorted(affected - catalogue.with_weights.keys())
             _require(not gone, f"{', '.join(gone)} is withdrawn and passes no change on")
@@ -203,9 +240,9 @@ class ContentReviewer:
             return
         if request.paradigm == Paradigm.PARALLEL:
             _require(names == affected, f"{', '.join(sorted(affected - names))} would not be unlearned")
-        for each in proposed:
-            weights = self._fetched.weights(each.node.weights, draft.proposal)
-            self._measure(each, weights, request)
+        for some in batches(proposed):
+            weights = {each.node.name: self._fetched.weights(each.node.weights, purpose) for each in some}
+            self._measure(some, weights, request)
 
     def review_erasure(self, statement: bytes) -> None:
         committee = AppointedCommitteeContract(self._live.node, self._live.quorum())
@@ -281,24 +318,32 @@ class ContentReviewer:
         missing = [name for name in starts if name not in announced]
         _require(not missing, f"{', '.join(missing)} would not be unlearned")
         digest = request.digest(self._live.chain_id, self._live.address)
-        current = CurrentWeights(catalogue, self._fetched, digest)
+        current = OnDemand(
+            catalogue.models, lambda name: self._fetched.weights(catalogue[name].node.weights, digest)
+        )
         expected = recompute(method, catalogue.graph, starts, current, announced)
-        by_name = {each.node.name: each for each in proposed}
-        left_out = sorted(expected.keys() - by_name.keys())
+        names = {each.node.name for each in proposed}
+        left_out = sorted(expected.keys() - names)
         _require(not left_out, f"{', '.join(left_out)} would not be unlearned")
-        too_small = sorted(by_name.keys() - expected.keys())
+        too_small = sorted(names - expected.keys())
         _require(not too_small, f"the update of {', '.join(too_small)} is at most epsilon")
-        for name, each in by_name.items():
-            _require(
-                self._is_sealed(each, expected[name]),
-                f"the new weights of {name} are not what {method.name} gives",
-            )
-            self._measure(each, expected[name], request)
+        with refusing("the keys of the new weights"):
+            keys = self._sources.keyring.find([each.node.weights for each in proposed])
+        for some in batches(proposed):
+            weights = {each.node.name: expected[each.node.name] for each in some}
+            for each in some:
+                name = each.node.name
+                _require(
+                    self._is_sealed(each, weights[name], keys),
+                    f"the new weights of {name} are not what {method.name} gives",
+                )
+            self._measure(some, weights, request)
 
-    def _is_sealed(self, proposed: Proposed, weights: Weights) -> bool:
+    @staticmethod
+    def _is_sealed(proposed: Proposed, weights: Weights, keys: FoundKeys) -> bool:
         uri = proposed.node.weights
-        with _refusing(f"the new weights of {proposed.node.name}"):
-            return is_sealed(uri, weights, self._sources.keyring.find((uri,))[uri])
+        with refusing(f"the new weights of {proposed.node.name}"):
+            return is_sealed(uri, weights, keys[uri])
 
     def _announced(self, starts: Sequence[str], proposed: Sequence[Proposed]) -> dict[str, Weights]:
         """The starts' new weights, which their owners sign and announce (Algorithm 1, line 3).
@@ -312,17 +357,20 @@ class ContentReviewer:
             if name in starts:
                 signed = parse_cid(each.node.statement.weights) == each.node.weights
                 _require(signed, f"the new weights of {name} are not those that its owner signed")
-                with _refusing(f"the new weights of {name}"):
+                with refusing(f"the new weights of {name}"):
                     announced[name] = self._weights.read(each.node.weights)
         return announced
 
-    def _measure(self, proposed: Proposed, weights: Weights, request: Request) -> None:
-        claimed = proposed.redaction.claims
+    def _measure(
+        self, proposed: Sequence[Proposed], weights: Mapping[str, Weights], request: Request
+    ) -> None:
         measured = measure(self._sources.setup, weights, request.classes)
-        _require(
-            claimed == measured,
-            f"model {proposed.node.name} claims {claimed}, held-out data give {measured}",
-        )
+        for each in proposed:
+            name, claimed = each.node.name, each.redaction.claims
+            _require(
+                claimed == measured[name],
+                f"model {name} claims {claimed}, held-out data give {measured[name]}",
+            )
 
     def _proposed(self, target: Target) -> Proposed:
         node = self._node(target.uri)
@@ -331,57 +379,8 @@ class ContentReviewer:
         return Proposed(target, node, node.redaction)
 
     def _node(self, uri: Uri) -> ModelNode:
-        with _refusing("a model node cannot be read"):
+        with refusing("a model node cannot be read"):
             return parse_node(self._sources.store.read(uri))
-
-
-class FetchedWeights:
-    """Weights that members fetched for a purpose: one download serves all members."""
-
-    def __init__(self, store: SealedWeights, counter: Counter) -> None:
-        self._store = store
-        self._counter = counter
-        self._weights: dict[tuple[Uri, bytes], Weights] = {}
-
-    def weights(self, uri: Uri, purpose: bytes) -> Weights:
-        """The weights of a sealed file.  Raises RefusedError when they are unreadable or unusable."""
-        if (uri, purpose) not in self._weights:
-            with _refusing(f"weights {cid_string(uri)}"):
-                self._weights[uri, purpose] = self._store.read(uri)
-            self._counter.downloaded()
-        return self._weights[uri, purpose]
-
-
-class CurrentWeights(Mapping[str, Weights]):
-    """The current weights of the models, fetched on access."""
-
-    def __init__(self, catalogue: Catalogue, fetched: FetchedWeights, purpose: bytes) -> None:
-        self._catalogue = catalogue
-        self._fetched = fetched
-        self._purpose = purpose
-
-    def __getitem__(self, name: str) -> Weights:
-        return self._fetched.weights(self._catalogue[name].node.weights, self._purpose)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._catalogue.models
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._catalogue.models)
-
-    def __len__(self) -> int:
-        return len(self._catalogue.models)
-
-
-@contextmanager
-def _refusing(what: str) -> Iterator[None]:
-    """Turns errors into a refusal, except that of an unreachable store, which is no proposal's fault."""
-    try:
-        yield
-    except StoreUnreachableError:
-        raise
-    except BlockfulError as error:
-        raise RefusedError(f"{what}: {error}") from None
 
 
 def _require(holds: bool, reason: str) -> None:

@@ -277,7 +277,7 @@ def clock_for(nodes: Nodes, contracts: Contracts) -> Clock:
     if not nodes.place.own:
         return WallClock((nodes.live, nodes.archive))
     height = contracts.live.height()
-    latest = contracts.live.header(height).timestamp if height else EPOCH_OF_TIME
+    latest = contracts.live.timestamp(height) if height else EPOCH_OF_TIME
     length = contracts.archive.length()
     if length:
         latest = max(latest, contracts.archive.records(length - 1, 1)[0].timestamp)

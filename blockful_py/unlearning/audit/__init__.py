@@ -1,7 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures of what a model still knows, beside models that never knew it."""
 
-from blockful_py.unlearning.audit.accuracy import ForgetRetain, ModelAccuracy, audit_accuracy
+from blockful_py.unlearning.audit.accuracy import (
+    ForgetRetain,
+    ModelAccuracy,
+    audit_accuracy,
+    forget_retain,
+)
 from blockful_py.unlearning.audit.auditing import audit
 from blockful_py.unlearning.audit.bench import Bench, prepare
 from blockful_py.unlearning.audit.samples import AuditSamples, audit_samples
@@ -16,5 +21,6 @@ __all__ = [
     "audit",
     "audit_accuracy",
     "audit_samples",
+    "forget_retain",
     "prepare",
 ]

@@ -50,18 +50,19 @@ def audit_accuracy(
         UnlearningError: one of the two sets has no sample of the classes, or none of any other.
         LearningError: weights of another architecture.
     """
-    on_train = _split(architecture, models, train, classes, "train")
-    on_test = _split(architecture, models, test, classes, "test")
+    on_train = forget_retain(architecture, models, train, classes, "train")
+    on_test = forget_retain(architecture, models, test, classes, "test")
     return {name: ModelAccuracy(on_train[name], on_test[name]) for name in models}
 
 
-def _split(
+def forget_retain(
     architecture: Architecture,
     models: Mapping[str, Weights],
     samples: Samples,
     classes: Collection[int],
     which: str,
 ) -> dict[str, ForgetRetain]:
+    """AD_f and AD_r of every model on one set, which errors call `which`; otherwise as `audit_accuracy`."""
     forgotten: Tensor = torch.isin(samples.y, torch.tensor(sorted(classes), device=samples.y.device))
     if not bool(forgotten.any()) or bool(forgotten.all()):
         raise UnlearningError(

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Weights that members fetch to review a proposal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+
+from blockful_py.errors import BlockfulError, RefusedError, StoreUnreachableError
+from blockful_py.keys.sealing import SealedWeights
+from blockful_py.learning.weights import Weights
+from blockful_py.on_demand import KEPT
+from blockful_py.pipeline.run.operations import Counter
+from blockful_py.storage.cid import cid_string
+from blockful_py.types import Uri
+
+
+class FetchedWeights:
+    """Weights that members fetched for a purpose: one download serves all members, and memory holds few."""
+
+    def __init__(self, store: SealedWeights, counter: Counter) -> None:
+        self._counter = counter
+        self._counted: set[tuple[Uri, bytes]] = set()
+        self._read = lru_cache(KEPT)(store.read)
+
+    def weights(self, uri: Uri, purpose: bytes) -> Weights:
+        """The weights of a sealed file.  Raises RefusedError when they are unreadable or unusable."""
+        with refusing(f"weights {cid_string(uri)}"):
+            weights = self._read(uri)
+        if (uri, purpose) not in self._counted:
+            self._counted.add((uri, purpose))
+            self._counter.downloaded()
+        return weights
+
+
+@contextmanager
+def refusing(what: str) -> Iterator[None]:
+    """Turns errors into a refusal, except that of an unreachable store, which is no proposal's fault."""
+    try:
+        yield
+    except StoreUnreachableError:
+        raise
+    except BlockfulError as error:
+        raise RefusedError(f"{what}: {error}") from None

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Verifies a run's chains, whole or from a checkpoint on, and writes the next checkpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from blockful_py.chain.archive_registry import ArchiveRegistryContract
+from blockful_py.chain.contract import Contract
+from blockful_py.chain.live_chain import LiveChainContract
+from blockful_py.chain.logs import Mark
+from blockful_py.errors import RunError
+from blockful_py.pipeline.run.contracts import Contracts
+from blockful_py.record.checkpoint import KeptBlock, read_checkpoint, taken, write_checkpoint
+from blockful_py.record.decryption import Decryptor
+from blockful_py.record.events import BEGINNING, Begun, CheckedHistory
+from blockful_py.record.history import check_promises
+from blockful_py.record.known import NOTHING_KNOWN, Known
+from blockful_py.record.proofs.fields import octets, of_octets
+from blockful_py.record.verify import Verification, Verifier
+from blockful_py.storage.interface import FileStore
+from blockful_py.types import Position
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """Both chains as far as they are to be verified.
+
+    Attributes:
+        live, archive: with the events to compare.
+        begun: what the chains held before those.
+        known: what was verified then.
+    """
+
+    live: LiveChainContract
+    archive: ArchiveRegistryContract
+    begun: Begun = BEGINNING
+    known: Known = NOTHING_KNOWN
+
+    def verifier(self, contracts: Contracts, store: FileStore, decryptor: Decryptor | None) -> Verifier:
+        return Verifier(self.live, contracts.committee, store, decryptor, self.known)
+
+    def history(self) -> CheckedHistory:
+        return check_promises(self.live, self.archive, unfinished=True, begun=self.begun)
+
+
+def compared(contracts: Contracts, since: Path | None) -> Compared:
+    """Both chains, whole or from the checkpoint in the file `since` on.
+
+    Raises ReorganisedError where a chain has changed since it was read; RunError or FormatError for a file
+    that is no checkpoint of these contracts.
+    """
+    if since is None:
+        contracts.require_unchanged()
+        return Compared(contracts.live, contracts.archive)
+    kept = read_checkpoint(since, contracts.live, contracts.archive)
+    live = contracts.live.after(Mark(kept.live.block, kept.live.hash))
+    archive = contracts.archive.continuing(Mark(kept.archive.block, kept.archive.hash), octets(kept.head))
+    return Compared(live, archive, kept.begun(), kept.known())
+
+
+def verified(
+    chains: Compared,
+    verifier: Verifier,
+    positions: Sequence[Position] | None,
+    checkpoint: Path | None,
+    progress: Callable[[int], None],
+) -> Verification:
+    """Verifies both chains, and writes the file `checkpoint` where nothing fails.
+
+    Raises RunError, and writes nothing, where a decision is unfinished or the chains grew meanwhile.
+    """
+    (live, events), (archive, records) = chains.live.mark(), chains.archive.mark()
+    outcome = verifier.verify_all(chains.history(), positions, progress)
+    if checkpoint is None or not outcome.passed:
+        return outcome
+    length, head = chains.archive.length(), chains.archive.head()
+    found = taken(verifier.view, _kept(chains.live, live), _kept(chains.archive, archive), length, head)
+    if (chains.live.mark()[1], chains.archive.mark()[1]) != (events, records):
+        raise RunError(
+            f"everything verifies, and {checkpoint} was not written: the chains grew meanwhile. Run the "
+            "command again."
+        )
+    if outcome.pending:
+        raise RunError(
+            f"everything verifies, and {checkpoint} was not written: {len(outcome.pending)} decision(s) are "
+            "in the archive and not yet on the live chain. Run the command again when they are; `blockful "
+            "resume` finishes them if no leader is at work."
+        )
+    write_checkpoint(checkpoint, found)
+    return outcome
+
+
+def _kept(contract: Contract, mark: Mark) -> KeptBlock:
+    address = of_octets(contract.address)
+    return KeptBlock(chain_id=contract.chain_id, contract=address, block=mark.block, hash=mark.hash)

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The file from which a later verification goes on: where both chains stood, and what was verified there.
+
+It holds, of each chain, a settled block and its hash, which covers all before it; of the archive, its length
+and head; of each header and model on the live chain, its version and a digest of all that the contract
+stores of it.  Whoever writes the file decides what is believed: keep it where nobody else can write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal, Protocol
+
+from blockful_py.errors import FormatError, RunError
+from blockful_py.record.chain_view import ChainView
+from blockful_py.record.events import Begun, KnownBlock
+from blockful_py.record.known import Known, digest
+from blockful_py.record.proofs.fields import (
+    Address,
+    ChainId,
+    Cid,
+    Hash,
+    Part,
+    Place,
+    Seconds,
+    Small,
+    octets,
+    of_octets,
+    parsed,
+    position,
+    spelt,
+)
+from blockful_py.storage.cid import cid_string, parse_cid
+from blockful_py.types import Position
+from blockful_py.whole_file import write_whole
+
+MAX_BYTES = 1 << 30
+"""Of a checkpoint; a model takes some 250."""
+WHAT = "checkpoint of a verification"
+
+
+class Contract(Protocol):
+    """A contract of either chain."""
+
+    @property
+    def chain_id(self) -> int: ...
+
+    @property
+    def address(self) -> bytes: ...
+
+
+class KeptBlock(Part):
+    """A settled block of a chain, and the contract that was read there."""
+
+    chain_id: ChainId
+    contract: Address
+    block: Seconds
+    hash: Hash
+
+
+class KeptHeader(Part):
+    """A block of the live chain: its header's version, its models, its hash, and a digest of the header."""
+
+    version: Small
+    count: Small
+    hash: Hash
+    digest: Hash
+
+
+class KeptModel(Part):
+    """A verified model; the digest is that of its transaction."""
+
+    version: Small
+    uri: Cid
+    digest: Hash
+
+
+class Checkpoint(Part):
+    """The file."""
+
+    format: Literal["blockful-checkpoint/1"]
+    live: KeptBlock
+    archive: KeptBlock
+    length: Seconds
+    head: Hash
+    headers: list[KeptHeader]
+    models: dict[Place, KeptModel]
+
+    def begun(self) -> Begun:
+        """What both chains held, for a comparison of what followed."""
+        blocks = tuple(KnownBlock(each.version, each.count, octets(each.hash)) for each in self.headers)
+        models = {position(place): (each.version, parse_cid(each.uri)) for place, each in self.models.items()}
+        return Begun(blocks, models, self.length, octets(self.head))
+
+    def known(self) -> Known:
+        """What needs no check while it is as it was."""
+        models = {position(place): octets(each.digest) for place, each in self.models.items()}
+        return Known(models, tuple(octets(each.digest) for each in self.headers))
+
+
+def taken(view: ChainView, live: KeptBlock, archive: KeptBlock, length: int, head: bytes) -> Checkpoint:
+    """The checkpoint of a live chain that was verified as `view` has it."""
+    height = view.live.height()
+    headers, models = [], {}
+    for number in range(1, height + 1):
+        header = view.header(number)
+        block_hash = of_octets(view.block_hash(number))
+        headers.append(
+            KeptHeader(
+                version=header.version,
+                count=header.tx_count,
+                hash=block_hash,
+                digest=of_octets(digest(header)),
+            )
+        )
+        for each in view.block(number):
+            models[str(each.position)] = KeptModel(
+                version=each.version, uri=cid_string(each.uri), digest=of_octets(digest(each))
+            )
+    return Checkpoint(
+        format="blockful-checkpoint/1",
+        live=live,
+        archive=archive,
+        length=length,
+        head=of_octets(head),
+        headers=headers,
+        models=models,
+    )
+
+
+def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
+    """Raises RunError when the file cannot be written; it is as before then."""
+    write_whole(path, spelt(checkpoint))
+
+
+def read_checkpoint(path: Path, live: Contract, archive: Contract) -> Checkpoint:
+    """The checkpoint in a file, of these contracts.
+
+    Raises RunError when it cannot be read or is of other contracts, FormatError when it is damaged or
+    contradicts itself.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise RunError(
+            f"the checkpoint {path} cannot be read: {error.strerror}; `blockful verify --checkpoint {path}` "
+            "makes one."
+        ) from None
+    found = parsed(Checkpoint, data, WHAT, MAX_BYTES)
+    _require_whole(path, found)
+    for name, kept, contract in (("live", found.live, live), ("archive", found.archive, archive)):
+        if (kept.chain_id, octets(kept.contract)) != (contract.chain_id, contract.address):
+            raise RunError(
+                f"{path} is of the {name} contract {kept.contract} on chain {kept.chain_id}, this run has "
+                f"0x{contract.address.hex()} on chain {contract.chain_id}: use a checkpoint of this run, or "
+                "verify the whole chain."
+            )
+    return found
+
+
+def _require_whole(path: Path, found: Checkpoint) -> None:
+    """Raises FormatError unless it has the models that its headers count, no more and no fewer."""
+    places = {str(place) for place in _places(found.headers)}
+    if places != found.models.keys():
+        (first, *_) = sorted(places ^ found.models.keys())
+        raise FormatError(
+            f"{path} contradicts itself: its headers and its models differ at {first}. Use it as it was "
+            "written, or verify the whole chain."
+        )
+
+
+def _places(headers: Sequence[KeptHeader]) -> list[Position]:
+    counted = enumerate((each.count for each in headers), start=1)
+    return [Position(height, index) for height, count in counted for index in range(count)]
