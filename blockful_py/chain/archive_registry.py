@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from blockful_py.chain import abi
 from blockful_py.chain.contract import Contract
-from blockful_py.chain.logs import Mark
+from blockful_py.chain.logs import SettledBlock
 from blockful_py.crypto import payload
 from blockful_py.types import (
     Action,
@@ -30,7 +30,7 @@ class ArchiveRegistryContract(Contract):
     _first_head: bytes | None = None
     """Before the first of its events, where earlier ones are left out."""
 
-    def continuing(self, mark: Mark, head: bytes) -> ArchiveRegistryContract:
+    def continuing(self, mark: SettledBlock, head: bytes) -> ArchiveRegistryContract:
         """As `after`, where the archive's head was `head`."""
         other = self.after(mark)
         other._first_head = head

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 from blockful_py.chain import abi
 from blockful_py.chain.calls import Call
 from blockful_py.chain.interface import interface_of
-from blockful_py.chain.logs import ContractLogs, Mark, PastEvent
+from blockful_py.chain.logs import ContractLogs, SettledBlock, PastEvent
 from blockful_py.chain.node import Node, hexadecimal
 from blockful_py.chain.reverts import refusal
 from blockful_py.chain.rpc import RpcError
@@ -60,11 +60,11 @@ class Contract:
         """20 bytes."""
         return self._address
 
-    def mark(self) -> tuple[Mark, int]:
+    def mark(self) -> tuple[SettledBlock, int]:
         """The settled block that events are read up to, and how many there are by then."""
         return self._logs.mark()
 
-    def after(self, mark: Mark) -> Self:
+    def after(self, mark: SettledBlock) -> Self:
         """The contract for reading, with the events after a settled block alone.
 
         Raises ReorganisedError when the chain has another block there, or none.

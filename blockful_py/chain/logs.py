@@ -40,7 +40,7 @@ class PastEvent:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class SettledBlock:
     """A settled block of a node's chain; the hash as JSON-RPC writes it."""
 
     block: int
@@ -75,7 +75,7 @@ class ContractLogs:
         address: bytes,
         decode: Callable[[Log], PastEvent],
         kept: Path | None = None,
-        after: Mark | None = None,
+        after: SettledBlock | None = None,
     ) -> None:
         """`kept`: the folder of the file; None keeps events in memory only.  `after`: settled block of the
         node from which on events are read, into memory; None reads all."""
@@ -98,12 +98,12 @@ class ContractLogs:
             self._catch_up()
             return self._events
 
-    def mark(self) -> tuple[Mark, int]:
+    def mark(self) -> tuple[SettledBlock, int]:
         """The block that events are read up to, and how many there are by then.  Raises as `read`."""
         with self._lock:
             self._catch_up()
             last = self._marks[-1]
-            return Mark(last.block, last.hash), last.events
+            return SettledBlock(last.block, last.hash), last.events
 
     def require_unchanged(self) -> None:
         """Reads on.  Raises ReorganisedError, once, when blocks changed that events had been read up to."""

@@ -51,7 +51,7 @@ from blockful_py.pipeline.run.lease import KINDS, request_of, require_same, roun
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.pipeline.run.progress import Progress, Silent, Stopwatch
 from blockful_py.pipeline.run.stores import Stores
-from blockful_py.pipeline.verifying import compared, verified
+from blockful_py.pipeline.verifying import to_verify, verified
 from blockful_py.record.audit import Audit, audit_archive
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.certificates.document import ErasureCertificate
@@ -368,7 +368,7 @@ class Federation(Closable):
         """
         if names is not None and (since or checkpoint):
             raise SettingsError("a checkpoint is of the whole chain: name no models with it.")
-        chains = compared(self.contracts, since)
+        chains = to_verify(self.contracts, since)
         verifier = chains.verifier(self.contracts, self.stores.live, decryptor)
         wanted = None
         if names is not None:

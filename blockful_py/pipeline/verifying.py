@@ -10,7 +10,7 @@ from pathlib import Path
 from blockful_py.chain.archive_registry import ArchiveRegistryContract
 from blockful_py.chain.contract import Contract
 from blockful_py.chain.live_chain import LiveChainContract
-from blockful_py.chain.logs import Mark
+from blockful_py.chain.logs import SettledBlock
 from blockful_py.errors import RunError
 from blockful_py.pipeline.run.contracts import Contracts
 from blockful_py.record.checkpoint import KeptBlock, read_checkpoint, taken, write_checkpoint
@@ -25,7 +25,7 @@ from blockful_py.types import Position
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class ChainsToVerify:
     """Both chains as far as they are to be verified.
 
     Attributes:
@@ -46,7 +46,7 @@ class Compared:
         return check_promises(self.live, self.archive, unfinished=True, begun=self.begun)
 
 
-def compared(contracts: Contracts, since: Path | None) -> Compared:
+def to_verify(contracts: Contracts, since: Path | None) -> ChainsToVerify:
     """Both chains, whole or from the checkpoint in the file `since` on.
 
     Raises ReorganisedError where a chain has changed since it was read; RunError or FormatError for a file
@@ -54,15 +54,17 @@ def compared(contracts: Contracts, since: Path | None) -> Compared:
     """
     if since is None:
         contracts.require_unchanged()
-        return Compared(contracts.live, contracts.archive)
+        return ChainsToVerify(contracts.live, contracts.archive)
     kept = read_checkpoint(since, contracts.live, contracts.archive)
-    live = contracts.live.after(Mark(kept.live.block, kept.live.hash))
-    archive = contracts.archive.continuing(Mark(kept.archive.block, kept.archive.hash), octets(kept.head))
-    return Compared(live, archive, kept.begun(), kept.known())
+    live = contracts.live.after(SettledBlock(kept.live.block, kept.live.hash))
+    archive = contracts.archive.continuing(
+        SettledBlock(kept.archive.block, kept.archive.hash), octets(kept.head)
+    )
+    return ChainsToVerify(live, archive, kept.begun(), kept.known())
 
 
 def verified(
-    chains: Compared,
+    chains: ChainsToVerify,
     verifier: Verifier,
     positions: Sequence[Position] | None,
     checkpoint: Path | None,
@@ -93,6 +95,6 @@ def verified(
     return outcome
 
 
-def _kept(contract: Contract, mark: Mark) -> KeptBlock:
+def _kept(contract: Contract, mark: SettledBlock) -> KeptBlock:
     address = of_octets(contract.address)
     return KeptBlock(chain_id=contract.chain_id, contract=address, block=mark.block, hash=mark.hash)

@@ -40,8 +40,8 @@ MAX_BYTES = 1 << 30
 WHAT = "checkpoint of a verification"
 
 
-class Contract(Protocol):
-    """A contract of either chain."""
+class ContractPlace(Protocol):
+    """Where a contract of either chain is."""
 
     @property
     def chain_id(self) -> int: ...
@@ -134,7 +134,7 @@ def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
     write_whole(path, spelt(checkpoint))
 
 
-def read_checkpoint(path: Path, live: Contract, archive: Contract) -> Checkpoint:
+def read_checkpoint(path: Path, live: ContractPlace, archive: ContractPlace) -> Checkpoint:
     """The checkpoint in a file, of these contracts.
 
     Raises RunError when it cannot be read or is of other contracts, FormatError when it is damaged or

@@ -27,8 +27,8 @@ def test_a_refused_update_leaves_nothing_in_the_stores(
     federation: Federation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = transactions(federation)
-    kept = held(federation.run)
-    monkeypatch.setattr(redaction, "measure", lambda *_: Claimed(ad_f=0.0, ad_r=1.0))
+    kept, wrong = held(federation.run), Claimed(ad_f=0.0, ad_r=1.0)
+    monkeypatch.setattr(redaction, "measure", lambda _, models, __: dict.fromkeys(models, wrong))
     with pytest.raises(QuorumError, match="claims"):
         federation.unlearn()
     assert held(federation.run) == kept
