@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 from blockful_py.chain import abi
 from blockful_py.chain.calls import Call
 from blockful_py.chain.interface import interface_of
-from blockful_py.chain.logs import ContractLogs, SettledBlock, PastEvent
+from blockful_py.chain.logs import ContractLogs, PastEvent, SettledBlock
 from blockful_py.chain.node import Node, hexadecimal
 from blockful_py.chain.reverts import refusal
 from blockful_py.chain.rpc import RpcError
