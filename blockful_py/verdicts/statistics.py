@@ -48,13 +48,13 @@ def resample(groups: Sequence[int], seed: int = 0, draws: int = DRAWS) -> Counts
 def mean(values: Sequence[float], counts: Counts) -> Estimate:
     """Mean over models."""
     x = np.asarray(values, dtype=np.float64)
-    return _estimate(float(x.mean()), _means(x, counts))
+    return estimate(float(x.mean()), _means(x, counts))
 
 
 def ratio(above: Sequence[float], below: Sequence[float], counts: Counts) -> Estimate:
     """Ratio of the means of two figures of the same models; infinite where the lower one is 0."""
     x, y = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)
-    return _estimate(float(_divide(x.mean(), y.mean())), _divide(_means(x, counts), _means(y, counts)))
+    return estimate(float(_divide(x.mean(), y.mean())), _divide(_means(x, counts), _means(y, counts)))
 
 
 def worse_tail(values: Sequence[float], counts: Counts) -> Estimate:
@@ -64,7 +64,7 @@ def worse_tail(values: Sequence[float], counts: Counts) -> Estimate:
     below = np.cumsum(counts[:, order], axis=1)
     at = (below >= (1 - TAIL) * below[:, -1:]).argmax(1)
     rank = int(np.ceil((1 - TAIL) * len(x))) - 1
-    return _estimate(float(x[order][rank]), x[order][at])
+    return estimate(float(x[order][rank]), x[order][at])
 
 
 def _means(values: Floats, counts: Counts) -> Floats:
@@ -79,7 +79,8 @@ def _divide(above: Floats | float, below: Floats | float) -> Floats:
     return ratios
 
 
-def _estimate(value: float, drawn: Floats) -> Estimate:
+def estimate(value: float, drawn: Floats) -> Estimate:
+    """A value with the interval of its bootstrap draws, (draws,)."""
     rest = (1 - LEVEL) / 2
     # Order statistics, not interpolation: infinite draws stay infinite instead of turning into NaN.
     low, high = np.quantile(drawn, [rest, 1 - rest], method="inverted_cdf")

@@ -9,18 +9,36 @@ from blockful_py.unlearning.audit.accuracy import (
 )
 from blockful_py.unlearning.audit.auditing import audit
 from blockful_py.unlearning.audit.bench import Bench, prepare
+from blockful_py.unlearning.audit.disclosure import disclosed_bits
+from blockful_py.unlearning.audit.epsilon import EpsilonBound, epsilon_bound
+from blockful_py.unlearning.audit.klom import Klom, klom
+from blockful_py.unlearning.audit.margins import margins
+from blockful_py.unlearning.audit.residual import ResidualKnowledge, perturbed, residual_knowledge
 from blockful_py.unlearning.audit.samples import AuditSamples, audit_samples
+from blockful_py.unlearning.audit.ulira import ULira, likelihood_ratios, u_lira
 from blockful_py.verdicts.outcome import AuditOutcome
 
 __all__ = [
     "AuditOutcome",
     "AuditSamples",
     "Bench",
+    "EpsilonBound",
     "ForgetRetain",
+    "Klom",
     "ModelAccuracy",
+    "ResidualKnowledge",
+    "ULira",
     "audit",
     "audit_accuracy",
     "audit_samples",
+    "disclosed_bits",
+    "epsilon_bound",
     "forget_retain",
+    "klom",
+    "likelihood_ratios",
+    "margins",
+    "perturbed",
     "prepare",
+    "residual_knowledge",
+    "u_lira",
 ]

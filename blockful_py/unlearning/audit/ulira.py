@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""U-LiRA: per example, did a model unlearn it or never know it? (Hayes et al. 2024, arXiv 2403.01218)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from blockful_py.unlearning.audit.epsilon import EpsilonBound, epsilon_bound, rate_interval
+from blockful_py.unlearning.audit.margins import require_shadows
+from blockful_py.unlearning.audit.network import Floats
+from blockful_py.verdicts.statistics import LEVEL, Estimate, estimate, mean, resample
+
+FALSE_POSITIVES = 0.01
+LEAST_SPREAD = 1e-3
+"""Standard deviation that a fit has at least; margins of float32 networks are no finer."""
+
+Counts = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class ULira:
+    """What the attack finds out about n examples, from S models of each kind.
+
+    Attributes:
+        tpr: true positives at 1 % false ones, over all pairs of model and example.
+        accuracy: mean over examples of the share of right decisions, 0.5 for guesses.
+        worst: the example whose decisions are right most often: the share, and its exact interval for the
+            worst of n (Bonferroni).  Guesses have a worst example too: compare with that of gold.
+        worst_example: its position.
+        epsilon: the largest of the bounds from each example and from all of them together (Bonferroni).
+    """
+
+    tpr: Estimate
+    accuracy: Estimate
+    worst: Estimate
+    worst_example: int
+    epsilon: EpsilonBound
+
+
+def u_lira(unlearned: ArrayLike, never_knew: ArrayLike) -> ULira:
+    """Attack S models that unlearned and S that never knew.
+
+    Rates come from `leave_pair_out`.  Epsilon comes from fits to half of the models and decisions on the
+    others, which are independent: `epsilon_bound` needs that.
+
+    Args:
+        unlearned, never_knew: margins, (S, n), S at least 4; models are independent of each other.
+
+    Raises:
+        UnlearningError: as `require_shadows`.
+    """
+    known, strange = require_shadows(unlearned, never_knew)
+    of_unlearned, of_strangers = leave_pair_out(known, strange)
+    counts = resample(range(len(known)))
+    right = ((of_unlearned > 0) + 0.0 + (of_strangers <= 0)) / 2  # (S, n)
+    by_example = right.mean(0)
+    worst = int(by_example.argmax())
+    decisions = 2 * len(known)
+    low, high = rate_interval(
+        round(by_example[worst] * decisions), decisions, 1 - (1 - LEVEL) / known.shape[1]
+    )
+    return ULira(
+        tpr=estimate(
+            _true_positives(of_unlearned, of_strangers, np.ones(len(known), dtype=np.int64)),
+            np.array([_true_positives(of_unlearned, of_strangers, drawn) for drawn in counts]),
+        ),
+        accuracy=mean(right.mean(1).tolist(), counts),
+        worst=Estimate(float(by_example[worst]), low, high),
+        worst_example=worst,
+        epsilon=_epsilon(known, strange),
+    )
+
+
+def likelihood_ratios(unlearned: ArrayLike, never_knew: ArrayLike, targets: ArrayLike) -> Floats:
+    """`ln N(m; unlearned) - ln N(m; never knew)` by target model and example, above 0 for "unlearned".
+
+    Args:
+        unlearned, never_knew: margins of shadow models, (S, n); a Gaussian is fitted per example.
+        targets: margins of T models that are no shadow models, (T, n).
+
+    Returns float64 (T, n).
+
+    Raises:
+        UnlearningError: as `require_shadows`.
+    """
+    known, strange = require_shadows(unlearned, never_knew)
+    asked = np.asarray(targets, dtype=np.float64)
+    return _log_density(asked, *_fit(known)) - _log_density(asked, *_fit(strange))
+
+
+def leave_pair_out(known: Floats, strange: Floats) -> tuple[Floats, Floats]:
+    """Likelihood ratios of all shadow models, (S, n) each: those of pair i, one of each kind, from fits to
+    the other S - 1 pairs.
+
+    Both models of a pair meet the same fits, so where the kinds do not differ, their ratios do not either.
+    """
+    fits = _fit_without_each(known), _fit_without_each(strange)
+    scored = [_log_density(each, *fits[0]) - _log_density(each, *fits[1]) for each in (known, strange)]
+    return scored[0], scored[1]
+
+
+def _fit(values: Floats) -> tuple[Floats, Floats]:
+    """Mean and standard deviation by example, (n,) each."""
+    return values.mean(0), np.maximum(values.std(0, ddof=1), LEAST_SPREAD)
+
+
+def _fit_without_each(values: Floats) -> tuple[Floats, Floats]:
+    """`_fit` of all rows but each: (S, n) each."""
+    count = len(values)
+    centred = values - values.mean(0)
+    without = -centred / (count - 1)  # mean of the others, less the mean of all
+    squares = np.square(centred).sum(0) - np.square(centred) - (count - 1) * np.square(without)
+    spread = np.sqrt(np.maximum(squares, 0) / (count - 2))
+    return values.mean(0) + without, np.maximum(spread, LEAST_SPREAD)
+
+
+def _log_density(values: Floats, centre: Floats, spread: Floats) -> Floats:
+    """Of a Gaussian, less `ln sqrt(2 pi)`."""
+    found: Floats = -np.square((values - centre) / spread) / 2 - np.log(spread)
+    return found
+
+
+def _true_positives(above: Floats, below: Floats, times: Counts) -> float:
+    """Share of `above` beyond the lowest threshold that at most 1 % of `below` exceed; model i counts
+    `times[i]` times, in both."""
+    order = np.argsort(below, axis=None)
+    weights = np.repeat(times, below.shape[1])[order]
+    kept = np.cumsum(weights) >= (1 - FALSE_POSITIVES) * weights.sum()
+    threshold = below.flat[order[kept.argmax()]]
+    return float(((above > threshold).mean(1) * times).sum() / times.sum())
+
+
+def _epsilon(known: Floats, strange: Floats) -> EpsilonBound:
+    """Fits to every second pair, decisions on the others."""
+    fitted, left = [(known[part::2], strange[part::2]) for part in (0, 1)]
+    ratios = [likelihood_ratios(*fitted, margins) for margins in left]
+    called = [np.column_stack([ratio, ratio.sum(1)]) > 0 for ratio in ratios]  # (S/2, n + 1)
+    count, tests = called[0].shape
+    bounds = [
+        epsilon_bound(int(true), count, int(false), count, tests)
+        for true, false in zip(called[0].sum(0), called[1].sum(0), strict=True)
+    ]
+    return max(bounds, key=lambda bound: (bound.low, bound.high))

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from blockful_py.errors import UnlearningError
+from blockful_py.unlearning.audit.klom import divergences, klom
+
+
+def test_the_same_margins_do_not_diverge() -> None:
+    same = np.random.default_rng(0).normal(size=(30, 4))
+    assert divergences(same, same) == pytest.approx(np.zeros(4))
+    assert divergences(np.ones((5, 1)), np.ones((5, 1))) == pytest.approx([0.0])
+
+
+def test_disjoint_margins_diverge_as_far_as_the_floor_of_a_bin_lets_them() -> None:
+    known, strange = np.full((10, 1), 9.0), np.full((10, 1), -9.0)
+    assert divergences(known, strange) == pytest.approx([math.log(1 / 1e-5)])
+
+
+def test_it_is_the_divergence_of_histograms_from_those_that_never_knew() -> None:
+    known = np.array([[0.0]] * 3 + [[1.0]])
+    strange = np.array([[0.0]] * 2 + [[1.0]] * 2)
+    assert divergences(known, strange) == pytest.approx([0.5 * math.log(0.5 / 0.75) + 0.5 * math.log(2)])
+
+
+def test_what_is_beyond_the_range_counts_as_its_end() -> None:
+    known, strange = np.full((4, 1), 1e6), np.full((4, 1), 100.0)
+    assert divergences(known, strange) == pytest.approx([0.0])
+
+
+def test_the_summary_names_the_worst_example() -> None:
+    known = np.random.default_rng(1).normal(size=(64, 40))
+    known[:, 5] += 50
+    found = klom(known, np.random.default_rng(2).normal(size=(64, 40)))
+    assert found.worst_example == 5
+    assert found.worst == pytest.approx(math.log(1e5), rel=0.1)
+    assert found.mean < found.p95 < found.worst
+
+
+def test_too_few_models_are_refused() -> None:
+    with pytest.raises(UnlearningError, match="S at least 4"):
+        klom(np.ones((3, 2)), np.ones((3, 2)))
