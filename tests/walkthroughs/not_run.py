@@ -89,7 +89,6 @@ COMMANDS = {
         "--data digits --level class": HOURS,
         "--data shapes --level class": HOURS,
         "--data digits --data shapes": HOURS,
-        "apt-get install": INSTALLS,
         "--data fashion_mnist_small": HOURS,
         "--scale small --seeds 5-9 --output tables": HOURS,
         "--scale full": HOURS,
