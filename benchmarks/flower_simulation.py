@@ -5,8 +5,7 @@
 
 Both train the small network on the digits of 14 users with the same batches a step, epochs and rates, and
 take the mean of the users' weights after each round.  Each run is a process of its own; both sides run in
-turn.  `start-up` is the time of a run without its rounds.  Processor time is that of the run and its children,
-so that figures compare on a busy machine too.
+turn.  Processor time is that of the run and its children, so that figures compare on a busy machine too.
 """
 
 from __future__ import annotations
@@ -90,7 +89,7 @@ def run_flower() -> list[float]:
         torch.set_num_threads(1)
         architecture, parts = users_data()
         part = parts[int(context.node_config["partition-id"])]
-        weights = message.content["arrays"].to_torch_state_dict()
+        weights = message.content.array_records["arrays"].to_torch_state_dict()
         model = architecture.module(weights, torch.device("cpu")).train()
         settings = phi()
         optimiser = torch.optim.SGD(
@@ -101,7 +100,7 @@ def run_flower() -> list[float]:
         )
         loss = nn.CrossEntropyLoss()
         for _ in range(settings.epochs):
-            for rows in torch.randperm(len(part)).split(settings.batch_size):
+            for rows in torch.split(torch.randperm(len(part)), settings.batch_size):
                 optimiser.zero_grad()
                 loss(model(part.x[rows]), part.y[rows]).backward()
                 optimiser.step()
@@ -134,9 +133,11 @@ def run_flower() -> list[float]:
         initial = ArrayRecord(architecture.initial(generator(0, "initial")))
         strategy.start(grid=grid, initial_arrays=initial, num_rounds=ROUNDS)
 
-    local: Any = {"address": "local", "num_cpus": os.cpu_count()}
-    resources = {"num_cpus": 1, "num_gpus": 0.0}
-    run_simulation(server, client, USERS, backend_config={"init_args": local, "client_resources": resources})
+    backend: Any = {
+        "init_args": {"address": "local", "num_cpus": os.cpu_count()},
+        "client_resources": {"num_cpus": 1, "num_gpus": 0.0},
+    }
+    run_simulation(server, client, USERS, backend_config=backend)
     return times
 
 
