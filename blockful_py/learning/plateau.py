@@ -39,16 +39,18 @@ class Plateau:
 
 
 def find_plateau(settings: FederationSpec, users: Sequence[UserData]) -> Plateau:
-    """The epochs after which twice as many raise the held-out accuracy by no more than its standard error.
+    """The epochs after which neither twice nor four times as many raise the held-out accuracy by more than its
+    standard error.
 
     Each user holds out a fifth of its training samples, drawn by seed, and the federation is trained on the
     others, for 1, 2, 4, ... epochs, with the held-out samples in the place of the users' test samples, which
     nothing reads.  With a(E) the mean accuracy of all models on all n held-out samples, the result is the
     first E of 1, 2, 4, ... 32 with
 
-    `a(2E) - a(E) <= sqrt(a (1 - a) / n)`, a the larger of both,
+    `a(F) - a(E) <= sqrt(a (1 - a) / n)`, a the larger of both, for F = 2E and F = 4E, if that is at most 64,
 
-    and a(E) more than such an error above the share of the commonest class; 64 where there is none.
+    and a(E) more than such an error above the share of the commonest class; 64 where there is none.  One
+    doubling does not suffice: accuracy can rest before it rises.
 
     Raises:
         SettingsError, LearningError: a user has no two samples, or as `train_federation`.
@@ -58,30 +60,35 @@ def find_plateau(settings: FederationSpec, users: Sequence[UserData]) -> Plateau
     chance = float(torch.bincount(held.y).max()) / len(held)
     found: dict[int, float] = {}
     epochs = 1
-    while epochs <= MOST_EPOCHS:
+    level: int | None = None
+    while level is None and epochs <= MOST_EPOCHS:
         found[epochs] = _accuracy(settings, split, held, epochs)
-        if epochs > 1 and is_level(found, epochs // 2, len(held), chance):
-            break
+        level = level_of(found, len(held), chance)
         epochs *= 2
-    return Plateau(epochs // 2, {str(each): round(reached, 6) for each, reached in found.items()}, len(held))
+    reached = {str(each): round(accuracy, 6) for each, accuracy in found.items()}
+    return Plateau(level or MOST_EPOCHS, reached, len(held))
 
 
-def is_level(found: Mapping[int, float], epochs: int, count: int, chance: float) -> bool:
-    """Whether twice these epochs bring no more than an error, and these more than chance.
+def level_of(found: Mapping[int, float], count: int, chance: float) -> int | None:
+    """The first epochs known to suffice by the rule of `find_plateau`; None where more have to be tried.
 
     Args:
-        found: accuracies by epochs.
+        found: accuracies by epochs: 1, 2, 4, ...
         count: number of the samples that they were measured on.
         chance: share of the commonest class.
     """
-    error = error_of(found, epochs, count)
-    return found[2 * epochs] - found[epochs] <= error and found[epochs] > chance + error
+    for epochs in found:
+        more = [each for each in (2 * epochs, 4 * epochs) if each <= MOST_EPOCHS]
+        if more and all(each in found and is_level(found, epochs, each, count, chance) for each in more):
+            return epochs
+    return None
 
 
-def error_of(found: Mapping[int, float], epochs: int, count: int) -> float:
-    """Standard error of the larger accuracy of these and of twice these epochs."""
-    larger = max(found[epochs], found[2 * epochs])
-    return math.sqrt(larger * (1 - larger) / count)
+def is_level(found: Mapping[int, float], epochs: int, more: int, count: int, chance: float) -> bool:
+    """Whether more epochs bring no more than an error, and these more than chance."""
+    larger = max(found[epochs], found[more])
+    error = math.sqrt(larger * (1 - larger) / count)
+    return found[more] - found[epochs] <= error and found[epochs] > chance + error
 
 
 def _accuracy(settings: FederationSpec, users: Sequence[UserData], held: Samples, epochs: int) -> float:

@@ -41,19 +41,14 @@ def users(spread: float = 0.8, count: int = EACH) -> list[UserData]:
     ]
 
 
-def test_twice_the_epochs_that_are_found_bring_no_more_than_an_error() -> None:
+def test_more_epochs_than_are_found_bring_no_more_than_an_error() -> None:
     found = find_plateau(SPEC, users())
     reached = {int(epochs): accuracy for epochs, accuracy in found.accuracies.items()}
     assert found.held_out == 3 * 12
-    assert max(reached) == 2 * found.epochs
     assert list(reached) == [2**k for k in range(len(reached))]
-    rises = {
-        epochs: reached[2 * epochs] - reached[epochs] - plateau.error_of(reached, epochs, found.held_out)
-        for epochs in reached
-        if 2 * epochs in reached
-    }
-    assert rises[found.epochs] <= 0
-    assert reached[found.epochs] > 1 / CLASSES + plateau.error_of(reached, found.epochs, found.held_out)
+    assert max(reached) == 4 * found.epochs
+    for more in (2 * found.epochs, 4 * found.epochs):
+        assert plateau.is_level(reached, found.epochs, more, found.held_out, 1 / CLASSES)
 
 
 @pytest.mark.parametrize(
@@ -67,7 +62,22 @@ def test_twice_the_epochs_that_are_found_bring_no_more_than_an_error() -> None:
     ],
 )
 def test_level_is_what_chance_could_bring(reached: dict[int, float], level: bool) -> None:
-    assert plateau.is_level(reached, 1, 100, chance=0.1) is level
+    assert plateau.is_level(reached, 1, 2, 100, chance=0.1) is level
+
+
+@pytest.mark.parametrize(
+    ("accuracies", "epochs"),
+    [
+        ((0.80, 0.81), None),
+        ((0.80, 0.81, 0.82), 1),
+        ((0.20, 0.21, 0.40, 0.80, 0.81, 0.82), 8),  # rests, then rises
+        ((0.10, 0.20, 0.30, 0.40, 0.50, 0.80, 0.81), 32),  # no more than 64 are tried
+        ((0.10, 0.20, 0.30, 0.40, 0.50, 0.60, 0.80), None),
+    ],
+)
+def test_the_first_epochs_that_suffice(accuracies: tuple[float, ...], epochs: int | None) -> None:
+    found = {2**k: accuracy for k, accuracy in enumerate(accuracies)}
+    assert plateau.level_of(found, 100, chance=0.1) == epochs
 
 
 def test_it_follows_from_the_seed_and_never_from_test_samples() -> None:
