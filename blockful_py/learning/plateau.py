@@ -39,8 +39,8 @@ class Plateau:
 
 
 def find_plateau(settings: FederationSpec, users: Sequence[UserData]) -> Plateau:
-    """The epochs after which neither twice nor four times as many raise the held-out accuracy by more than its
-    standard error.
+    """The epochs after which neither twice nor four times as many raise the held-out accuracy by more than
+    its standard error.
 
     Each user holds out a fifth of its training samples, drawn by seed, and the federation is trained on the
     others, for 1, 2, 4, ... epochs, with the held-out samples in the place of the users' test samples, which
