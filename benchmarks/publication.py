@@ -14,9 +14,9 @@ chains share this machine.  Seconds by the clock, and of the processor: of this 
     archive, live  signing, sending and awaiting the transactions
     other    the journal's commits, and the rest
 
-`bare` is a contract without any check that stores as many words as both contracts do (two a record in the
-archive; a URI and a quarter of an entry on the live chain), in transactions of as many models, all of them
-prepared before and sent in one batch.
+`bare` is a contract that does as much: it stores as many words as both contracts do (two a record in the
+archive; a URI and a quarter of an entry on the live chain) and recovers a key for each URI, as an opening
+takes, in transactions of as many models, all of them prepared before and sent in one batch.
 """
 
 from __future__ import annotations
@@ -68,19 +68,35 @@ STAGES: tuple[tuple[type, str, str], ...] = (
     (LiveChainContract, "send", "live"),
 )
 ORDER = ("seal", "store", "draft", "vote", "sign", "archive", "live", "other")
-WORDS_ARCHIVE, WORDS_LIVE = 2.0, 1.25
-"""Storage words that a contract writes for a model."""
-BARE = bytes.fromhex(
-    "6020"  # PUSH1 32                         i
-    "5b36811060"  # JUMPDEST, i < CALLDATASIZE
-    "0a5700"  # PUSH1 10, JUMPI, STOP
-    "5b8035"  # JUMPDEST, CALLDATALOAD(i)
-    "8160003501"  # i + CALLDATALOAD(0)
-    "55602001"  # SSTORE, i + 32
-    "600256"  # PUSH1 2, JUMP
+WORDS_ARCHIVE, WORDS_HEADERS = 2.0, 0.25
+"""Storage words that the contracts write for a model, beside its URI."""
+RECOVERABLE = bytes.fromhex(
+    "601b602052"  # v = 27
+    "7f79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798604052"  # r, the generator's x
+    "6001606052"  # s = 1
 )
-"""for (i = 32; i < calldatasize; i += 32) sstore(calldataload(0) + i, calldataload(i))"""
-GAS = 29_000_000
+"""mstore of what `ecrecover` takes; the hash, at 0, is zero and then what was recovered last."""
+RECOVER = bytes.fromhex("602060006080600060015afa50")
+"""staticcall(gas(), 1, 0, 128, 0, 32)"""
+
+
+def bare_code(recovers: bool) -> bytes:
+    """for (i = 32; i < calldatasize; i += 32) sstore(calldataload(0) + i, calldataload(i)) [, ecrecover]"""
+    begin, once = (RECOVERABLE, RECOVER) if recovers else (b"", b"")
+    loop = len(begin) + 2
+    return b"".join(
+        (
+            begin,
+            bytes.fromhex("6020"),  # PUSH1 32                                 i
+            bytes.fromhex("5b36811060") + bytes([loop + 8]),  # JUMPDEST, i < CALLDATASIZE, PUSH1 the body
+            bytes.fromhex("5700"),  # JUMPI, STOP
+            bytes.fromhex("5b8035"),  # JUMPDEST, CALLDATALOAD(i)
+            bytes.fromhex("8160003501"),  # i + CALLDATALOAD(0)
+            bytes.fromhex("55"),  # SSTORE
+            once,
+            bytes.fromhex("60200160") + bytes([loop]) + bytes.fromhex("56"),  # i + 32, JUMP
+        )
+    )
 
 
 @dataclass
@@ -176,16 +192,18 @@ def made_up(
     return models
 
 
-def bare(sender: Sender, models: int, words: float, each: int) -> Spent:
-    """What storing `words` words a model takes on one node, `each` models a transaction."""
+def bare(sender: Sender, models: int, words: float, each: int, recovers: bool = False) -> Spent:
+    """What storing `words` words a model takes on one node, `each` models a transaction; `recovers`: with a
+    key recovered for each word."""
     interface = interface_of("LiveChain")
-    runtime = bytes([0x60, len(BARE), 0x60, 12, 0x60, 0, 0x39, 0x60, len(BARE), 0x60, 0, 0xF3]) + BARE
-    address, _ = _deployed(sender, runtime)
+    code = bare_code(recovers)
+    creation = bytes([0x60, len(code), 0x60, 12, 0x60, 0, 0x39, 0x60, len(code), 0x60, 0, 0xF3]) + code
+    address, _ = _deployed(sender, creation)
     calls = []
     for first in range(0, models, each):
         count = round(min(each, models - first) * words)
         data = b"".join(os.urandom(32) for _ in range(count + 1))
-        calls.append(Call(interface, address, data, gas=50_000 + 24_000 * count))
+        calls.append(Call(interface, address, data, gas=50_000 + 28_000 * count))
     begun = Spent.now()
     sender.send_many(calls)
     spent = Spent.now()
@@ -246,7 +264,8 @@ def measure(models: int, devnet: str, repeats: int) -> list[Measured]:
                 found = Measured(splits.spent)
                 size = settings.chain.chunk_models
                 found.bare.add(bare(nodes.archive_sender, models, WORDS_ARCHIVE, size))
-                found.bare.add(bare(nodes.live_sender, models, WORDS_LIVE, size))
+                found.bare.add(bare(nodes.live_sender, models, WORDS_HEADERS, size))
+                found.bare.add(bare(nodes.live_sender, models, 1, size, recovers=True))
                 runs.append(found)
     return runs
 
