@@ -25,7 +25,7 @@ class Order:
     text: str
     title: str
     cpus: int = 1
-    gpu: bool = False
+    gpu: float = 0.0
 
 
 class Engine(Protocol):

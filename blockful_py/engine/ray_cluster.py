@@ -49,7 +49,7 @@ class RayCluster:
         pending: dict[Any, str] = {}
         for key, order in orders.items():
             placed = remote.options(
-                name=order.title, num_cpus=order.cpus, num_gpus=int(order.gpu), max_retries=ATTEMPTS
+                name=order.title, num_cpus=order.cpus, num_gpus=order.gpu, max_retries=ATTEMPTS
             )
             pending[placed.remote(order.text)] = key
         while pending:
@@ -80,7 +80,7 @@ class RayCluster:
         nodes = [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
         for order in orders.values():
             if not any(
-                node.get("CPU", 0) >= order.cpus and node.get("GPU", 0) >= int(order.gpu) for node in nodes
+                node.get("CPU", 0) >= order.cpus and node.get("GPU", 0) >= order.gpu for node in nodes
             ):
                 gpu = " and a GPU" if order.gpu else ""
                 raise EngineError(

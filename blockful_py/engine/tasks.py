@@ -31,7 +31,7 @@ class EngineTask:
         settings: JSON.
         inputs: files of the store.
         cpus: threads that it computes with.
-        gpu: whether it computes on a GPU.
+        gpu: share of a GPU that it takes, from 0 to 1.
     """
 
     title: str
@@ -40,7 +40,7 @@ class EngineTask:
     inputs: tuple[Uri, ...] = ()
     seeds: tuple[int, ...] = ()
     cpus: int = 1
-    gpu: bool = False
+    gpu: float = 0.0
 
     @property
     def key(self) -> str:

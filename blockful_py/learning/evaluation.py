@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import torch
 from torch import Tensor
@@ -20,6 +20,9 @@ BATCH = 2048
 
 STACKED_PIXELS = 2**14
 """Pixels that a stack of models scores at once."""
+
+Scorer = Callable[[Architecture, Mapping[str, Weights], Samples], dict[str, Tensor]]
+"""`hits`, or what takes its place and gives the same bits (`learning.scoring_task`)."""
 
 
 def accuracies(

@@ -13,6 +13,7 @@ from blockful_py.forget import Forget
 from blockful_py.learning.data import Dataset, Samples, UserData
 from blockful_py.learning.datasets import load_dataset
 from blockful_py.learning.device import resolve_device, use_portable_products, use_threads
+from blockful_py.learning.evaluation import Scorer, hits
 from blockful_py.learning.federation import FederationSpec
 from blockful_py.learning.forget_sets import retained_after
 from blockful_py.learning.models import Architecture
@@ -33,6 +34,7 @@ class TrainingSetup:
         users: data of the users whose data is here, by ascending index.
         increments: classes whose increments are stored when models are published.
         clean_references: whether these increments start from the references' own clean models.
+        scorer: has models scored for the claims of a request.
     """
 
     dataset: Dataset
@@ -40,6 +42,7 @@ class TrainingSetup:
     federation: FederationSpec
     increments: tuple[int, ...] = ()
     clean_references: bool = False
+    scorer: Scorer = hits
 
     @property
     def architecture(self) -> Architecture:
@@ -127,9 +130,9 @@ class TrainingSetup:
         """The same with another trainer of the users' models."""
         return replace(self, federation=replace(self.federation, trainer=trainer))
 
-    def fitted_by(self, fitter: Fitter) -> TrainingSetup:
-        """The same with another way to have models trained, which gives the same bits."""
-        return replace(self, federation=replace(self.federation, fitter=fitter))
+    def worked_by(self, fitter: Fitter, scorer: Scorer) -> TrainingSetup:
+        """The same with other ways to have models trained and scored, which give the same bits."""
+        return replace(self, federation=replace(self.federation, fitter=fitter), scorer=scorer)
 
     def with_rounds(self, rounds: int) -> TrainingSetup:
         """The same with `rounds` models a user.  Raises SettingsError where the scenario forbids that."""

@@ -6,12 +6,8 @@ A result has the bits that `fit_together` gives in this process: the worker sets
 
 from __future__ import annotations
 
-import inspect
-import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from hashlib import sha256
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -19,16 +15,13 @@ from safetensors import torch as safetensors_torch
 
 from blockful_py.engine.journaled_tasks import JournaledTasks
 from blockful_py.engine.tasks import EngineTask
-from blockful_py.errors import EngineError, LearningError
+from blockful_py.errors import LearningError
 from blockful_py.learning.curves import Curve
-from blockful_py.learning.data import Samples
-from blockful_py.learning.device import resolve_device, use_portable_products, use_threads
+from blockful_py.learning.gpu_share import training_share
 from blockful_py.learning.models import Architecture
-from blockful_py.learning.models.registry import GROUP, MODELS
-from blockful_py.learning.plugins import find
-from blockful_py.learning.together import TrainingJob, fit_together, units_of
+from blockful_py.learning.task_network import network_of, samples_bytes, samples_from, told
+from blockful_py.learning.together import Schedule, TrainingJob, fit_together, units_of
 from blockful_py.learning.training import Fitted
-from blockful_py.learning.training_setup import needs_portable_products
 from blockful_py.learning.weights import from_bytes, to_bytes
 from blockful_py.settings import PrivacySettings, TrainingSettings
 
@@ -41,6 +34,7 @@ class TaskFitter:
 
     def __init__(self, tasks: JournaledTasks) -> None:
         self._tasks = tasks
+        self._shares: dict[tuple[Architecture, Schedule, int], float] = {}
 
     def __call__(self, architecture: Architecture, jobs: Sequence[TrainingJob]) -> tuple[Fitted, ...]:
         """Raises as `fit_together` and `JournaledTasks.results`."""
@@ -52,25 +46,25 @@ class TaskFitter:
         return tuple(done[i] for i in range(len(jobs)))
 
     def _task(self, architecture: Architecture, jobs: Sequence[TrainingJob]) -> EngineTask:
-        device = jobs[0].samples.x.device.type
-        threads = torch.get_num_threads()
         store = self._tasks.store
+        network = told(architecture, jobs[0].samples.x.device)
         files = [(to_bytes(job.weights), samples_bytes(job.samples)) for job in jobs]
         return EngineTask(
             title=f"train {len(jobs)} models",
             function=f"{__name__}:{train_models.__name__}",
-            settings={
-                "architecture": asdict(architecture),
-                "source": source_digest(architecture),
-                "training": asdict(jobs[0].settings),
-                "device": device,
-                "threads": threads,
-            },
+            settings={**network, "training": asdict(jobs[0].settings)},
             inputs=tuple(store.add(file) for pair in files for file in pair),
             seeds=tuple(_seed(job) for job in jobs),
-            cpus=threads,
-            gpu=device == "cuda",
+            cpus=network["threads"],
+            gpu=self._gpu_share(architecture, jobs),
         )
+
+    def _gpu_share(self, architecture: Architecture, jobs: Sequence[TrainingJob]) -> float:
+        """Measured once for jobs that are alike."""
+        alike = (architecture, Schedule.of(jobs[0]), len(jobs))
+        if alike not in self._shares:
+            self._shares[alike] = training_share(architecture, jobs)
+        return self._shares[alike]
 
 
 def _seed(job: TrainingJob) -> int:
@@ -90,16 +84,7 @@ def train_models(settings: Mapping[str, Any], inputs: Sequence[bytes], seeds: Se
 
     Raises as `fit_together`.
     """
-    device = resolve_device(settings["device"])
-    architecture = _architecture(settings["architecture"])
-    if source_digest(architecture) != settings["source"]:
-        raise EngineError(
-            f"a worker on {platform.node()} has another version of model {architecture.name!r}: give every "
-            "host the same module."
-        )
-    use_threads(settings["threads"])
-    if needs_portable_products(architecture.name, device):
-        use_portable_products()
+    architecture, device = network_of(settings)
     training = _training(settings["training"])
     jobs = [
         TrainingJob(
@@ -111,23 +96,6 @@ def train_models(settings: Mapping[str, Any], inputs: Sequence[bytes], seeds: Se
         for start, samples, seed in zip(inputs[::2], inputs[1::2], seeds, strict=True)
     ]
     return fitted_to_bytes(fit_together(architecture, jobs))
-
-
-def source_digest(architecture: Architecture) -> str:
-    """SHA-256, in hexadecimal, of the file that builds a network, which may be of another package."""
-    source = inspect.getfile(find(architecture.name, "model", MODELS, GROUP))
-    return sha256(Path(source).read_bytes()).hexdigest()
-
-
-def samples_bytes(samples: Samples) -> bytes:
-    """The samples as safetensors; equal samples give equal bytes."""
-    return safetensors_torch.save({"x": samples.x.cpu().contiguous(), "y": samples.y.cpu().contiguous()})
-
-
-def samples_from(data: bytes, device: torch.device) -> Samples:
-    """The samples that `samples_bytes` wrote, on a device."""
-    tensors = safetensors_torch.load(data)
-    return Samples(tensors["x"].to(device), tensors["y"].to(device))
 
 
 def fitted_to_bytes(models: Sequence[Fitted]) -> bytes:
@@ -156,16 +124,6 @@ def _fitted(tensors: Mapping[str, torch.Tensor], i: int) -> Fitted:
         return Fitted(weights, None)
     loss, accuracy = (tuple(tensors[f"{i}/{part}"].tolist()) for part in (LOSS, ACCURACY))
     return Fitted(weights, Curve(loss, accuracy))
-
-
-def _architecture(told: Mapping[str, Any]) -> Architecture:
-    return Architecture(
-        told["name"],
-        tuple(told["input_shape"]),
-        told["class_count"],
-        told["vocabulary"],
-        tuple((name, value) for name, value in told["options"]),
-    )
 
 
 def _training(told: Mapping[str, Any]) -> TrainingSettings:

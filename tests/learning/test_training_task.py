@@ -17,7 +17,7 @@ from blockful_py.engine.journal import Journal
 from blockful_py.engine.journaled_tasks import JournaledTasks
 from blockful_py.engine.local_processes import LocalProcesses
 from blockful_py.errors import EngineError, LearningError
-from blockful_py.learning import training_task
+from blockful_py.learning import task_network
 from blockful_py.learning.data import UserData
 from blockful_py.learning.device import use_portable_products
 from blockful_py.learning.federation import FederationSpec, train_federation
@@ -128,10 +128,10 @@ def test_a_worker_with_another_network_of_the_name_refuses(
     architecture = replace(cnn, name="own_network:Own")
     (one, _) = jobs(cnn, users, BRIEF)
     with on(InThisProcess(), tmp_path) as fitter:
-        here = training_task.source_digest(architecture)
-        assert here != training_task.source_digest(cnn)
+        here = task_network.source_digest(architecture)
+        assert here != task_network.source_digest(cnn)
         told = iter([here, "another"])  # to the driver, then to the worker
-        monkeypatch.setattr(training_task, "source_digest", lambda architecture: next(told))
+        monkeypatch.setattr(task_network, "source_digest", lambda architecture: next(told))
         with pytest.raises(EngineError, match="another version of model 'own_network:Own'"):
             fitter(architecture, [one])
 

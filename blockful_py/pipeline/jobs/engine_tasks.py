@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Has the run's engine carry out the trainings of the open job."""
+"""Has the run's engine carry out the trainings and measurements of the open job."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from dataclasses import replace
 from blockful_py.engine.journaled_tasks import JournaledTasks
 from blockful_py.engine.making import engine_of
 from blockful_py.errors import RunError
+from blockful_py.learning.scoring_task import TaskScorer
 from blockful_py.learning.training_task import TaskFitter
 from blockful_py.pipeline.jobs.context import FederationContext
 from blockful_py.pipeline.run.directory import RunDirectory
@@ -19,8 +20,8 @@ from blockful_py.storage.store import ContentStore
 
 @contextmanager
 def on_engine(context: FederationContext) -> Iterator[FederationContext]:
-    """The context with trainings on the engine of the settings; the same where that is `here`, where nothing
-    has to be handed over.  A job is open.
+    """The context with trainings and claims on the engine of the settings; the same where that is `here`,
+    where nothing has to be handed over.  A job is open.
 
     Raises EngineError where the engine does not answer, MissingExtraError without its package.
     """
@@ -30,7 +31,7 @@ def on_engine(context: FederationContext) -> Iterator[FederationContext]:
         return
     store = ContentStore(context.run.tasks)
     with JournaledTasks(engine_of(engine), store, context.journal) as tasks:
-        yield replace(context, setup=context.setup.fitted_by(TaskFitter(tasks)))
+        yield replace(context, setup=context.setup.worked_by(TaskFitter(tasks), TaskScorer(tasks)))
 
 
 def clear_tasks(run: RunDirectory) -> None:

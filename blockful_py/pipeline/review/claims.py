@@ -53,7 +53,7 @@ def measure(
     """
     architecture, test = setup.architecture, setup.dataset.test
     if not classes:
-        shares = accuracies(architecture, models, test)
-        return {name: Claimed(ad_f=None, ad_r=share) for name, share in shares.items()}
-    measured = forget_retain(architecture, models, test, classes, "test")
+        scored = setup.scorer(architecture, models, test)
+        return {name: Claimed(ad_f=None, ad_r=right.mean().item()) for name, right in scored.items()}
+    measured = forget_retain(architecture, models, test, classes, "test", setup.scorer)
     return {name: Claimed(ad_f=each.ad_f, ad_r=each.ad_r) for name, each in measured.items()}

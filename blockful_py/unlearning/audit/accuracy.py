@@ -11,7 +11,7 @@ from torch import Tensor
 
 from blockful_py.errors import UnlearningError
 from blockful_py.learning.data import Samples
-from blockful_py.learning.evaluation import hits
+from blockful_py.learning.evaluation import Scorer, hits
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.weights import Weights
 
@@ -61,6 +61,7 @@ def forget_retain(
     samples: Samples,
     classes: Collection[int],
     which: str,
+    scorer: Scorer = hits,
 ) -> dict[str, ForgetRetain]:
     """AD_f and AD_r of every model on one set, which errors call `which`; otherwise as `audit_accuracy`."""
     forgotten: Tensor = torch.isin(samples.y, torch.tensor(sorted(classes), device=samples.y.device))
@@ -71,5 +72,5 @@ def forget_retain(
         )
     return {
         name: ForgetRetain(right[forgotten].mean().item(), right[~forgotten].mean().item())
-        for name, right in hits(architecture, models, samples).items()
+        for name, right in scorer(architecture, models, samples).items()
     }

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Share of a GPU that a task takes, by the memory that its first step takes on this machine's.
+
+Tasks share a card where their shares allow it, as each is a process of its own with its own context.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import torch
+
+from blockful_py.learning.data import Samples
+from blockful_py.learning.evaluation import BATCH, hits
+from blockful_py.learning.models import Architecture
+from blockful_py.learning.together import TrainingJob, fit_together
+from blockful_py.learning.weights import Weights
+
+CONTEXT = 600 * 2**20
+"""Bytes that a process takes on a GPU before its first tensor: stated, not measured."""
+
+MARGIN = 1.2
+"""Factor for what the allocator cannot use."""
+
+
+def training_share(architecture: Architecture, jobs: Sequence[TrainingJob]) -> float:
+    """Share of a GPU, from 0 (on a CPU) to 1, that training these jobs at once takes.
+
+    Trains each on its first batch for one step, and adds the rest of the samples.
+    """
+    first = jobs[0]
+    device, batch = first.samples.x.device, first.settings.batch_size
+    brief = [
+        replace(
+            job,
+            samples=job.samples.at(torch.arange(min(batch, len(job.samples)))),
+            settings=replace(job.settings, epochs=1),
+            stream=torch.Generator("cpu").manual_seed(0),
+        )
+        for job in jobs
+    ]
+    size = sum(_bytes(job.samples) for job in jobs)
+    return _share(device, size, lambda: fit_together(architecture, brief))
+
+
+def scoring_share(architecture: Architecture, weights: Weights, samples: Samples) -> float:
+    """Share of a GPU, from 0 (on a CPU) to 1, that scoring one model takes."""
+    some = samples.at(torch.arange(min(BATCH, len(samples))))
+    return _share(samples.x.device, _bytes(samples), lambda: hits(architecture, {"": weights}, some))
+
+
+def share_of(peak: int, samples: int, total: int) -> float:
+    """Share of a card with `total` bytes, rounded up to hundredths, at most 1.
+
+    Args:
+        peak: bytes that a step takes at most.
+        samples: bytes of the samples.
+    """
+    return min(1.0, math.ceil(100 * MARGIN * (CONTEXT + peak + samples) / total) / 100)
+
+
+def _share(device: torch.device, samples: int, step: Callable[[], object]) -> float:
+    if device.type != "cuda":
+        return 0.0
+    before = torch.cuda.memory_allocated(device)
+    torch.cuda.reset_peak_memory_stats(device)
+    step()
+    peak = torch.cuda.max_memory_allocated(device) - before
+    return share_of(peak, samples, torch.cuda.get_device_properties(device).total_memory)
+
+
+def _bytes(samples: Samples) -> int:
+    return sum(tensor.numel() * tensor.element_size() for tensor in (samples.x, samples.y))

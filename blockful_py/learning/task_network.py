@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The network of an engine's task, and the set-up of torch that gives it the driver's bits on any worker."""
+
+from __future__ import annotations
+
+import inspect
+import platform
+from collections.abc import Mapping
+from dataclasses import asdict
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import torch as safetensors_torch
+
+from blockful_py.errors import EngineError
+from blockful_py.learning.data import Samples
+from blockful_py.learning.device import resolve_device, use_portable_products, use_threads
+from blockful_py.learning.models import Architecture
+from blockful_py.learning.models.registry import GROUP, MODELS
+from blockful_py.learning.plugins import find
+from blockful_py.learning.training_setup import needs_portable_products
+
+
+def told(architecture: Architecture, device: torch.device) -> dict[str, Any]:
+    """Settings of a task, JSON, that `network_of` reads."""
+    return {
+        "architecture": asdict(architecture),
+        "source": source_digest(architecture),
+        "device": device.type,
+        "threads": torch.get_num_threads(),
+    }
+
+
+def network_of(settings: Mapping[str, Any]) -> tuple[Architecture, torch.device]:
+    """What `told` told; sets torch up in this process as the driver did.
+
+    Raises:
+        EngineError: this host has another version of the network.
+        SettingsError: it has no such device.
+    """
+    device = resolve_device(settings["device"])
+    architecture = _architecture(settings["architecture"])
+    if source_digest(architecture) != settings["source"]:
+        raise EngineError(
+            f"a worker on {platform.node()} has another version of model {architecture.name!r}: give every "
+            "host the same module."
+        )
+    use_threads(settings["threads"])
+    if needs_portable_products(architecture.name, device):
+        use_portable_products()
+    return architecture, device
+
+
+def source_digest(architecture: Architecture) -> str:
+    """SHA-256, in hexadecimal, of the file that builds a network, which may be of another package."""
+    source = inspect.getfile(find(architecture.name, "model", MODELS, GROUP))
+    return sha256(Path(source).read_bytes()).hexdigest()
+
+
+def samples_bytes(samples: Samples) -> bytes:
+    """The samples as safetensors; equal samples give equal bytes."""
+    return safetensors_torch.save({"x": samples.x.cpu().contiguous(), "y": samples.y.cpu().contiguous()})
+
+
+def samples_from(data: bytes, device: torch.device) -> Samples:
+    """The samples that `samples_bytes` wrote, on a device."""
+    tensors = safetensors_torch.load(data)
+    return Samples(tensors["x"].to(device), tensors["y"].to(device))
+
+
+def _architecture(told: Mapping[str, Any]) -> Architecture:
+    return Architecture(
+        told["name"],
+        tuple(told["input_shape"]),
+        told["class_count"],
+        told["vocabulary"],
+        tuple((name, value) for name, value in told["options"]),
+    )

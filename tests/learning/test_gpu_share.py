@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A task takes as much of a GPU as its first step needs memory, and nothing of one on a CPU."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from blockful_py.learning import gpu_share
+from blockful_py.learning.data import UserData
+from blockful_py.learning.models import Architecture
+from blockful_py.learning.streams import generator
+from blockful_py.learning.together import TrainingJob
+from blockful_py.settings import TrainingSettings
+
+GIB = 2**30
+
+
+def test_nothing_is_taken_on_a_cpu(cnn: Architecture, users: tuple[UserData, ...]) -> None:
+    weights = cnn.initial(generator(0))
+    job = TrainingJob(weights, users[0].train, TrainingSettings(epochs=1), generator(1))
+    assert gpu_share.training_share(cnn, [job]) == 0.0
+    assert gpu_share.scoring_share(cnn, weights, users[0].test) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("peak", "samples", "share"), [(0, 0, 0.03), (GIB, 0, 0.08), (4 * GIB, 2 * GIB, 0.32), (99 * GIB, 0, 1.0)]
+)
+def test_the_share_holds_context_step_and_samples(peak: int, samples: int, share: float) -> None:
+    assert gpu_share.share_of(peak, samples, 25 * GIB) == share
+    assert share == 1.0 or share * 25 * GIB >= gpu_share.CONTEXT + peak + samples
+
+
+def test_what_lies_on_the_card_already_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a GPU, torch's counters are replaced."""
+    held = {"bytes": 7 * GIB, "peak": 7 * GIB}
+
+    def step() -> None:
+        held["peak"] = held["bytes"] + 3 * GIB
+
+    monkeypatch.setattr(torch.cuda, "memory_allocated", lambda device: held["bytes"])
+    monkeypatch.setattr(torch.cuda, "reset_peak_memory_stats", lambda device: None)
+    monkeypatch.setattr(torch.cuda, "max_memory_allocated", lambda device: held["peak"])
+    card = SimpleNamespace(total_memory=80 * GIB)
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: card)
+    found = gpu_share._share(torch.device("cuda"), GIB, step)
+    assert found == gpu_share.share_of(3 * GIB, GIB, 80 * GIB) < gpu_share.share_of(10 * GIB, GIB, 80 * GIB)
