@@ -90,30 +90,30 @@ def settings(urls: Sequence[str], width: int) -> Settings:
     )
 
 
-def publish(federation: Federation, models: int) -> None:
-    """Publishes models that differ from the shared initialisation by one number each."""
-    setup = federation.setup
+def drawn(federation: Federation, name: str) -> TrainedModel:
+    """Model `m<i>`, untrained, which differs from the shared initialisation by one number."""
+    setup, number = federation.setup, int(name[1:])
+    begin = 1 + (number - 1) // WAVE * WAVE
+    before = range(max(0, begin - WAVE), begin) if number else range(0)
+    references = {before[(number + each) % len(before)] for each in (0, 1)} if number else set()
     first = initial_weights(setup.federation)
     layer = next(iter(first))
+    weights = {**first, layer: first[layer].clone()}
+    weights[layer].view(-1)[0] += number / 1_000
+    return TrainedModel(
+        name,
+        1 + number % setup.federation.scenario.users,
+        1,
+        tuple(ScoredModel(f"m{each}", 0.1) for each in sorted(references)),
+        weights,
+        0.1,
+        setup.federation.training,
+    )
 
-    def made(name: str) -> TrainedModel:
-        number = int(name[1:])
-        begin = 1 + (number - 1) // WAVE * WAVE
-        before = range(max(0, begin - WAVE), begin) if number else range(0)
-        references = {before[(number + each) % len(before)] for each in (0, 1)} if number else set()
-        weights = {**first, layer: first[layer].clone()}
-        weights[layer].view(-1)[0] += number / 1_000
-        return TrainedModel(
-            name,
-            1 + number % setup.federation.scenario.users,
-            1,
-            tuple(ScoredModel(f"m{each}", 0.1) for each in sorted(references)),
-            weights,
-            0.1,
-            setup.federation.training,
-        )
 
-    federation.adopt(OnDemand([f"m{number}" for number in range(models)], made))
+def publish(federation: Federation, models: int) -> None:
+    names = [f"m{number}" for number in range(models)]
+    federation.adopt(OnDemand(names, lambda name: drawn(federation, name)))
 
 
 def carry_out(step: str, folder: Path, models: int, urls: Sequence[str], width: int) -> Taken:
