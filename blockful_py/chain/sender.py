@@ -136,7 +136,10 @@ class Sender:
                 ("eth_getBalance", (hexadecimal(self.address), "latest")),
                 ("eth_getBlockByNumber", ("latest", False)),
                 ("eth_gasPrice", ()),
-                *(("eth_estimateGas", (self._parameters(call), "latest")) for call in self._unlimited(calls)),
+                *(
+                    ("eth_estimateGas", (self._parameters(call), "pending"))
+                    for call in self._unlimited(calls)
+                ),
             ]
         )
         for answer in (count, balance, block, price):
@@ -188,7 +191,7 @@ class Sender:
 
     def _explained(self, call: Call, error: RpcError) -> ChainError:
         """Repeats a failed estimate as a call, since Ganache's estimates have no revert data."""
-        answer = self.node.rpc.batch([("eth_call", (self._parameters(call), "latest"))])[0]
+        answer = self.node.rpc.batch([("eth_call", (self._parameters(call), "pending"))])[0]
         told = answer if isinstance(answer, RpcError) else error
         return refusal(told, call.interface, self.node.url, call.what)
 

@@ -23,6 +23,7 @@ from tests.chain.conftest import KINDS, AnyDevnet
 SECONDS = 600.0
 ECHO_RUNTIME = bytes.fromhex("366000600037366000fd")  # revert(calldata)
 LOOP_RUNTIME = bytes.fromhex("5b600056000000000000")  # for (;;) {}
+LATER_RUNTIME = bytes.fromhex("4260003510600957fe5b")  # assert calldataload(0) < block.timestamp
 ABI = ({"type": "error", "name": "Sample", "inputs": [
     {"name": "who", "type": "address"},
     {"name": "pairs", "type": "tuple[]", "components": [
@@ -175,6 +176,21 @@ def test_an_account_without_funds_is_told_so(devnet: AnyDevnet) -> None:
     poor = Sender(devnet.node, Signer(bytes(31) + b"\x07"))
     with pytest.raises(NodeError, match=r"has 0 wei on chain .*: send it some"):
         poor.send(note(gas=50_000))
+
+
+@pytest.mark.parametrize("kind", ["anvil", "embedded"])
+def test_estimates_know_the_time_of_the_next_block(kind: str, request: pytest.FixtureRequest) -> None:
+    """A chain that mines on demand has an old newest block after a while."""
+    devnet: AnyDevnet = request.getfixturevalue(kind)
+    node, waits = devnet.node, artifact(LATER_RUNTIME)
+    sender = Sender(node, devnet.signer(5), deadline=SECONDS)
+    address, _ = sender.deploy(waits)
+    node.rpc.call("evm_increaseTime", 1_000)
+    moment = node.timestamp() + 500
+    receipt = sender.send(Call(waits, address, moment.to_bytes(32, "big")))
+    assert (
+        int(node.rpc.call("eth_getBlockByNumber", hex(receipt.block_number), False)["timestamp"], 16) > moment
+    )
 
 
 def test_a_limit_for_all_transactions_replaces_estimates(devnet: AnyDevnet, echo: bytes) -> None:

@@ -127,11 +127,13 @@ class EmbeddedChain(Closable):
     def call(self, message: FreeCall, number: int | None) -> CallResult:
         """Runs a message after a block; raises EmbeddedRefusalError when it cannot even begin."""
         with self._file.reading():
-            header = self._header(number)
-            try:
-                return self._machine.call(header, message, self._file.hashes_before(header.block_number))
-            except ValidationError as error:
-                raise EmbeddedRefusalError(str(error)) from None
+            return self._called(self._header(number), message)
+
+    def call_next(self, message: FreeCall) -> CallResult:
+        """Runs a message in a block that would be mined at present; raises as `call`."""
+        with self._file.reading():
+            parent = self._header(None)
+            return self._called(self._machine.following(parent, self._time_after(parent)), message)
 
     def balance(self, account: bytes, number: int | None) -> int:
         """Wei of an account after a block."""
@@ -150,6 +152,12 @@ class EmbeddedChain(Closable):
         """A word of a contract's storage after a block."""
         with self._file.reading():
             return int(self._machine.state(self._header(number)).get_storage(account, slot))
+
+    def _called(self, header: Header, message: FreeCall) -> CallResult:
+        try:
+            return self._machine.call(header, message, self._file.hashes_before(header.block_number))
+        except ValidationError as error:
+            raise EmbeddedRefusalError(str(error)) from None
 
     def _header(self, number: int | None) -> Header:
         """Raises EmbeddedRefusalError for a block that the chain does not have."""

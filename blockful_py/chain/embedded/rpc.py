@@ -105,10 +105,10 @@ class EmbeddedRpc(Rpc):
         return to_hex(TIP + self._chain.base_fee())
 
     def _call(self, call: Mapping[str, str], block: str) -> Any:
-        outcome = self._run(call, _number(block), None)
+        outcome = self._run(call, block, None)
         return to_hex(outcome.output) if outcome.error is None else refused(outcome.error, outcome.output)
 
-    def _run(self, call: Mapping[str, str], number: int | None, gas: int | None) -> CallResult:
+    def _run(self, call: Mapping[str, str], block: str, gas: int | None) -> CallResult:
         """Runs a call with `gas`, or with what it says itself, or with a block's."""
         most = self._chain.gas_limit
         message = FreeCall(
@@ -118,7 +118,9 @@ class EmbeddedRpc(Rpc):
             int(call.get("value", "0x0"), 16),
             gas or min(int(call["gas"], 16) if "gas" in call else most, most),
         )
-        return self._chain.call(message, number)
+        if block == "pending":
+            return self._chain.call_next(message)
+        return self._chain.call(message, _number(block))
 
     def _estimate(self, call: Mapping[str, str], block: str) -> Any:
         """The least limit with which a call succeeds, or a little more.
@@ -126,8 +128,7 @@ class EmbeddedRpc(Rpc):
         A call needs more than it uses: what is refunded at its end, and the 64th part that each inner call
         leaves behind (EIP-150).
         """
-        number = _number(block)
-        whole = self._run(call, number, None)
+        whole = self._run(call, block, None)
         if whole.error is not None:
             return refused(whole.error, whole.output)
         low, high = whole.gas_used - 1, self._chain.gas_limit
@@ -135,16 +136,16 @@ class EmbeddedRpc(Rpc):
         while high - low > ESTIMATE_TOLERANCE * high:
             if not low < trial < high:
                 trial = (low + high) // 2
-            if self._succeeds(call, number, trial):
+            if self._succeeds(call, block, trial):
                 high = trial
             else:
                 low = trial
             trial = min((low + high) // 2, 2 * low)
         return to_hex(high)
 
-    def _succeeds(self, call: Mapping[str, str], number: int | None, gas: int) -> bool:
+    def _succeeds(self, call: Mapping[str, str], block: str, gas: int) -> bool:
         try:
-            return self._run(call, number, gas).error is None
+            return self._run(call, block, gas).error is None
         except EmbeddedRefusalError:
             return False
 
