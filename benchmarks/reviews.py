@@ -14,6 +14,8 @@ own are in the first alone.
     forget    deleting the replaced files         erase    destroying their keys
     certificate  of the erasure, which every member checks in full; certify: what is left of the decision
     verify    the record, as anybody checks it
+
+Beside the seconds, the calls that the nodes answered in the first request.
 """
 
 from __future__ import annotations
@@ -24,7 +26,8 @@ import os
 import platform
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -37,10 +40,12 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.redaction import graph
+from blockful_py.chain.rpc import JsonRpc
 from blockful_py.committee.coordinator import Coordinator
 from blockful_py.committee.member import Member
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.jobs.lifecycle import JobLifecycle
+from blockful_py.pipeline.run.nodes import Nodes, Place
 from blockful_py.pipeline.run.progress import Stopwatch
 from blockful_py.settings import Settings
 
@@ -57,6 +62,8 @@ CALLS: tuple[tuple[type, str, str], ...] = (
 
 Seconds = dict[str, tuple[float, float]]
 """By stage: by the clock, and of the processors."""
+Calls = Counter[str]
+"""Calls to the nodes by stage; those of an embedded chain are not counted."""
 
 
 @dataclass
@@ -64,6 +71,7 @@ class Stages:
     """What each stage took; a stage that another interrupts goes on afterwards."""
 
     seconds: Seconds = field(default_factory=dict)
+    calls: Calls = field(default_factory=Counter)
     _open: list[str] = field(default_factory=list)
     _since: tuple[float, float] = (0.0, 0.0)
 
@@ -91,6 +99,7 @@ class Stages:
             for owner, name, stage in CALLS:
                 stack.enter_context(patch.object(owner, name, self._timed(getattr(owner, name), stage)))
             stack.enter_context(patch.object(Stopwatch, "__call__", lambda _, stage: self(stage)))
+            stack.enter_context(patch.object(JsonRpc, "batch", self._counted(JsonRpc.batch)))
             yield
 
     def _timed(self, call: Callable[..., Any], stage: str) -> Callable[..., Any]:
@@ -100,8 +109,15 @@ class Stages:
 
         return timed
 
+    def _counted(self, batch: Callable[..., Any]) -> Callable[..., Any]:
+        def counted(rpc: JsonRpc, calls: Sequence[Any]) -> Any:
+            self.calls[self._open[-1]] += len(calls)
+            return batch(rpc, calls)
 
-def settings(models: int, members: int, devnet: str) -> Settings:
+        return counted
+
+
+def settings(models: int, members: int) -> Settings:
     return Settings.parse(
         {
             "federation": {
@@ -113,12 +129,12 @@ def settings(models: int, members: int, devnet: str) -> Settings:
             "learning": {"epochs": 1, "root_factor": 1},
             "unlearning": {"starts": ("r1",), "classes": (0,)},
             "committee": {"size": members},
-            "chain": {"packaging_interval": 0, "devnet": devnet},
+            "chain": {"packaging_interval": 0},
         }
     )
 
 
-def request(federation: Federation, forget: int) -> Seconds:
+def request(federation: Federation, forget: int) -> tuple[Seconds, Calls]:
     """What one request, its certificate and a check of the record took, by stage and in all."""
     stages = Stages()
     with stages.watching():
@@ -131,13 +147,15 @@ def request(federation: Federation, forget: int) -> Seconds:
     assert len(unlearned.nodes) == len(federation.settings.federation.names)
     found = stages.seconds
     whole = (sum(clock for clock, _ in found.values()), sum(each for _, each in found.values()))
-    return {**found, "in all": whole}
+    calls = stages.calls
+    return {**found, "in all": whole}, calls | Counter({"in all": calls.total()})
 
 
-def measure(models: int, members: int, repeats: int, devnet: str) -> list[Seconds]:
+def measure(models: int, members: int, repeats: int, devnet: str) -> list[tuple[Seconds, Calls]]:
     with (
         tempfile.TemporaryDirectory() as folder,
-        Federation.create(settings(models, members, devnet), Path(folder) / "run") as federation,
+        Nodes(Place(1337, 1338, databases=Path(folder) / "chains", devnet=devnet)) as nodes,
+        Federation.create(settings(models, members), Path(folder) / "run", nodes=nodes) as federation,
     ):
         federation.train()
         return [request(federation, forget) for forget in range(repeats)]
@@ -148,23 +166,25 @@ def main() -> None:
     parser.add_argument("--models", type=int, default=100, help="models that are replaced (default 100)")
     parser.add_argument("--members", type=int, default=4, help="members in this process (default 4)")
     parser.add_argument("--repeats", type=int, default=3, help="requests, at most 10 (default 3; median)")
-    parser.add_argument("--devnet", default="ganache", help="ganache, anvil or embedded (default ganache)")
+    parser.add_argument("--devnet", choices=("ganache", "anvil", "embedded"), default="ganache")
     parser.add_argument("--output", type=Path, help="write the figures to this JSON file")
     options = parser.parse_args()
-    runs = measure(options.models, options.members, options.repeats, options.devnet)
+    measured = measure(options.models, options.members, options.repeats, options.devnet)
+    runs, calls = [seconds for seconds, _ in measured], measured[0][1]
     print(f"{options.models} models, {options.members} members, {options.devnet}")
-    print(f"{'':12}{'s: median':>10}{'least':>9}{'most':>9}{'processors':>12}{'least':>9}{'most':>9}")
+    heads = f"{'s: median':>10}{'least':>9}{'most':>9}{'processors':>12}{'least':>9}{'most':>9}{'calls':>8}"
+    print(f"{'':12}{heads}")
     for stage in runs[0]:
         clock, processors = zip(*(run.get(stage, (0.0, 0.0)) for run in runs), strict=True)
         shown = [f(each) for each in (clock, processors) for f in (median, min, max)]
         print(
             f"{stage:12}{shown[0]:10.2f}{shown[1]:9.2f}{shown[2]:9.2f}"
-            f"{shown[3]:12.2f}{shown[4]:9.2f}{shown[5]:9.2f}"
+            f"{shown[3]:12.2f}{shown[4]:9.2f}{shown[5]:9.2f}{calls[stage]:8}"
         )
     if options.output:
         machine = {"python": platform.python_version(), "cpus": os.cpu_count()}
         given = {name: getattr(options, name) for name in ("models", "members", "repeats", "devnet")}
-        report = {"machine": machine, **given, "seconds": runs}
+        report = {"machine": machine, **given, "seconds": runs, "calls": calls}
         options.output.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
 
 

@@ -17,15 +17,23 @@ def set_balance(node: Node, account: bytes, wei: int) -> None:
 
 
 def set_slot(node: Node, contract: bytes, slot: int, word: int) -> None:
-    """Writes 32 bytes of a contract's storage."""
+    """Writes 32 bytes of a contract's storage, and ends in a new block."""
     method = "anvil_setStorageAt" if _is_anvil(node) else "evm_setAccountStorageAt"
     assert node.rpc.call(method, hexadecimal(contract), f"0x{slot:064x}", f"0x{word:064x}")
+    _mine_altered(node)
 
 
 def set_code(node: Node, contract: bytes, code: bytes) -> None:
-    """Replaces the code of a contract."""
+    """Replaces the code of a contract, and ends in a new block."""
     method = "anvil_setCode" if _is_anvil(node) else "evm_setAccountCode"
     node.rpc.call(method, hexadecimal(contract), hexadecimal(code))
+    _mine_altered(node)
+
+
+def _mine_altered(node: Node) -> None:
+    """Anvil alters the state under its newest block; other nodes add one, as a chain would need to."""
+    if _is_anvil(node):
+        node.rpc.call("evm_mine")
 
 
 def _is_anvil(node: Node) -> bool:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from blockful_py.chain import abi
 from blockful_py.chain.contract import Contract
@@ -53,12 +53,20 @@ class ArchiveRegistryContract(Contract):
 
     def records(self, start: int, count: int) -> tuple[StoredArchiveRecord, ...]:
         """Records `start` to `start + count - 1`, in few calls.  Raises ContractError UnknownRecord."""
-        groups = [
-            (first, min(READ_SIZE, start + count - first)) for first in range(start, start + count, READ_SIZE)
-        ]
-        answers = self._read_many([("records", group) for group in groups])
-        values = [value for answer in answers for value in answer]
+        values = self._answers.each("records", range(start, start + count), self._stored_at)
         return tuple(abi.to_record(start + i, value) for i, value in enumerate(values))
+
+    def _stored_at(self, indices: Sequence[int], block: str) -> list[Any]:
+        """Records as the contract returns them; `indices` ascend."""
+        groups: list[tuple[int, int]] = []
+        for index in indices:
+            first, count = groups[-1] if groups else (index, 0)
+            if index == first + count and 0 < count < READ_SIZE:
+                groups[-1] = (first, count + 1)
+            else:
+                groups.append((index, 1))
+        answers = self._read_many([("records", group) for group in groups], block)
+        return [value for answer in answers for value in answer]
 
     def archived(self, first_block: int = 0) -> tuple[StoredArchiveRecord, ...]:
         """Every record as the contract logged it, since a block of the node, oldest first."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from blockful_py.chain import abi
+from blockful_py.chain.block_answers import BlockAnswers
 from blockful_py.chain.calls import Call
 from blockful_py.chain.interface import interface_of
 from blockful_py.chain.logs import ContractLogs, PastEvent, SettledBlock
@@ -34,6 +35,7 @@ class Contract:
         self._address = address
         self._sender = sender
         self._logs = ContractLogs(node, address, self._past_event, kept)
+        self._answers = BlockAnswers(node)
 
     @property
     def chain_id(self) -> int:
@@ -41,7 +43,7 @@ class Contract:
 
     def newest_block(self) -> str:
         """Hash of the newest settled block; the contract's state is unchanged while it is the same."""
-        newest: str = self.node.rpc.call("eth_getBlockByNumber", self.node.settled(), False)["hash"]
+        newest: str = self.node.settled_block()["hash"]
         return newest
 
     def require_unchanged(self) -> None:
@@ -105,11 +107,19 @@ class Contract:
         return PastEvent(name, arguments, block, bytes.fromhex(log["transactionHash"][2:]))
 
     def _read(self, function: str, *arguments: Any) -> Any:
-        return self._read_many([(function, arguments)])[0]
+        return self._read_many([(function, arguments)], self.node.settled())[0]
 
-    def _read_many(self, calls: Sequence[tuple[str, Sequence[Any]]]) -> list[Any]:
-        """Results of eth_calls, in as few requests as batches allow."""
-        to, block = hexadecimal(self.address), self.node.settled()
+    def _read_each(self, function: str, arguments: Sequence[Any]) -> list[Any]:
+        """Results of a function of one argument, for each; those known of this block are not asked for."""
+        return self._answers.each(
+            function,
+            arguments,
+            lambda missing, block: self._read_many([(function, (each,)) for each in missing], block),
+        )
+
+    def _read_many(self, calls: Sequence[tuple[str, Sequence[Any]]], block: str) -> list[Any]:
+        """Results of eth_calls as of a block, in as few requests as batches allow."""
+        to = hexadecimal(self.address)
         answers = self.node.rpc.batch(
             [
                 (

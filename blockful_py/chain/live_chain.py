@@ -68,7 +68,7 @@ class LiveChainContract(Contract):
 
     def block_hashes(self, heights: Sequence[int]) -> tuple[bytes, ...]:
         """As `block_hash` of each, in batches."""
-        return tuple(self._read_many([("blockHash", (height,)) for height in heights]))
+        return tuple(self._read_each("blockHash", heights))
 
     def header(self, height: int) -> Header:
         """Header at `height`.  Raises ContractError UnknownPosition."""
@@ -76,7 +76,7 @@ class LiveChainContract(Contract):
 
     def headers(self, heights: Sequence[int]) -> tuple[Header, ...]:
         """Headers at `heights`, in batches.  Raises ContractError UnknownPosition."""
-        values = self._read_many([("header", (height,)) for height in heights])
+        values = self._read_each("header", heights)
         headers = tuple(abi.to_header(height, value) for height, value in zip(heights, values, strict=True))
         found = self._in_force([(Position.of_header(each.height), each.version) for each in headers])
         return tuple(
@@ -109,7 +109,7 @@ class LiveChainContract(Contract):
         """
         values = self._stored([Position(height, index) for index in range(len(uris))])
         publications = [abi.to_publication(*pair) for pair in zip(values, uris, strict=True)]
-        return abi.to_new_block(self._read("header", height), publications)
+        return abi.to_new_block(self._read_each("header", [height])[0], publications)
 
     def progress(self, proposal: bytes) -> tuple[int, int]:
         """Executed and total chunks of a proposal; (0, 0) before its first.
@@ -229,9 +229,12 @@ class LiveChainContract(Contract):
 
     def _stored(self, positions: Sequence[Position]) -> list[Any]:
         """Transactions as the contract returns them: with their first openings."""
+        return self._answers.each("transactions", positions, self._stored_at)
+
+    def _stored_at(self, positions: Sequence[Position], block: str) -> list[Any]:
         groups = [positions[start : start + READ_SIZE] for start in range(0, len(positions), READ_SIZE)]
-        answers = self._read_many([("transactions", ([each.packed for each in group],)) for group in groups])
-        return [value for answer in answers for value in answer]
+        calls = [("transactions", ([each.packed for each in group],)) for group in groups]
+        return [value for answer in self._read_many(calls, block) for value in answer]
 
     def _naming(self, proposal: bytes) -> list[PastEvent]:
         """The events that name a proposal, oldest first."""

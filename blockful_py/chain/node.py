@@ -53,6 +53,11 @@ class Node:
         """The newest settled block, as JSON-RPC names blocks."""
         return hex(max(self.block_number() - self.confirmations, 0)) if self.confirmations else "latest"
 
+    def settled_block(self) -> dict[str, Any]:
+        """The newest settled block, without its transactions."""
+        block: dict[str, Any] = self.rpc.call("eth_getBlockByNumber", self.settled(), False)
+        return block
+
     def await_settled(self, deadline: float = 120.0) -> None:
         """Waits until the block that is the newest at present is settled.
 

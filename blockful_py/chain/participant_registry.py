@@ -116,7 +116,7 @@ class ParticipantRegistryContract(Contract):
     def accounts(self) -> tuple[bytes, ...]:
         """Accounts by their numbers, that of number 1 first; some may have left or be barred."""
         numbers = range(1, self._read("count") + 1)
-        return tuple(self._read_many([("accountOf", (number,)) for number in numbers]))
+        return tuple(self._read_each("accountOf", numbers))
 
     def endpoint(self, account: bytes) -> Endpoint | None:
         """Where an account is reached; None when it has not said."""

@@ -19,6 +19,12 @@ from blockful_py.extras import needed_by
 ANSWERS_WITHIN = 10.0
 """Seconds in which the head of a cluster takes a connection."""
 
+LEASE_MILLISECONDS = 10_000
+"""For which the driver keeps a worker from task to task; another driver waits so long, and for a task.
+
+By Ray's own 500 every longer task ends its worker's lease.  The next lease on another node than the driver's
+waits for that node's report of its resources, one in 100 ms (src/ray/common/ray_config_def.h)."""
+
 IMPORT_FAILED = "failed to import on the worker"
 """Words of Ray's error, which has no class of its own, where a worker lacks a function's module."""
 
@@ -29,6 +35,7 @@ class RayCluster:
     def __init__(self, address: str) -> None:
         """Raises EngineError where no cluster answers there, MissingExtraError without Ray."""
         os.environ.update({"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"})
+        os.environ.setdefault("RAY_worker_lease_timeout_milliseconds", str(LEASE_MILLISECONDS))
         with needed_by("engine.kind = 'ray'"):
             import ray
         _require_answer(address)

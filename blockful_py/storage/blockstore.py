@@ -97,15 +97,16 @@ class BlockStore:
                 return
             sync(os.path.dirname(path))  # noqa: PTH120
 
-    def remove(self, uri: Uri) -> None:
-        """Removes a block, durably; nothing happens when it is not here."""
+    def remove(self, uri: Uri) -> bool:
+        """Removes a block, durably; False when it was not here."""
         path = self._path(uri)
         with readable_errors(self.directory):
             try:
                 path.unlink()
             except FileNotFoundError:
-                return
+                return False
             sync(path.parent)
+        return True
 
     def __iter__(self) -> Iterator[Uri]:
         """Yields every block here, in no particular order."""

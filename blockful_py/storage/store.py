@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import fcntl
 import io
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -155,15 +155,15 @@ class ContentStore:
             sync(self._pins)
             files = [self._reachable(uri) for uri in uris]
             if all(complete for _, complete in files):
-                self._remove_unpinned(block for blocks, _ in files for block in reversed(blocks))
+                self._remove_unpinned([blocks[::-1] for blocks, _ in files])
             else:
-                self._remove_unpinned(list(self._blocks))
+                self._remove_unpinned([[block] for block in self._blocks])
 
     def collect_garbage(self) -> int:
         """Removes blocks of no kept file, and unfinished writes, that a crash left; returns how many."""
         with self._locked(fcntl.LOCK_EX), readable_errors(self.directory):
             self._blocks.clear_temporary()
-            return self._remove_unpinned(list(self._blocks))
+            return self._remove_unpinned([[block] for block in self._blocks])
 
     def __iter__(self) -> Iterator[Uri]:
         """Yields the Uri of every kept file, by CID."""
@@ -193,7 +193,7 @@ class ContentStore:
         except BaseException:
             if written:
                 with self._locked(fcntl.LOCK_EX):
-                    self._remove_unpinned(written)
+                    self._remove_unpinned([[block] for block in written])
             raise
         return roots
 
@@ -218,15 +218,18 @@ class ContentStore:
         found = {block: pin for pin in pins - set(before.values()) for block in self._reachable(pin)[0]}
         self._files = before | found
 
-    def _remove_unpinned(self, candidates: Iterable[Uri]) -> int:
-        """Removes the candidates that no pinned file has; the lock must be held exclusively."""
+    def _remove_unpinned(self, files: Sequence[Sequence[Uri]]) -> int:
+        """Removes the blocks that no pinned file has, those of each file in order; returns how many.
+
+        The lock must be held exclusively.  Files go in a few threads: syncs share a commit.
+        """
         kept = {block for pin in self for block in self._reachable(pin)[0]}
-        removed = 0
-        for uri in candidates:
-            if uri not in kept and self._blocks.has(uri):
-                self._blocks.remove(uri)
-                removed += 1
-        return removed
+
+        def remove(blocks: Sequence[Uri]) -> int:
+            return sum(self._blocks.remove(block) for block in blocks if block not in kept)
+
+        with ThreadPoolExecutor(THREADS) as pool:
+            return sum(pool.map(remove, files))
 
     def _reachable(self, uri: Uri) -> tuple[list[Uri], bool]:
         """Blocks of a file as far as its nodes can be read, and whether all of them could."""

@@ -78,6 +78,18 @@ def test_a_redaction_of_versions_that_another_replaced_during_the_review_is_refu
             member.approve(second)
 
 
+def test_every_member_of_a_process_sees_a_redaction_that_came_after_another_had_looked(plan: Plan) -> None:
+    with set_back(plan.federation, plan.federation.nodes.live, plan.federation.nodes.archive):
+        coordinator = plan.roster.coordinator(plan.roster.members(Blind()))
+        first = coordinator.certify_redaction(plan.draft())
+        second, (early, *others) = plan.draft(), plan.roster.members(Blind())
+        early.approve(second)
+        plan.roster.execute(first, coordinator)
+        for member in others:
+            with pytest.raises(RefusedError, match="URI is"):
+                member.approve(second)
+
+
 def test_a_block_in_whose_place_another_came_during_the_review_is_refused(plan: Plan) -> None:
     contracts = plan.federation.contracts
     with set_back(plan.federation, plan.federation.nodes.live, plan.federation.nodes.archive):

@@ -12,6 +12,7 @@ import pytest
 from blockful_py.errors import StorageError
 from blockful_py.storage import ContentStore
 from blockful_py.storage.blockstore import BlockStore
+from blockful_py.types import Uri
 from tests.storage.conftest import PATTERN, Pattern
 
 NO_ROOM = """
@@ -83,6 +84,27 @@ def test_a_killed_writer_leaves_only_whole_files_and_garbage(tmp_path: Path) -> 
         assert len(store.read(uri)) == 2_400_000
     store.collect_garbage()
     assert list((store.directory / "tmp").iterdir()) == []
+
+
+def test_a_deletion_that_fails_halfway_is_finished_by_the_next(
+    store: ContentStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    uri = store.add(b"".join(bytes([number]) * 2**20 for number in range(4)))
+    removed, remove = list[Uri](), BlockStore.remove
+
+    def failing(blocks: BlockStore, block: Uri) -> bool:
+        removed.append(block)
+        if len(removed) == 3:
+            raise StorageError("the disk is gone")
+        return remove(blocks, block)
+
+    with monkeypatch.context() as patch, pytest.raises(StorageError, match="the disk is gone"):
+        patch.setattr(BlockStore, "remove", failing)
+        store.delete(uri)
+    assert uri not in removed
+    assert len(_files(store)) == 3
+    store.delete(uri)
+    assert _files(store) == []
 
 
 def test_a_stream_that_fails_leaves_nothing(store: ContentStore) -> None:
