@@ -4,8 +4,7 @@
     python -m benchmarks.path_weights [--models 1000 --models 1000000] [--repeat 3] [--output FILE]
 
 Each size is a process of its own; seconds are of its processor, memory is its peak less that before the graph
-was drawn.  The exponents are least-squares fits of log(figure) over log(models) from 10,000 models on, below
-which the interpreter's own share counts.
+was drawn.  The exponents are least-squares fits of log(figure) over log(models).
 """
 
 from __future__ import annotations
@@ -28,9 +27,6 @@ import scipy
 from benchmarks.growth import exponent, resident
 from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.graph.path_weights import path_weights
-
-LEAST = 10_000
-"""Models from which on exponents are fitted."""
 
 
 def random_graph(models: int, references: int, seed: int) -> tuple[list[str], np.ndarray, np.ndarray]:
@@ -96,15 +92,14 @@ def main() -> None:
         seconds = {step: median(run["seconds"][step] for run in runs) for step in runs[0]["seconds"]}
         shown = ", ".join(f"{step} {each:.3f}" for step, each in seconds.items())
         print(f"{models:>9} models, s: {shown}; {median(run['mb'] for run in runs):.0f} MB", flush=True)
-    large = [runs for runs in rows if runs[0]["models"] >= LEAST]
-    if len(large) > 1:
+    if len(rows) > 1:
         figures: dict[str, Callable[[dict[str, Any]], float]] = {
             step: lambda run, step=step: run["seconds"][step]  # type: ignore[misc]
             for step in rows[0][0]["seconds"]
         }
         figures["MB"] = lambda run: float(run["mb"])
         for name, read in figures.items():
-            points = [(runs[0]["models"], median(map(read, runs))) for runs in large]
+            points = [(runs[0]["models"], median(map(read, runs))) for runs in rows]
             print(f"exponent of {name}: {exponent(points):.2f}")
     if options.output:
         machine = {

@@ -11,6 +11,9 @@ import numpy as np
 from blockful_py.errors import GraphError, UnknownModelError
 from blockful_py.graph.order import Indices, topological_order, transpose
 
+UNREACHED = -1
+"""Depth or wave of a model that has none."""
+
 
 @dataclass(frozen=True, slots=True)
 class Depth:
@@ -99,28 +102,36 @@ class InheritanceGraph:
     def depth(self, starts: Iterable[str]) -> dict[str, Depth]:
         """Depth of every start and descendant; a start has depth 0 even below another start."""
         sources = set(self.numbers(starts).tolist())
-        shortest: dict[int, int] = {}
-        longest: dict[int, int] = {}
+        ends, references = self.indptr.tolist(), self.indices.tolist()
+        shortest, longest = [UNREACHED] * len(self), [UNREACHED] * len(self)
+        found: dict[str, Depth] = {}
+        shared: dict[tuple[int, int], Depth] = {}  # most models have the depth of another
         for i in self.order.tolist():
-            above = [j for j in self._references_of(i) if j in shortest]
             if i in sources:
-                shortest[i] = longest[i] = 0
-            elif above:
-                shortest[i] = 1 + min(shortest[j] for j in above)
-                longest[i] = 1 + max(longest[j] for j in above)
-        return {self.names[i]: Depth(shortest[i], longest[i]) for i in shortest}
+                least = most = 0
+            else:
+                above = [j for j in references[ends[i] : ends[i + 1]] if shortest[j] != UNREACHED]
+                if not above:
+                    continue
+                least = 1 + min([shortest[j] for j in above])
+                most = 1 + max([longest[j] for j in above])
+            shortest[i], longest[i] = least, most
+            found[self.names[i]] = shared.get((least, most)) or shared.setdefault(
+                (least, most), Depth(least, most)
+            )
+        return found
 
     def waves(self, subset: Iterable[str] | None = None) -> tuple[tuple[str, ...], ...]:
         """Groups that can be computed together: each model's references inside `subset` (default: all
         models) lie in earlier groups, and every group is as early as possible."""
         wanted = set(range(len(self))) if subset is None else set(self.numbers(subset).tolist())
-        level: dict[int, int] = {}
+        ends, references = self.indptr.tolist(), self.indices.tolist()
+        level = [UNREACHED] * len(self)
         groups: list[list[str]] = []
         for i in self.order.tolist():
             if i not in wanted:
                 continue
-            above = [level[j] for j in self._references_of(i) if j in level]
-            level[i] = 1 + max(above, default=-1)
+            level[i] = 1 + max([level[j] for j in references[ends[i] : ends[i + 1]]], default=UNREACHED)
             if level[i] == len(groups):
                 groups.append([])
             groups[level[i]].append(self.names[i])
