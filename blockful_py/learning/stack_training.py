@@ -62,8 +62,8 @@ def batches(
         whole = (schedule.batches - 1) * batch
         shares[i, :whole] = 1 / batch
         shares[i, whole:size] = 1 / (size - whole)
-    rows = torch.tensor(offsets).unsqueeze(1).repeat(1, length)
     for _ in range(schedule.settings.epochs):
+        rows = torch.tensor(offsets).unsqueeze(1).repeat(1, length)
         for i, (stream, size) in enumerate(zip(streams, sizes, strict=True)):
             rows[i, :size] = torch.randperm(size, generator=stream) + offsets[i]
         yield from zip(torch.split(rows, batch, 1), torch.split(shares, batch, 1), strict=True)

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from blockful_py.errors import FormatError
 from blockful_py.forget import Level
 from blockful_py.record.catalogue import Catalogue
-from blockful_py.record.model_node import PlacedNode, Request
+from blockful_py.record.model_node import ModelNode, PlacedNode, Request
 from blockful_py.storage.unixfs import file_uri
 from blockful_py.types import Checked, Paradigm, Position, Uri
 
@@ -89,6 +89,13 @@ def checked_by_members(request: Request) -> Checked:
     if request.paradigm == Paradigm.PARALLEL and request.method.partition(" ")[0] in STARTS_ONLY:
         return Checked.RECOMPUTED
     return Checked.MEASURED if request.forget.level is Level.CLASS else Checked.ATTESTED
+
+
+def checked_in(request: Request, nodes: Iterable[ModelNode]) -> Checked:
+    """How members checked new versions that came of a request: the least that they did for any of them."""
+    made = [node for node in nodes if not node.is_withdrawn]
+    spot_checked = bool(made) and all(node.spot_check is not None for node in made)
+    return Checked.SPOT_CHECKED if spot_checked else checked_by_members(request)
 
 
 def is_replaced(placed: PlacedNode, request: Request) -> bool:
@@ -171,10 +178,13 @@ def due(
 
 
 def newest_parts(catalogue: Catalogue, request: Request, handed_in: Iterable[PartHandedIn]) -> dict[str, Uri]:
-    """The node that the owner of each model handed in last, of those that the request has not replaced.
+    """The node that the owner of each model handed in last, of those that the request has not replaced; none
+    in a sequential request, where owners hand in commitments to their trainings alone.
 
     A part that was handed in before another request replaced its model is of a version that is gone.
     """
+    if request.paradigm != Paradigm.PARALLEL:
+        return {}
     left = set(missing(catalogue, request)) & with_parts(catalogue, request)
     names = {(catalogue[name].position, catalogue[name].node.statement.owner): name for name in left}
     parts = ((names.get((each.position, "0x" + each.by.hex())), each) for each in handed_in)

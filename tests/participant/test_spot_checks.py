@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Owners that let members compute a part of their trainings again: who passes, and who is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from blockful_py.errors import KeyDestroyedError, QuorumError, RefusedError, UnlearningError
+from blockful_py.forget import Forget
+from blockful_py.learning.intervals import Recorder, weights_digest
+from blockful_py.learning.models import Architecture
+from blockful_py.learning.together import TrainingJob
+from blockful_py.learning.training import Fitted
+from blockful_py.pipeline.run.directory import RunDirectory
+from blockful_py.record.certificates.checking import check_certificate
+from blockful_py.record.model_node import ModelNode
+from blockful_py.record.parts import checked_in
+from blockful_py.report.runs.certificate_page import page_of
+from blockful_py.storage.cid import parse_cid
+from blockful_py.types import Checked, Paradigm
+from tests.federations import GRAPH, promised
+from tests.participant.conftest import Machines
+
+pytestmark = pytest.mark.processes
+
+OPEN = {"t": 0.5, "y": 1.0, "z": 1.0}
+"""Shares that owners open."""
+
+
+@pytest.fixture(scope="module")
+def rules() -> Mapping[str, Any]:
+    return {"unlearning": {"starts": ["s", "t"], "blocks": 100_000}}
+
+
+@pytest.fixture(autouse=True)
+def _once() -> Iterator[None]:
+    """A proposal that is refused is not proposed again."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("blockful_py.pipeline.party.ATTEMPTS", 1)
+        yield
+
+
+@pytest.fixture(scope="module")
+def published(machines: Machines) -> Machines:
+    for name, share in OPEN.items():
+        opens(machines.participants[name].folder.run, share)
+    for name in GRAPH:
+        with machines.participants[name].run() as party:
+            party.train_next()
+    return machines
+
+
+def opens(path: Path, share: float) -> None:
+    """As an owner that joins again with another share."""
+    run = RunDirectory.open(path)
+    assert run.party is not None
+    run.renewed(run.settings, replace(run.party, opens=share))
+
+
+def asked(machines: Machines, name: str, label: int) -> int:
+    with machines.participants[name].run() as party:
+        return party.request((name,), Forget.of_classes([label]), Paradigm.SEQUENTIAL, None)
+
+
+def take(machines: Machines, name: str, number: int) -> ModelNode:
+    with machines.participants[name].run() as party:
+        (node,) = party.take_part(number)
+        return node
+
+
+def test_members_compute_the_drawn_part_again_and_the_certificate_says_so(published: Machines) -> None:
+    number = asked(published, "t", 5)
+    nodes = [take(published, name, number) for name in ("t", "y")]
+    checks = [node.spot_check for node in nodes]
+    assert all(check is not None for check in checks)
+    assert [check.chance for check in checks if check] == [0.5, 1.0]
+    with published.participants["t"].run() as party:
+        certificate = party.certificate(number)
+        assert party.federation.verify().passed
+        assert party.federation.audit().passed
+    checked = check_certificate(certificate)
+    assert checked_in(certificate.statement.request, checked.record.nodes.values()) is Checked.SPOT_CHECKED
+    page = page_of(certificate, checked, "erasure.json")
+    assert [name for name, _ in page.spot_checks] == ["t", "y"]
+    assert "caught with probability 50% or more" in dict(page.spot_checks)["t"]
+    promised(published.contracts)
+
+
+def test_nobody_but_members_reads_an_opening(published: Machines) -> None:
+    with published.participants["a"].run() as party:
+        spot_check = party.federation.catalogue()["t"].node.spot_check
+        assert spot_check is not None
+        with pytest.raises((KeyDestroyedError, RefusedError)):
+            party.federation.weights.read(parse_cid(spot_check.opening))
+
+
+def test_an_owner_that_opens_nothing_is_measured(published: Machines) -> None:
+    number = asked(published, "s", 6)
+    assert take(published, "s", number).spot_check is None
+
+
+class Forger(Recorder):
+    """Commits to other weights than the last interval leads to."""
+
+    def __call__(self, architecture: Architecture, jobs: Sequence[TrainingJob]) -> tuple[Fitted, ...]:
+        (fitted,) = super().__call__(architecture, jobs)
+        forged = {name: tensor + 1 for name, tensor in fitted.weights.items()}
+        self.states[-1] = weights_digest(forged) + self.states[-1][64:]
+        return (Fitted(forged, fitted.curve),)
+
+
+def test_an_owner_that_forged_is_refused_and_cannot_take_its_commitment_back(published: Machines) -> None:
+    number = asked(published, "z", 3)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("blockful_py.pipeline.jobs.spot_check.Recorder", Forger)
+        with pytest.raises(QuorumError, match="does not lead to the committed state"):
+            take(published, "z", number)
+    with pytest.raises(UnlearningError, match="has committed to another training for this request"):
+        take(published, "z", number)
+    opens(published.participants["z"].folder.run, 0.0)
+    with pytest.raises(QuorumError, match="opens nothing of the training that it committed to"):
+        take(published, "z", number)
