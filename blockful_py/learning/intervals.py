@@ -24,8 +24,9 @@ from blockful_py.learning.training import Fitted
 from blockful_py.learning.weights import Weights, require_finite, to_bytes
 from blockful_py.settings import TrainingSettings
 
-INTERVALS = 32
-"""Most intervals of a training: what is opened and replayed does not depend on it, the states sent do."""
+INTERVALS = 128
+"""Most intervals of a training.  Fewer are coarser, as an owner opens one at least; more have more states to
+send."""
 VELOCITY = "sgd/velocity"
 """Name of the velocity among a state's tensors; no network's tensor has a slash in its name."""
 

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import math
+
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from blockful_py.crypto.spot_check import chance_of_catching
@@ -71,7 +73,9 @@ class SpotCheck(BaseModel):
         return chance_of_catching(self.intervals, self.challenged)
 
     def __str__(self) -> str:
+        percent = math.floor(100 * self.chance)
         return (
-            f"{self.challenged} of {self.intervals} intervals computed again, so a forgery is caught with "
-            f"probability {self.chance:.0%} or more"
+            f"{self.challenged} of {self.intervals} intervals of the training were computed again, drawn after "
+            f"the owner had committed to all; a forged training is caught with a probability of {percent} % or "
+            "more"
         )

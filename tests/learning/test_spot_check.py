@@ -16,7 +16,6 @@ from blockful_py.forget import Forget
 from blockful_py.learning.data import Samples, UserData
 from blockful_py.learning.forget_sets import rows_after
 from blockful_py.learning.intervals import (
-    INTERVALS,
     Recorder,
     State,
     can_be_replayed,
@@ -32,6 +31,8 @@ from blockful_py.learning.weights import Weights, equal, from_bytes, to_bytes
 from blockful_py.settings import TrainingSettings
 
 TRAINING = TrainingSettings(epochs=16)
+STEPS = 48
+"""Each an interval."""
 CLASS = Forget.of_classes([3])
 SECRET = 5
 COMMITTED = bytes(32)
@@ -116,13 +117,13 @@ def beacons(interval: int, is_in: bool = True) -> bytes:
     """A block hash that draws an interval, or does not."""
     for number in count():
         beacon = number.to_bytes(32, "big")
-        if (interval in challenged(beacon, COMMITTED, INTERVALS, 4)) == is_in:
+        if (interval in challenged(beacon, COMMITTED, STEPS, 4)) == is_in:
             return beacon
     raise AssertionError
 
 
 def drawn(beacon: bytes) -> tuple[int, ...]:
-    return challenged(beacon, COMMITTED, INTERVALS, 4)
+    return challenged(beacon, COMMITTED, STEPS, 4)
 
 
 def refused(
@@ -150,7 +151,7 @@ def test_a_recorded_training_has_the_bits_of_any_other(owner: Owner) -> None:
 def test_an_honest_owner_passes_at_any_challenge(owner: Owner) -> None:
     kept = owner.kept()
     result = owner.train(kept)
-    assert len(owner.recorder.states) == INTERVALS + 1
+    assert len(owner.recorder.states) == STEPS + 1
     seen: set[int] = set()
     for number in count():
         beacon = number.to_bytes(32, "big")
@@ -159,11 +160,11 @@ def test_an_honest_owner_passes_at_any_challenge(owner: Owner) -> None:
         opening = Opening.of(from_bytes(to_bytes(owner.opening(kept, drawn(beacon)).tensors())))
         check_opening(owner.claim(result), opening, owner.trace(kept), COMMITTED, beacon)
         seen.update(drawn(beacon))
-        if len(seen) == INTERVALS:
+        if len(seen) == STEPS:
             break
 
 
-@pytest.mark.parametrize("forged", [0, 13, INTERVALS - 1])
+@pytest.mark.parametrize("forged", [0, 13, STEPS - 1])
 def test_a_forged_interval_is_found_when_it_is_challenged_and_only_then(owner: Owner, forged: int) -> None:
     """The owner trains on from other weights than the interval leads to."""
     kept = owner.kept()
@@ -244,7 +245,7 @@ def test_fewer_intervals_are_found(owner: Owner) -> None:
     result = owner.train(owner.kept())
     states = (owner.recorder.states[0], owner.recorder.states[-1])
     refused(
-        owner, result, beacons(0), "has 32 intervals, the trace 1", trace={"states": states, "challenged": 1}
+        owner, result, beacons(0), "has 48 intervals, the trace 1", trace={"states": states, "challenged": 1}
     )
 
 
@@ -300,7 +301,7 @@ def test_leaves_in_another_order_are_found(owner: Owner) -> None:
 
 def test_an_opening_for_other_intervals_is_found(owner: Owner) -> None:
     result = owner.train(owner.kept())
-    other = tuple((i + 1) % INTERVALS for i in drawn(beacons(0)))
+    other = tuple((i + 1) % STEPS for i in drawn(beacons(0)))
     refused(
         owner,
         result,

@@ -78,7 +78,8 @@ def test_members_compute_the_drawn_part_again_and_the_certificate_says_so(publis
     nodes = [take(published, name, number) for name in ("t", "y")]
     checks = [node.spot_check for node in nodes]
     assert all(check is not None for check in checks)
-    assert [check.chance for check in checks if check] == [0.5, 1.0]
+    shares = [check.challenged / check.intervals for check in checks if check]
+    assert 0.5 <= shares[0] < shares[1] == 1
     with published.participants["t"].run() as party:
         certificate = party.certificate(number)
         assert party.federation.verify().passed
@@ -87,8 +88,19 @@ def test_members_compute_the_drawn_part_again_and_the_certificate_says_so(publis
     assert checked_in(certificate.statement.request, checked.record.nodes.values()) is Checked.SPOT_CHECKED
     page = page_of(certificate, checked, "erasure.json")
     assert [name for name, _ in page.spot_checks] == ["t", "y"]
-    assert "caught with probability 50% or more" in dict(page.spot_checks)["t"]
+    assert f"a probability of {int(100 * shares[0])} % or more" in dict(page.spot_checks)["t"]
     promised(published.contracts)
+
+
+def test_the_next_request_destroys_the_opening_of_the_one_before(published: Machines) -> None:
+    number = asked(published, "t", 6)
+    with published.participants["t"].run() as party:
+        before = [party.federation.catalogue()[name].node.spot_check for name in ("t", "y")]
+    assert all(take(published, name, number).spot_check for name in ("t", "y"))
+    with published.participants["t"].run() as party:
+        certificate = party.certificate(number)
+    destroyed = certificate.statement.erasure.keys_destroyed
+    assert {check.opening for check in before if check} <= set(destroyed)
 
 
 def test_nobody_but_members_reads_an_opening(published: Machines) -> None:
@@ -120,8 +132,16 @@ def test_an_owner_that_forged_is_refused_and_cannot_take_its_commitment_back(pub
         patch.setattr("blockful_py.pipeline.jobs.spot_check.Recorder", Forger)
         with pytest.raises(QuorumError, match="does not lead to the committed state"):
             take(published, "z", number)
-    with pytest.raises(UnlearningError, match="has committed to another training for this request"):
-        take(published, "z", number)
+    with published.participants["z"].run() as party:
+        place = party.federation.catalogue()["z"].position
+        participants = party.federation.opened.context.contracts.participants
+        again = next(each for each in participants.filed_requests() if each.number == number)
+        participants.file(again.uri, 100_000)
+        later = max(each.number for each in participants.filed_requests())
+        participants.hand_in(later, place, again.uri)
+    for each in (number, later):
+        with pytest.raises(UnlearningError, match="has committed to another training for this request"):
+            take(published, "z", each)
     opens(published.participants["z"].folder.run, 0.0)
     with pytest.raises(QuorumError, match="opens nothing of the training that it committed to"):
         take(published, "z", number)
