@@ -61,7 +61,7 @@ def join(
     device: Annotated[str, typer.Option(help="Device of torch that trains.")] = "auto",
     methods: OwnMethods = None,
     callbacks: OwnCallbacks = None,
-    open_samples: Annotated[
+    disclose: Annotated[
         float | None,
         typer.Option(
             metavar="SHARE",
@@ -93,7 +93,7 @@ def join(
     with nodes_of(FederationFile.parse(file).chain, live_url, archive_url, keys.account_secret) as nodes:
         require_funds(nodes, keys.account)
         code = own_code(methods=methods, callbacks=callbacks)
-        run = join(party, keys, file, data, nodes, device=device, progress=out, code=code, opens=open_samples)
+        run = join(party, keys, file, data, nodes, device=device, progress=out, code=code, discloses=disclose)
     number = run.party.user if run.party else None
     out.result({"number": number, "account": "0x" + keys.account.hex(), "run": str(run.path)})
     out.say(f"participant {number}, account 0x{keys.account.hex()}")

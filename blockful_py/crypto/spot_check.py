@@ -30,7 +30,7 @@ def leaf(salt: bytes, item: bytes) -> bytes:
 def commitment(leaves: Sequence[bytes]) -> bytes:
     """`SHA-256(leaf_0 || leaf_1 || ...)`, over whole leaves in order.
 
-    Not a tree: whoever opens one leaf shows the whole list, so a leaf's place is where it stands, and no
+    Not a tree: whoever discloses one leaf shows the whole list, so a leaf's place is where it stands, and no
     place has two leaves.
     """
     return sha256(b"".join(leaves)).digest()

@@ -27,7 +27,7 @@ class ReplacedVersion:
 
     Attributes:
         weights: URI of its sealed file.
-        increments: URIs of the sealed increments, or of the opening, that were stored with it.
+        increments: URIs of the sealed increments, or of the disclosure, that were stored with it.
         since: when the archive recorded that it was to be replaced, in seconds.
     """
 

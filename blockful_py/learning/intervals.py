@@ -25,8 +25,8 @@ from blockful_py.learning.weights import Weights, require_finite, to_bytes
 from blockful_py.settings import TrainingSettings
 
 INTERVALS = 128
-"""Most intervals of a training.  Fewer are coarser, as an owner opens one at least; more have more states to
-send."""
+"""Most intervals of a training.  With fewer, the least that an owner can show is more; with more, so are the
+states to send."""
 VELOCITY = "sgd/velocity"
 """Name of the velocity among a state's tensors; no network's tensor has a slash in its name."""
 
@@ -52,9 +52,10 @@ class State:
 
     @classmethod
     def of(cls, tensors: Weights) -> State:
-        """Inverse of `tensors`.  Raises FormatError without a velocity."""
-        if VELOCITY not in tensors:
-            raise FormatError("a state has no velocity")
+        """Inverse of `tensors`.  Raises FormatError without a velocity, float32 (D,)."""
+        velocity = tensors.get(VELOCITY)
+        if velocity is None or velocity.dtype != torch.float32 or velocity.dim() != 1:
+            raise FormatError("a state has no velocity, or one of another form")
         return cls({name: each for name, each in tensors.items() if name != VELOCITY}, tensors[VELOCITY])
 
     @classmethod
@@ -132,7 +133,7 @@ class Recorder:
 
     def _fresh(self) -> TrainingJob:
         if self.job is None:
-            raise LearningError("there was no training that could be opened.")
+            raise LearningError("there was no training that could be shown.")
         return replace(self.job, stream=self.job.stream.clone_state())
 
 

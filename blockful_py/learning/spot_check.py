@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A member's check of a training: what the owner opens of it is computed again, bit for bit.
+"""A member's check of a training: what the owner discloses of it is computed again, bit for bit.
 
 Source: Jia et al. 2021 (proof of learning); what is different here, and why: docs/explanation/spot-checks.md.
 """
@@ -15,19 +15,19 @@ import torch
 from blockful_py.crypto.spot_check import challenged, commitment, leaf
 from blockful_py.errors import LearningError
 from blockful_py.forget import Forget
+from blockful_py.learning.disclosure import Disclosure, sample_bytes
 from blockful_py.learning.intervals import State, can_be_replayed, ends_of, replay, rows_of, weights_digest
 from blockful_py.learning.models import Architecture
-from blockful_py.learning.opening import Opening, sample_bytes
 from blockful_py.learning.stack_training import Schedule
 from blockful_py.learning.streams import generator
-from blockful_py.learning.weights import Weights
+from blockful_py.learning.weights import Weights, require_same_form
 from blockful_py.settings import TrainingSettings
 
 PURPOSE = "retrain"
 """Name of the stream that shuffles the samples of a retraining (`unlearning.retraining`)."""
 
 
-class Trace(Protocol):
+class CommittedTrace(Protocol):
     """What the owner committed to (`record.training_trace`)."""
 
     @property
@@ -75,29 +75,30 @@ class ClaimedTraining:
         return generator(self.seed, PURPOSE, self.user, self.round)
 
 
-def check_opening(
-    claim: ClaimedTraining, opening: Opening, trace: Trace, committed: bytes, beacon: bytes
+def check_disclosure(
+    claim: ClaimedTraining, disclosure: Disclosure, trace: CommittedTrace, committed: bytes, beacon: bytes
 ) -> None:
     """Raises LearningError, which names the first thing that is wrong.
 
     Args:
-        trace: the one in the opening; the caller compares it with what was committed to.
+        trace: the one in the disclosure; the caller compares it with what was committed to.
         committed: digest of its CID.
         beacon: hash of the block that holds the commitment, 32 bytes.
     """
-    _check_samples(claim, opening, trace)
+    _check_samples(claim, disclosure, trace)
     _check_states(claim, trace)
     intervals = challenged(beacon, committed, trace.intervals, trace.challenged)
     _require(
-        tuple(sorted(opening.states)) == intervals,
-        f"intervals {_listed(intervals)} are challenged, {_listed(sorted(opening.states))} opened",
+        tuple(sorted(disclosure.states)) == intervals,
+        f"intervals {_listed(intervals)} are challenged, {_listed(sorted(disclosure.states))} shown",
     )
     size = len(trace.kept)
     rows = rows_of(claim.training, size, claim.stream(), intervals)
-    _require(torch.equal(opening.rows, rows), "the opened samples are not those of the challenged batches")
-    _check_opened(claim, opening, trace)
+    _require(torch.equal(disclosure.rows, rows), "the shown samples are not those of the challenged batches")
+    _check_shown(claim, disclosure, trace)
     for i in intervals:
-        begin = opening.states[i]
+        begin = disclosure.states[i]
+        require_same_form({"the start": claim.start, f"the state before interval {i}": begin.weights})
         _require(begin.digest() == trace.states[i], f"the state before interval {i} is not the committed one")
         end = replay(
             claim.architecture,
@@ -106,14 +107,14 @@ def check_opening(
             claim.stream(),
             i,
             begin,
-            opening.rows,
-            opening.samples,
+            disclosure.rows,
+            disclosure.samples,
         )
         _require(end.digest() == trace.states[i + 1], f"interval {i} does not lead to the committed state")
 
 
-def _check_samples(claim: ClaimedTraining, opening: Opening, trace: Trace) -> None:
-    leaves = [row.tobytes() for row in opening.leaves.numpy()]
+def _check_samples(claim: ClaimedTraining, disclosure: Disclosure, trace: CommittedTrace) -> None:
+    leaves = [row.tobytes() for row in disclosure.leaves.numpy()]
     _require(
         trace.samples == claim.samples == commitment(leaves).hex(),
         "the samples are not those that the owner's statement commits to",
@@ -126,7 +127,7 @@ def _check_samples(claim: ClaimedTraining, opening: Opening, trace: Trace) -> No
         _require(not found, f"row {_listed(found)} is kept, which is to be forgotten")
 
 
-def _check_states(claim: ClaimedTraining, trace: Trace) -> None:
+def _check_states(claim: ClaimedTraining, trace: CommittedTrace) -> None:
     _require(
         can_be_replayed(claim.architecture, claim.training),
         "nobody can compute this training again, bit for bit",
@@ -145,17 +146,17 @@ def _check_states(claim: ClaimedTraining, trace: Trace) -> None:
     )
 
 
-def _check_opened(claim: ClaimedTraining, opening: Opening, trace: Trace) -> None:
+def _check_shown(claim: ClaimedTraining, disclosure: Disclosure, trace: CommittedTrace) -> None:
     _require(
-        tuple(opening.samples.x.shape[1:]) == claim.architecture.input_shape,
-        "the opened samples have another shape than the network takes",
+        tuple(disclosure.samples.x.shape[1:]) == claim.architecture.input_shape,
+        "the shown samples have another shape than the network takes",
     )
-    labels = opening.samples.y.tolist()
+    labels = disclosure.samples.y.tolist()
     gone = {label for forget in claim.forgets for label in forget.classes}
-    for place, row in enumerate(opening.rows.tolist()):
-        shown = leaf(opening.salts[place].numpy().tobytes(), sample_bytes(opening.samples, place))
+    for place, row in enumerate(disclosure.rows.tolist()):
+        shown = leaf(disclosure.salts[place].numpy().tobytes(), sample_bytes(disclosure.samples, place))
         _require(
-            shown == opening.leaves[trace.kept[row]].numpy().tobytes(),
+            shown == disclosure.leaves[trace.kept[row]].numpy().tobytes(),
             f"the sample at row {trace.kept[row]} is not the committed one",
         )
         _require(

@@ -273,13 +273,13 @@ class ModelNode(BaseModel):
 
     @property
     def sealed(self) -> tuple[Uri, ...]:
-        """Sealed files of this version: its weights, then its increments or the opening of its training; none
-        where it is withdrawn."""
+        """Sealed files of this version: its weights, then its increments, or what its owner disclosed of its
+        training; none where it is withdrawn."""
         if self.is_withdrawn:
             return ()
         others = [each.weights for each in self.increments]
         if self.spot_check is not None:
-            others.append(self.spot_check.opening)
+            others.append(self.spot_check.disclosure)
         return (self.weights, *map(parse_cid, others))
 
     def to_bytes(self) -> bytes:

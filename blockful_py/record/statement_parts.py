@@ -50,14 +50,14 @@ class SpotCheck(BaseModel):
     """The part of an owner's training for a request that members computed again before they signed.
 
     Attributes:
-        opening: CID of the sealed file that shows it to members.
+        disclosure: CID of the sealed file that shows it to members.
         intervals: into which the training was divided.
         challenged: how many of them were drawn, and computed again.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
-    opening: str
+    disclosure: str
     intervals: int = Field(ge=1, le=1 << 16)
     challenged: int = Field(ge=1)
 
@@ -75,7 +75,7 @@ class SpotCheck(BaseModel):
     def __str__(self) -> str:
         percent = math.floor(100 * self.chance)
         return (
-            f"{self.challenged} of {self.intervals} intervals of the training were computed again, drawn after "
-            f"the owner had committed to all; a forged training is caught with a probability of {percent} % or "
-            "more"
+            f"{self.challenged} of {self.intervals} intervals of the training, drawn after its owner had "
+            "committed to all, were computed again; a forged training is caught with a probability of "
+            f"{percent} % or more"
         )

@@ -27,7 +27,7 @@ class Trace(Part):
     Attributes:
         samples: the commitment to the owner's samples, as its statement has it.
         kept: rows of them that it trained on, ascending.
-        challenged: how many intervals it opens.
+        challenged: how many intervals it discloses.
         states: digests before the first interval and after each.
     """
 
@@ -45,7 +45,7 @@ class Trace(Part):
         return kept
 
     @model_validator(mode="after")
-    def _opens_what_there_is(self) -> Trace:
+    def _shows_what_there_is(self) -> Trace:
         if self.challenged > self.intervals:
             raise ValueError("more intervals are challenged than there are")
         return self

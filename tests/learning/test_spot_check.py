@@ -14,6 +14,7 @@ from blockful_py.crypto.spot_check import challenged, commitment, salts
 from blockful_py.errors import FormatError, LearningError
 from blockful_py.forget import Forget
 from blockful_py.learning.data import Samples, UserData
+from blockful_py.learning.disclosure import Disclosure, disclosed_training, leaves_of
 from blockful_py.learning.forget_sets import rows_after
 from blockful_py.learning.intervals import (
     Recorder,
@@ -22,8 +23,7 @@ from blockful_py.learning.intervals import (
     ends_of,
 )
 from blockful_py.learning.models import Architecture
-from blockful_py.learning.opening import Opening, leaves_of, open_training
-from blockful_py.learning.spot_check import ClaimedTraining, check_opening
+from blockful_py.learning.spot_check import ClaimedTraining, check_disclosure
 from blockful_py.learning.stack_training import Schedule, StackTraining, batches
 from blockful_py.learning.streams import generator
 from blockful_py.learning.together import TrainingJob, fit_together
@@ -54,7 +54,7 @@ class Committed:
 
 @dataclass
 class Owner:
-    """An owner that retrains; tests change what it trains, commits to or opens."""
+    """An owner that retrains; tests change what it trains, commits to or discloses."""
 
     architecture: Architecture
     user: UserData
@@ -94,8 +94,8 @@ class Owner:
     def trace(self, kept: Sequence[int]) -> Committed:
         return Committed(self.samples, tuple(kept), self.share, tuple(self.recorder.states))
 
-    def opening(self, kept: Sequence[int], intervals: Sequence[int]) -> Opening:
-        return open_training(
+    def disclosure(self, kept: Sequence[int], intervals: Sequence[int]) -> Disclosure:
+        return disclosed_training(
             self.architecture, self.recorder, self.user.train, kept, self.salts, b"trace", intervals
         )
 
@@ -131,14 +131,14 @@ def refused(
     result: Weights,
     beacon: bytes,
     words: str,
-    change: Callable[[Opening], Opening] = lambda opening: opening,
+    change: Callable[[Disclosure], Disclosure] = lambda disclosure: disclosure,
     trace: Mapping[str, object] | None = None,
 ) -> None:
     kept = owner.kept()
-    opening = change(owner.opening(kept, drawn(beacon)))
+    disclosure = change(owner.disclosure(kept, drawn(beacon)))
     committed = replace(owner.trace(kept), **(trace or {}))
     with pytest.raises(LearningError, match=words):
-        check_opening(owner.claim(result), opening, committed, COMMITTED, beacon)
+        check_disclosure(owner.claim(result), disclosure, committed, COMMITTED, beacon)
 
 
 def test_a_recorded_training_has_the_bits_of_any_other(owner: Owner) -> None:
@@ -157,8 +157,8 @@ def test_an_honest_owner_passes_at_any_challenge(owner: Owner) -> None:
         beacon = number.to_bytes(32, "big")
         if seen.issuperset(drawn(beacon)):
             continue
-        opening = Opening.of(from_bytes(to_bytes(owner.opening(kept, drawn(beacon)).tensors())))
-        check_opening(owner.claim(result), opening, owner.trace(kept), COMMITTED, beacon)
+        disclosure = Disclosure.of(from_bytes(to_bytes(owner.disclosure(kept, drawn(beacon)).tensors())))
+        check_disclosure(owner.claim(result), disclosure, owner.trace(kept), COMMITTED, beacon)
         seen.update(drawn(beacon))
         if len(seen) == STEPS:
             break
@@ -172,11 +172,13 @@ def test_a_forged_interval_is_found_when_it_is_challenged_and_only_then(owner: O
     result = jump.train(kept)
     beacon = beacons(forged)
     with pytest.raises(LearningError, match=f"interval {forged} does not lead to the committed state"):
-        check_opening(
-            owner.claim(result), jump.opening(kept, drawn(beacon)), jump.trace(kept), COMMITTED, beacon
+        check_disclosure(
+            owner.claim(result), jump.disclosure(kept, drawn(beacon)), jump.trace(kept), COMMITTED, beacon
         )
     beacon = beacons(forged, is_in=False)
-    check_opening(owner.claim(result), jump.opening(kept, drawn(beacon)), jump.trace(kept), COMMITTED, beacon)
+    check_disclosure(
+        owner.claim(result), jump.disclosure(kept, drawn(beacon)), jump.trace(kept), COMMITTED, beacon
+    )
 
 
 class Jump(Owner):
@@ -210,8 +212,8 @@ class Jump(Owner):
         self.recorder.states = [state.digest() for state in self._states]
         return self._states[-1].weights
 
-    def opening(self, kept: Sequence[int], intervals: Sequence[int]) -> Opening:
-        honest = super().opening(kept, intervals)
+    def disclosure(self, kept: Sequence[int], intervals: Sequence[int]) -> Disclosure:
+        honest = super().disclosure(kept, intervals)
         return replace(honest, states={i: self._states[i] for i in intervals})
 
 
@@ -226,9 +228,9 @@ def test_another_start_is_found(owner: Owner) -> None:
     claim = replace(owner.claim(result), start=result)
     beacon = beacons(0)
     with pytest.raises(LearningError, match="does not begin at the mean of the model's references"):
-        check_opening(
+        check_disclosure(
             claim,
-            owner.opening(owner.kept(), drawn(beacon)),
+            owner.disclosure(owner.kept(), drawn(beacon)),
             owner.trace(owner.kept()),
             COMMITTED,
             beacon,
@@ -238,7 +240,7 @@ def test_another_start_is_found(owner: Owner) -> None:
 def test_another_schedule_is_found(owner: Owner) -> None:
     """Batches drawn by a seed of the owner's choice."""
     result = owner.train(owner.kept(), seed=8)
-    refused(owner, result, beacons(0), "the opened samples are not those of the challenged batches")
+    refused(owner, result, beacons(0), "the shown samples are not those of the challenged batches")
 
 
 def test_fewer_intervals_are_found(owner: Owner) -> None:
@@ -255,8 +257,8 @@ def test_a_row_that_is_to_be_forgotten_is_found_unopened(owner: Owner) -> None:
     owner.forgets = (Forget.of_samples([(1, kept[5]), (2, kept[6])]), CLASS)
     beacon = beacons(0)
     with pytest.raises(LearningError, match=f"row {kept[5]} is kept, which is to be forgotten"):
-        check_opening(
-            owner.claim(result), owner.opening(kept, drawn(beacon)), owner.trace(kept), COMMITTED, beacon
+        check_disclosure(
+            owner.claim(result), owner.disclosure(kept, drawn(beacon)), owner.trace(kept), COMMITTED, beacon
         )
 
 
@@ -265,26 +267,26 @@ def test_a_sample_of_a_forgotten_class_is_found(owner: Owner) -> None:
     result = owner.train(kept)
     beacon = beacons(0)
     with pytest.raises(LearningError, match="is of class 3, which is to be forgotten"):
-        check_opening(
-            owner.claim(result), owner.opening(kept, drawn(beacon)), owner.trace(kept), COMMITTED, beacon
+        check_disclosure(
+            owner.claim(result), owner.disclosure(kept, drawn(beacon)), owner.trace(kept), COMMITTED, beacon
         )
 
 
-def relabelled(opening: Opening) -> Opening:
-    return replace(opening, samples=Samples(opening.samples.x, (opening.samples.y + 1) % 10))
+def relabelled(disclosure: Disclosure) -> Disclosure:
+    return replace(disclosure, samples=Samples(disclosure.samples.x, (disclosure.samples.y + 1) % 10))
 
 
-def shifted(opening: Opening) -> Opening:
-    return replace(opening, samples=Samples(opening.samples.x + 1, opening.samples.y))
+def shifted(disclosure: Disclosure) -> Disclosure:
+    return replace(disclosure, samples=Samples(disclosure.samples.x + 1, disclosure.samples.y))
 
 
-def salted_otherwise(opening: Opening) -> Opening:
-    return replace(opening, salts=opening.salts.roll(1, 0))
+def salted_otherwise(disclosure: Disclosure) -> Disclosure:
+    return replace(disclosure, salts=disclosure.salts.roll(1, 0))
 
 
 @pytest.mark.parametrize("change", [relabelled, shifted, salted_otherwise])
 def test_other_samples_than_the_committed_ones_are_found(
-    owner: Owner, change: Callable[[Opening], Opening]
+    owner: Owner, change: Callable[[Disclosure], Disclosure]
 ) -> None:
     refused(owner, owner.train(owner.kept()), beacons(0), "is not the committed one", change)
 
@@ -295,7 +297,7 @@ def test_leaves_in_another_order_are_found(owner: Owner) -> None:
         owner.train(owner.kept()),
         beacons(0),
         "not those that the owner's statement commits to",
-        lambda opening: replace(opening, leaves=opening.leaves.flip(0)),
+        lambda disclosure: replace(disclosure, leaves=disclosure.leaves.flip(0)),
     )
 
 
@@ -307,22 +309,22 @@ def test_an_opening_for_other_intervals_is_found(owner: Owner) -> None:
         result,
         beacons(0),
         "are challenged",
-        lambda _: owner.opening(owner.kept(), sorted(other)),
+        lambda _: owner.disclosure(owner.kept(), sorted(other)),
     )
 
 
 def test_another_state_than_the_committed_one_is_found(owner: Owner) -> None:
     result = owner.train(owner.kept())
 
-    def change(opening: Opening) -> Opening:
-        states = {i: State(each.weights, each.velocity + 1) for i, each in opening.states.items()}
-        return replace(opening, states=states)
+    def change(disclosure: Disclosure) -> Disclosure:
+        states = {i: State(each.weights, each.velocity + 1) for i, each in disclosure.states.items()}
+        return replace(disclosure, states=states)
 
     refused(owner, result, beacons(0), "the state before interval 0 is not the committed one", change)
 
 
-def broken(opening: Opening) -> Iterator[tuple[str, Weights]]:
-    tensors = dict(opening.tensors())
+def broken(disclosure: Disclosure) -> Iterator[tuple[str, Weights]]:
+    tensors = dict(disclosure.tensors())
     yield "part missing", {name: each for name, each in tensors.items() if name != "salts"}
     yield "strange part", {**tensors, "more": tensors["y"]}
     yield "wrong type", {**tensors, "y": tensors["y"].to(torch.int32)}
@@ -336,10 +338,10 @@ def broken(opening: Opening) -> Iterator[tuple[str, Weights]]:
 
 def test_tensors_that_are_no_opening_are_refused(owner: Owner) -> None:
     owner.train(owner.kept())
-    opening = owner.opening(owner.kept(), (0, 5))
-    for _, tensors in broken(opening):
+    disclosure = owner.disclosure(owner.kept(), (0, 5))
+    for _, tensors in broken(disclosure):
         with pytest.raises(FormatError):
-            Opening.of(tensors)
+            Disclosure.of(tensors)
 
 
 def test_only_trainings_whose_bits_are_the_same_everywhere_can_be_replayed(cnn: Architecture) -> None:

@@ -28,8 +28,8 @@ from tests.participant.conftest import Machines
 
 pytestmark = pytest.mark.processes
 
-OPEN = {"t": 0.5, "y": 1.0, "z": 1.0}
-"""Shares that owners open."""
+SHARES = {"t": 0.5, "y": 1.0, "z": 1.0}
+"""What owners disclose."""
 
 
 @pytest.fixture(scope="module")
@@ -47,19 +47,19 @@ def _once() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def published(machines: Machines) -> Machines:
-    for name, share in OPEN.items():
-        opens(machines.participants[name].folder.run, share)
+    for name, share in SHARES.items():
+        discloses(machines.participants[name].folder.run, share)
     for name in GRAPH:
         with machines.participants[name].run() as party:
             party.train_next()
     return machines
 
 
-def opens(path: Path, share: float) -> None:
+def discloses(path: Path, share: float) -> None:
     """As an owner that joins again with another share."""
     run = RunDirectory.open(path)
     assert run.party is not None
-    run.renewed(run.settings, replace(run.party, opens=share))
+    run.renewed(run.settings, replace(run.party, discloses=share))
 
 
 def asked(machines: Machines, name: str, label: int) -> int:
@@ -92,7 +92,7 @@ def test_members_compute_the_drawn_part_again_and_the_certificate_says_so(publis
     promised(published.contracts)
 
 
-def test_the_next_request_destroys_the_opening_of_the_one_before(published: Machines) -> None:
+def test_the_next_request_destroys_the_disclosure_of_the_one_before(published: Machines) -> None:
     number = asked(published, "t", 6)
     with published.participants["t"].run() as party:
         before = [party.federation.catalogue()[name].node.spot_check for name in ("t", "y")]
@@ -100,18 +100,18 @@ def test_the_next_request_destroys_the_opening_of_the_one_before(published: Mach
     with published.participants["t"].run() as party:
         certificate = party.certificate(number)
     destroyed = certificate.statement.erasure.keys_destroyed
-    assert {check.opening for check in before if check} <= set(destroyed)
+    assert {check.disclosure for check in before if check} <= set(destroyed)
 
 
-def test_nobody_but_members_reads_an_opening(published: Machines) -> None:
+def test_nobody_but_members_reads_a_disclosure(published: Machines) -> None:
     with published.participants["a"].run() as party:
         spot_check = party.federation.catalogue()["t"].node.spot_check
         assert spot_check is not None
         with pytest.raises((KeyDestroyedError, RefusedError)):
-            party.federation.weights.read(parse_cid(spot_check.opening))
+            party.federation.weights.read(parse_cid(spot_check.disclosure))
 
 
-def test_an_owner_that_opens_nothing_is_measured(published: Machines) -> None:
+def test_an_owner_that_discloses_nothing_is_measured(published: Machines) -> None:
     number = asked(published, "s", 6)
     assert take(published, "s", number).spot_check is None
 
@@ -134,14 +134,14 @@ def test_an_owner_that_forged_is_refused_and_cannot_take_its_commitment_back(pub
             take(published, "z", number)
     with published.participants["z"].run() as party:
         place = party.federation.catalogue()["z"].position
-        participants = party.federation.opened.context.contracts.participants
+        participants = party.federation.shown.context.contracts.participants
         again = next(each for each in participants.filed_requests() if each.number == number)
         participants.file(again.uri, 100_000)
         later = max(each.number for each in participants.filed_requests())
         participants.hand_in(later, place, again.uri)
     for each in (number, later):
-        with pytest.raises(UnlearningError, match="has committed to another training for this request"):
+        with pytest.raises(UnlearningError, match="has committed to another training of its next version"):
             take(published, "z", each)
-    opens(published.participants["z"].folder.run, 0.0)
-    with pytest.raises(QuorumError, match="opens nothing of the training that it committed to"):
+    discloses(published.participants["z"].folder.run, 0.0)
+    with pytest.raises(QuorumError, match="discloses nothing of the training that it committed to"):
         take(published, "z", number)

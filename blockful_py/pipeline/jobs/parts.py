@@ -21,7 +21,7 @@ from blockful_py.learning.weights import Weights
 from blockful_py.on_demand import OnDemand
 from blockful_py.pipeline.jobs.context import FederationContext
 from blockful_py.pipeline.jobs.redaction import Redactor
-from blockful_py.pipeline.jobs.spot_check import OpenableTraining
+from blockful_py.pipeline.jobs.spot_check import CheckableTraining
 from blockful_py.pipeline.jobs.training import load_model, load_models, trained_model
 from blockful_py.pipeline.jobs.unlearning import PROXY_SAMPLES
 from blockful_py.pipeline.jobs.unstore import missing_files
@@ -110,13 +110,14 @@ class OwnParts:
         """Unlearns an own model, and hands it in or has it replaced.  A job must be open."""
         catalogue = self._context.record.catalogue.read()
         method = parse_method(request.method, self._context.run.own_methods)
-        openable = OpenableTraining.of(self._context, catalogue[name], request, method)
-        task = self._task(catalogue, request, method, name, openable)
+        checkable = CheckableTraining.of(self._context, catalogue, name, request, method)
+        task = self._task(catalogue, request, method, name, checkable)
         weights = method.unlearn(task).weights[name]
         if request.paradigm != Paradigm.PARALLEL:
-            opened = None if openable is None else openable.open(number, task.forgets(name))
-            openings = {} if opened is None else {name: opened}
-            done = self._redactor.replace(catalogue, {name: weights}, request, (name,), openings=openings)
+            shown = None if checkable is None else checkable.disclose(number, task.forgets(name))
+            disclosures = {} if shown is None else {name: shown}
+            new = {name: weights}
+            done = self._redactor.replace(catalogue, new, request, (name,), disclosures=disclosures)
             return done.nodes[name]
         placed, journal = catalogue[name], self._context.journal
         sealed, node = self._redactor.make(catalogue, {name: weights}, request, (name,))[name]
@@ -139,7 +140,7 @@ class OwnParts:
         request: Request,
         method: Method,
         name: str,
-        openable: OpenableTraining | None,
+        checkable: CheckableTraining | None,
     ) -> UnlearningTask:
         """One model's part: from its references as they stand and its owner's data."""
         references = [each for each in catalogue.graph.references(name) if each in catalogue.with_weights]
@@ -159,12 +160,12 @@ class OwnParts:
             initial=initial,
             starts=(name,),
             forget=request.forget,
-            seed=setup.federation.seed if openable is None else openable.seed,
+            seed=setup.federation.seed if checkable is None else checkable.seed,
             proxy=proxy,
             earlier=self._context.history.earlier_forgets([placed], request),
             alone=True,
             trainer=setup.federation.trainer,
-            fitter=fit_together if openable is None else openable.recorder,
+            fitter=fit_together if checkable is None else checkable.recorder,
         )
 
     def _account(self) -> bytes:

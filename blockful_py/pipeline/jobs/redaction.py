@@ -49,8 +49,8 @@ class RedactionOutcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
-    """What an owner opens of a training, sealed, and what its node says of it."""
+class Disclosed:
+    """What an owner shows of a training, sealed, and what its node says of it."""
 
     sealed: SealedFile
     said: SpotCheck
@@ -85,14 +85,14 @@ class Redactor:
         signed_by_owner: Collection[str],
         handed_in: Mapping[str, ModelNode] = MappingProxyType({}),
         progress: Progress | None = None,
-        openings: Mapping[str, Opened] = MappingProxyType({}),
+        disclosures: Mapping[str, Disclosed] = MappingProxyType({}),
     ) -> RedactionOutcome:
         """Replaces the models named in `new`, and those `handed_in`, all under one certificate.
 
         A job must be open; its journal holds each step.  The replaced versions' files stay until it ends.
         `new` is asked for each model's weights once, a few models before they are stored.
         `signed_by_owner`: models whose owners made the new weights and sign a new statement.  `handed_in`:
-        nodes that their owners made elsewhere, whose files are in the live store.  `openings`: by model.
+        nodes that their owners made elsewhere, whose files are in the live store.  `disclosures`: by model.
         """
         names = tuple(dict.fromkeys((*handed_in, *new)))
         stored, shown = _Stored(", ".join(names)), progress or Silent()
@@ -118,17 +118,17 @@ class Redactor:
             for some in batches(new):
                 with self._stopwatch("unlearn"):
                     weights = {name: new[name] for name in some}
-                made = self.make(catalogue, weights, request, signed_by_owner, openings)
+                made = self.make(catalogue, weights, request, signed_by_owner, disclosures)
                 with self._stopwatch("store"):
                     made_nodes = {name: node for name, (_, node) in made.items()}
-                    opened = [openings[name].sealed for name in made if name in openings]
-                    self._store(catalogue, made_nodes, [file for file, _ in made.values()], stored, opened)
+                    disclosed = [disclosures[name].sealed for name in made if name in disclosures]
+                    self._store(catalogue, made_nodes, [file for file, _ in made.values()], stored, disclosed)
             with self._stopwatch("store"):
                 (keys,) = self._context.journal.plan([PlannedStep(Act.KEYS, stored.subject)], stored.decision)
                 with self._context.journal.taking(keys):
                     self._context.keys.give(stored.keys)
-                    if openings:  # no auditor sees samples
-                        keys_of = {each.sealed.uri: each.sealed.key for each in openings.values()}
+                    if disclosures:  # no auditor sees samples
+                        keys_of = {each.sealed.uri: each.sealed.key for each in disclosures.values()}
                         self._context.keys.keyring.deliver(keys_of)
             with self._stopwatch("certify"):
                 certified, execution = self._executor.certify(
@@ -150,7 +150,7 @@ class Redactor:
         new: Mapping[str, Weights],
         request: Request,
         signed_by_owner: Collection[str],
-        openings: Mapping[str, Opened] = MappingProxyType({}),
+        disclosures: Mapping[str, Disclosed] = MappingProxyType({}),
     ) -> dict[str, tuple[SealedFile, ModelNode]]:
         """By model, the sealed new weights and the node; nothing is stored."""
         made = {}
@@ -163,7 +163,7 @@ class Redactor:
                     weights=cid_string(sealed.uri),
                     request=request,
                     claims=claims[name],
-                    spot_check=openings[name].said if name in openings else None,
+                    spot_check=disclosures[name].said if name in disclosures else None,
                 )
                 node = catalogue[name].node
                 if name in signed_by_owner:
@@ -177,22 +177,22 @@ class Redactor:
         nodes: Mapping[str, ModelNode],
         sealed: Sequence[SealedFile],
         stored: _Stored,
-        opened: Sequence[SealedFile] = (),
+        disclosed: Sequence[SealedFile] = (),
     ) -> None:
         """Adds weights and nodes to the live store, and the versions to be replaced to the archive's.
 
-        A journaled step.  `sealed`: weights that are not in the live store yet; `opened`: openings.
+        A journaled step.  `sealed`: weights that are not in the live store yet; `disclosed`: disclosures.
         """
         live, archive = self._context.stores.live, self._context.stores.archive
         data = [node.to_bytes() for node in nodes.values()]
-        uris = [*(file.uri for file in (*sealed, *opened)), *map(file_uri, data)]
+        uris = [*(file.uri for file in (*sealed, *disclosed)), *map(file_uri, data)]
         cids = missing_files(live, uris)
         planned = PlannedStep(Act.STORE, ", ".join(nodes), {"cids": cids})
         (step,) = self._context.journal.plan([planned], stored.decision)
         stored.decision = step.decision
         stored.cids += cids
         with self._context.journal.taking(step):
-            live.add_each([*(file.data for file in (*sealed, *opened)), *data])
+            live.add_each([*(file.data for file in (*sealed, *disclosed)), *data])
             for _ in sealed:
                 self._counter.uploaded()
             replaced = (uri for name in nodes for uri in _files(catalogue[name]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An owner's side of a spot check: it commits to a training, and opens the intervals that are drawn then."""
+"""An owner's side of a spot check: it commits to a training, then shows the intervals that are drawn."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from blockful_py.chain.participant_registry import HandIn
 from blockful_py.crypto.spot_check import challenged, commitment, salts
 from blockful_py.errors import ContractError, UnlearningError
 from blockful_py.forget import Forget
+from blockful_py.learning.disclosure import disclosed_training, leaves_of
 from blockful_py.learning.forget_sets import rows_after
 from blockful_py.learning.intervals import Recorder
-from blockful_py.learning.opening import leaves_of, open_training
 from blockful_py.pipeline.jobs.context import FederationContext
-from blockful_py.pipeline.jobs.redaction import Opened
-from blockful_py.pipeline.review.spot_checks import first_commitment, is_openable
+from blockful_py.pipeline.jobs.redaction import Disclosed
+from blockful_py.pipeline.review.spot_checks import Commitments, is_checkable
 from blockful_py.pipeline.review.statements import training_of
-from blockful_py.record.model_node import PlacedNode, Request
+from blockful_py.record.catalogue import Catalogue
+from blockful_py.record.model_node import Request
 from blockful_py.record.proofs.fields import spelt
 from blockful_py.record.statement_parts import SpotCheck
 from blockful_py.record.training_trace import FORMAT, Trace, schedule_seed
@@ -31,13 +32,13 @@ from blockful_py.unlearning.retrain import Retrain
 def samples_commitment(context: FederationContext, user: int) -> str | None:
     """The entry of an owner's statements for its samples; None where it lets nobody see any."""
     party, setup = context.run.party, context.setup
-    if party is None or not party.opens or setup.federation.trainer is not None:
+    if party is None or not party.discloses or setup.federation.trainer is not None:
         return None
     samples = setup.user(user).train
     return commitment(leaves_of(samples, salts(context.accounts.secret(user), len(samples)))).hex()
 
 
-class OpenableTraining:
+class CheckableTraining:
     """The retraining of one model, of which members may see a share.
 
     Attributes:
@@ -46,35 +47,41 @@ class OpenableTraining:
     """
 
     def __init__(
-        self, context: FederationContext, placed: PlacedNode, request: Request, samples: str, share: float
+        self,
+        context: FederationContext,
+        catalogue: Catalogue,
+        name: str,
+        request: Request,
+        samples: str,
+        share: float,
     ) -> None:
         """`samples`: the owner's commitment to its samples, by the standing statement.  `share`: of the
-        intervals that it opens."""
+        intervals that it shows."""
         self._context = context
-        self._placed = placed
-        self._request = request
+        self._catalogue = catalogue
+        self._name = name
         self._samples = samples
         self._share = share
-        self._user = context.setup.user(placed.node.statement.user)
+        self._user = context.setup.user(catalogue[name].node.statement.user)
         self.seed = schedule_seed(samples, request)
         self.recorder = Recorder()
 
     @classmethod
     def of(
-        cls, context: FederationContext, placed: PlacedNode, request: Request, method: Method
-    ) -> OpenableTraining | None:
-        """None where the owner opens nothing, or nobody could compute the training again."""
-        party, statement, setup = context.run.party, placed.node.statement, context.setup
-        if party is None or not party.opens or statement.samples is None or setup.federation.trainer:
+        cls, context: FederationContext, catalogue: Catalogue, name: str, request: Request, method: Method
+    ) -> CheckableTraining | None:
+        """None where the owner discloses nothing, or nobody could compute the training again."""
+        party, statement, setup = context.run.party, catalogue[name].node.statement, context.setup
+        if party is None or not party.discloses or statement.samples is None or setup.federation.trainer:
             return None
         on_cpu = setup.user(statement.user).train.x.device.type == "cpu"
-        able = on_cpu and is_openable(setup, training_of(statement))
+        able = on_cpu and is_checkable(setup, training_of(statement))
         if request.paradigm != Paradigm.SEQUENTIAL or not isinstance(method, Retrain) or not able:
             return None
-        return cls(context, placed, request, statement.samples, party.opens)
+        return cls(context, catalogue, name, request, statement.samples, party.discloses)
 
-    def open(self, number: int, forgets: Sequence[Forget]) -> Opened | None:
-        """Commits to the training that was recorded, and opens the intervals that are drawn then.
+    def disclose(self, number: int, forgets: Sequence[Forget]) -> Disclosed | None:
+        """Commits to the training that was recorded, and discloses the intervals that are drawn then.
 
         Args:
             number: of the filed request.
@@ -99,7 +106,7 @@ class OpenableTraining:
             return None
         beacon = self._context.contracts.live.node.block_hash(handed_in.block_number)
         drawn = challenged(beacon, handed_in.uri.digest, intervals, trace.challenged)
-        opening = open_training(
+        disclosure = disclosed_training(
             self._context.setup.architecture,
             self.recorder,
             self._user.train,
@@ -108,26 +115,27 @@ class OpenableTraining:
             spelt(trace),
             drawn,
         )
-        sealed = self._context.keys.seal(opening.tensors())
-        said = SpotCheck(opening=cid_string(sealed.uri), intervals=intervals, challenged=trace.challenged)
-        return Opened(sealed, said)
+        sealed = self._context.keys.seal(disclosure.tensors())
+        said = SpotCheck(disclosure=cid_string(sealed.uri), intervals=intervals, challenged=trace.challenged)
+        return Disclosed(sealed, said)
 
     def _commit(self, number: int, trace: bytes) -> HandIn | None:
         """The hand-in of the trace, made where there is none; None where it is too late for one."""
         participants, uri = self._context.contracts.participants, file_uri(trace)
-        found = first_commitment(participants, self._placed, self._request)
+        commitments = Commitments(participants, self._context.stores.live)
+        found = commitments.first(self._catalogue, self._name)
         if found is None:
             try:
-                participants.hand_in(number, self._placed.position, uri)
+                participants.hand_in(number, self._catalogue[self._name].position, uri)
             except ContractError as error:
                 if error.name == "RequestClosed":
                     return None
                 raise
             participants.node.await_settled()
-            found = first_commitment(participants, self._placed, self._request)
+            found = commitments.first(self._catalogue, self._name)
         if found is None or found.uri != uri:
             raise UnlearningError(
-                f"the owner of {self._placed.node.name} has committed to another training for this request: "
-                "take the data and the code that it had then."
+                f"the owner of {self._name} has committed to another training of its next version: take "
+                "the data and the code that it had then."
             )
         return found

@@ -123,7 +123,9 @@ class ContentReviewer:
         self._live = sources.contracts.live
         self._weights = SealedWeights(sources.store, sources.keyring)
         self._fetched = FetchedWeights(self._weights, counter)
-        self._spot_checks = SpotChecks(sources.contracts.participants, sources.setup, self._weights.read)
+        self._spot_checks = SpotChecks(
+            sources.contracts.participants, sources.store, sources.setup, self._weights.read
+        )
         self._reviewed: set[ReviewedContent] = set()
 
     def review_publication(self, proposal: PublicationProposal) -> None:

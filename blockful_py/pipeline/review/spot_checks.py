@@ -1,18 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reviews the spot check of a training: a commitment on the chain, and what its owner opens of it."""
+"""Reviews the spot check of a training: a commitment on the chain, and what its owner discloses of it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
 
-from blockful_py.chain.participant_registry import HandIn, ParticipantRegistryContract
-from blockful_py.errors import RefusedError
+from pydantic import ValidationError
+
+from blockful_py.chain.participant_registry import FiledRequest, HandIn, ParticipantRegistryContract
+from blockful_py.committee.protocols import Store
+from blockful_py.errors import RefusedError, StorageError
 from blockful_py.learning.aggregation import aggregate
+from blockful_py.learning.disclosure import Disclosure
 from blockful_py.learning.federation import initial_weights
 from blockful_py.learning.intervals import can_be_replayed
-from blockful_py.learning.opening import Opening
-from blockful_py.learning.spot_check import ClaimedTraining, check_opening
+from blockful_py.learning.spot_check import ClaimedTraining, check_disclosure
 from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.learning.weights import Weights
 from blockful_py.pipeline.review.fetched import refusing
@@ -20,7 +23,7 @@ from blockful_py.pipeline.review.methods import named_method
 from blockful_py.pipeline.review.statements import training_of
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.model_node import ModelNode, PlacedNode, Request
-from blockful_py.record.parts import request_to_bytes
+from blockful_py.record.parts import MAX_REQUEST_BYTES
 from blockful_py.record.training_trace import parse_trace, schedule_seed
 from blockful_py.settings import TrainingSettings
 from blockful_py.storage.cid import parse_cid
@@ -29,31 +32,44 @@ from blockful_py.types import Paradigm, Uri
 from blockful_py.unlearning.retrain import Retrain
 
 
-def first_commitment(
-    participants: ParticipantRegistryContract, placed: PlacedNode, request: Request
-) -> HandIn | None:
-    """The first commitment to the training of a model's next version that its owner handed in, under any
-    number that the request was filed under; None without one.
+class Commitments:
+    """Commitments to trainings, as owners handed them in on the chain."""
 
-    Later ones do not count: their owner knows what the first would have it open.
-    """
-    if request.paradigm != Paradigm.SEQUENTIAL:
-        return None
-    uri, owner = file_uri(request_to_bytes(request)), bytes.fromhex(placed.node.statement.owner[2:])
-    return min(
-        (
-            each
-            for filed in participants.filed_requests()
-            if filed.uri == uri
-            for each in participants.hand_ins(filed.number)
-            if (each.position, each.by) == (placed.position, owner) and each.block_number > placed.since
-        ),
-        key=lambda each: each.block_number,
-        default=None,
-    )
+    def __init__(self, participants: ParticipantRegistryContract, store: Store) -> None:
+        """`store`: of filed requests."""
+        self._participants = participants
+        self._store = store
+
+    def first(self, catalogue: Catalogue, name: str) -> HandIn | None:
+        """The first commitment to the training of a model's next version; None without one.
+
+        Later ones do not count, whatever request they are for: their owner knows what the first would have
+        it show.  A reference that was replaced since begins another training, and so does the model itself.
+        """
+        placed = catalogue[name]
+        owner = bytes.fromhex(placed.node.statement.owner[2:])
+        since = max(catalogue[each].since for each in (name, *catalogue.graph.references(name)))
+        found = [
+            (each, filed)
+            for filed in self._participants.filed_requests()
+            for each in self._participants.hand_ins(filed.number)
+            if (each.position, each.by) == (placed.position, owner) and each.block_number > since
+        ]
+        ordered = sorted(found, key=lambda pair: pair[0].block_number)
+        return next((each for each, filed in ordered if not self._is_part(filed)), None)
+
+    def _is_part(self, filed: FiledRequest) -> bool:
+        """Whether what is handed in for a request is a part of it: that of a parallel one.  One that nobody
+        can read hides no commitment."""
+        try:
+            data = self._store.read(filed.uri)
+            request = Request.model_validate_json(data[: MAX_REQUEST_BYTES + 1])
+        except (StorageError, ValidationError):
+            return False
+        return request.paradigm == Paradigm.PARALLEL
 
 
-def is_openable(setup: TrainingSetup, training: TrainingSettings) -> bool:
+def is_checkable(setup: TrainingSetup, training: TrainingSettings) -> bool:
     """Whether members can compute a training again: to the same bits, by the federation's recipe."""
     spec = setup.federation
     recipe = replace(training, epochs=spec.training.epochs) == spec.training
@@ -67,27 +83,31 @@ class SpotChecks:
     def __init__(
         self,
         participants: ParticipantRegistryContract,
+        store: Store,
         setup: TrainingSetup,
         read: Callable[[Uri], Weights],
     ) -> None:
-        """`read`: tensors of sealed files."""
-        self._participants = participants
+        """`store`: of filed requests; `read`: tensors of sealed files."""
+        self._commitments = Commitments(participants, store)
+        self._node = participants.node
         self._setup = setup
         self._read = read
 
     def review(self, node: ModelNode, result: Weights, request: Request, catalogue: Catalogue) -> None:
         """Raises RefusedError, which names the first thing that is wrong.
 
-        A training that was committed to must be opened: an owner that sees what it would have to show does
+        A training that was committed to must be shown: an owner that sees what it would have to show does
         not fall back to a result that is measured alone.
 
         Args:
             node: of the proposed version; `result`: its weights.
         """
         placed, said = catalogue[node.name], node.spot_check
-        committed = first_commitment(self._participants, placed, request)
+        committed = None
+        if request.paradigm == Paradigm.SEQUENTIAL:
+            committed = self._commitments.first(catalogue, node.name)
         if said is None:
-            reason = f"the owner of {node.name} opens nothing of the training that it committed to"
+            reason = f"the owner of {node.name} discloses nothing of the training that it committed to"
             _require(committed is None, reason)
             return
         samples, method = placed.node.statement.samples, named_method(request.method)[0]
@@ -96,17 +116,17 @@ class SpotChecks:
             raise RefusedError(f"the owner of {node.name} committed to no training, or to no samples")
         with refusing(f"model {node.name}"):
             training = training_of(placed.node.statement)
-            _require(is_openable(self._setup, training), "nobody else could compute its training again")
-            opening = Opening.of(self._read(parse_cid(said.opening)))
-            trace = parse_trace(opening.trace)
-            _require(file_uri(opening.trace) == committed.uri, "its trace is not the committed one")
+            _require(is_checkable(self._setup, training), "nobody else could compute its training again")
+            disclosure = Disclosure.of(self._read(parse_cid(said.disclosure)))
+            trace = parse_trace(disclosure.trace)
+            _require(file_uri(disclosure.trace) == committed.uri, "its trace is not the committed one")
             _require(
                 (said.intervals, said.challenged) == (trace.intervals, trace.challenged),
                 f"{trace.challenged} of {trace.intervals} intervals are challenged",
             )
             claim = self._claim(placed, training, samples, request, catalogue, result)
-            beacon = self._participants.node.block_hash(committed.block_number)
-            check_opening(claim, opening, trace, committed.uri.digest, beacon)
+            beacon = self._node.block_hash(committed.block_number)
+            check_disclosure(claim, disclosure, trace, committed.uri.digest, beacon)
 
     def _claim(
         self,

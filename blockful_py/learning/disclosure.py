@@ -21,8 +21,8 @@ PARTS = frozenset({"trace", "leaves", "rows", "salts", "x", "y"})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Opening:
-    """An opening, which travels as a sealed file like weights.
+class Disclosure:
+    """A disclosure, which travels as a sealed file like weights.
 
     Attributes:
         trace: what the owner committed to (`record.training_trace`), as bytes.
@@ -54,11 +54,11 @@ class Opening:
         return parts
 
     @classmethod
-    def of(cls, tensors: Weights) -> Opening:
-        """Inverse of `tensors`.  Raises FormatError for tensors that are no opening."""
+    def of(cls, tensors: Weights) -> Disclosure:
+        """Inverse of `tensors`.  Raises FormatError for tensors that are no disclosure."""
         parts = {name: each for name, each in tensors.items() if not name.startswith(STATE)}
         if parts.keys() != PARTS:
-            raise FormatError(f"an opening has {', '.join(sorted(PARTS))}, not {', '.join(parts)[:200]}")
+            raise FormatError(f"a disclosure has {', '.join(sorted(PARTS))}, not {', '.join(parts)[:200]}")
         trace, leaves, rows, salts, x, y = (
             parts[name] for name in ("trace", "leaves", "rows", "salts", "x", "y")
         )
@@ -74,13 +74,13 @@ class Opening:
             and len(x) == u
         )
         if not whole or bool((rows.diff() <= 0).any()):
-            raise FormatError("a part of the opening has another type, shape or order than openings have")
+            raise FormatError("a part of a disclosure has another type, shape or order than it should")
         states: dict[int, dict[str, Tensor]] = {}
         for key, tensor in tensors.items():
             if key.startswith(STATE):
                 number, _, name = key.removeprefix(STATE).partition("/")
                 if not (number.isascii() and number.isdigit() and len(number) < 6):
-                    raise FormatError(f"{key[:80]!r} is no tensor of an opening")
+                    raise FormatError(f"{key[:80]!r} is no tensor of a disclosure")
                 states.setdefault(int(number), {})[name] = tensor
         return cls(
             trace.numpy().tobytes(),
@@ -92,7 +92,7 @@ class Opening:
         )
 
 
-def open_training(
+def disclosed_training(
     architecture: Architecture,
     recorder: Recorder,
     samples: Samples,
@@ -100,8 +100,8 @@ def open_training(
     salts: Sequence[bytes],
     trace: bytes,
     intervals: Sequence[int],
-) -> Opening:
-    """The opening of some intervals of a recorded training.
+) -> Disclosure:
+    """The disclosure of some intervals of a recorded training.
 
     Args:
         samples: all n samples of the owner.
@@ -109,13 +109,13 @@ def open_training(
         salts: n salts.
     """
     rows = recorder.rows(intervals)
-    opened = torch.tensor(kept)[rows]
-    return Opening(
+    shown = torch.tensor(kept)[rows]
+    return Disclosure(
         trace,
         _packed(leaves_of(samples, salts)),
         rows,
-        _packed([salts[row] for row in opened.tolist()]),
-        samples.at(opened),
+        _packed([salts[row] for row in shown.tolist()]),
+        samples.at(shown),
         recorder.starts(architecture, intervals),
     )
 
