@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from pydantic import ValidationError
 
@@ -45,6 +45,9 @@ class PartHandedIn(Protocol):
 
     @property
     def block_number(self) -> int: ...
+
+
+Commitment = TypeVar("Commitment", bound=PartHandedIn)
 
 
 def request_to_bytes(request: Request) -> bytes:
@@ -193,6 +196,24 @@ def newest_parts(catalogue: Catalogue, request: Request, handed_in: Iterable[Par
         for name, each in parts
         if name is not None and each.block_number > catalogue[name].since
     }
+
+
+def first_commitment(catalogue: Catalogue, name: str, handed_in: Iterable[Commitment]) -> Commitment | None:
+    """The first commitment to the training of a model's next version; None without one.
+
+    Later ones do not count, whatever request they are for: their owner knows what the first would have it
+    show.  A reference that was replaced since begins another training, and so does the model itself.
+
+    `handed_in`: by anybody, for sequential requests; those of one block in an order that all members share.
+    """
+    position, owner = catalogue[name].position, catalogue[name].node.statement.owner
+    since = max(catalogue[each].since for each in (name, *catalogue.graph.references(name)))
+    own = (
+        each
+        for each in handed_in
+        if (each.position, "0x" + each.by.hex()) == (position, owner) and each.block_number > since
+    )
+    return min(own, key=lambda each: each.block_number, default=None)
 
 
 def is_complete(catalogue: Catalogue, request: Request, handed_in: Iterable[PartHandedIn]) -> bool:

@@ -336,7 +336,7 @@ def broken(disclosure: Disclosure) -> Iterator[tuple[str, Weights]]:
     yield "scalar labels", {**tensors, "y": torch.tensor(3)}
 
 
-def test_tensors_that_are_no_opening_are_refused(owner: Owner) -> None:
+def test_tensors_that_are_no_disclosure_are_refused(owner: Owner) -> None:
     owner.train(owner.kept())
     disclosure = owner.disclosure(owner.kept(), (0, 5))
     for _, tensors in broken(disclosure):

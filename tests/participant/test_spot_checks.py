@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -35,14 +35,6 @@ SHARES = {"t": 0.5, "y": 1.0, "z": 1.0}
 @pytest.fixture(scope="module")
 def rules() -> Mapping[str, Any]:
     return {"unlearning": {"starts": ["s", "t"], "blocks": 100_000}}
-
-
-@pytest.fixture(autouse=True)
-def _once() -> Iterator[None]:
-    """A proposal that is refused is not proposed again."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("blockful_py.pipeline.party.ATTEMPTS", 1)
-        yield
 
 
 @pytest.fixture(scope="module")
@@ -126,7 +118,10 @@ class Forger(Recorder):
         return (Fitted(forged, fitted.curve),)
 
 
-def test_an_owner_that_forged_is_refused_and_cannot_take_its_commitment_back(published: Machines) -> None:
+def test_an_owner_that_forged_is_refused_and_cannot_take_its_commitment_back(
+    published: Machines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("blockful_py.pipeline.party.ATTEMPTS", 1)
     number = asked(published, "z", 3)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("blockful_py.pipeline.jobs.spot_check.Recorder", Forger)
@@ -134,7 +129,7 @@ def test_an_owner_that_forged_is_refused_and_cannot_take_its_commitment_back(pub
             take(published, "z", number)
     with published.participants["z"].run() as party:
         place = party.federation.catalogue()["z"].position
-        participants = party.federation.shown.context.contracts.participants
+        participants = party.federation.opened.context.contracts.participants
         again = next(each for each in participants.filed_requests() if each.number == number)
         participants.file(again.uri, 100_000)
         later = max(each.number for each in participants.filed_requests())

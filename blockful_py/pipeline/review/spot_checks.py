@@ -23,12 +23,12 @@ from blockful_py.pipeline.review.methods import named_method
 from blockful_py.pipeline.review.statements import training_of
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.model_node import ModelNode, PlacedNode, Request
-from blockful_py.record.parts import MAX_REQUEST_BYTES
+from blockful_py.record.parts import MAX_REQUEST_BYTES, first_commitment
 from blockful_py.record.training_trace import parse_trace, schedule_seed
 from blockful_py.settings import TrainingSettings
 from blockful_py.storage.cid import parse_cid
 from blockful_py.storage.unixfs import file_uri
-from blockful_py.types import Paradigm, Uri
+from blockful_py.types import Paradigm, Position, Uri
 from blockful_py.unlearning.retrain import Retrain
 
 
@@ -41,22 +41,19 @@ class Commitments:
         self._store = store
 
     def first(self, catalogue: Catalogue, name: str) -> HandIn | None:
-        """The first commitment to the training of a model's next version; None without one.
-
-        Later ones do not count, whatever request they are for: their owner knows what the first would have
-        it show.  A reference that was replaced since begins another training, and so does the model itself.
-        """
-        placed = catalogue[name]
-        owner = bytes.fromhex(placed.node.statement.owner[2:])
-        since = max(catalogue[each].since for each in (name, *catalogue.graph.references(name)))
-        found = [
-            (each, filed)
+        """As `first_commitment`."""
+        listed = [
+            each
             for filed in self._participants.filed_requests()
-            for each in self._participants.hand_ins(filed.number)
-            if (each.position, each.by) == (placed.position, owner) and each.block_number > since
+            for each in self._of(filed, catalogue[name].position)
         ]
-        ordered = sorted(found, key=lambda pair: pair[0].block_number)
-        return next((each for each, filed in ordered if not self._is_part(filed)), None)
+        return first_commitment(catalogue, name, listed)
+
+    def _of(self, filed: FiledRequest, position: Position) -> list[HandIn]:
+        """Those for a model and a request that nobody knows to be parallel."""
+        handed_in = self._participants.hand_ins(filed.number)
+        listed = [each for each in handed_in if each.position == position]
+        return listed if listed and not self._is_part(filed) else []
 
     def _is_part(self, filed: FiledRequest) -> bool:
         """Whether what is handed in for a request is a part of it: that of a parallel one.  One that nobody
