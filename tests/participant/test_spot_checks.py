@@ -16,9 +16,10 @@ from blockful_py.learning.intervals import Recorder, weights_digest
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.together import TrainingJob
 from blockful_py.learning.training import Fitted
+from blockful_py.pipeline.jobs.redaction import Redactor
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.record.certificates.checking import check_certificate
-from blockful_py.record.model_node import ModelNode
+from blockful_py.record.model_node import ModelNode, sign_statement
 from blockful_py.record.parts import checked_in
 from blockful_py.report.runs.certificate_page import page_of
 from blockful_py.storage.cid import parse_cid
@@ -106,6 +107,24 @@ def test_nobody_but_members_reads_a_disclosure(published: Machines) -> None:
 def test_an_owner_that_discloses_nothing_is_measured(published: Machines) -> None:
     number = asked(published, "s", 6)
     assert take(published, "s", number).spot_check is None
+
+
+def test_an_owner_commits_to_samples_before_anybody_asks(
+    published: Machines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not with the version that a request brings about."""
+    number, resigned = asked(published, "s", 7), Redactor._resigned
+    secret = published.participants["s"].keys.account_secret
+    live = published.contracts.live
+
+    def lying(*arguments: Any) -> ModelNode:
+        statement = resigned(*arguments).statement.model_copy(update={"samples": "0" * 64})
+        return sign_statement(statement, secret, live.chain_id, live.address)
+
+    monkeypatch.setattr("blockful_py.pipeline.party.ATTEMPTS", 1)
+    monkeypatch.setattr(Redactor, "_resigned", lying)
+    with pytest.raises(QuorumError, match="states another recipe of training, or other samples"):
+        take(published, "s", number)
 
 
 class Forger(Recorder):
