@@ -112,8 +112,11 @@ class Recorder:
 
     def __call__(self, architecture: Architecture, jobs: Sequence[TrainingJob]) -> tuple[Fitted, ...]:
         (self.job,) = jobs
-        keep = lambda _, state: self.states.append(state.digest())  # noqa: E731
-        return (fit_in_intervals(architecture, self._fresh(), keep),)
+
+        def note(_: int, state: State) -> None:
+            self.states.append(state.digest())
+
+        return (fit_in_intervals(architecture, self._fresh(), note),)
 
     def rows(self, intervals: Sequence[int]) -> Tensor:
         """As `rows_of`.  Raises LearningError before a training."""
