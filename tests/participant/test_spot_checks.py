@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from blockful_py.errors import KeyDestroyedError, QuorumError, RefusedError, UnlearningError
+from blockful_py.errors import KeyDestroyedError, QuorumError, RefusedError, RunError, UnlearningError
 from blockful_py.forget import Forget
 from blockful_py.learning.intervals import Recorder, weights_digest
 from blockful_py.learning.models import Architecture
@@ -29,7 +29,7 @@ from tests.participant.conftest import Machines
 
 pytestmark = pytest.mark.processes
 
-SHARES = {"t": 0.5, "y": 1.0, "z": 1.0}
+SHARES = {"b": 0.2, "t": 0.5, "y": 1.0, "z": 1.0}
 """What owners disclose."""
 
 
@@ -85,11 +85,19 @@ def test_members_compute_the_drawn_part_again_and_the_certificate_says_so(publis
     promised(published.contracts)
 
 
+def crash(*arguments: Any, **options: Any) -> None:
+    raise RunError("a crash after the commitment")
+
+
 def test_the_next_request_destroys_the_disclosure_of_the_one_before(published: Machines) -> None:
-    number = asked(published, "t", 6)
+    number = asked(published, "b", 6)
     with published.participants["t"].run() as party:
         before = [party.federation.catalogue()[name].node.spot_check for name in ("t", "y")]
-    assert all(take(published, name, number).spot_check for name in ("t", "y"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Redactor, "replace", crash)
+        with pytest.raises(RunError, match="a crash after the commitment"):
+            take(published, "b", number)
+    assert all(take(published, name, number).spot_check for name in ("b", "t", "z", "y"))
     with published.participants["t"].run() as party:
         certificate = party.certificate(number)
     destroyed = certificate.statement.erasure.keys_destroyed

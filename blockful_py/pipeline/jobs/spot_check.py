@@ -136,6 +136,6 @@ class CheckableTraining:
         if found is None or found.uri != uri:
             raise UnlearningError(
                 f"the owner of {self._name} has committed to another training of its next version: take "
-                "the data and the code that it had then."
+                "the data, the share and the code that it had then."
             )
         return found
