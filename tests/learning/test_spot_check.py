@@ -323,6 +323,18 @@ def test_another_state_than_the_committed_one_is_found(owner: Owner) -> None:
     refused(owner, result, beacons(0), "the state before interval 0 is not the committed one", change)
 
 
+def test_a_state_of_another_network_is_found(owner: Owner) -> None:
+    """Even one that was committed to."""
+    result = owner.train(owner.kept())
+    beacon = beacons(0)
+    shown = owner.disclosure(owner.kept(), drawn(beacon))
+    wide = {name: tensor.double() for name, tensor in shown.states[0].weights.items()}
+    states = {**shown.states, 0: State(wide, shown.states[0].velocity)}
+    claim, trace = owner.claim(result), owner.trace(owner.kept())
+    with pytest.raises(LearningError, match="different architectures"):
+        check_disclosure(claim, replace(shown, states=states), trace, COMMITTED, beacon)
+
+
 def broken(disclosure: Disclosure) -> Iterator[tuple[str, Weights]]:
     tensors = dict(disclosure.tensors())
     yield "part missing", {name: each for name, each in tensors.items() if name != "salts"}
@@ -332,6 +344,7 @@ def broken(disclosure: Disclosure) -> Iterator[tuple[str, Weights]]:
     yield "rows unordered", {**tensors, "rows": tensors["rows"].flip(0)}
     yield "leaves ragged", {**tensors, "leaves": tensors["leaves"].flatten()[1:]}
     yield "no velocity", {**tensors, "state/40/conv1.weight": torch.zeros(1)}
+    yield "velocity of another type", {**tensors, "state/0/sgd/velocity": torch.zeros(3).bfloat16()}
     yield "no number", {**tensors, "state/-1/sgd/velocity": torch.zeros(1)}
     yield "scalar labels", {**tensors, "y": torch.tensor(3)}
 
