@@ -324,7 +324,6 @@ def test_another_state_than_the_committed_one_is_found(owner: Owner) -> None:
 
 
 def test_a_state_of_another_network_is_found(owner: Owner) -> None:
-    """Even one that was committed to."""
     result = owner.train(owner.kept())
     beacon = beacons(0)
     shown = owner.disclosure(owner.kept(), drawn(beacon))
