@@ -40,6 +40,10 @@ class Checked(StrEnum):
     MEASURED = "measured"
     """They measure the accuracies on the forgotten and on the rest again, on public test data."""
 
+    SPOT_CHECKED = "spot_checked"
+    """They measure the accuracies too, and compute again steps of the owner's training that were drawn after
+    it had committed to all of them."""
+
     ATTESTED = "attested"
     """They measure the accuracy on the rest alone; that the data was left out, the owners say."""
 

@@ -45,7 +45,7 @@ FLOORS: Mapping[str, tuple[frozenset[str], ...]] = {
         frozenset({"run"}),
     ),
     f"{PACKAGE}.record": (
-        frozenset({"audit", "file_change", "parts", "request_file"}),
+        frozenset({"audit", "file_change", "parts", "request_file", "training_trace"}),
         frozenset({"archive_memory", "checkpoint"}),
         frozenset({"catalogue"}),
         frozenset({"archive_reader", "known_transactions"}),

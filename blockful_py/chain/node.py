@@ -83,6 +83,13 @@ class Node:
         """Seconds of the newest block."""
         return int(self.latest_block()["timestamp"], 16)
 
+    def block_hash(self, number: int) -> bytes:
+        """Hash of a block, 32 bytes.  Raises NodeError where there is none."""
+        block = self.rpc.call("eth_getBlockByNumber", hex(number), False)
+        if block is None:
+            raise NodeError(f"the node at {self.url} has no block {number}: wait until it has caught up.")
+        return bytes.fromhex(block["hash"][2:])
+
     def latest_block(self) -> dict[str, Any]:
         block: dict[str, Any] = self.rpc.call("eth_getBlockByNumber", "latest", False)
         return block

@@ -61,6 +61,17 @@ def join(
     device: Annotated[str, typer.Option(help="Device of torch that trains.")] = "auto",
     methods: OwnMethods = None,
     callbacks: OwnCallbacks = None,
+    disclose: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="Share of the steps of a retraining whose samples members may see, to check them "
+            "(docs/explanation/spot-checks.md). None unless given.",
+            min=0,
+            max=1,
+            show_default=False,
+        ),
+    ] = None,
     passphrase_file: PassphraseFile = None,
     as_json: AsJson = False,
 ) -> None:
@@ -82,7 +93,7 @@ def join(
     with nodes_of(FederationFile.parse(file).chain, live_url, archive_url, keys.account_secret) as nodes:
         require_funds(nodes, keys.account)
         code = own_code(methods=methods, callbacks=callbacks)
-        run = join(party, keys, file, data, nodes, device=device, progress=out, code=code)
+        run = join(party, keys, file, data, nodes, device=device, progress=out, code=code, discloses=disclose)
     number = run.party.user if run.party else None
     out.result({"number": number, "account": "0x" + keys.account.hex(), "run": str(run.path)})
     out.say(f"participant {number}, account 0x{keys.account.hex()}")

@@ -27,7 +27,7 @@ class ReplacedVersion:
 
     Attributes:
         weights: URI of its sealed file.
-        increments: URIs of the sealed increments that were stored with it.
+        increments: URIs of the sealed increments, or of the disclosure, that were stored with it.
         since: when the archive recorded that it was to be replaced, in seconds.
     """
 
@@ -85,7 +85,7 @@ class Erasure:
 
     def _increments(self) -> str:
         count = sum(len(version.increments) for version in self.versions)
-        return f" and of {count} increment(s) stored with them" if count else ""
+        return f" and of {count} file(s) stored with them" if count else ""
 
 
 class ReplacedVersions:

@@ -24,10 +24,15 @@ def retain_set(forget: Forget, user: UserData) -> Samples:
 
 def retained_after(user: UserData, forgets: Iterable[Forget]) -> Samples:
     """The user's training samples that no request names: (m, ...) of its (n, ...), in order."""
+    return user.train.at(rows_after(user, forgets))
+
+
+def rows_after(user: UserData, forgets: Iterable[Forget]) -> Tensor:
+    """Rows of the user's training samples that no request names: int64 (m,), ascending."""
     named = torch.zeros_like(user.train.y, dtype=torch.bool)
     for forget in forgets:
         named |= _mask(forget, user)
-    return user.train.at(~named)
+    return (~named).nonzero().squeeze(1)
 
 
 def _mask(forget: Forget, user: UserData) -> Tensor:

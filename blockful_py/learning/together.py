@@ -8,26 +8,21 @@ holds only models with the same settings and sizes of batches, and `stacked` kee
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor
 
 from blockful_py.errors import SettingsError
 from blockful_py.learning.curves import Tally
 from blockful_py.learning.data import Samples
 from blockful_py.learning.device import memory_errors
 from blockful_py.learning.models import Architecture
-from blockful_py.learning.probabilities import softmax
-from blockful_py.learning.stacked import FORMS, LARGEST_STACK, Stack, stack_weights, stacks_well
+from blockful_py.learning.stack_training import Schedule, StackTraining, batches
+from blockful_py.learning.stacked import FORMS, LARGEST_STACK, stacks_well
 from blockful_py.learning.training import Fitted, fit
-from blockful_py.learning.weights import Weights, detached, require_finite
+from blockful_py.learning.weights import Weights
 from blockful_py.settings import TrainingSettings
-
-SIZES_OF_LAST_BATCH = 4
-"""Last batches are padded to a multiple of this part of a batch, so that users with nearly equal numbers of
-samples train in one stack."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,28 +40,6 @@ class TrainingJob:
     samples: Samples
     settings: TrainingSettings
     stream: torch.Generator
-
-
-@dataclass(frozen=True, slots=True)
-class Schedule:
-    """Settings and batch sizes that the models of a stack share.
-
-    Attributes:
-        batches: number of batches of an epoch.
-        last: rows of the last batch, padding included.
-    """
-
-    settings: TrainingSettings
-    batches: int
-    last: int
-
-    @classmethod
-    def of(cls, job: TrainingJob) -> Schedule:
-        batch = job.settings.batch_size
-        batches = -(-len(job.samples) // batch)
-        step = max(1, batch // SIZES_OF_LAST_BATCH)
-        last = len(job.samples) - (batches - 1) * batch
-        return cls(job.settings, batches, min(batch, -(-last // step) * step))
 
 
 Fitter = Callable[[Architecture, Sequence[TrainingJob]], tuple[Fitted, ...]]
@@ -87,7 +60,7 @@ def fit_together(architecture: Architecture, jobs: Sequence[TrainingJob]) -> tup
     for rows in units_of(architecture, jobs):
         first = jobs[rows[0]]
         if _stacks(architecture, first):
-            listed = _fit_stack(architecture, Schedule.of(first), [jobs[i] for i in rows])
+            listed = _fit_stack(architecture, _schedule(first), [jobs[i] for i in rows])
         else:
             listed = [fit(architecture, first.weights, first.samples, first.settings, first.stream)]
         done.update(zip(rows, listed, strict=True))
@@ -110,10 +83,14 @@ def units_of(architecture: Architecture, jobs: Sequence[TrainingJob]) -> list[li
     stacks: dict[Schedule, list[int]] = {}
     for i, job in enumerate(jobs):
         if _stacks(architecture, job):
-            stacks.setdefault(Schedule.of(job), []).append(i)
+            stacks.setdefault(_schedule(job), []).append(i)
         else:
             units.append([i])
     return [*units, *(rows for members in stacks.values() for rows in _split(members))]
+
+
+def _schedule(job: TrainingJob) -> Schedule:
+    return Schedule.of(job.settings, len(job.samples))
 
 
 def _stacks(architecture: Architecture, job: TrainingJob) -> bool:
@@ -149,88 +126,13 @@ def _split(members: list[int]) -> list[list[int]]:
 
 def _fit_stack(architecture: Architecture, schedule: Schedule, jobs: Sequence[TrainingJob]) -> list[Fitted]:
     """Models of one schedule at once."""
-    form = FORMS[architecture.name]
-    device = jobs[0].samples.x.device
-    models = {str(i): job.weights for i, job in enumerate(jobs)}
-    with memory_errors(device):
-        optimiser = StackedSgd(form.packed(stack_weights(architecture, models, device)), schedule.settings)
-        prepared = torch.cat([form.prepared(job.samples.x) for job in jobs])
-        labels = torch.cat([job.samples.y for job in jobs])
-        tally = Tally()
-        steps = schedule.settings.epochs * schedule.batches
-        for step, (rows, shares) in enumerate(_batches(schedule, jobs)):
-            flat = rows.to(device).reshape(-1)
-            x = prepared.index_select(0, flat).view(*rows.shape, *prepared.shape[1:])
-            optimiser.zero()
-            logits = form.logits(optimiser.stack, x).flatten(0, 1)
-            y = labels[flat]
-            probabilities = softmax(logits.detach())
-            of_label = probabilities.gather(1, y.unsqueeze(1))
-            gradient = probabilities.scatter(1, y.unsqueeze(1), of_label - 1).float()
-            gradient.mul_(shares.to(device).reshape(-1, 1))
-            torch.dot(logits.flatten(), gradient.flatten()).backward()  # type: ignore[no-untyped-call]
-            tally.step(of_label.squeeze(1).log().neg(), logits, y)
-            optimiser.step(schedule.settings.rate_at(step, steps))
-        curves = tally.curves([len(job.samples) for job in jobs], schedule.settings.epochs)
-    unpacked = form.unpacked(optimiser.stack)
-    fitted = []
-    for i, curve in enumerate(curves):
-        weights = detached({name: tensor[i].cpu() for name, tensor in unpacked.items()})
-        require_finite(weights, "a trained model")
-        fitted.append(Fitted(weights, curve))
-    return fitted
-
-
-def _batches(schedule: Schedule, jobs: Sequence[TrainingJob]) -> Iterator[tuple[Tensor, Tensor]]:
-    """Row numbers among all samples, int64 (M, B), and each row's share of its model's loss, float32 (M, B):
-    `1 / own rows`, 0 for padding."""
     sizes = [len(job.samples) for job in jobs]
-    offsets = [sum(sizes[:i]) for i in range(len(sizes))]
-    batch = schedule.settings.batch_size
-    length = (schedule.batches - 1) * batch + schedule.last
-    shares = torch.zeros(len(jobs), length)
-    for i, size in enumerate(sizes):
-        whole = (schedule.batches - 1) * batch
-        shares[i, :whole] = 1 / batch
-        shares[i, whole:size] = 1 / (size - whole)
-    rows = torch.tensor(offsets).unsqueeze(1).repeat(1, length)
-    for _ in range(schedule.settings.epochs):
-        for i, (job, size) in enumerate(zip(jobs, sizes, strict=True)):
-            rows[i, :size] = torch.randperm(size, generator=job.stream) + offsets[i]
-        yield from zip(torch.split(rows, batch, 1), torch.split(shares, batch, 1), strict=True)
-
-
-class StackedSgd:
-    """The update of `training._Sgd` on all weights of a stack, with the same rounding at every position.
-
-    Products and sums are separate operations: a vector unit would fuse them for most numbers, but not for
-    the last few.
-
-    Attributes:
-        stack: weights of M models by name, float32 (M, ...), leaves with gradients; views of one vector.
-    """
-
-    def __init__(self, stack: Stack, settings: TrainingSettings) -> None:
-        self._settings = settings
-        self._weights = torch.cat([tensor.flatten() for tensor in stack.values()])
-        self._gradient = torch.zeros_like(self._weights)
-        self._velocity = torch.zeros_like(self._weights)
-        self._term = torch.empty_like(self._weights)
-        sizes = [tensor.numel() for tensor in stack.values()]
-        flat = (torch.split(vector, sizes) for vector in (self._weights, self._gradient))
-        self.stack: dict[str, Tensor] = {}
-        for (name, tensor), weight, gradient in zip(stack.items(), *flat, strict=True):
-            leaf = weight.view(tensor.shape).requires_grad_()
-            leaf.grad = gradient.view(tensor.shape)
-            self.stack[name] = leaf
-
-    def zero(self) -> None:
-        self._gradient.zero_()
-
-    @torch.no_grad()
-    def step(self, rate: float) -> None:
-        torch.mul(self._weights, self._settings.weight_decay, out=self._term)
-        self._gradient.add_(self._term)
-        self._velocity.mul_(self._settings.momentum).add_(self._gradient)
-        torch.mul(self._velocity, -rate, out=self._term)
-        self._weights.add_(self._term)
+    with memory_errors(jobs[0].samples.x.device):
+        training = StackTraining(
+            architecture, schedule, [job.weights for job in jobs], [job.samples for job in jobs]
+        )
+        tally = Tally()
+        for step, (rows, shares) in enumerate(batches(schedule, sizes, [job.stream for job in jobs])):
+            tally.step(*training.step(step, rows, shares))
+        curves = tally.curves(sizes, schedule.settings.epochs)
+    return [Fitted(weights, curve) for weights, curve in zip(training.weights(), curves, strict=True)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -32,12 +33,14 @@ def join(
     device: str = "auto",
     progress: Progress | None = None,
     code: Mapping[str, tuple[str, ...]] | None = None,
+    discloses: float | None = None,
 ) -> RunDirectory:
     """Registers the participant's account as a reader and as a participant, and makes its run directory.
 
     `file`: the federation file.  `own_data`: a file of samples, or the name of a data set.  `nodes` send from
     the participant's account.  `seed`: of its training, secret; a random one if None.  `code`: of
-    its own that its run may import (`RunSettings`); what is left out stays.
+    its own that its run may import (`RunSettings`); what is left out stays.  `discloses`: share of the steps
+    of a retraining whose samples members may see; None leaves it as it is, none at first.
 
     A call after an interruption, or with a new federation file, continues.
 
@@ -73,7 +76,12 @@ def join(
     if not contracts.participants.participant(keys.account).since:
         _register(contracts.participants, keys.account)
     number = contracts.participants.participant(keys.account).number
-    return enter(folder.run, file, nodes, seed, number, own_data, own)
+    run = enter(folder.run, file, nodes, seed, number, own_data, own)
+    if run.party is None:
+        return run
+    if discloses is None:
+        discloses = party.discloses if party else 0.0
+    return run.renewed(run.settings, replace(run.party, discloses=discloses))
 
 
 def _require_funds(nodes: Nodes, account: bytes) -> None:

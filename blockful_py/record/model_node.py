@@ -30,7 +30,7 @@ from blockful_py.crypto.keccak import keccak
 from blockful_py.errors import FormatError, InvalidSignatureError, WithdrawnError
 from blockful_py.forget import Forget
 from blockful_py.html_table import html_table
-from blockful_py.record.statement_parts import Increment, Privacy
+from blockful_py.record.statement_parts import Increment, Privacy, SpotCheck
 from blockful_py.storage.cid import parse_cid
 from blockful_py.types import Position, Uri
 
@@ -55,7 +55,10 @@ class Reference(BaseModel):
 
 class Statement(BaseModel):
     """What the owner signs.  Accuracies in [0, 1], `created` in seconds; `privacy` and `increments` where
-    there are any."""
+    there are any, `samples` where the owner lets members check its trainings.
+
+    `samples`: commitment to its training samples (`crypto.spot_check`), 32 bytes in hexadecimal.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -69,12 +72,13 @@ class Statement(BaseModel):
     training: dict[str, Any]
     privacy: Privacy | None = None
     increments: tuple[Increment, ...] = ()
+    samples: str | None = Field(default=None, pattern=r"^[0-9a-f]{64}$")
     created: int = Field(ge=0)
 
     @model_serializer(mode="wrap")
     def _leave_out_what_is_not_there(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
         document: dict[str, Any] = serialise(self)
-        for name in ("privacy", "increments"):
+        for name in ("privacy", "increments", "samples"):
             if not getattr(self, name):
                 document.pop(name, None)
         return document
@@ -202,7 +206,8 @@ class Redaction(BaseModel):
     """How a version came about: the request, and the weights that replaced the old ones.
 
     A committee member measures `claims` again before it votes.  Without weights and claims the model is
-    withdrawn: its owner did not do its part of the request in time.
+    withdrawn: its owner did not do its part of the request in time.  `spot_check`: of its owner's training,
+    where there was one.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
@@ -211,11 +216,21 @@ class Redaction(BaseModel):
     weights: str | None
     request: Request
     claims: Claimed | None
+    spot_check: SpotCheck | None = None
+
+    @model_serializer(mode="wrap")
+    def _leave_out_what_is_not_there(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        document: dict[str, Any] = serialise(self)
+        if self.spot_check is None:
+            document.pop("spot_check", None)
+        return document
 
     @model_validator(mode="after")
     def _claims_of_its_weights(self) -> Redaction:
         if (self.weights is None) != (self.claims is None):
             raise ValueError("new weights have claims, and a withdrawn model has neither")
+        if self.weights is None and self.spot_check is not None:
+            raise ValueError("a withdrawn model has no training to check")
         return self
 
 
@@ -252,11 +267,20 @@ class ModelNode(BaseModel):
         return () if self.redaction else self.statement.increments
 
     @property
+    def spot_check(self) -> SpotCheck | None:
+        """The spot check of this version's training; None where there was none."""
+        return self.redaction.spot_check if self.redaction else None
+
+    @property
     def sealed(self) -> tuple[Uri, ...]:
-        """Sealed files of this version: its weights, then its increments; none where it is withdrawn."""
+        """Sealed files of this version: its weights, then its increments, or what its owner disclosed of its
+        training; none where it is withdrawn."""
         if self.is_withdrawn:
             return ()
-        return (self.weights, *(parse_cid(each.weights) for each in self.increments))
+        others = [each.weights for each in self.increments]
+        if self.spot_check is not None:
+            others.append(self.spot_check.disclosure)
+        return (self.weights, *map(parse_cid, others))
 
     def to_bytes(self) -> bytes:
         return canonical_json(self.model_dump(mode="json"))

@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from pydantic import ValidationError
 
 from blockful_py.errors import FormatError
 from blockful_py.forget import Level
 from blockful_py.record.catalogue import Catalogue
-from blockful_py.record.model_node import PlacedNode, Request
+from blockful_py.record.model_node import ModelNode, PlacedNode, Request
 from blockful_py.storage.unixfs import file_uri
 from blockful_py.types import Checked, Paradigm, Position, Uri
 
@@ -45,6 +45,9 @@ class PartHandedIn(Protocol):
 
     @property
     def block_number(self) -> int: ...
+
+
+Commitment = TypeVar("Commitment", bound=PartHandedIn)
 
 
 def request_to_bytes(request: Request) -> bytes:
@@ -89,6 +92,13 @@ def checked_by_members(request: Request) -> Checked:
     if request.paradigm == Paradigm.PARALLEL and request.method.partition(" ")[0] in STARTS_ONLY:
         return Checked.RECOMPUTED
     return Checked.MEASURED if request.forget.level is Level.CLASS else Checked.ATTESTED
+
+
+def checked_in(request: Request, nodes: Iterable[ModelNode]) -> Checked:
+    """How members checked new versions that came of a request: the least that they did for any of them."""
+    made = [node for node in nodes if not node.is_withdrawn]
+    spot_checked = bool(made) and all(node.spot_check is not None for node in made)
+    return Checked.SPOT_CHECKED if spot_checked else checked_by_members(request)
 
 
 def is_replaced(placed: PlacedNode, request: Request) -> bool:
@@ -171,10 +181,13 @@ def due(
 
 
 def newest_parts(catalogue: Catalogue, request: Request, handed_in: Iterable[PartHandedIn]) -> dict[str, Uri]:
-    """The node that the owner of each model handed in last, of those that the request has not replaced.
+    """The node that the owner of each model handed in last, of those that the request has not replaced; none
+    in a sequential request, where owners hand in commitments to their trainings alone.
 
     A part that was handed in before another request replaced its model is of a version that is gone.
     """
+    if request.paradigm != Paradigm.PARALLEL:
+        return {}
     left = set(missing(catalogue, request)) & with_parts(catalogue, request)
     names = {(catalogue[name].position, catalogue[name].node.statement.owner): name for name in left}
     parts = ((names.get((each.position, "0x" + each.by.hex())), each) for each in handed_in)
@@ -183,6 +196,24 @@ def newest_parts(catalogue: Catalogue, request: Request, handed_in: Iterable[Par
         for name, each in parts
         if name is not None and each.block_number > catalogue[name].since
     }
+
+
+def first_commitment(catalogue: Catalogue, name: str, handed_in: Iterable[Commitment]) -> Commitment | None:
+    """The first commitment to the training of a model's next version; None without one.
+
+    Later ones do not count, whatever request they are for: their owner knows what the first would have it
+    show.  A reference that was replaced since begins another training, and so does the model itself.
+
+    `handed_in`: by anybody, for sequential requests; those of one block in an order that all members share.
+    """
+    position, owner = catalogue[name].position, catalogue[name].node.statement.owner
+    since = max(catalogue[each].since for each in (name, *catalogue.graph.references(name)))
+    own = (
+        each
+        for each in handed_in
+        if (each.position, "0x" + each.by.hex()) == (position, owner) and each.block_number > since
+    )
+    return min(own, key=lambda each: each.block_number, default=None)
 
 
 def is_complete(catalogue: Catalogue, request: Request, handed_in: Iterable[PartHandedIn]) -> bool:

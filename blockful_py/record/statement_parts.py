@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Optional parts of an owner's statement: privacy spent and stored increments."""
+"""Optional parts of a model node: privacy spent, stored increments, and the spot check of a training."""
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field
+import math
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from blockful_py.crypto.spot_check import chance_of_catching
 
 
 class Privacy(BaseModel):
@@ -40,3 +44,38 @@ class Increment(BaseModel):
     label: int = Field(ge=0)
     weights: str
     base: str = Field(pattern=r"^[0-9a-f]{64}$")
+
+
+class SpotCheck(BaseModel):
+    """The part of an owner's training for a request that members computed again before they signed.
+
+    Attributes:
+        disclosure: CID of the sealed file that shows it to members.
+        intervals: into which the training was divided.
+        challenged: how many of them were drawn, and computed again.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    disclosure: str
+    intervals: int = Field(ge=1, le=1 << 16)
+    challenged: int = Field(ge=1)
+
+    @model_validator(mode="after")
+    def _some_of_them(self) -> SpotCheck:
+        if self.challenged > self.intervals:
+            raise ValueError("more intervals are challenged than there are")
+        return self
+
+    @property
+    def chance(self) -> float:
+        """Probability that a forged training had been caught, from 0 to 1."""
+        return chance_of_catching(self.intervals, self.challenged)
+
+    def __str__(self) -> str:
+        percent = math.floor(100 * self.chance)
+        return (
+            f"{self.challenged} of {self.intervals} intervals of the training, drawn after its owner had "
+            "committed to all, were computed again; a forged training is caught with a probability of "
+            f"{percent} % or more"
+        )

@@ -55,6 +55,7 @@ class CertificatePage:
         requesters: name of a start, its position, and the account that signed the request.
         identifiers: what whoever checks must compare, by name.
         checked: what members did about the new weights before they signed; None where it cannot be said.
+        spot_checks: names of models, and which part of their owners' trainings members computed again.
         audit: the issuer's audit in a few words; None without one.
         development: the development chain whose clock the times are of; None for another chain's.
     """
@@ -68,6 +69,7 @@ class CertificatePage:
     decided: str
     requesters: Sequence[tuple[str, str, str]]
     models: Sequence[ModelRow]
+    spot_checks: Sequence[tuple[str, str]]
     left_alone: Sequence[str]
     votes: Sequence[VoteRow]
     deleted: Sequence[str]

@@ -34,6 +34,8 @@ SITUATIONS = {
 CHECKED = {
     Checked.RECOMPUTED: "each member computed the weights itself, from what the starts' owners announced",
     Checked.MEASURED: "members measured AD_f and AD_r again, on public data",
+    Checked.SPOT_CHECKED: "members measured what public data shows, and computed drawn parts of each owner's "
+    "training again",
     Checked.ATTESTED: "the owners attest it; members measured AD_r alone",
 }
 

@@ -137,8 +137,7 @@ class UnlearningTask:
         """Whether a model's owner keeps samples after this and earlier requests."""
         if self.trainer is None:
             return len(self.retained(name)) > 0
-        asked = (self.forget, *self.earlier.get(name, ()))
-        return not any(self.models[name].user in forget.clients for forget in asked)
+        return not any(self.models[name].user in forget.clients for forget in self.forgets(name))
 
     def holds(self, name: str) -> bool:
         """Whether a model's owner has samples to forget."""
@@ -146,13 +145,17 @@ class UnlearningTask:
             return len(self.forgotten(name)) > 0
         return self.models[name].user in self.forget.clients
 
+    def forgets(self, name: str) -> tuple[Forget, ...]:
+        """What a model is not trained on: this request's samples, and earlier ones'."""
+        return (self.forget, *self.earlier.get(name, ()))
+
     def retained(self, name: str) -> Samples:
         """Training samples, (m, ...), that a model's owner keeps after this and earlier requests.
 
         This and the next three raise UnlearningError where only a trainer reaches the users' samples.
         """
         self._require_samples()
-        return retained_after(self.owner(name), (self.forget, *self.earlier.get(name, ())))
+        return retained_after(self.owner(name), self.forgets(name))
 
     def forgotten(self, name: str) -> Samples:
         """Training samples, (m, ...), that a model's owner must forget; m may be 0."""

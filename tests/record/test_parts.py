@@ -20,7 +20,9 @@ from blockful_py.record.model_node import (
     sign_statement,
 )
 from blockful_py.record.parts import (
+    checked_in,
     due,
+    first_commitment,
     has_lapsed,
     is_complete,
     missing,
@@ -28,9 +30,10 @@ from blockful_py.record.parts import (
     request_to_bytes,
     unanswered,
 )
+from blockful_py.record.statement_parts import SpotCheck
 from blockful_py.storage.cid import cid_string, uri_of
 from blockful_py.storage.unixfs import file_uri
-from blockful_py.types import Codec, Position, Uri
+from blockful_py.types import Checked, Codec, Position, Uri
 
 GRAPH = {"a": (), "b": ("a",), "c": ("a", "b"), "d": ()}
 OWNERS = {name: bytes([i]) * 20 for i, name in enumerate(GRAPH, start=1)}
@@ -208,3 +211,34 @@ def test_a_request_that_another_followed_is_not_carried_out_again() -> None:
     assert missing(one, SEQUENTIAL) == ("a", "b", "c")
     assert due(catalogue(**both), SEQUENTIAL, OWNERS["a"], ()) == ()
     assert due(one, SEQUENTIAL, OWNERS["a"], ()) == ("a",)
+
+
+def test_only_an_owners_first_commitment_counts_since_its_versions_stand() -> None:
+    first, second = part("c", "c", b"first"), part("c", "c", b"second", 102)
+    others = [part("c", "a", block_number=90), part("a", "c", block_number=90)]
+    assert first_commitment(START, "c", [second, *others, first]) == first
+    assert first_commitment(START, "c", others) is None
+    assert first_commitment(catalogue(c=replace(C, since=101)), "c", [first, second]) == second
+    assert first_commitment(catalogue(b=replace(B, since=101)), "c", [first, second]) == second
+    assert first_commitment(catalogue(d=replace(D, since=101)), "c", [first, second]) == first
+    assert first_commitment(catalogue(c=replace(C, since=102)), "c", [first, second]) is None
+
+
+def test_a_commitment_is_no_part() -> None:
+    assert newest_parts(START, SEQUENTIAL, [part("a", "a")]) == {}
+    assert newest_parts(START, PARALLEL, [part("a", "a")]).keys() == {"a"}
+
+
+def test_a_request_is_spot_checked_where_all_its_versions_were() -> None:
+    def version(spot_check: SpotCheck | None, weights: str | None = WEIGHTS) -> ModelNode:
+        node = changed(A, SEQUENTIAL, weights).node
+        assert node.redaction is not None
+        redaction = node.redaction.model_copy(update={"spot_check": spot_check})
+        return node.model_copy(update={"redaction": redaction})
+
+    checked = version(SpotCheck(disclosure=WEIGHTS, intervals=60, challenged=6))
+    withdrawn = version(None, weights=None)
+    assert checked_in(SEQUENTIAL, [checked, withdrawn]) is Checked.SPOT_CHECKED
+    assert checked_in(SEQUENTIAL, [checked, version(None)]) is Checked.MEASURED
+    assert checked_in(SEQUENTIAL, [withdrawn]) is Checked.MEASURED
+    assert checked_in(PARALLEL, [version(None)]) is Checked.RECOMPUTED

@@ -16,10 +16,12 @@ from blockful_py.engine.jobs import Act, PlannedStep
 from blockful_py.errors import BlockfulError, RunError, UnlearningError
 from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.learning.federation import initial_weights
+from blockful_py.learning.together import fit_together
 from blockful_py.learning.weights import Weights
 from blockful_py.on_demand import OnDemand
 from blockful_py.pipeline.jobs.context import FederationContext
 from blockful_py.pipeline.jobs.redaction import Redactor
+from blockful_py.pipeline.jobs.spot_check import CheckableTraining
 from blockful_py.pipeline.jobs.training import load_model, load_models, trained_model
 from blockful_py.pipeline.jobs.unlearning import PROXY_SAMPLES
 from blockful_py.pipeline.jobs.unstore import missing_files
@@ -108,9 +110,15 @@ class OwnParts:
         """Unlearns an own model, and hands it in or has it replaced.  A job must be open."""
         catalogue = self._context.record.catalogue.read()
         method = parse_method(request.method, self._context.run.own_methods)
-        weights = self._unlearned(catalogue, request, method, name)
+        checkable = CheckableTraining.of(self._context, catalogue, name, request, method)
+        task = self._task(catalogue, request, method, name, checkable)
+        weights = method.unlearn(task).weights[name]
         if request.paradigm != Paradigm.PARALLEL:
-            return self._redactor.replace(catalogue, {name: weights}, request, (name,)).nodes[name]
+            shown = None if checkable is None else checkable.disclose(number, task.forgets(name))
+            disclosures = {} if shown is None else {name: shown}
+            new = {name: weights}
+            done = self._redactor.replace(catalogue, new, request, (name,), disclosures=disclosures)
+            return done.nodes[name]
         placed, journal = catalogue[name], self._context.journal
         sealed, node = self._redactor.make(catalogue, {name: weights}, request, (name,))[name]
         data, live = node.to_bytes(), self._context.stores.live
@@ -126,8 +134,15 @@ class OwnParts:
             self._context.contracts.participants.hand_in(number, placed.position, file_uri(data))
         return node
 
-    def _unlearned(self, catalogue: Catalogue, request: Request, method: Method, name: str) -> Weights:
-        """New weights of one model, from its references as they stand and its owner's data."""
+    def _task(
+        self,
+        catalogue: Catalogue,
+        request: Request,
+        method: Method,
+        name: str,
+        checkable: CheckableTraining | None,
+    ) -> UnlearningTask:
+        """One model's part: from its references as they stand and its owner's data."""
         references = [each for each in catalogue.graph.references(name) if each in catalogue.with_weights]
         graph = InheritanceGraph.from_references({**dict.fromkeys(references, ()), name: references})
         setup = self._context.setup
@@ -137,7 +152,7 @@ class OwnParts:
         initial, weights = initial_weights(setup.federation), self._context.weights
         placed = catalogue[name]
         own = trained_model(placed, initial) if placed.node.is_withdrawn else load_model(placed, weights)
-        task = UnlearningTask(
+        return UnlearningTask(
             graph=graph,
             models={name: own, **load_models(catalogue, references, weights)},
             users={self._user.index: self._user},
@@ -145,13 +160,13 @@ class OwnParts:
             initial=initial,
             starts=(name,),
             forget=request.forget,
-            seed=setup.federation.seed,
+            seed=setup.federation.seed if checkable is None else checkable.seed,
             proxy=proxy,
             earlier=self._context.history.earlier_forgets([placed], request),
             alone=True,
             trainer=setup.federation.trainer,
+            fitter=fit_together if checkable is None else checkable.recorder,
         )
-        return method.unlearn(task).weights[name]
 
     def _account(self) -> bytes:
         return address_of(self._context.accounts.secret(self._user.index))

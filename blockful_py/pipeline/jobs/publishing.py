@@ -16,8 +16,9 @@ from blockful_py.learning.federation import TrainedModel
 from blockful_py.pipeline.jobs.context import FederationContext
 from blockful_py.pipeline.jobs.increments import Stored, seal_increments
 from blockful_py.pipeline.jobs.journaled_sends import Decided
-from blockful_py.pipeline.jobs.statements import recorded_privacy, recorded_training
+from blockful_py.pipeline.jobs.spot_check import samples_commitment
 from blockful_py.pipeline.jobs.unstore import missing_files
+from blockful_py.pipeline.review.statements import recorded_privacy, recorded_training
 from blockful_py.pipeline.run.contracts import Contracts
 from blockful_py.pipeline.run.identities import address_of
 from blockful_py.pipeline.run.operations import Counter
@@ -114,6 +115,7 @@ class Publisher:
             training=recorded_training(model.training),
             privacy=recorded_privacy(model.privacy),
             increments=increments,
+            samples=samples_commitment(self._context, model.user),
             created=self._context.clock.now(),
         )
         chain = self._context.contracts.live

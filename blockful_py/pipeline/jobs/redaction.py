@@ -20,9 +20,9 @@ from blockful_py.learning.weights import Weights
 from blockful_py.on_demand import batches
 from blockful_py.pipeline.jobs.context import FederationContext
 from blockful_py.pipeline.jobs.journaled_sends import Decided
-from blockful_py.pipeline.jobs.statements import retrained_privacy
 from blockful_py.pipeline.jobs.unstore import missing_files, unstore
 from blockful_py.pipeline.review.claims import measure
+from blockful_py.pipeline.review.statements import retrained_privacy
 from blockful_py.pipeline.run.contracts import Contracts
 from blockful_py.pipeline.run.operations import Counter
 from blockful_py.pipeline.run.progress import Progress, Silent, Stopwatch
@@ -34,6 +34,7 @@ from blockful_py.record.model_node import (
     Request,
     sign_statement,
 )
+from blockful_py.record.statement_parts import SpotCheck
 from blockful_py.storage.cid import cid_string
 from blockful_py.storage.unixfs import file_uri
 from blockful_py.types import Uri
@@ -45,6 +46,14 @@ class RedactionOutcome:
 
     nodes: dict[str, ModelNode] = field(default_factory=dict)
     executed: list[Executed] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Disclosed:
+    """What an owner shows of a training, sealed, and what its node says of it."""
+
+    sealed: SealedFile
+    said: SpotCheck
 
 
 @dataclass(slots=True)
@@ -76,13 +85,14 @@ class Redactor:
         signed_by_owner: Collection[str],
         handed_in: Mapping[str, ModelNode] = MappingProxyType({}),
         progress: Progress | None = None,
+        disclosures: Mapping[str, Disclosed] = MappingProxyType({}),
     ) -> RedactionOutcome:
         """Replaces the models named in `new`, and those `handed_in`, all under one certificate.
 
         A job must be open; its journal holds each step.  The replaced versions' files stay until it ends.
         `new` is asked for each model's weights once, a few models before they are stored.
         `signed_by_owner`: models whose owners made the new weights and sign a new statement.  `handed_in`:
-        nodes that their owners made elsewhere, whose files are in the live store.
+        nodes that their owners made elsewhere, whose files are in the live store.  `disclosures`: by model.
         """
         names = tuple(dict.fromkeys((*handed_in, *new)))
         stored, shown = _Stored(", ".join(names)), progress or Silent()
@@ -108,14 +118,18 @@ class Redactor:
             for some in batches(new):
                 with self._stopwatch("unlearn"):
                     weights = {name: new[name] for name in some}
-                made = self.make(catalogue, weights, request, signed_by_owner)
+                made = self.make(catalogue, weights, request, signed_by_owner, disclosures)
                 with self._stopwatch("store"):
                     made_nodes = {name: node for name, (_, node) in made.items()}
-                    self._store(catalogue, made_nodes, [file for file, _ in made.values()], stored)
+                    disclosed = [disclosures[name].sealed for name in made if name in disclosures]
+                    self._store(catalogue, made_nodes, [file for file, _ in made.values()], stored, disclosed)
             with self._stopwatch("store"):
                 (keys,) = self._context.journal.plan([PlannedStep(Act.KEYS, stored.subject)], stored.decision)
                 with self._context.journal.taking(keys):
                     self._context.keys.give(stored.keys)
+                    if disclosures:  # no auditor sees samples
+                        keys_of = {each.sealed.uri: each.sealed.key for each in disclosures.values()}
+                        self._context.keys.keyring.deliver(keys_of)
             with self._stopwatch("certify"):
                 certified, execution = self._executor.certify(
                     keys.decision, stored.subject, coordinator.keepers, decide
@@ -136,6 +150,7 @@ class Redactor:
         new: Mapping[str, Weights],
         request: Request,
         signed_by_owner: Collection[str],
+        disclosures: Mapping[str, Disclosed] = MappingProxyType({}),
     ) -> dict[str, tuple[SealedFile, ModelNode]]:
         """By model, the sealed new weights and the node; nothing is stored."""
         made = {}
@@ -148,6 +163,7 @@ class Redactor:
                     weights=cid_string(sealed.uri),
                     request=request,
                     claims=claims[name],
+                    spot_check=disclosures[name].said if name in disclosures else None,
                 )
                 node = catalogue[name].node
                 if name in signed_by_owner:
@@ -161,21 +177,22 @@ class Redactor:
         nodes: Mapping[str, ModelNode],
         sealed: Sequence[SealedFile],
         stored: _Stored,
+        disclosed: Sequence[SealedFile] = (),
     ) -> None:
         """Adds weights and nodes to the live store, and the versions to be replaced to the archive's.
 
-        A journaled step of its own.  `sealed`: weights that are not in the live store yet.
+        A journaled step.  `sealed`: weights that are not in the live store yet; `disclosed`: disclosures.
         """
         live, archive = self._context.stores.live, self._context.stores.archive
         data = [node.to_bytes() for node in nodes.values()]
-        uris = [*(file.uri for file in sealed), *map(file_uri, data)]
+        uris = [*(file.uri for file in (*sealed, *disclosed)), *map(file_uri, data)]
         cids = missing_files(live, uris)
         planned = PlannedStep(Act.STORE, ", ".join(nodes), {"cids": cids})
         (step,) = self._context.journal.plan([planned], stored.decision)
         stored.decision = step.decision
         stored.cids += cids
         with self._context.journal.taking(step):
-            live.add_each([*(file.data for file in sealed), *data])
+            live.add_each([*(file.data for file in (*sealed, *disclosed)), *data])
             for _ in sealed:
                 self._counter.uploaded()
             replaced = (uri for name in nodes for uri in _files(catalogue[name]))

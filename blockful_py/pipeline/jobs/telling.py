@@ -20,7 +20,7 @@ from blockful_py.callbacks.told import Callbacks
 from blockful_py.errors import BlockfulError
 from blockful_py.learning.federation import TrainedModel
 from blockful_py.pipeline.jobs.context import FederationContext
-from blockful_py.pipeline.jobs.statements import recorded_training
+from blockful_py.pipeline.review.statements import recorded_training
 from blockful_py.record.audit import Audit
 from blockful_py.record.certificates.document import ErasureCertificate
 from blockful_py.record.model_node import ModelNode, Request, request_key

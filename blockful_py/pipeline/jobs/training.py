@@ -18,8 +18,8 @@ from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.learning.weights import Weights
 from blockful_py.pipeline.jobs.increments import IncrementMaker, Stored
 from blockful_py.pipeline.jobs.publishing import Publisher
-from blockful_py.pipeline.jobs.statements import spent_of, training_of
 from blockful_py.pipeline.jobs.telling import Telling
+from blockful_py.pipeline.review.statements import spent_of, training_of
 from blockful_py.pipeline.run.progress import Progress, Silent, Stopwatch
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.model_node import PlacedNode

@@ -37,6 +37,7 @@ from blockful_py.pipeline.review.copies import KnownWeights
 from blockful_py.pipeline.review.erasure import review_erasure
 from blockful_py.pipeline.review.fetched import FetchedWeights, refusing
 from blockful_py.pipeline.review.methods import parse_method, require_paradigm, require_review
+from blockful_py.pipeline.review.spot_checks import SpotChecks
 from blockful_py.pipeline.review.times import require_timely
 from blockful_py.pipeline.review.withdrawal import review_withdrawal
 from blockful_py.pipeline.run.clock import newest_time
@@ -122,6 +123,9 @@ class ContentReviewer:
         self._live = sources.contracts.live
         self._weights = SealedWeights(sources.store, sources.keyring)
         self._fetched = FetchedWeights(self._weights, counter)
+        self._spot_checks = SpotChecks(
+            sources.contracts.participants, sources.store, sources.setup, self._weights.read
+        )
         self._reviewed: set[ReviewedContent] = set()
 
     def review_publication(self, proposal: PublicationProposal) -> None:
@@ -243,6 +247,8 @@ class ContentReviewer:
         for some in batches(proposed):
             weights = {each.node.name: self._fetched.weights(each.node.weights, purpose) for each in some}
             self._measure(some, weights, request)
+            for each in some:
+                self._spot_checks.review(each.node, weights[each.node.name], request, catalogue)
 
     def review_erasure(self, statement: bytes) -> None:
         committee = AppointedCommitteeContract(self._live.node, self._live.quorum())
@@ -304,6 +310,10 @@ class ContentReviewer:
         places = sorted(reference.place() for reference in node.statement.references)
         kept = sorted(reference.place() for reference in current.references)
         _require(places == kept, f"model {node.name} lists other references")
+        _require(
+            (node.statement.training, node.statement.samples) == (current.training, current.samples),
+            f"model {node.name} states another recipe of training, or other samples",
+        )
         _require(
             catalogue[node.name].position == target.position and proposed.redaction.version == target.version,
             f"model {node.name} is proposed for another place or version",

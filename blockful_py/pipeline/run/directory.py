@@ -70,6 +70,7 @@ class Party:
         measuring, initial: CIDs of the public files (`record.federation_file`).
         user: the participant's number; None for a member.
         data: the participant's data: a file of samples, or the name of a data set.
+        discloses: share of the steps of a retraining whose samples the participant shows to members.
     """
 
     federation: str
@@ -77,6 +78,7 @@ class Party:
     initial: str
     user: int | None = None
     data: str | None = None
+    discloses: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from blockful_py.committee.erasure import erasure_digest
 from blockful_py.pipeline.run.identities import DEVELOPMENT_CHAINS
 from blockful_py.record.certificates.checking import CheckedStatement
 from blockful_py.record.certificates.document import ErasureCertificate
-from blockful_py.record.parts import checked_by_members
+from blockful_py.record.parts import checked_in
 from blockful_py.record.proofs.fields import of_octets, position
 from blockful_py.report.certificate import CertificatePage, ModelRow, VoteRow
 from blockful_py.report.summary import CHECKED
@@ -73,7 +73,7 @@ def page_of(certificate: ErasureCertificate, checked: CheckedStatement, file: st
         asked=str(request.forget),
         method=request.method,
         paradigm=str(request.paradigm),
-        checked=CHECKED[checked_by_members(request)],
+        checked=CHECKED[checked_in(request, record.nodes.values())],
         requested=_time(request.created, development),
         decided=_time(statement.decided, development),
         requesters=[
@@ -81,6 +81,9 @@ def page_of(certificate: ErasureCertificate, checked: CheckedStatement, file: st
             for start in request.starts
         ],
         models=models,
+        spot_checks=[
+            (node.name, str(node.spot_check)) for node in record.nodes.values() if node.spot_check is not None
+        ],
         left_alone=statement.left_alone,
         votes=votes,
         deleted=statement.erasure.deleted,

@@ -20,8 +20,7 @@ from blockful_py.pipeline.review.methods import named_method
 from blockful_py.pipeline.run.contracts import Contracts
 from blockful_py.pipeline.run.progress import Stopwatch
 from blockful_py.record.catalogue import Catalogue
-from blockful_py.record.model_node import Request
-from blockful_py.record.parts import checked_by_members
+from blockful_py.record.parts import checked_in
 from blockful_py.record.statement_parts import Privacy
 from blockful_py.record.verify import Verification
 from blockful_py.report import schema, sections
@@ -84,7 +83,7 @@ def build_report(
             starts=tuple(start.name for start in request.starts),
         ),
         method=sections.ByParadigm[sections.MethodSection](
-            **{paradigm.value: _method(each.unlearned.request) for paradigm, each in branches.items()}
+            **{paradigm.value: _method(each.unlearned) for paradigm, each in branches.items()}
         ),
         versions=versions(contracts.live.node),
         certificates={
@@ -201,9 +200,10 @@ def _outcome(name: str, branch: Branch) -> sections.ModelOutcome | None:
     )
 
 
-def _method(request: Request) -> sections.MethodSection:
-    name, settings = named_method(request.method)
-    return sections.MethodSection(name=name, settings=settings, checked=checked_by_members(request))
+def _method(unlearned: Unlearned) -> sections.MethodSection:
+    name, settings = named_method(unlearned.request.method)
+    checked = checked_in(unlearned.request, unlearned.nodes.values())
+    return sections.MethodSection(name=name, settings=settings, checked=checked)
 
 
 def _accuracies(measured: ModelAccuracy, quality: Quality, membership: float | None) -> dict[str, Any]:

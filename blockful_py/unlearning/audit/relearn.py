@@ -12,8 +12,8 @@ from torch.nn import functional
 
 from blockful_py.learning.data import Samples, pooled
 from blockful_py.learning.models import Architecture
+from blockful_py.learning.stack_training import StackedSgd
 from blockful_py.learning.stacked import FORMS, LARGEST_STACK, Form, Stack, stack_weights, stacks_well
-from blockful_py.learning.together import StackedSgd
 from blockful_py.learning.weights import Weights
 from blockful_py.settings import TrainingSettings
 from blockful_py.unlearning.head import output_layer

@@ -111,7 +111,7 @@ def test_they_are_erased_with_the_version_that_they_belong_to(federation: Federa
     assert erasure is not None
     assert {cid_string(before[name]) for name in AFFECTED} <= {*signed.deleted} & {*signed.keys_destroyed}
     assert {uri for each in erasure.versions for uri in each.increments} == {before[n] for n in AFFECTED}
-    assert "4 replaced version(s) and of 4 increment(s) stored with them" in erasure.account()
+    assert "4 replaced version(s) and of 4 file(s) stored with them" in erasure.account()
     assert increments(federation).keys() == set(UNTOUCHED)
     for member in range(1, 5):
         secret = Identities(0, (1337, 1338)).voter(member)

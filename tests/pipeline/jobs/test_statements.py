@@ -10,13 +10,13 @@ import torch
 
 from blockful_py.learning.data import Samples, UserData
 from blockful_py.learning.privacy import spent
-from blockful_py.pipeline.jobs.statements import (
+from blockful_py.pipeline.review.methods import method_text
+from blockful_py.pipeline.review.statements import (
     recorded_privacy,
     recorded_training,
     retrained_privacy,
     training_of,
 )
-from blockful_py.pipeline.review.methods import method_text
 from blockful_py.record.model_node import Request, Start, Statement
 from blockful_py.settings import PrivacySettings, TrainingSettings
 

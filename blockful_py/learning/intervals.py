@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A training in intervals: the state at each end, and an interval again from its batches alone.
+
+Stacks only, with one model: their bits are the same on every x86-64 processor (docs/reference/learning.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from itertools import islice
+
+import torch
+from torch import Tensor
+
+from blockful_py.errors import FormatError, LearningError
+from blockful_py.learning.curves import Tally
+from blockful_py.learning.data import Samples
+from blockful_py.learning.models import Architecture
+from blockful_py.learning.stack_training import Schedule, StackTraining, batches
+from blockful_py.learning.together import TrainingJob, is_stacked
+from blockful_py.learning.training import Fitted
+from blockful_py.learning.weights import Weights, require_finite, to_bytes
+from blockful_py.settings import TrainingSettings
+
+INTERVALS = 128
+"""Most intervals of a training.  With fewer, the least that an owner can show is more; with more, so are the
+states to send."""
+VELOCITY = "sgd/velocity"
+"""Name of the velocity among a state's tensors; no network's tensor has a slash in its name."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class State:
+    """A model between two steps.
+
+    Attributes:
+        weights: state dict, on the CPU.
+        velocity: of SGD, float32 (D,), in the order in which the weights are stacked.
+    """
+
+    weights: Weights
+    velocity: Tensor
+
+    def digest(self) -> str:
+        """SHA-256 of the weights, then of the velocity; 128 hexadecimal digits."""
+        return weights_digest(self.weights) + sha256(self.velocity.numpy().tobytes()).hexdigest()
+
+    def tensors(self) -> Weights:
+        return {**self.weights, VELOCITY: self.velocity}
+
+    @classmethod
+    def of(cls, tensors: Weights) -> State:
+        """Inverse of `tensors`.  Raises FormatError without a velocity, float32 (D,)."""
+        velocity = tensors.get(VELOCITY)
+        if velocity is None or velocity.dtype != torch.float32 or velocity.dim() != 1:
+            raise FormatError("a state has no velocity, or one of another form")
+        return cls({name: each for name, each in tensors.items() if name != VELOCITY}, tensors[VELOCITY])
+
+    @classmethod
+    def first(cls, weights: Weights) -> State:
+        """Before the first step."""
+        size = sum(tensor.numel() for tensor in weights.values())
+        return cls(weights, torch.zeros(size))
+
+
+def weights_digest(weights: Weights) -> str:
+    """SHA-256 of the weights' bytes; 64 hexadecimal digits."""
+    return sha256(to_bytes(weights)).hexdigest()
+
+
+def can_be_replayed(architecture: Architecture, settings: TrainingSettings) -> bool:
+    """Whether others compute the same bits of a training on their CPUs.  Raises as `is_stacked`."""
+    return settings.trainer is None and is_stacked(architecture, settings, torch.device("cpu"))
+
+
+def ends_of(schedule: Schedule) -> tuple[int, ...]:
+    """The steps between m intervals, both ends included: `floor(i S / m)`, `m = min(S, INTERVALS)`."""
+    count = min(schedule.steps, INTERVALS)
+    return tuple(i * schedule.steps // count for i in range(count + 1))
+
+
+def fit_in_intervals(
+    architecture: Architecture, job: TrainingJob, visit: Callable[[int, State], None]
+) -> Fitted:
+    """`fit_together` of one job; `visit` is given the number of each end, from 0, and the state there."""
+    size = len(job.samples)
+    schedule = Schedule.of(job.settings, size)
+    training = StackTraining(architecture, schedule, [job.weights], [job.samples])
+    numbers, tally = {step: i for i, step in enumerate(ends_of(schedule))}, Tally()
+    for step, (rows, shares) in enumerate(batches(schedule, [size], [job.stream])):
+        if step in numbers:
+            visit(numbers[step], _state(training))
+        tally.step(*training.step(step, rows, shares))
+    last = _state(training)
+    visit(len(numbers) - 1, last)
+    return Fitted(last.weights, tally.curves([size], job.settings.epochs)[0])
+
+
+class Recorder:
+    """A `Fitter` of one model that notes the digests of its states.
+
+    Attributes:
+        job: the training; None before there was one.
+        states: digests of the states at all ends.
+    """
+
+    def __init__(self) -> None:
+        self.job: TrainingJob | None = None
+        self.states: list[str] = []
+
+    def __call__(self, architecture: Architecture, jobs: Sequence[TrainingJob]) -> tuple[Fitted, ...]:
+        (self.job,) = jobs
+
+        def note(_: int, state: State) -> None:
+            self.states.append(state.digest())
+
+        return (fit_in_intervals(architecture, self._fresh(), note),)
+
+    def rows(self, intervals: Sequence[int]) -> Tensor:
+        """As `rows_of`.  Raises LearningError before a training."""
+        job = self._fresh()
+        return rows_of(job.settings, len(job.samples), job.stream, intervals)
+
+    def starts(self, architecture: Architecture, intervals: Sequence[int]) -> dict[int, State]:
+        """States at the beginning of some intervals, by training again.  Raises LearningError before one."""
+        found: dict[int, State] = {}
+
+        def keep(number: int, state: State) -> None:
+            if number in intervals:
+                found[number] = state
+
+        fit_in_intervals(architecture, self._fresh(), keep)
+        return found
+
+    def _fresh(self) -> TrainingJob:
+        if self.job is None:
+            raise LearningError("there was no training that could be shown.")
+        return replace(self.job, stream=self.job.stream.clone_state())
+
+
+def rows_of(
+    settings: TrainingSettings, size: int, stream: torch.Generator, intervals: Sequence[int]
+) -> Tensor:
+    """Rows of `size` samples that the batches of some intervals read, padding included; int64, ascending."""
+    schedule = Schedule.of(settings, size)
+    ends, drawn = ends_of(schedule), list(batches(schedule, [size], [stream]))
+    read = [rows.flatten() for i in intervals for rows, _ in drawn[ends[i] : ends[i + 1]]]
+    return torch.cat(read).unique()  # type: ignore[no-untyped-call,no-any-return]
+
+
+def replay(
+    architecture: Architecture,
+    settings: TrainingSettings,
+    size: int,
+    stream: torch.Generator,
+    interval: int,
+    begin: State,
+    rows: Tensor,
+    samples: Samples,
+) -> State:
+    """The state at the end of an interval.
+
+    Args:
+        size: number of all samples of the training.
+        stream: fresh, as the training had it.
+        begin: state at its beginning.
+        rows, samples: u rows among all samples, ascending, those of `rows_of` among them, and what they hold.
+
+    Raises LearningError for a state of another architecture, or an end that is not finite.
+    """
+    schedule = Schedule.of(settings, size)
+    training = StackTraining(architecture, schedule, [begin.weights], [samples])
+    if begin.velocity.shape != training.optimiser.velocity.shape:
+        raise LearningError("a state's velocity is of another network.")
+    require_finite({VELOCITY: begin.velocity}, "a state")
+    training.optimiser.velocity.copy_(begin.velocity)
+    first, last = ends_of(schedule)[interval : interval + 2]
+    steps = islice(enumerate(batches(schedule, [size], [stream])), first, last)
+    for step, (drawn, shares) in steps:
+        training.step(step, torch.searchsorted(rows, drawn), shares)
+    return _state(training)
+
+
+def _state(training: StackTraining) -> State:
+    return State(training.weights()[0], training.optimiser.velocity.clone())

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reviews the spot check of a training: a commitment on the chain, and what its owner discloses of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from pydantic import ValidationError
+
+from blockful_py.chain.participant_registry import FiledRequest, HandIn, ParticipantRegistryContract
+from blockful_py.committee.protocols import Store
+from blockful_py.errors import RefusedError, StorageError
+from blockful_py.learning.aggregation import aggregate
+from blockful_py.learning.disclosure import Disclosure
+from blockful_py.learning.federation import initial_weights
+from blockful_py.learning.intervals import can_be_replayed
+from blockful_py.learning.spot_check import ClaimedTraining, check_disclosure
+from blockful_py.learning.training_setup import TrainingSetup
+from blockful_py.learning.weights import Weights
+from blockful_py.pipeline.review.fetched import refusing
+from blockful_py.pipeline.review.methods import named_method
+from blockful_py.pipeline.review.statements import training_of
+from blockful_py.record.catalogue import Catalogue
+from blockful_py.record.model_node import ModelNode, PlacedNode, Request
+from blockful_py.record.parts import MAX_REQUEST_BYTES, first_commitment
+from blockful_py.record.training_trace import parse_trace, schedule_seed
+from blockful_py.settings import TrainingSettings
+from blockful_py.storage.cid import parse_cid
+from blockful_py.storage.unixfs import file_uri
+from blockful_py.types import Paradigm, Position, Uri
+from blockful_py.unlearning.retrain import Retrain
+
+
+class Commitments:
+    """Commitments to trainings, as owners handed them in on the chain."""
+
+    def __init__(self, participants: ParticipantRegistryContract, store: Store) -> None:
+        """`store`: of filed requests."""
+        self._participants = participants
+        self._store = store
+
+    def first(self, catalogue: Catalogue, name: str) -> HandIn | None:
+        """As `first_commitment`."""
+        listed = [
+            each
+            for filed in self._participants.filed_requests()
+            for each in self._of(filed, catalogue[name].position)
+        ]
+        return first_commitment(catalogue, name, listed)
+
+    def _of(self, filed: FiledRequest, position: Position) -> list[HandIn]:
+        """Those for a model and a request that nobody knows to be parallel."""
+        handed_in = self._participants.hand_ins(filed.number)
+        listed = [each for each in handed_in if each.position == position]
+        return listed if listed and not self._is_part(filed) else []
+
+    def _is_part(self, filed: FiledRequest) -> bool:
+        """Whether what is handed in for a request is a part of it: that of a parallel one.  One that nobody
+        can read hides no commitment."""
+        try:
+            data = self._store.read(filed.uri)
+            request = Request.model_validate_json(data[: MAX_REQUEST_BYTES + 1])
+        except (StorageError, ValidationError):
+            return False
+        return request.paradigm == Paradigm.PARALLEL
+
+
+def is_checkable(setup: TrainingSetup, training: TrainingSettings) -> bool:
+    """Whether members can compute a training again: to the same bits, by the federation's recipe."""
+    spec = setup.federation
+    recipe = replace(training, epochs=spec.training.epochs) == spec.training
+    lengths = (spec.training.epochs, spec.training.epochs * spec.root_factor)
+    return recipe and training.epochs in lengths and can_be_replayed(setup.architecture, training)
+
+
+class SpotChecks:
+    """Reviews spot checks on a member's own view of the chain."""
+
+    def __init__(
+        self,
+        participants: ParticipantRegistryContract,
+        store: Store,
+        setup: TrainingSetup,
+        read: Callable[[Uri], Weights],
+    ) -> None:
+        """`store`: of filed requests; `read`: tensors of sealed files."""
+        self._commitments = Commitments(participants, store)
+        self._node = participants.node
+        self._setup = setup
+        self._read = read
+
+    def review(self, node: ModelNode, result: Weights, request: Request, catalogue: Catalogue) -> None:
+        """Raises RefusedError, which names the first thing that is wrong.
+
+        A training that was committed to must be shown: an owner that sees what it would have to show does
+        not fall back to a result that is measured alone.
+
+        Args:
+            node: of the proposed version; `result`: its weights.
+        """
+        placed, said = catalogue[node.name], node.spot_check
+        committed = None
+        if request.paradigm == Paradigm.SEQUENTIAL:
+            committed = self._commitments.first(catalogue, node.name)
+        if said is None:
+            reason = f"the owner of {node.name} discloses nothing of the training that it committed to"
+            _require(committed is None, reason)
+            return
+        samples, method = placed.node.statement.samples, named_method(request.method)[0]
+        _require(method == Retrain.name, f"no training by {method} is checked in parts")
+        if committed is None or samples is None:
+            raise RefusedError(f"the owner of {node.name} committed to no training, or to no samples")
+        with refusing(f"model {node.name}"):
+            training = training_of(placed.node.statement)
+            _require(is_checkable(self._setup, training), "nobody else could compute its training again")
+            disclosure = Disclosure.of(self._read(parse_cid(said.disclosure)))
+            trace = parse_trace(disclosure.trace)
+            _require(file_uri(disclosure.trace) == committed.uri, "its trace is not the committed one")
+            _require(
+                (said.intervals, said.challenged) == (trace.intervals, trace.challenged),
+                f"{trace.challenged} of {trace.intervals} intervals are challenged",
+            )
+            claim = self._claim(placed, training, samples, request, catalogue, result)
+            beacon = self._node.block_hash(committed.block_number)
+            check_disclosure(claim, disclosure, trace, committed.uri.digest, beacon)
+
+    def _claim(
+        self,
+        placed: PlacedNode,
+        training: TrainingSettings,
+        samples: str,
+        request: Request,
+        catalogue: Catalogue,
+        result: Weights,
+    ) -> ClaimedTraining:
+        statement = placed.node.statement
+        earlier = [*placed.earlier, *([placed.node.redaction.request] if placed.node.redaction else [])]
+        listed = catalogue.graph.references(placed.node.name)
+        references = [each for each in listed if each in catalogue.with_weights]
+        weights = [self._read(catalogue[each].node.weights) for each in references]
+        return ClaimedTraining(
+            architecture=self._setup.architecture,
+            training=training,
+            user=statement.user,
+            round=statement.round,
+            samples=samples,
+            seed=schedule_seed(samples, request),
+            forgets=tuple(each.forget for each in (request, *earlier)),
+            start=aggregate(weights) if weights else initial_weights(self._setup.federation),
+            result=result,
+        )
+
+
+def _require(holds: bool, reason: str) -> None:
+    if not holds:
+        raise RefusedError(reason)

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an owner commits to, by the CID of its bytes, before anybody knows which of its steps it must show."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from itertools import pairwise
+from typing import Annotated, Final, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from blockful_py.record.model_node import Request, request_key
+from blockful_py.record.proofs.fields import Part, Small, parsed
+
+FORMAT: Final = "blockful-trace/1"
+MAX_TRACE_BYTES = 1 << 20
+MAX_INTERVALS = 1 << 10
+
+Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+StateDigest = Annotated[str, Field(pattern=r"^[0-9a-f]{128}$")]
+"""SHA-256 of the weights, then of the velocity."""
+
+
+class Trace(Part):
+    """A training for a request.
+
+    Attributes:
+        samples: the commitment to the owner's samples, as its statement has it.
+        kept: rows of them that it trained on, ascending.
+        challenged: how many intervals it discloses.
+        states: digests before the first interval and after each.
+    """
+
+    format: Literal["blockful-trace/1"]
+    samples: Digest
+    kept: Annotated[tuple[Small, ...], Field(min_length=1)]
+    challenged: Annotated[int, Field(ge=1)]
+    states: Annotated[tuple[StateDigest, ...], Field(min_length=2, max_length=MAX_INTERVALS + 1)]
+
+    @field_validator("kept")
+    @classmethod
+    def _each_once_in_order(cls, kept: tuple[int, ...]) -> tuple[int, ...]:
+        if any(left >= right for left, right in pairwise(kept)):
+            raise ValueError("rows are named in order, each once")
+        return kept
+
+    @model_validator(mode="after")
+    def _shows_what_there_is(self) -> Trace:
+        if self.challenged > self.intervals:
+            raise ValueError("more intervals are challenged than there are")
+        return self
+
+    @property
+    def intervals(self) -> int:
+        return len(self.states) - 1
+
+
+def parse_trace(data: bytes) -> Trace:
+    """Raises FormatError, which names the field, for bytes that are no trace."""
+    return parsed(Trace, data, "trace of a training", MAX_TRACE_BYTES)
+
+
+def schedule_seed(samples: str, request: Request) -> int:
+    """The seed that draws the batches of a training whose steps members may ask for.
+
+    It follows from the samples that were committed to before anybody asked, and from the request: the owner
+    does not choose batches.
+    """
+    return int.from_bytes(sha256(bytes.fromhex(samples) + request_key(request)).digest()[:8], "big")

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Owners that let members compute a part of their trainings again: who passes, and who is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from blockful_py.errors import KeyDestroyedError, QuorumError, RefusedError, RunError, UnlearningError
+from blockful_py.forget import Forget
+from blockful_py.learning.intervals import Recorder, weights_digest
+from blockful_py.learning.models import Architecture
+from blockful_py.learning.together import TrainingJob
+from blockful_py.learning.training import Fitted
+from blockful_py.pipeline.jobs.redaction import Redactor
+from blockful_py.pipeline.run.directory import RunDirectory
+from blockful_py.record.certificates.checking import check_certificate
+from blockful_py.record.model_node import ModelNode, sign_statement
+from blockful_py.record.parts import checked_in
+from blockful_py.report.runs.certificate_page import page_of
+from blockful_py.storage.cid import parse_cid
+from blockful_py.types import Checked, Paradigm
+from tests.federations import GRAPH, promised
+from tests.participant.conftest import Machines
+
+pytestmark = pytest.mark.processes
+
+SHARES = {"b": 0.2, "t": 0.5, "y": 1.0, "z": 1.0}
+"""What owners disclose."""
+
+
+@pytest.fixture(scope="module")
+def rules() -> Mapping[str, Any]:
+    return {"unlearning": {"starts": ["s", "t"], "blocks": 100_000}}
+
+
+@pytest.fixture(scope="module")
+def published(machines: Machines) -> Machines:
+    for name, share in SHARES.items():
+        discloses(machines.participants[name].folder.run, share)
+    for name in GRAPH:
+        with machines.participants[name].run() as party:
+            party.train_next()
+    return machines
+
+
+def discloses(path: Path, share: float) -> None:
+    """As an owner that joins again with another share."""
+    run = RunDirectory.open(path)
+    assert run.party is not None
+    run.renewed(run.settings, replace(run.party, discloses=share))
+
+
+def asked(machines: Machines, name: str, label: int) -> int:
+    with machines.participants[name].run() as party:
+        return party.request((name,), Forget.of_classes([label]), Paradigm.SEQUENTIAL, None)
+
+
+def take(machines: Machines, name: str, number: int) -> ModelNode:
+    with machines.participants[name].run() as party:
+        (node,) = party.take_part(number)
+        return node
+
+
+def test_members_compute_the_drawn_part_again_and_the_certificate_says_so(published: Machines) -> None:
+    number = asked(published, "t", 5)
+    nodes = [take(published, name, number) for name in ("t", "y")]
+    checks = [node.spot_check for node in nodes]
+    assert all(check is not None for check in checks)
+    shares = [check.challenged / check.intervals for check in checks if check]
+    assert 0.5 <= shares[0] < shares[1] == 1
+    with published.participants["t"].run() as party:
+        certificate = party.certificate(number)
+        assert party.federation.verify().passed
+        assert party.federation.audit().passed
+    checked = check_certificate(certificate)
+    assert checked_in(certificate.statement.request, checked.record.nodes.values()) is Checked.SPOT_CHECKED
+    page = page_of(certificate, checked, "erasure.json")
+    assert [name for name, _ in page.spot_checks] == ["t", "y"]
+    assert f"a probability of {int(100 * shares[0])} % or more" in dict(page.spot_checks)["t"]
+    promised(published.contracts)
+
+
+def crash(*arguments: Any, **options: Any) -> None:
+    raise RunError("a crash after the commitment")
+
+
+def test_the_next_request_destroys_the_disclosure_of_the_one_before(published: Machines) -> None:
+    number = asked(published, "b", 6)
+    with published.participants["t"].run() as party:
+        before = [party.federation.catalogue()[name].node.spot_check for name in ("t", "y")]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Redactor, "replace", crash)
+        with pytest.raises(RunError, match="a crash after the commitment"):
+            take(published, "b", number)
+    assert all(take(published, name, number).spot_check for name in ("b", "t", "z", "y"))
+    with published.participants["t"].run() as party:
+        certificate = party.certificate(number)
+    destroyed = certificate.statement.erasure.keys_destroyed
+    assert {check.disclosure for check in before if check} <= set(destroyed)
+
+
+def test_nobody_but_members_reads_a_disclosure(published: Machines) -> None:
+    with published.participants["a"].run() as party:
+        spot_check = party.federation.catalogue()["t"].node.spot_check
+        assert spot_check is not None
+        with pytest.raises((KeyDestroyedError, RefusedError)):
+            party.federation.weights.read(parse_cid(spot_check.disclosure))
+
+
+def test_an_owner_that_discloses_nothing_is_measured(published: Machines) -> None:
+    number = asked(published, "s", 6)
+    assert take(published, "s", number).spot_check is None
+
+
+def test_an_owner_commits_to_samples_before_anybody_asks(
+    published: Machines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not with the version that a request brings about."""
+    number, resigned = asked(published, "s", 7), Redactor._resigned
+    secret = published.participants["s"].keys.account_secret
+    live = published.contracts.live
+
+    def lying(*arguments: Any) -> ModelNode:
+        statement = resigned(*arguments).statement.model_copy(update={"samples": "0" * 64})
+        return sign_statement(statement, secret, live.chain_id, live.address)
+
+    monkeypatch.setattr("blockful_py.pipeline.party.ATTEMPTS", 1)
+    monkeypatch.setattr(Redactor, "_resigned", lying)
+    with pytest.raises(QuorumError, match="states another recipe of training, or other samples"):
+        take(published, "s", number)
+
+
+class Forger(Recorder):
+    """Commits to other weights than the last interval leads to."""
+
+    def __call__(self, architecture: Architecture, jobs: Sequence[TrainingJob]) -> tuple[Fitted, ...]:
+        (fitted,) = super().__call__(architecture, jobs)
+        forged = {name: tensor + 1 for name, tensor in fitted.weights.items()}
+        self.states[-1] = weights_digest(forged) + self.states[-1][64:]
+        return (Fitted(forged, fitted.curve),)
+
+
+def test_an_owner_that_forged_is_refused_and_cannot_take_its_commitment_back(
+    published: Machines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("blockful_py.pipeline.party.ATTEMPTS", 1)
+    number = asked(published, "z", 3)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("blockful_py.pipeline.jobs.spot_check.Recorder", Forger)
+        with pytest.raises(QuorumError, match="does not lead to the committed state"):
+            take(published, "z", number)
+    with published.participants["z"].run() as party:
+        place = party.federation.catalogue()["z"].position
+        participants = party.federation.opened.context.contracts.participants
+        again = next(each for each in participants.filed_requests() if each.number == number)
+        participants.file(again.uri, 100_000)
+        later = max(each.number for each in participants.filed_requests())
+        participants.hand_in(later, place, again.uri)
+    for each in (number, later):
+        with pytest.raises(UnlearningError, match="has committed to another training of its next version"):
+            take(published, "z", each)
+    discloses(published.participants["z"].folder.run, 0.0)
+    with pytest.raises(QuorumError, match="discloses nothing of the training that it committed to"):
+        take(published, "z", number)
