@@ -20,7 +20,8 @@ from blockful_py.learning.curves import Curve
 from blockful_py.learning.gpu_share import training_share
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.task_network import network_of, samples_bytes, samples_from, told
-from blockful_py.learning.together import Schedule, TrainingJob, fit_together, units_of
+from blockful_py.learning.stack_training import Schedule
+from blockful_py.learning.together import TrainingJob, fit_together, units_of
 from blockful_py.learning.training import Fitted
 from blockful_py.learning.weights import from_bytes, to_bytes
 from blockful_py.settings import PrivacySettings, TrainingSettings
@@ -61,7 +62,8 @@ class TaskFitter:
 
     def _gpu_share(self, architecture: Architecture, jobs: Sequence[TrainingJob]) -> float:
         """Measured once for jobs that are alike."""
-        alike = (architecture, Schedule.of(jobs[0]), len(jobs))
+        schedule = Schedule.of(jobs[0].settings, len(jobs[0].samples))
+        alike = (architecture, schedule, len(jobs))
         if alike not in self._shares:
             self._shares[alike] = training_share(architecture, jobs)
         return self._shares[alike]
