@@ -19,8 +19,8 @@ from blockful_py.errors import LearningError
 from blockful_py.learning.curves import Curve
 from blockful_py.learning.gpu_share import training_share
 from blockful_py.learning.models import Architecture
-from blockful_py.learning.task_network import network_of, samples_bytes, samples_from, told
 from blockful_py.learning.stack_training import Schedule
+from blockful_py.learning.task_network import network_of, samples_bytes, samples_from, told
 from blockful_py.learning.together import TrainingJob, fit_together, units_of
 from blockful_py.learning.training import Fitted
 from blockful_py.learning.weights import from_bytes, to_bytes
