@@ -38,12 +38,14 @@ class AttackPanel:
     Attributes:
         guess: what guesses reach.
         ends: of the axis; what lies beyond is drawn at the end.
+        ticks: values that are named.
     """
 
     label: str
     read: Reader
     guess: float
     ends: tuple[float, float]
+    ticks: tuple[float, ...]
 
 
 def _of(part: str, name: str | None = None) -> Reader:
@@ -60,13 +62,13 @@ def _epsilon(method: Mapping[str, Any]) -> Interval:
 
 
 PANELS = (
-    AttackPanel("AUC", _of("attack", "auc"), 0.5, (0.4, 1.0)),
-    AttackPanel("TPR at 1 % FPR", _of("attack", "tpr"), 0.01, (0.0, 1.0)),
-    AttackPanel("epsilon, at least", _epsilon, 0.0, (0.0, 2.0)),
-    AttackPanel("KLoM less gold2's, nats", _of("klom_above"), 0.0, (-1.0, 6.0)),
-    AttackPanel("recognised less gold's", _of("recognised_above"), 0.0, (-1.0, 1.0)),
-    AttackPanel("perturbed, less gold's", _of("near_above"), 0.0, (-1.0, 1.0)),
-    AttackPanel("membership less gold's", _of("membership_above"), 0.0, (-0.3, 0.6)),
+    AttackPanel("AUC", _of("attack", "auc"), 0.5, (0.4, 1.0), (0.5, 0.75)),
+    AttackPanel("TPR at 1 % FPR", _of("attack", "tpr"), 0.01, (0.0, 1.0), (0.25, 0.5, 0.75)),
+    AttackPanel("epsilon, at least", _epsilon, 0.0, (0.0, 2.0), (0.5, 1.0, 1.5)),
+    AttackPanel("KLoM less gold2's, nats", _of("klom_above"), 0.0, (-1.0, 11.0), (0, 5, 10)),
+    AttackPanel("recognised less gold's", _of("recognised_above"), 0.0, (-1.0, 1.0), (-0.5, 0, 0.5)),
+    AttackPanel("perturbed, less gold's", _of("near_above"), 0.0, (-1.0, 1.0), (-0.5, 0, 0.5)),
+    AttackPanel("membership less gold's", _of("membership_above"), 0.0, (-0.3, 0.6), (0, 0.25, 0.5)),
 )
 
 
@@ -105,6 +107,7 @@ def draw(document: Mapping[str, Any], theme: Theme) -> bytes:
 
 def _panel(axes: Axes, each: AttackPanel, methods: list[Mapping[str, Any]], theme: Theme) -> None:
     axes.set_xlim(*each.ends)
+    axes.set_xticks(each.ticks, [f"{tick:g}" for tick in each.ticks])
     axes.axvline(each.guess, color=theme.faint_ink, linewidth=0.9, zorder=1)
     for place, method in enumerate(methods):
         estimate = each.read(method)

@@ -17,7 +17,8 @@ LEGEND = (
     "gold2's. Recognised: samples whose own label has more than half of the probability; near: the same of "
     "perturbed ones; both less gold's. Membership: AUC of the samples against strangers like them, less "
     "gold's. Percent and points, but epsilon and KLoM (nats). In brackets 95 % intervals, over the "
-    "federations. What each figure can and cannot show: docs/explanation/attacks.md."
+    "federations: bootstrap, for KLoM jackknife, for the worst exact. What each figure can and cannot show: "
+    "docs/explanation/attacks.md."
 )
 
 HEAD = (

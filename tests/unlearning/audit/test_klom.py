@@ -51,6 +51,8 @@ def test_what_is_above_the_floor_is_told_from_chance() -> None:
     gold, floor, same, other = (stream.normal(0, 1, (48, 20)) for _ in range(4))
     assert above_floor(same, floor, gold).low < 0 < above_floor(same, floor, gold).high
     assert above_floor(other + 2, floor, gold).low > 0
+    far = above_floor(other + 50, floor, gold)
+    assert far.low <= far.value <= far.high
     assert above_floor(other + 2, floor, gold).value == pytest.approx(
         klom(other + 2, gold).mean - klom(floor, gold).mean
     )
