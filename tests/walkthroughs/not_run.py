@@ -91,6 +91,7 @@ COMMANDS = {
         "--data digits --data shapes": HOURS,
         "--data fashion_mnist_small": HOURS,
         "--ask class": HOURS,
+        "--ask canaries": HOURS,
         "--scale small --seeds 5-9 --output tables": HOURS,
         "--scale full": HOURS,
         "--requests 1000 --": HOURS,
