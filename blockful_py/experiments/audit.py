@@ -139,18 +139,7 @@ def left_out(plan: Plan) -> tuple[str, ...]:
 
 def _task(plan: Plan, cell: Cell, missing: Sequence[str]) -> EngineTask:
     """Measures the missing rows of a cell."""
-    made = [
-        {
-            "name": variant.name,
-            "method": variant.method,
-            "settings": dict(variant.settings),
-            "stored": variant.stored,
-            "clean_references": variant.clean_references,
-            "recorded": variant.recorded,
-        }
-        for variant in plan.variants
-        if variant.name in missing
-    ]
+    made = [variant.told for variant in plan.variants if variant.name in missing]
     return EngineTask(
         title=_title(cell),
         function=f"{cell_task.__name__}:{cell_task.measure_cell.__name__}",

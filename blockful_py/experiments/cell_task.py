@@ -19,7 +19,9 @@ from blockful_py.unlearning.audit import bench as benches
 from blockful_py.unlearning.audit.auditing import samples_digest
 from blockful_py.unlearning.audit.samples import audit_samples
 from blockful_py.unlearning.cost import Cost
+from blockful_py.unlearning.method import Method
 from blockful_py.unlearning.registry import create_method
+from blockful_py.unlearning.task import UnlearningTask
 from blockful_py.verdicts.references import GOLD
 
 
@@ -78,10 +80,15 @@ def _made(settings: Mapping[str, Any], prepared: PreparedCell, bench: benches.Be
         weights = bench.reference(name)
         yield Made(name, weights, bench.gold_cost if name == GOLD else None, perf_counter() - began, {})
     for variant in settings["variants"]:
-        task = prepared.storing(variant["clean_references"]) if variant["stored"] else prepared.task
-        method = create_method(variant["method"], **variant["settings"])
+        method, task = at_work(variant, prepared)
         began = perf_counter()
         outcome = method.unlearn(task)
         weights = dict(outcome.weights)
         seconds = perf_counter() - began
         yield Made(variant["name"], weights, outcome.cost, seconds, variant["recorded"])
+
+
+def at_work(variant: Mapping[str, Any], prepared: PreparedCell) -> tuple[Method, UnlearningTask]:
+    """A variant's method, and the task that it gets: with stored increments, where it takes them."""
+    task = prepared.storing(variant["clean_references"]) if variant["stored"] else prepared.task
+    return create_method(variant["method"], **variant["settings"]), task

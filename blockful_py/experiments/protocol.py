@@ -81,6 +81,20 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Layout:
+    """A data set, its share of each user, and the settings of their federation."""
+
+    data: Dataset
+    users: tuple[UserData, ...]
+    settings: FederationSpec
+
+    def lasting(self, epochs: int) -> Layout:
+        """The same with so many epochs of a model with references."""
+        training = replace(self.settings.training, epochs=epochs)
+        return replace(self, settings=replace(self.settings, training=training))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class PreparedCell:
     """A trained federation, its request, the data set, and what the federation was trained with.
 
@@ -111,27 +125,36 @@ def prepare(cell: Cell, options: DataOptions | None = None) -> PreparedCell:
     Raises:
         SettingsError, LearningError: the data set cannot be had, or is none of images.
     """
+    laid = lay_out(cell, options)
+    recipe = recipe_of(laid.settings, laid.data)
+    forget = what_to_forget(cell, laid.users, cell.label_in(laid.data))
+    return replace(federated(cell, laid.lasting(recipe.epochs), forget), recipe=recipe)
+
+
+def lay_out(cell: Cell, options: DataOptions | None = None) -> Layout:
+    """Load and divide a cell's data; its settings train one epoch.  Raises as `prepare`."""
     data = load_dataset(cell.data, cell.seed, resolve_device("cpu"), options)
-    label = cell.label_in(data)
     situation = cast(Situation, cell.situation)
     federation = FederationSettings("organic", situation, users=USERS[cell.scale], rounds=2)
-    users = partition(data, Division(federation, HOLDERS, (label,)), cell.seed)
-    untimed = FederationSpec(
+    users = partition(data, Division(federation, HOLDERS, (cell.label_in(data),)), cell.seed)
+    settings = FederationSpec(
         Architecture.of("cnn", data),
         federation,
         TrainingSettings(epochs=1, learning_rate=RATE),
         seed=cell.seed,
         starting_users=HOLDERS,
     )
-    recipe = recipe_of(untimed, data)
-    settings = replace(untimed, training=replace(untimed.training, epochs=recipe.epochs))
-    models = [model for wave in train_federation(settings, users) for model in wave]
-    forget = what_to_forget(cell, users, label)
-    retained = [each for each in data.train.classes() if each not in forget.classes]
-    proxy = first_of_each(data.proxy, tuple(retained), SHOWN)
+    return Layout(data, users, settings)
+
+
+def federated(cell: Cell, laid: Layout, forget: Forget) -> PreparedCell:
+    """Train the federation of a layout, and have it asked to forget."""
+    models = [model for wave in train_federation(laid.settings, laid.users) for model in wave]
+    retained = [each for each in laid.data.train.classes() if each not in forget.classes]
+    proxy = first_of_each(laid.data.proxy, tuple(retained), SHOWN)
     starts = [model.name for model in models if is_start(cell, model)]
-    task = UnlearningTask.of(settings, models, users, starts, forget, proxy)
-    return PreparedCell(task, data, settings, recipe)
+    task = UnlearningTask.of(laid.settings, models, laid.users, starts, forget, proxy)
+    return PreparedCell(task, laid.data, laid.settings)
 
 
 def recipe_of(settings: FederationSpec, data: Dataset) -> Plateau:

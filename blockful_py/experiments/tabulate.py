@@ -138,8 +138,8 @@ def _method(method: MethodSummary) -> dict[str, Any]:
         "verdict": str(method.verdict),
         "forgotten": method.verdict.forgotten,
         "intact": method.verdict.intact,
-        "criteria": [_plain(asdict(criterion)) for criterion in criteria],
-        "cost_percent": _plain(
+        "criteria": [plain(asdict(criterion)) for criterion in criteria],
+        "cost_percent": plain(
             {
                 "passes": method.passes,
                 "critical_path": method.critical_path,
@@ -147,7 +147,7 @@ def _method(method: MethodSummary) -> dict[str, Any]:
             }
         ),
         "seconds": round(method.seconds, 3),
-        "figures": {name: _plain(asdict(figure)) for name, figure in method.figures.items()},
+        "figures": {name: plain(asdict(figure)) for name, figure in method.figures.items()},
     }
 
 
@@ -212,10 +212,12 @@ def _listed(seeds: Sequence[int]) -> str:
     return ", ".join(map(str, seeds))
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Six decimals; infinite ratios as text: JSON has no number for them."""
     if isinstance(value, dict):
-        return {str(key): _plain(inner) for key, inner in value.items()}
+        return {str(key): plain(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [plain(inner) for inner in value]
     if not isinstance(value, float):
         return value
     if not math.isfinite(value):

@@ -42,6 +42,18 @@ class Variant:
         """What a row says of how it was made: the settings, and whether increments were stored."""
         return {**self.settings, **({"stored": True} if self.stored else {})}
 
+    @property
+    def told(self) -> dict[str, Any]:
+        """What a task of an engine is told of it."""
+        return {
+            "name": self.name,
+            "method": self.method,
+            "settings": dict(self.settings),
+            "stored": self.stored,
+            "clean_references": self.clean_references,
+            "recorded": self.recorded,
+        }
+
 
 SPECIAL: tuple[Variant, ...] = (
     Variant("clean_increments_short", "clean_increments", {"share": 0.8}, only=frozenset({Level.SAMPLE})),

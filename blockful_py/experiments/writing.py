@@ -87,18 +87,20 @@ def rewrite_report(folder: Path) -> AuditReport:
 def as_text(document: Mapping[str, Any]) -> str:
     """JSON with a line for each method, so that two runs can be compared line by line."""
     scenarios = (
-        _with_list(scenario, "methods", map(_compact, scenario["methods"]))
+        with_list(scenario, "methods", map(compact, scenario["methods"]))
         for scenario in document["scenarios"]
     )
-    return _with_list(document, "scenarios", scenarios) + "\n"
+    return with_list(document, "scenarios", scenarios) + "\n"
 
 
-def _with_list(document: Mapping[str, Any], name: str, lines: Iterable[str]) -> str:
+def with_list(document: Mapping[str, Any], name: str, lines: Iterable[str]) -> str:
+    """JSON of a document with one of its lists last, an item a line."""
     rest = {key: value for key, value in document.items() if key != name}
     return f"{json.dumps(rest)[:-1]}, {json.dumps(name)}: [\n" + ",\n".join(lines) + "\n]}"
 
 
-def _compact(document: Any) -> str:
+def compact(document: Any) -> str:
+    """JSON without spaces."""
     return json.dumps(document, separators=(",", ":"))
 
 

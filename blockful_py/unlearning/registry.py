@@ -16,6 +16,7 @@ from blockful_py.unlearning.fiun import Fiun
 from blockful_py.unlearning.gradient_ascent import GradientAscent
 from blockful_py.unlearning.head_mask import HeadMask
 from blockful_py.unlearning.method import Method, Review
+from blockful_py.unlearning.noisy_restart import NoisyRestart
 from blockful_py.unlearning.ppnr import Ppnr
 from blockful_py.unlearning.retrain import Retrain
 from blockful_py.unlearning.retrain_ahead import RetrainAhead
@@ -37,6 +38,7 @@ METHODS: Mapping[str, Callable[..., Method]] = MappingProxyType(
         SalUn.name: SalUn,
         Scrub.name: Scrub,
         HeadMask.name: HeadMask,
+        NoisyRestart.name: NoisyRestart,
         CleanIncrements.name: CleanIncrements,
         Ppnr.name: Ppnr,
         RetrainAhead.name: RetrainAhead,

@@ -13,6 +13,7 @@ from benchmarks.machines import lines
 from benchmarks.machines_table import markdown as processes
 from benchmarks.unlearning import markdown as costs
 from blockful_py.errors import FormatError, RunError
+from blockful_py.experiments.attack.tabulate import markdown as attacks
 from blockful_py.experiments.comparison import compare
 from blockful_py.experiments.overview import overview
 from blockful_py.experiments.protocol import Scale
@@ -21,10 +22,13 @@ from blockful_py.experiments.scale.writing import read
 from blockful_py.experiments.tables import Case, Measured, cases, collect
 from blockful_py.experiments.tabulate import markdown
 from blockful_py.experiments.writing import rewrite_report
+from blockful_py.unlearning.audit import disclosed_bits
 
 RESULTS = Path(__file__).resolve().parents[2] / "benchmarks" / "results"
 AUDITS = sorted(path.parent for path in RESULTS.rglob("audit.json"))
+ATTACKS = sorted(path.parent for path in RESULTS.rglob("attack.json"))
 SEEDS = (5, 6, 7, 8, 9)
+FOUND_OUT = ("original", "head_mask")
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +42,31 @@ def test_an_audits_tables_follow_from_its_document(folder: Path) -> None:
     assert markdown(document) == (folder / "audit.md").read_text(encoding="utf-8")
     document["scenarios"][0]["methods"][0]["figures"]["damage"]["mean"]["value"] += 0.01
     assert markdown(document) != (folder / "audit.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("folder", ATTACKS, ids=lambda folder: folder.name)
+def test_an_attacks_tables_follow_from_its_document(folder: Path) -> None:
+    document = json.loads((folder / "attack.json").read_text(encoding="utf-8"))
+    assert attacks(document) == (folder / "attack.md").read_text(encoding="utf-8")
+    assert document["disclosed_bits"] == disclosed_bits(document["scenarios"])
+    document["scenarios"][0]["views"][0]["methods"][0]["attack"]["auc"]["value"] += 0.01
+    assert attacks(document) != (folder / "attack.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("folder", ATTACKS, ids=lambda folder: folder.name)
+def test_the_attack_finds_the_control_out_and_passes_gold2(folder: Path) -> None:
+    """Of every forgotten target; whatever the methods do."""
+    document = json.loads((folder / "attack.json").read_text(encoding="utf-8"))
+    for scenario in document["scenarios"]:
+        found = {
+            method["method"]: method["attack"]
+            for view in scenario["views"]
+            if view["target"] != "retained" and view["view"] == "first start"
+            for method in view["methods"]
+        }
+        assert found["gold2"]["auc"]["low"] <= 0.5
+        assert found["gold2"]["epsilon"]["low"] == 0 < found["original"]["epsilon"]["low"]
+        assert min(attack["auc"]["low"] for name, attack in found.items() if name in FOUND_OUT) > 0.6
 
 
 def test_the_scale_follows_from_its_document() -> None:

@@ -90,6 +90,8 @@ COMMANDS = {
         "--data shapes --level class": HOURS,
         "--data digits --data shapes": HOURS,
         "--data fashion_mnist_small": HOURS,
+        "--ask class": HOURS,
+        "--ask canaries": HOURS,
         "--scale small --seeds 5-9 --output tables": HOURS,
         "--scale full": HOURS,
         "--requests 1000 --": HOURS,

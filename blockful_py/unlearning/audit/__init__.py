@@ -11,7 +11,7 @@ from blockful_py.unlearning.audit.auditing import audit
 from blockful_py.unlearning.audit.bench import Bench, prepare
 from blockful_py.unlearning.audit.disclosure import disclosed_bits
 from blockful_py.unlearning.audit.epsilon import EpsilonBound, epsilon_bound
-from blockful_py.unlearning.audit.klom import Klom, klom
+from blockful_py.unlearning.audit.klom import Klom, above_floor, klom
 from blockful_py.unlearning.audit.margins import margins
 from blockful_py.unlearning.audit.residual import ResidualKnowledge, perturbed, residual_knowledge
 from blockful_py.unlearning.audit.samples import AuditSamples, audit_samples
@@ -28,6 +28,7 @@ __all__ = [
     "ModelAccuracy",
     "ResidualKnowledge",
     "ULira",
+    "above_floor",
     "audit",
     "audit_accuracy",
     "audit_samples",

@@ -7,14 +7,19 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import ndtri
 
 from blockful_py.unlearning.audit.margins import require_shadows
 from blockful_py.unlearning.audit.network import Floats
+from blockful_py.verdicts.statistics import LEVEL, Counts, Estimate
 
 BINS = 20
 CLIP = 100.0
 LEAST_SHARE = 1e-5
 """Of models in a bin; a bin that models that unlearned leave empty counts as this."""
+
+NORMAL = float(ndtri((1 + LEVEL) / 2))
+"""Half a 95 % interval, in standard errors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +40,33 @@ def klom(unlearned: ArrayLike, never_knew: ArrayLike) -> Klom:
     return Klom(float(found.mean()), p95, float(found[worst]), worst)
 
 
+def above_floor(unlearned: ArrayLike, floor: ArrayLike, never_knew: ArrayLike) -> Estimate:
+    """Mean KLoM of models that unlearned, less that of `floor`, models retrained from other seeds: nats.
+
+    With few models KLoM is far above 0 even for equal distributions; the difference is not.  The interval is
+    the jackknife's, position i of all three left out at once: a bootstrap's draws hold models twice, which
+    raises the KLoM of equal distributions alone.
+
+    Args:
+        unlearned, floor, never_knew: margins, (S, n), S at least 4.
+
+    Raises:
+        UnlearningError: as `require_shadows`.
+    """
+    models = len(require_shadows(unlearned, never_knew)[0])
+    counts = np.vstack([np.ones(models, dtype=np.int64), 1 - np.eye(models, dtype=np.int64)])
+    of_unlearned, of_floor = (_by_draw(each, never_knew, counts).mean(1) for each in (unlearned, floor))
+    above = of_unlearned - of_floor
+    error = NORMAL * float(np.sqrt((models - 1) * above[1:].var()))
+    return Estimate(float(above[0]), float(above[0]) - error, float(above[0]) + error)
+
+
 def divergences(unlearned: ArrayLike, never_knew: ArrayLike) -> Floats:
     """`KL(never knew || unlearned)` of histograms of margins, by example: nats, float64 (n,).
 
     As arXiv 2410.23232, appendix E.1: 20 equal bins over the range of both, margins clipped to +-100, empty
     bins of the unlearned ones taken as 1e-5.  With few models it is far above 0 even for equal
-    distributions: compare with models retrained from other seeds.
+    distributions: compare with models retrained from other seeds (`above_floor`).
 
     Args:
         unlearned, never_knew: margins, (S, n), S at least 4.
@@ -48,14 +74,29 @@ def divergences(unlearned: ArrayLike, never_knew: ArrayLike) -> Floats:
     Raises:
         UnlearningError: as `require_shadows`.
     """
+    once = np.ones((1, len(np.asarray(unlearned))), dtype=np.int64)
+    found: Floats = _by_draw(unlearned, never_knew, once)[0]
+    return found
+
+
+def _by_draw(unlearned: ArrayLike, never_knew: ArrayLike, counts: Counts) -> Floats:
+    """Divergences by draw and example, (draws, n), where model i of either kind counts `counts[draw, i]`
+    times; the bins are those of all models."""
     known, strange = (np.clip(each, -CLIP, CLIP) for each in require_shadows(unlearned, never_knew))
     pairs = zip(known.T, strange.T, strict=True)
-    return np.array([_divergence(of_strangers, of_unlearned) for of_unlearned, of_strangers in pairs])
+    return np.column_stack([_divergences(strangers, knowers, counts) for knowers, strangers in pairs])
 
 
-def _divergence(p: Floats, q: Floats) -> float:
-    """`KL(p || q)` of two samples."""
+def _divergences(p: Floats, q: Floats, counts: Counts) -> Floats:
+    """`KL(p || q)` of two samples, by draw: (draws,)."""
     edges = np.histogram_bin_edges(np.concatenate([p, q]), BINS)
-    of_p, of_q = (np.histogram(each, edges)[0] / len(each) for each in (p, q))
-    there = of_p > 0
-    return float((of_p[there] * np.log(of_p[there] / np.maximum(of_q[there], LEAST_SHARE))).sum())
+    of_p, of_q = (counts @ _members(each, edges) / counts.sum(1, keepdims=True) for each in (p, q))
+    ratios = np.log(np.maximum(of_p, LEAST_SHARE) / np.maximum(of_q, LEAST_SHARE))
+    found: Floats = (of_p * ratios).sum(1)
+    return found
+
+
+def _members(values: Floats, edges: Floats) -> Floats:
+    """1 in the bin of each value: (S, bins)."""
+    places = np.clip(np.searchsorted(edges, values, "right") - 1, 0, BINS - 1)
+    return np.eye(BINS)[places]

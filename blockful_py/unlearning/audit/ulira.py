@@ -6,18 +6,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from blockful_py.unlearning.audit.epsilon import EpsilonBound, epsilon_bound, rate_interval
 from blockful_py.unlearning.audit.margins import require_shadows
 from blockful_py.unlearning.audit.network import Floats
-from blockful_py.verdicts.statistics import LEVEL, Estimate, estimate, mean, resample
+from blockful_py.verdicts.statistics import LEVEL, Counts, Estimate, estimate, mean, resample
 
 FALSE_POSITIVES = 0.01
 LEAST_SPREAD = 1e-3
 """Standard deviation that a fit has at least; margins of float32 networks are no finer."""
-
-Counts = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +23,8 @@ class ULira:
     """What the attack finds out about n examples, from S models of each kind.
 
     Attributes:
+        auc: probability that a pair of a model that unlearned and an example scores above a pair of one that
+            never knew, 0.5 for guesses.
         tpr: true positives at 1 % false ones, over all pairs of model and example.
         accuracy: mean over examples of the share of right decisions, 0.5 for guesses.
         worst: the example whose decisions are right most often: the share, and its exact interval for the
@@ -33,6 +33,7 @@ class ULira:
         epsilon: the largest of the bounds from each example and from all of them together (Bonferroni).
     """
 
+    auc: Estimate
     tpr: Estimate
     accuracy: Estimate
     worst: Estimate
@@ -62,11 +63,11 @@ def u_lira(unlearned: ArrayLike, never_knew: ArrayLike) -> ULira:
     low, high = rate_interval(
         round(by_example[worst] * decisions), decisions, 1 - (1 - LEVEL) / known.shape[1]
     )
+    rates = _Rates(of_unlearned, of_strangers)
+    once = np.ones((1, len(known)), dtype=np.int64)
     return ULira(
-        tpr=estimate(
-            _true_positives(of_unlearned, of_strangers, np.ones(len(known), dtype=np.int64)),
-            np.array([_true_positives(of_unlearned, of_strangers, drawn) for drawn in counts]),
-        ),
+        auc=estimate(float(rates.aucs(once)[0]), rates.aucs(counts)),
+        tpr=estimate(float(rates.true_positives(once)[0]), rates.true_positives(counts)),
         accuracy=mean(right.mean(1).tolist(), counts),
         worst=Estimate(float(by_example[worst]), low, high),
         worst_example=worst,
@@ -86,9 +87,7 @@ def likelihood_ratios(unlearned: ArrayLike, never_knew: ArrayLike, targets: Arra
     Raises:
         UnlearningError: as `require_shadows`.
     """
-    known, strange = require_shadows(unlearned, never_knew)
-    asked = np.asarray(targets, dtype=np.float64)
-    return _log_density(asked, *_fit(known)) - _log_density(asked, *_fit(strange))
+    return _ratios(*require_shadows(unlearned, never_knew), np.asarray(targets, dtype=np.float64))
 
 
 def leave_pair_out(known: Floats, strange: Floats) -> tuple[Floats, Floats]:
@@ -100,6 +99,10 @@ def leave_pair_out(known: Floats, strange: Floats) -> tuple[Floats, Floats]:
     fits = _fit_without_each(known), _fit_without_each(strange)
     scored = [_log_density(each, *fits[0]) - _log_density(each, *fits[1]) for each in (known, strange)]
     return scored[0], scored[1]
+
+
+def _ratios(known: Floats, strange: Floats, asked: Floats) -> Floats:
+    return _log_density(asked, *_fit(known)) - _log_density(asked, *_fit(strange))
 
 
 def _fit(values: Floats) -> tuple[Floats, Floats]:
@@ -123,20 +126,44 @@ def _log_density(values: Floats, centre: Floats, spread: Floats) -> Floats:
     return found
 
 
-def _true_positives(above: Floats, below: Floats, times: Counts) -> float:
-    """Share of `above` beyond the lowest threshold that at most 1 % of `below` exceed; model i counts
-    `times[i]` times, in both."""
-    order = np.argsort(below, axis=None)
-    weights = np.repeat(times, below.shape[1])[order]
-    kept = np.cumsum(weights) >= (1 - FALSE_POSITIVES) * weights.sum()
-    threshold = below.flat[order[kept.argmax()]]
-    return float(((above > threshold).mean(1) * times).sum() / times.sum())
+class _Rates:
+    """Rates of likelihood ratios, (S, n) of either kind, in which model i counts `times[i]` times."""
+
+    def __init__(self, above: Floats, below: Floats) -> None:
+        self._above, self._below = above, below
+        self._examples = above.shape[1]
+        ranks = np.unique(np.concatenate([above, below]), return_inverse=True)[1].reshape(-1)
+        self._rank_above, self._rank_below = np.split(ranks, 2)
+        self._distinct = int(ranks.max()) + 1
+        self._order = np.argsort(below, axis=None)
+
+    def aucs(self, counts: Counts) -> Floats:
+        """By draw, (draws,): `P(above > below) + P(above = below) / 2`."""
+        return np.array([self._auc(times) for times in counts])
+
+    def true_positives(self, counts: Counts) -> Floats:
+        """By draw, (draws,): share of `above` beyond the lowest threshold that at most 1 % of `below`
+        exceed."""
+        return np.array([self._true_positives(times) for times in counts])
+
+    def _auc(self, times: Counts) -> float:
+        weights = np.repeat(times, self._examples)
+        above, below = (
+            np.bincount(ranks, weights, self._distinct) for ranks in (self._rank_above, self._rank_below)
+        )
+        return float(above @ (np.cumsum(below) - below / 2) / weights.sum() ** 2)
+
+    def _true_positives(self, times: Counts) -> float:
+        weights = np.repeat(times, self._examples)[self._order]
+        kept = np.cumsum(weights) >= (1 - FALSE_POSITIVES) * weights.sum()
+        threshold = self._below.flat[self._order[kept.argmax()]]
+        return float(((self._above > threshold).mean(1) * times).sum() / times.sum())
 
 
 def _epsilon(known: Floats, strange: Floats) -> EpsilonBound:
     """Fits to every second pair, decisions on the others."""
     fitted, left = [(known[part::2], strange[part::2]) for part in (0, 1)]
-    ratios = [likelihood_ratios(*fitted, margins) for margins in left]
+    ratios = [_ratios(*fitted, margins) for margins in left]
     called = [np.column_stack([ratio, ratio.sum(1)]) > 0 for ratio in ratios]  # (S/2, n + 1)
     count, tests = called[0].shape
     bounds = [

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from blockful_py.errors import UnlearningError
-from blockful_py.unlearning.audit.klom import divergences, klom
+from blockful_py.unlearning.audit.klom import above_floor, divergences, klom
 
 
 def test_the_same_margins_do_not_diverge() -> None:
@@ -44,3 +44,15 @@ def test_the_summary_names_the_worst_example() -> None:
 def test_too_few_models_are_refused() -> None:
     with pytest.raises(UnlearningError, match="S at least 4"):
         klom(np.ones((3, 2)), np.ones((3, 2)))
+
+
+def test_what_is_above_the_floor_is_told_from_chance() -> None:
+    stream = np.random.default_rng(0)
+    gold, floor, same, other = (stream.normal(0, 1, (48, 20)) for _ in range(4))
+    assert above_floor(same, floor, gold).low < 0 < above_floor(same, floor, gold).high
+    assert above_floor(other + 2, floor, gold).low > 0
+    far = above_floor(other + 50, floor, gold)
+    assert far.low <= far.value <= far.high
+    assert above_floor(other + 2, floor, gold).value == pytest.approx(
+        klom(other + 2, gold).mean - klom(floor, gold).mean
+    )

@@ -133,3 +133,10 @@ def test_bounds_hold_as_often_as_they_say() -> None:
     )
     assert (low.max(1) > epsilon).mean() < 0.05
     assert low.max() > 0.3
+
+
+def test_an_auc_is_that_of_the_gaussians_and_four_models_are_enough_for_one() -> None:
+    found = u_lira(drawn(1, 400, 30, centre=2), drawn(2, 400, 30))
+    assert found.auc.value == pytest.approx(ndtr(math.sqrt(2)), abs=0.01)
+    assert u_lira(drawn(1, 64, 40), drawn(2, 64, 40)).auc.value == pytest.approx(0.5, abs=0.02)
+    assert u_lira(drawn(1, 4, 5, centre=50), drawn(2, 4, 5)).auc.value == 1
