@@ -145,7 +145,6 @@ def _task(plan: Plan, cell: Cell, missing: Sequence[str]) -> EngineTask:
             "method": variant.method,
             "settings": dict(variant.settings),
             "stored": variant.stored,
-            "clean_references": variant.clean_references,
             "recorded": variant.recorded,
         }
         for variant in plan.variants

@@ -12,6 +12,7 @@ from typing import Any
 from blockful_py.experiments.machine import THREADS, describe
 from blockful_py.experiments.protocol import PreparedCell, prepare
 from blockful_py.experiments.results import Result, cell_from, to_document
+from blockful_py.experiments.variants import STORES
 from blockful_py.learning.device import use_threads
 from blockful_py.learning.weights import Weights
 from blockful_py.settings import DataOptions
@@ -78,7 +79,8 @@ def _made(settings: Mapping[str, Any], prepared: PreparedCell, bench: benches.Be
         weights = bench.reference(name)
         yield Made(name, weights, bench.gold_cost if name == GOLD else None, perf_counter() - began, {})
     for variant in settings["variants"]:
-        task = prepared.storing(variant["clean_references"]) if variant["stored"] else prepared.task
+        stores = variant["stored"]
+        task = prepared.storing(STORES[stores]) if stores else prepared.task
         method = create_method(variant["method"], **variant["settings"])
         began = perf_counter()
         outcome = method.unlearn(task)
