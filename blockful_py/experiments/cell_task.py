@@ -12,6 +12,7 @@ from typing import Any
 from blockful_py.experiments.machine import THREADS, describe
 from blockful_py.experiments.protocol import PreparedCell, prepare
 from blockful_py.experiments.results import Result, cell_from, to_document
+from blockful_py.experiments.variants import STORES
 from blockful_py.learning.device import use_threads
 from blockful_py.learning.weights import Weights
 from blockful_py.settings import DataOptions
@@ -89,6 +90,7 @@ def _made(settings: Mapping[str, Any], prepared: PreparedCell, bench: benches.Be
 
 
 def at_work(variant: Mapping[str, Any], prepared: PreparedCell) -> tuple[Method, UnlearningTask]:
-    """A variant's method, and the task that it gets: with stored increments, where it takes them."""
-    task = prepared.storing(variant["clean_references"]) if variant["stored"] else prepared.task
+    """A variant's method, and the task that it gets: with what it takes as stored at publication."""
+    stores = variant["stored"]
+    task = prepared.storing(STORES[stores]) if stores else prepared.task
     return create_method(variant["method"], **variant["settings"]), task

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from types import MappingProxyType
@@ -22,7 +22,7 @@ from blockful_py.learning.partitions import Division, partition
 from blockful_py.learning.plateau import Plateau, find_plateau
 from blockful_py.settings import DataOptions, FederationSettings, Situation, TrainingSettings
 from blockful_py.unlearning.audit.samples import SHOWN, first_of_each
-from blockful_py.unlearning.stored_increments import store_clean_models, store_increments
+from blockful_py.unlearning.stored_increments import StoredIncrement, store_increments
 from blockful_py.unlearning.task import UnlearningTask
 
 HOLDERS = (5, 7)
@@ -38,6 +38,13 @@ RATE = 0.05
 
 SAMPLES = 0.25
 """Share of the first holder's training samples that is forgotten at sample level."""
+
+
+Store = Callable[
+    [FederationSpec, Iterable[TrainedModel], Iterable[UserData], Iterable[int]],
+    Mapping[int, Mapping[str, StoredIncrement]],
+]
+"""What is made at publication: of a federation's settings, models, users and classes, by class, by model."""
 
 
 class Scale(StrEnum):
@@ -107,11 +114,9 @@ class PreparedCell:
     settings: FederationSpec
     recipe: Plateau | None = None
 
-    def storing(self, clean_references: bool = False) -> UnlearningTask:
-        """The task where every owner stored its increments when it published; `clean_references`: trained
-        from its references' clean models."""
+    def storing(self, store: Store = store_increments) -> UnlearningTask:
+        """The task where `store` was done for the class when the models were published."""
         task = self.task
-        store = store_clean_models if clean_references else store_increments
         stored = store(self.settings, task.models.values(), task.users.values(), task.forget.classes)
         return replace(task, stored={name: kept for each in stored.values() for name, kept in each.items()})
 

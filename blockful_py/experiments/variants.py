@@ -5,11 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from blockful_py.errors import SettingsError
+from blockful_py.experiments.protocol import Store
 from blockful_py.forget import Level
+from blockful_py.unlearning.line import store_line
 from blockful_py.unlearning.registry import METHODS, create_method
+from blockful_py.unlearning.stored_increments import store_clean_models, store_increments
 from blockful_py.verdicts.references import REFERENCES
 
 
@@ -19,16 +23,14 @@ class Variant:
 
     Attributes:
         name: in tables and file names.
-        stored: increments were stored when the models were published.
-        clean_references: these were trained from the references' clean models.
+        stored: what was stored when the models were published, by its name in `STORES`; nothing unless given.
         only: levels that the settings are for; None: all that the method can forget at.
     """
 
     name: str
     method: str
     settings: Mapping[str, Any] = field(default_factory=dict)
-    stored: bool = False
-    clean_references: bool = False
+    stored: str = ""
     only: frozenset[Level] | None = None
 
     @property
@@ -39,7 +41,7 @@ class Variant:
 
     @property
     def recorded(self) -> dict[str, Any]:
-        """What a row says of how it was made: the settings, and whether increments were stored."""
+        """What a row says of how it was made: the settings, and whether something was stored."""
         return {**self.settings, **({"stored": True} if self.stored else {})}
 
     @property
@@ -50,17 +52,22 @@ class Variant:
             "method": self.method,
             "settings": dict(self.settings),
             "stored": self.stored,
-            "clean_references": self.clean_references,
             "recorded": self.recorded,
         }
 
 
+STORES: Mapping[str, Store] = MappingProxyType(
+    {"increments": store_increments, "clean models": store_clean_models, "line": store_line}
+)
+"""What owners may store at publication."""
+
 SPECIAL: tuple[Variant, ...] = (
     Variant("clean_increments_short", "clean_increments", {"share": 0.8}, only=frozenset({Level.SAMPLE})),
-    Variant("clean_increments_stored", "clean_increments", stored=True),
+    Variant("clean_increments_stored", "clean_increments", stored="increments"),
+    Variant("clean_line_stored", "clean_line", stored="line"),
     Variant("fiun_all", "fiun", {"layers": "all"}),
     Variant("gradient_ascent_ascended", "gradient_ascent", {"start": "ascended"}),
-    Variant("retrain_ahead", "retrain_ahead", stored=True, clean_references=True),
+    Variant("retrain_ahead", "retrain_ahead", stored="clean models"),
 )
 """Variants beside a method's own defaults; one named as its method takes the place of the defaults.
 

@@ -10,6 +10,7 @@ from typing import Any
 from blockful_py.errors import SettingsError
 from blockful_py.learning.plugins import find, known
 from blockful_py.unlearning.clean_increments import CleanIncrements
+from blockful_py.unlearning.clean_line import CleanLine
 from blockful_py.unlearning.distill import Distill
 from blockful_py.unlearning.fine_tune import FineTune
 from blockful_py.unlearning.fiun import Fiun
@@ -42,6 +43,7 @@ METHODS: Mapping[str, Callable[..., Method]] = MappingProxyType(
         CleanIncrements.name: CleanIncrements,
         Ppnr.name: Ppnr,
         RetrainAhead.name: RetrainAhead,
+        CleanLine.name: CleanLine,
     }
 )
 

@@ -178,7 +178,7 @@ def test_methods_are_chosen_by_name() -> None:
     assert made.recorded == {}
     assert short.recorded == {"share": 0.8}
     assert stored.recorded == {"stored": True}
-    assert (made.stored, stored.stored) == (False, True)
+    assert (made.stored, stored.stored) == ("", "increments")
     with pytest.raises(SettingsError, match="no method 'magic' to audit"):
         variants(["magic"])
 

@@ -57,7 +57,8 @@ COMMANDS = {
     "docs/how-to/forget.md": {"experiment audit": "takes minutes a seed"},
     "docs/how-to/join-a-federation.md": {
         "participant init": UP,
-        "participant join": UP,
+        "--archive-url ARCHIVE\n": UP,
+        "--disclose": UP,
         "participant serve hospital\n": UP,
         "--host 0.0.0.0": "opens a port to other hosts, under a name that is theirs",
     },

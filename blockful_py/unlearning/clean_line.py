@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A clean line: affected models are trained briefly from weights that never saw the forgotten class."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import ClassVar
+
+from blockful_py.forget import Level
+from blockful_py.learning.aggregation import aggregate
+from blockful_py.learning.weights import Weights
+from blockful_py.types import Paradigm
+from blockful_py.unlearning.cost import Meter
+from blockful_py.unlearning.line import along, first_leg, legs, line_start, stored_line
+from blockful_py.unlearning.method import (
+    IncrementsUsed,
+    ModelUpdate,
+    Need,
+    Outcome,
+    Review,
+    outcome_of,
+    require_level,
+    steps_of,
+)
+from blockful_py.unlearning.task import UnlearningTask
+
+LINE = "line"
+"""Name of the line's jobs."""
+
+
+@dataclass(frozen=True, slots=True)
+class CleanLine:
+    """One line of training passes along all models that f has reached, and leaves f out.  Then every affected
+    model is trained briefly from its clean references:
+
+    `l_0 = mean of the references of these models that f has not reached`, or the shared initialisation
+    `l_k = train(l_(k-1), D_k without f)`, k along the models in topological order, twice
+    `w'_y = train(mean of c_j over references j, D_y without f)`, in topological order,
+    `c_j = w'_j` where j is affected, else the end of the line.
+
+    The line's first leg can be made when the models are published (`line.store_line`); otherwise the request
+    makes it, with the same bits.  The second leg and the models' own trainings take a tenth of retraining's
+    passes together (`line.legs`).
+
+    No weight that f reached enters, so w' does not depend on the forgotten samples in any bit.  Where an
+    owner keeps no samples, a training returns the weights that it starts from.
+
+    Single samples and clients need models nearer to the published ones than so short a training makes
+    (benchmarks/results/tuning.md).
+    """
+
+    name: ClassVar[str] = "clean_line"
+    paradigms: ClassVar[frozenset[Paradigm]] = frozenset({Paradigm.PARALLEL, Paradigm.SEQUENTIAL})
+    needs: ClassVar[frozenset[Need]] = frozenset({Need.START_DATA, Need.DESCENDANT_DATA, Need.HOLDERS_DATA})
+    levels: ClassVar[frozenset[Level]] = frozenset({Level.CLASS})
+    review: ClassVar[Review] = Review.REMEASURED
+
+    def unlearn(self, task: UnlearningTask) -> Outcome:
+        require_level(self, task)
+        began = perf_counter()
+        meter = Meter()
+        names = along(task)
+        start = line_start(task, names)
+        first, second, own = legs(task, names)
+        line = stored_line(task, names, start)
+        used = IncrementsUsed((), names[-1:]) if line is None else IncrementsUsed(names[-1:], ())
+        with meter.job(LINE) if line is None else meter.preparation() as work:
+            work.trained(sum(first.samples(task, name) for name in names))
+        if line is None:
+            line = first_leg(task, names, start, first)
+        with meter.job(LINE) as work:
+            work.trained(sum(second.samples(task, name) for name in names))
+        line = second.train(task, names, line, final=0.0)
+        drawn = perf_counter()
+        weights: dict[str, Weights] = {}
+        for name in task.affected():
+            references = task.graph.references(name)
+            begin = aggregate([weights.get(each, line) for each in references]) if references else line
+            weights[name] = own.train(task, [name], begin, final=0.0)
+            with meter.job(name, after=(LINE, *references)) as work:
+                work.trained(own.samples(task, name))
+        seconds = {LINE: drawn - began, self.name: perf_counter() - drawn}
+        return replace(outcome_of(task, weights, meter.cost(), seconds), increments=used)
+
+    def steps(self, task: UnlearningTask) -> Iterator[ModelUpdate]:
+        return steps_of(self.unlearn(task))

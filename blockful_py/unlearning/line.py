@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A line of training that leaves a class out: its legs, and what of it is made at publication."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from blockful_py.forget import Forget
+from blockful_py.learning.aggregation import aggregate
+from blockful_py.learning.data import Samples, UserData
+from blockful_py.learning.federation import FederationSpec, TrainedModel
+from blockful_py.learning.streams import generator
+from blockful_py.learning.weights import Weights
+from blockful_py.settings import TrainingSettings
+from blockful_py.unlearning.descent import batches_of, weights_of
+from blockful_py.unlearning.retraining import passes_of
+from blockful_py.unlearning.stored_increments import StoredIncrement, base_of
+from blockful_py.unlearning.task import UnlearningTask
+
+TENTH = 0.1
+"""Passes at the request, and at most those prepared for a class, as a share of retraining's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leg:
+    """Short trainings of models on what their owners keep.  Passes count samples, so smaller batches buy more
+    steps.
+
+    Attributes:
+        purpose: name of the streams that shuffle the samples.
+        share: share of the sample passes of each model's own training.
+        smaller: its batches are this many times smaller than in the model's own training.
+        slower: its initial rate is this many times lower.
+    """
+
+    purpose: str
+    share: float
+    smaller: int
+    slower: int
+
+    def samples(self, task: UnlearningTask, name: str) -> int:
+        """Sample passes of a model."""
+        return self._steps(task, name) * self._batch(task, name)
+
+    def train(self, task: UnlearningTask, names: Sequence[str], start: Weights, final: float) -> Weights:
+        """`start` after SGD on the cross-entropy of the samples that the owners of `names` keep, one owner
+        after the other, while the rate falls to `final` times its first value.
+
+        Returns a state dict on the CPU.  Raises LearningError for a result that is not finite.
+        """
+        batches = [batch for name in names for batch in self._batches(task, name)]
+        if not batches:
+            return start
+        phi = task.models[names[0]].training
+        module = task.architecture.module(start, batches[0].x.device).train()
+        _descend(module, batches, replace(phi, learning_rate=phi.learning_rate / self.slower), final)
+        return weights_of(module, f"the {self.purpose} at {names[-1]!r}")
+
+    def _batches(self, task: UnlearningTask, name: str) -> list[Samples]:
+        model, steps = task.models[name], self._steps(task, name)
+        stream = generator(task.seed, self.purpose, model.user, model.round)
+        return batches_of(task.retained(name), self._batch(task, name), steps, stream) if steps else []
+
+    def _steps(self, task: UnlearningTask, name: str) -> int:
+        return int(self.share * passes_of(task, name) / self._batch(task, name))
+
+    def _batch(self, task: UnlearningTask, name: str) -> int:
+        kept = max(1, len(task.retained(name)))
+        return max(1, min(task.models[name].training.batch_size // self.smaller, kept))
+
+
+WARM = 0.1
+"""Share of the steps in which the rate rises to its highest."""
+
+
+def legs(task: UnlearningTask, names: Sequence[str]) -> tuple[Leg, Leg, Leg]:
+    """The line's leg at publication and at the request, and the affected models' own trainings.
+
+    With K classes the first takes 1/K of the passes of retraining `names`, and at most a tenth, so that all
+    classes together take as much as retraining once.  The second takes what lacks to a tenth, and at most
+    half of it.  The third takes the rest of a tenth.
+    """
+    prepared = min(TENTH, 1 / task.architecture.class_count)
+    added = min(TENTH / 2, TENTH - prepared)
+    every = sum(passes_of(task, name) for name in names)
+    affected = sum(passes_of(task, name) for name in task.affected())
+    return (
+        Leg("line", prepared, smaller=4, slower=2),
+        Leg("line on", added, smaller=4, slower=2),
+        Leg("from the line", (TENTH - added) * every / max(1, affected), smaller=4, slower=4),
+    )
+
+
+def along(task: UnlearningTask) -> tuple[str, ...]:
+    """The models that a line passes along: those that are here, with their owners' data, and that forgotten
+    samples have reached, in topological order."""
+    here = [name for name in task.graph.names if name in task.models and task.models[name].user in task.users]
+    holders = [name for name in here if task.holds(name)]
+    reached = {*task.starts, *holders, *task.graph.descendants([*task.starts, *holders])}
+    return tuple(name for name in task.graph.topological_order() if name in reached.intersection(here))
+
+
+def line_start(task: UnlearningTask, names: Sequence[str]) -> Weights:
+    """Mean of the references of `names` that are not among them; the shared initialisation without any."""
+    clean = sorted({each for name in names for each in task.graph.references(name)} - set(names))
+    return aggregate([task.models[name].weights for name in clean]) if clean else task.initial
+
+
+def first_leg(task: UnlearningTask, names: Sequence[str], start: Weights, leg: Leg) -> Weights:
+    """`l_k = train(l_(k-1), D_k without f)`, k along `names`, `l_0 = start`; each has a schedule of its own,
+    as each is trained when its model is published."""
+    for name in names:
+        start = leg.train(task, [name], start, task.models[name].training.final_rate_share)
+    return start
+
+
+def store_line(
+    settings: FederationSpec,
+    models: Iterable[TrainedModel],
+    users: Iterable[UserData],
+    classes: Iterable[int],
+) -> dict[int, dict[str, StoredIncrement]]:
+    """First legs of the lines for requests that forget a class everywhere, by class, under the name of the
+    last model that the line passes.
+
+    Raises as `UnlearningTask`.
+    """
+    listed, owners = tuple(models), {user.index: user for user in users}
+    lines: dict[int, dict[str, StoredIncrement]] = {}
+    for label in dict.fromkeys(classes):
+        holders = [model.name for model in listed if label in owners[model.user].train.classes()]
+        task = UnlearningTask.of(settings, listed, owners.values(), holders, Forget.of_classes([label]))
+        names = along(task)
+        start = line_start(task, names)
+        first, _, _ = legs(task, names)
+        line = first_leg(task, names, start, first)
+        base = base_of(start, task.models[names[-1]].weights)
+        lines[label] = {names[-1]: StoredIncrement(label, line, base)}
+    return lines
+
+
+def stored_line(task: UnlearningTask, names: Sequence[str], start: Weights) -> Weights | None:
+    """The stored first leg; None where there is none, or it belongs to other models, or left out another
+    class, or models were made to forget something before."""
+    kept = task.stored.get(names[-1])
+    if kept is None or any(task.earlier.values()) or task.forget != Forget.of_classes([kept.label]):
+        return None
+    return kept.weights if kept.base == base_of(start, task.models[names[-1]].weights) else None
+
+
+def _descend(module: nn.Module, batches: Sequence[Samples], phi: TrainingSettings, final: float) -> None:
+    """SGD with Nesterov's momentum, one step a batch; the rate rises linearly in a tenth of the steps, then
+    falls linearly to `final` times its highest."""
+    optimiser = torch.optim.SGD(
+        module.parameters(), phi.learning_rate, phi.momentum, nesterov=True, weight_decay=phi.weight_decay
+    )
+    for step, batch in enumerate(batches, start=1):
+        along = step / len(batches)
+        fall = final + (1 - final) * (1 - along) / (1 - WARM)
+        for group in optimiser.param_groups:
+            group["lr"] = phi.learning_rate * min(along / WARM, fall)
+        optimiser.zero_grad()
+        loss: Tensor = functional.cross_entropy(module(batch.x), batch.y)
+        loss.backward()  # type: ignore[no-untyped-call]
+        optimiser.step()

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Models trained from a line that left the class out: exactness, budget, and what is stored."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from blockful_py.errors import UnlearningError
+from blockful_py.forget import Forget
+from blockful_py.learning.data import Samples, UserData
+from blockful_py.learning.federation import FederationSpec
+from blockful_py.learning.streams import generator
+from blockful_py.learning.weights import equal
+from blockful_py.unlearning.clean_line import CleanLine
+from blockful_py.unlearning.line import TENTH, along, legs, line_start, store_line
+from blockful_py.unlearning.method import IncrementsUsed
+from blockful_py.unlearning.retraining import passes_of
+from blockful_py.unlearning.stored_increments import StoredIncrement
+from blockful_py.unlearning.task import UnlearningTask
+from tests.unlearning.conftest import UnlearningCase
+
+ALL = ("a", "b", "c", "d")
+
+
+@pytest.fixture(scope="module")
+def stored(tiny: UnlearningCase, settings: FederationSpec) -> dict[str, StoredIncrement]:
+    return store_line(settings, tiny.task.models.values(), tiny.task.users.values(), [3])[3]
+
+
+def with_other_samples(task: UnlearningTask, label: int) -> UnlearningTask:
+    """The task where all samples of the label are others."""
+
+    def other(user: UserData) -> UserData:
+        x = user.train.x.clone()
+        x[user.train.y == label] = torch.rand(x.shape[1:])
+        return replace(user, train=Samples(x, user.train.y))
+
+    return replace(task, users={index: other(user) for index, user in task.users.items()}, proxy=None)
+
+
+def test_the_forgotten_samples_do_not_touch_a_bit(tiny: UnlearningCase) -> None:
+    found, other = (
+        CleanLine().unlearn(task).weights for task in (tiny.task, with_other_samples(tiny.task, 3))
+    )
+    assert all(equal(found[name], other[name]) for name in ("b", "c", "d"))
+    kept = CleanLine().unlearn(with_other_samples(tiny.task, 4)).weights
+    assert not any(equal(found[name], kept[name]) for name in ("b", "c", "d"))
+
+
+def test_weights_that_knew_the_class_do_not_touch_a_bit(tiny: UnlearningCase) -> None:
+    found = CleanLine().unlearn(tiny.task).weights
+    models = {
+        name: replace(model, weights={key: tensor + 1 for key, tensor in model.weights.items()})
+        for name, model in tiny.task.models.items()
+    }
+    other = CleanLine().unlearn(replace(tiny.task, models=models)).weights
+    assert all(equal(found[name], other[name]) for name in ("b", "c", "d"))
+
+
+def test_models_that_the_class_has_not_reached_begin_the_line(tiny: UnlearningCase) -> None:
+    users = {
+        index: user if index == 3 else replace(user, train=user.train.without([3]))
+        for index, user in tiny.task.users.items()
+    }
+    task = replace(tiny.task, users=users, starts=("c",), proxy=None)
+    assert along(task) == ("c", "d")
+    start = line_start(task, along(task))
+    mean = (task.models["a"].weights["head.bias"] + task.models["b"].weights["head.bias"]) / 2
+    assert torch.allclose(start["head.bias"], mean)
+    assert along(tiny.task) == ALL
+    assert equal(line_start(tiny.task, ALL), tiny.task.initial)
+
+
+def test_a_request_takes_a_tenth_of_retraining_and_each_class_its_share(
+    tiny: UnlearningCase, stored: dict[str, StoredIncrement]
+) -> None:
+    cost = CleanLine().unlearn(replace(tiny.task, stored=stored)).cost
+    retraining = sum(passes_of(tiny.task, name) for name in ALL)
+    assert 0 < cost.passes <= TENTH * retraining
+    assert 0 < cost.prepared <= TENTH * retraining
+
+
+def test_many_classes_leave_a_part_of_the_line_to_the_request(tiny: UnlearningCase) -> None:
+    """So that all classes together take retraining's passes once."""
+    line, on, own = legs(tiny.task, ALL)
+    assert (line.share, on.share) == (TENTH, 0)
+    assert own.share > TENTH  # fewer models are affected than the line passes
+    twenty = replace(tiny.task.architecture, class_count=20)
+    initial = twenty.initial(generator(0, "initial"))
+    models = {name: replace(model, weights=initial) for name, model in tiny.task.models.items()}
+    line, on, own = legs(
+        replace(tiny.task, architecture=twenty, initial=initial, models=models, starts=("a",)), ALL
+    )
+    assert (line.share, on.share, own.share) == pytest.approx((TENTH / 2, TENTH / 2, TENTH / 2))
+
+
+def test_what_is_stored_gives_the_same_bits(tiny: UnlearningCase, stored: dict[str, StoredIncrement]) -> None:
+    assert tuple(stored) == ("d",)
+    fresh = CleanLine().unlearn(tiny.task)
+    kept = CleanLine().unlearn(replace(tiny.task, stored=stored))
+    assert (fresh.increments, kept.increments) == (
+        IncrementsUsed(stored=(), made=("d",)),
+        IncrementsUsed(stored=("d",), made=()),
+    )
+    assert fresh.cost.prepared == 0
+    assert fresh.cost.passes == kept.cost.passes + kept.cost.prepared
+    assert all(equal(fresh.weights[name], kept.weights[name]) for name in kept.weights)
+
+
+def test_a_line_of_another_request_or_model_is_passed_over(
+    tiny: UnlearningCase, settings: FederationSpec, stored: dict[str, StoredIncrement]
+) -> None:
+    task = replace(tiny.task, stored=stored)
+    other = store_line(settings, task.models.values(), task.users.values(), [4])[4]
+    changed = {**task.models, "d": replace(task.models["d"], weights=task.models["a"].weights)}
+    for unfit in (
+        replace(task, stored=other),
+        replace(task, forget=Forget.of_classes([3, 4]), proxy=None),
+        replace(task, earlier={"b": (Forget.of_classes([4]),)}),
+        replace(task, models=changed),
+    ):
+        assert CleanLine().unlearn(unfit).increments == IncrementsUsed(stored=(), made=("d",))
+
+
+@pytest.mark.parametrize("forget", [Forget.of_clients([2]), Forget.of_samples([(2, 0)])])
+def test_it_forgets_classes_alone(tiny: UnlearningCase, forget: Forget) -> None:
+    with pytest.raises(UnlearningError, match="forgets at level class, not at level"):
+        CleanLine().unlearn(replace(tiny.task, forget=forget))
