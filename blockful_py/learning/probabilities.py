@@ -21,8 +21,11 @@ COEFFICIENTS = tuple(1 / math.factorial(k) for k in range(12, -1, -1))
 LOWEST = -40.0
 """Smallest difference from the largest logit; smaller ones are raised to it, as exp(-40) < 1e-17."""
 
+RESOLUTION = 2.0**-40
+"""exp is rounded to multiples of it."""
+
 SHIFT = 1.5 * 2.0**12
-"""Adding and subtracting it rounds to multiples of 2^-40, of which 2^12 in [0, 1] have exact sums."""
+"""Adding and subtracting it rounds to multiples of RESOLUTION, of which 2^12 in [0, 1] have exact sums."""
 
 
 def softmax(logits: Tensor) -> Tensor:

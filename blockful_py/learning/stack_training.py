@@ -11,7 +11,7 @@ from torch import Tensor
 
 from blockful_py.learning.data import Samples
 from blockful_py.learning.models import Architecture
-from blockful_py.learning.probabilities import softmax
+from blockful_py.learning.probabilities import RESOLUTION, softmax
 from blockful_py.learning.stacked import FORMS, Stack, stack_weights
 from blockful_py.learning.weights import Weights, detached, require_finite
 from blockful_py.settings import TrainingSettings
@@ -97,7 +97,10 @@ class StackTraining:
         self._labels = torch.cat([each.y for each in samples])
 
     def step(self, number: int, rows: Tensor, shares: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Step `number`, from 0, on a batch of `batches`; losses (M B,), logits (M B, classes), labels."""
+        """Step `number`, from 0, on a batch of `batches`; losses (M B,), logits (M B, classes), labels.
+
+        A loss is at most 40 ln 2 nats, as probabilities are multiples of 2^-40.
+        """
         flat = rows.to(self._device).reshape(-1)
         x = self._prepared.index_select(0, flat).view(*rows.shape, *self._prepared.shape[1:])
         self.optimiser.zero()
@@ -109,7 +112,7 @@ class StackTraining:
         gradient.mul_(shares.to(self._device).reshape(-1, 1))
         torch.dot(logits.flatten(), gradient.flatten()).backward()  # type: ignore[no-untyped-call]
         self.optimiser.step(self._schedule.settings.rate_at(number, self._schedule.steps))
-        return of_label.squeeze(1).log().neg(), logits, y
+        return of_label.squeeze(1).clamp(min=RESOLUTION).log().neg(), logits, y
 
     def weights(self) -> list[Weights]:
         """The M state dicts as they are now, on the CPU.  Raises LearningError unless they are finite."""

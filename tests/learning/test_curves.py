@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -49,6 +50,20 @@ def test_a_curve_is_what_the_batches_met(cnn: Architecture, parts: list[Samples]
             logits = cnn.module(weights, torch.device("cpu"))(own.x)
         assert curve.loss[epochs] == pytest.approx(float(functional.cross_entropy(logits, own.y)), rel=1e-5)
         assert curve.accuracy[epochs] == float((logits.argmax(1) == own.y).double().mean())
+
+
+def test_a_model_that_is_sure_and_wrong_has_a_finite_loss(cnn: Architecture, parts: list[Samples]) -> None:
+    """Its label's probability is below the resolution of the stacks' softmax."""
+    weights = cnn.initial(generator(0))
+    (bias,) = (name for name, tensor in weights.items() if tensor.shape == (cnn.class_count,))
+    weights[bias][9] = 1_000.0
+    settings = TrainingSettings(epochs=1, learning_rate=1e-6, batch_size=64, together="stacked")
+    job = TrainingJob(weights, parts[0], settings, generator(1))
+    (done,) = fit_together(cnn, [job])
+    assert done.curve is not None
+    wrong = float((parts[0].y != 9).double().mean())
+    assert wrong > 0
+    assert done.curve.loss[0] == pytest.approx(40 * math.log(2) * wrong)
 
 
 def test_an_epoch_counts_every_sample_once() -> None:
