@@ -53,7 +53,7 @@ def attack(
     overrides: EngineOverrides = None,
     as_json: AsJson = False,
 ) -> None:
-    """Attack every method with shadow federations: can its models be told from models that never knew?
+    """Attack every method with shadow federations, which tell its models from models that never knew.
 
     Trains federations that forget, and the same without what is forgotten, from many seeds, and attacks
     forgotten and retained samples. `--ask canaries` plants mislabelled and unusual samples. Writes one file
