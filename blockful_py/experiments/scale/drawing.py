@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from matplotlib.axes import Axes
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from blockful_py.experiments.scale.plan import NETWORKS, PBFT, POW
 from blockful_py.experiments.scale.points import ScalePoint
@@ -61,6 +62,9 @@ def _panel(
     axes.set_yscale("log")
     if any(each.kind == "real" for each in points) and ACROSS[points[0].panels] == "requests":
         axes.set_xscale("log")
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
+        axes.xaxis.set_major_formatter("{x:g}")
+        axes.xaxis.set_minor_formatter(NullFormatter())
     axes.grid(axis="y")
     clear_frame(axes, ("left", "bottom"))
     axes.tick_params(which="both", length=0, labelsize=7.5)
