@@ -134,13 +134,13 @@ class Nodes(Closable):
                 account = account or paying_account((place.live_chain_id, place.archive_chain_id))
                 most = None if place.max_fee_gwei is None else round(place.max_fee_gwei * GWEI)
                 self.live = _connected(stack, place.live_url, place.live_chain_id, place.confirmations)
-                self.live_sender = _paid_by(self.live, account, most)
+                self.live_sender = Sender(self.live, account, max_fee=most)
                 self.archive, self.archive_sender = self.live, self.live_sender
                 if place.live_url != place.archive_url:
                     self.archive = _connected(
                         stack, place.archive_url, place.archive_chain_id, place.confirmations
                     )
-                    self.archive_sender = _paid_by(self.archive, account, most)
+                    self.archive_sender = Sender(self.archive, account, max_fee=most)
             self._stack = stack.pop_all()
 
     @property
@@ -161,12 +161,6 @@ def _guest(stack: ExitStack, place: Place) -> ChainGuest | None:
     except (LookupError, OSError):
         pass
     return None
-
-
-def _paid_by(node: Node, account: Signer | None, most: int | None) -> Sender:
-    """A block's gas is the limit on Ganache, as on our own: it estimates as of the time of its newest block,
-    which is old once nothing was mined for a while, and the archive refuses times far ahead."""
-    return Sender(node, account, gas_limit=GAS_LIMIT if node.is_ganache else None, max_fee=most)
 
 
 def _payer(node: Node) -> Sender:

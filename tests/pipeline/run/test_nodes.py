@@ -8,12 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from blockful_py.chain.calls import Call
 from blockful_py.chain.devnet import Devnet, NodeOptions, start_together
 from blockful_py.errors import DeploymentError, NodeError, RunError, SettingsError
 from blockful_py.pipeline.federation import Federation
-from blockful_py.pipeline.run.nodes import Nodes, Place
-from tests.chain.test_sender import LATER_RUNTIME, artifact
+from blockful_py.pipeline.run.nodes import Nodes
 from tests.federations import AFFECTED, GRAPH, UNTOUCHED, small, versions
 
 
@@ -51,16 +49,6 @@ def test_anvil_is_the_live_chain_and_ganache_the_archive(
     with Federation.open(tmp_path / "run") as again:
         assert again.verify().checked == len(GRAPH)
     assert anvils[0].diagnosis() is None
-
-
-def test_a_ganache_on_which_nothing_was_mined_for_long_takes_times_of_now() -> None:
-    with Devnet(NodeOptions(1337)) as devnet, Nodes(Place(1337, 1337, devnet.url, devnet.url)) as nodes:
-        waits = artifact(LATER_RUNTIME)
-        address, _ = nodes.archive_sender.deploy(waits)
-        nodes.archive.rpc.call("evm_increaseTime", 2_000)
-        moment = nodes.archive.timestamp() + 1_000
-        nodes.archive_sender.send(Call(waits, address, moment.to_bytes(32, "big")))
-        assert nodes.archive.timestamp() > moment
 
 
 def test_one_node_for_both_chains(anvils: tuple[Devnet, ...], tmp_path: Path) -> None:
