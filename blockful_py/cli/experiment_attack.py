@@ -4,13 +4,19 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from blockful_py.cli.console import Output
-from blockful_py.cli.experiment_audit import RenderOnly, ScaleName, Situation
+from blockful_py.cli.experiment_audit import (
+    DataFiles,
+    RenderOnly,
+    ResultsFolder,
+    ScaleName,
+    Situation,
+    Situations,
+)
 from blockful_py.cli.options import AsJson, EngineOverrides, engine_settings
 
 
@@ -22,9 +28,7 @@ class AskName(StrEnum):
 
 
 def attack(
-    output: Annotated[
-        Path, typer.Option(help="Folder for results, table and plot. A rerun continues there.")
-    ],
+    output: ResultsFolder,
     seeds: Annotated[list[str], typer.Option(help="Seeds of data and request, such as 5. Repeatable.")],
     data: Annotated[
         list[str] | None,
@@ -33,13 +37,8 @@ def attack(
             "Default: digits."
         ),
     ] = None,
-    data_files: Annotated[
-        str | None,
-        typer.Option(metavar="DIR", help="Folder of the data set's files, or a hub id, if not the usual."),
-    ] = None,
-    situation: Annotated[
-        list[Situation] | None, typer.Option(help="How many users hold the class. Repeatable. Default: both.")
-    ] = None,
+    data_files: DataFiles = None,
+    situation: Situations = None,
     ask: Annotated[
         list[AskName] | None, typer.Option(help="What is forgotten. Repeatable. Default: class.")
     ] = None,

@@ -34,10 +34,22 @@ RenderOnly = Annotated[
 ]
 
 
+ResultsFolder = Annotated[
+    Path, typer.Option(help="Folder for results, table and plot. A rerun continues there.")
+]
+
+DataFiles = Annotated[
+    str | None,
+    typer.Option(metavar="DIR", help="Folder of the data set's files, or a hub id, if not the usual."),
+]
+
+Situations = Annotated[
+    list[Situation] | None, typer.Option(help="How many users hold the class. Repeatable. Default: both.")
+]
+
+
 def audit(
-    output: Annotated[
-        Path, typer.Option(help="Folder for results, table and plot. A rerun continues there.")
-    ],
+    output: ResultsFolder,
     seeds: Annotated[list[str], typer.Option(help="Seeds, such as 5-9. Repeatable.")],
     data: Annotated[
         list[str] | None,
@@ -46,13 +58,8 @@ def audit(
             "Default: digits and shapes."
         ),
     ] = None,
-    data_files: Annotated[
-        str | None,
-        typer.Option(metavar="DIR", help="Folder of the data set's files, or a hub id, if not the usual."),
-    ] = None,
-    situation: Annotated[
-        list[Situation] | None, typer.Option(help="How many users hold the class. Repeatable. Default: both.")
-    ] = None,
+    data_files: DataFiles = None,
+    situation: Situations = None,
     level: Annotated[
         list[LevelName] | None, typer.Option(help="The level to forget. Repeatable. Default: class.")
     ] = None,
