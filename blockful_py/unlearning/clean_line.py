@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from time import perf_counter
 from typing import ClassVar
 
@@ -15,7 +15,6 @@ from blockful_py.types import Paradigm
 from blockful_py.unlearning.cost import Meter
 from blockful_py.unlearning.line import along, first_leg, legs, line_start, stored_line
 from blockful_py.unlearning.method import (
-    IncrementsUsed,
     ModelUpdate,
     Need,
     Outcome,
@@ -65,7 +64,6 @@ class CleanLine:
         start = line_start(task, names)
         first, second, own = legs(task, names)
         line = stored_line(task, names, start)
-        used = IncrementsUsed((), names[-1:]) if line is None else IncrementsUsed(names[-1:], ())
         with meter.job(LINE) if line is None else meter.preparation() as work:
             work.trained(sum(first.samples(task, name) for name in names))
         if line is None:
@@ -82,7 +80,7 @@ class CleanLine:
             with meter.job(name, after=(LINE, *references)) as work:
                 work.trained(own.samples(task, name))
         seconds = {LINE: drawn - began, self.name: perf_counter() - drawn}
-        return replace(outcome_of(task, weights, meter.cost(), seconds), increments=used)
+        return outcome_of(task, weights, meter.cost(), seconds)
 
     def steps(self, task: UnlearningTask) -> Iterator[ModelUpdate]:
         return steps_of(self.unlearn(task))
