@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from time import perf_counter
 from typing import Any
 
@@ -18,6 +18,7 @@ from blockful_py.learning.weights import Weights
 from blockful_py.settings import DataOptions
 from blockful_py.unlearning.audit import bench as benches
 from blockful_py.unlearning.audit.auditing import samples_digest
+from blockful_py.unlearning.audit.exactness import same_bits, with_others
 from blockful_py.unlearning.audit.samples import audit_samples
 from blockful_py.unlearning.cost import Cost
 from blockful_py.unlearning.method import Method
@@ -35,6 +36,9 @@ class Made:
     cost: Cost | None
     seconds: float
     recorded: Mapping[str, Any]
+    stored_seconds: float = 0.0
+    stored_bytes: int = 0
+    exact: bool = False
 
 
 def measure_cell(settings: Mapping[str, Any], inputs: Sequence[bytes], seeds: Sequence[int]) -> bytes:
@@ -67,6 +71,9 @@ def measure_cell(settings: Mapping[str, Any], inputs: Sequence[bytes], seeds: Se
                 command="",
                 machine=machine,
                 recipe=recipe,
+                stored_seconds=made.stored_seconds,
+                stored_bytes=made.stored_bytes,
+                exact=made.exact,
             )
         )
         for made in _made(settings, prepared, bench)
@@ -81,12 +88,33 @@ def _made(settings: Mapping[str, Any], prepared: PreparedCell, bench: benches.Be
         weights = bench.reference(name)
         yield Made(name, weights, bench.gold_cost if name == GOLD else None, perf_counter() - began, {})
     for variant in settings["variants"]:
-        method, task = at_work(variant, prepared)
         began = perf_counter()
+        method, task = at_work(variant, prepared)
+        stored = perf_counter()
         outcome = method.unlearn(task)
         weights = dict(outcome.weights)
-        seconds = perf_counter() - began
-        yield Made(variant["name"], weights, outcome.cost, seconds, variant["recorded"])
+        yield Made(
+            variant["name"],
+            weights,
+            outcome.cost,
+            perf_counter() - stored,
+            variant["recorded"],
+            stored - began,
+            sum(size_of(each.weights) for each in task.stored.values()),
+            exact(variant, prepared, weights),
+        )
+
+
+def exact(variant: Mapping[str, Any], prepared: PreparedCell, weights: Mapping[str, Weights]) -> bool:
+    """Whether a variant makes the same weights where what is forgotten is something else, also for what it
+    takes as stored at publication."""
+    method, task = at_work(variant, replace(prepared, task=with_others(prepared.task)))
+    return same_bits(weights, lambda: method.unlearn(task).weights)
+
+
+def size_of(weights: Weights) -> int:
+    """Bytes of a state dict in memory."""
+    return sum(tensor.nbytes for tensor in weights.values())
 
 
 def at_work(variant: Mapping[str, Any], prepared: PreparedCell) -> tuple[Method, UnlearningTask]:

@@ -18,7 +18,7 @@ from blockful_py.verdicts.figures import Row
 from blockful_py.verdicts.outcome import row_from_json, row_to_json
 from blockful_py.whole_file import write_whole
 
-FORMAT = "blockful-experiment-audit/2"
+FORMAT = "blockful-experiment-audit/3"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,10 @@ class Result:
         command: what was run.
         machine: where.
         recipe: the federation's epochs, and what they were found by (`learning.plateau.Plateau`).
+        stored_seconds, stored_bytes: what it took to make what was stored at publication, and its size in
+            memory; 0 without.
+        exact: whether the weights did not depend on what was forgotten (`audit.exactness`); False for
+            reference rows.
     """
 
     cell: Cell
@@ -45,6 +49,9 @@ class Result:
     command: str
     machine: Mapping[str, Any]
     recipe: Mapping[str, Any]
+    stored_seconds: float
+    stored_bytes: int
+    exact: bool
 
 
 def path_of(folder: Path, cell: Cell, method: str) -> Path:
@@ -85,6 +92,9 @@ def to_document(result: Result) -> dict[str, Any]:
         "command": result.command,
         "machine": dict(result.machine),
         "recipe": dict(result.recipe),
+        "stored_seconds": round(result.stored_seconds, 3),
+        "stored_bytes": result.stored_bytes,
+        "exact": result.exact,
         **row_to_json(result.row),
     }
 
@@ -106,6 +116,9 @@ def from_document(document: Mapping[str, Any]) -> Result:
         command=document["command"],
         machine=document["machine"],
         recipe=document["recipe"],
+        stored_seconds=document["stored_seconds"],
+        stored_bytes=document["stored_bytes"],
+        exact=document["exact"],
     )
 
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 
 from blockful_py.errors import RunError
@@ -59,6 +59,8 @@ class MethodSummary:
         passes, critical_path, prepared: sample passes, percent of gold's (its longest path for the
             critical path); None for reference rows.
         seconds: wall time a federation.
+        stored_seconds, stored_bytes: what it took to make what was stored at publication, and its size in
+            memory; 0 without.
     """
 
     method: str
@@ -70,6 +72,8 @@ class MethodSummary:
     critical_path: float | None
     prepared: float | None
     seconds: float
+    stored_seconds: float
+    stored_bytes: float
 
 
 def summarise(results: Sequence[Result]) -> tuple[MethodSummary, ...]:
@@ -107,11 +111,13 @@ def _method(
         models=len(placed),
         seeds=seeds,
         figures={figure: made for figure in FIGURES if (made := _figure(figure, placed, floor))},
-        verdict=judge(placed, floor),
+        verdict=replace(judge(placed, floor), exact=all(rows[seed].exact for seed in seeds)),
         passes=share("passes", "passes"),
         critical_path=share("critical_path", "critical_path"),
         prepared=share("prepared", "passes"),
         seconds=fmean(rows[seed].seconds for seed in seeds),
+        stored_seconds=fmean(rows[seed].stored_seconds for seed in seeds),
+        stored_bytes=fmean(rows[seed].stored_bytes for seed in seeds),
     )
 
 

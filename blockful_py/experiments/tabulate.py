@@ -12,13 +12,14 @@ from typing import Any
 from blockful_py.experiments.summary import MethodSummary
 from blockful_py.forget import Level
 from blockful_py.verdicts.outcome import DIGITS
+from blockful_py.verdicts.references import REFERENCES
 
 Scenario = tuple[str, str, Level]
 """Data set, situation, level."""
 
 HEAD = (
     "| method | AD_f (worst) | AD_r - gold (p5) | membership | AUC | relearn closed | probe | JS | L2 "
-    "| passes; path; prepared, % | verdict |"
+    "| passes; path; prepared, % | seconds; stored | verdict |"
 )
 
 LEGEND = (
@@ -26,7 +27,10 @@ LEGEND = (
     "the noise floor gold2, with the 95 % bootstrap interval over seeds and models. AD_f: mean of train and "
     "test, the worst model in brackets. Relearn closed: models whose owners hold what is forgotten; a dash "
     "where it tells nothing. Passes: sample passes at request time, as a share of gold's; path: the longest "
-    "chain of jobs, as a share of gold's; prepared: passes when models were published."
+    "chain of jobs, as a share of gold's; prepared: passes when models were published. Seconds: of a "
+    "federation's request, then of what was stored at publication, with its size. Exact: the new weights "
+    "have the same bits where the forgotten samples, and all weights that they have reached, are others. "
+    "Such a method has forgotten whatever its gaps, which then tell that its recipe is not gold's."
 )
 
 
@@ -147,6 +151,9 @@ def _method(method: MethodSummary) -> dict[str, Any]:
             }
         ),
         "seconds": round(method.seconds, 3),
+        "stored_seconds": round(method.stored_seconds, 3),
+        "stored_bytes": round(method.stored_bytes),
+        "exact": method.verdict.exact,
         "figures": {name: plain(asdict(figure)) for name, figure in method.figures.items()},
     }
 
@@ -178,6 +185,7 @@ def _line(method: Mapping[str, Any], seeds: Sequence[int]) -> str:
         _gap(figures.get("divergence"), scale=1, digits=3),
         f"{figures['distance']['mean']['value']:.2f}",
         _cost(method["cost_percent"]),
+        _seconds(method),
         method["verdict"].split(":")[0],
     ]
     return "| " + " | ".join(cells) + " |"
@@ -202,6 +210,13 @@ def _cost(cost: Mapping[str, float | None]) -> str:
     if passes is None or path is None:
         return "-"
     return f"{passes:.1f}; {path:.1f}" + (f"; {prepared:.1f}" if prepared else "")
+
+
+def _seconds(method: Mapping[str, Any]) -> str:
+    if method["method"] in REFERENCES:
+        return "-"
+    size = method.get("stored_bytes", 0) / 2**20
+    return f"{method['seconds']:.2f}" + (f"; {method['stored_seconds']:.2f}, {size:.1f} MiB" if size else "")
 
 
 def _number(value: float) -> str:

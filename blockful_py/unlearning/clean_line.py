@@ -40,8 +40,8 @@ class CleanLine:
     `c_j = w'_j` where j is affected, else the end of the line.
 
     The line's first leg can be made when the models are published (`line.store_line`); otherwise the request
-    makes it, with the same bits.  The second leg and the models' own trainings take a tenth of retraining's
-    passes together (`line.legs`).
+    makes it, with the same bits.  The second leg and the models' own trainings take a twentieth of
+    retraining's passes each (`line.legs`).
 
     No weight that f reached enters, so w' does not depend on the forgotten samples in any bit.  Where an
     owner keeps no samples, a training returns the weights that it starts from.

@@ -82,27 +82,23 @@ def legs(task: UnlearningTask, names: Sequence[str]) -> tuple[Leg, Leg, Leg]:
     """The line's leg at publication and at the request, and the affected models' own trainings.
 
     With K classes the first takes 1/K of the passes of retraining `names`, and at most a tenth, so that all
-    classes together take as much as retraining once.  The second takes what lacks to a tenth, and at most
-    half of it.  The third takes the rest of a tenth.
+    classes together take as much as retraining once.  The second and third take a twentieth each.
     """
     prepared = min(TENTH, 1 / task.architecture.class_count)
-    added = min(TENTH / 2, TENTH - prepared)
     every = sum(passes_of(task, name) for name in names)
     affected = sum(passes_of(task, name) for name in task.affected())
     return (
         Leg("line", prepared, smaller=4, slower=2),
-        Leg("line on", added, smaller=4, slower=2),
-        Leg("from the line", (TENTH - added) * every / max(1, affected), smaller=4, slower=4),
+        Leg("line on", TENTH / 2, smaller=4, slower=2),
+        Leg("from the line", TENTH / 2 * every / max(1, affected), smaller=4, slower=8),
     )
 
 
 def along(task: UnlearningTask) -> tuple[str, ...]:
     """The models that a line passes along: those that are here, with their owners' data, and that forgotten
     samples have reached, in topological order."""
-    here = [name for name in task.graph.names if name in task.models and task.models[name].user in task.users]
-    holders = [name for name in here if task.holds(name)]
-    reached = {*task.starts, *holders, *task.graph.descendants([*task.starts, *holders])}
-    return tuple(name for name in task.graph.topological_order() if name in reached.intersection(here))
+    here = {name for name in task.models if task.models[name].user in task.users}
+    return tuple(name for name in task.reached() if name in here)
 
 
 def line_start(task: UnlearningTask, names: Sequence[str]) -> Weights:

@@ -90,6 +90,4 @@ def reached(task: UnlearningTask) -> tuple[str, ...]:
                 f"retraining needs all ancestors of the affected models, with their owners' data: "
                 f"{name!r} is not there, or its owner's data."
             )
-    holders = [name for name in needed if task.holds(name)]
-    selected = needed & {*affected, *holders, *task.graph.descendants(holders)}
-    return tuple(name for name in task.graph.topological_order() if name in selected)
+    return tuple(name for name in task.reached() if name in needed)

@@ -125,6 +125,14 @@ class UnlearningTask:
         wanted = {*self.starts, *self.graph.descendants(self.starts)}
         return tuple(name for name in self.graph.topological_order() if name in wanted)
 
+    def reached(self) -> tuple[str, ...]:
+        """Starts, models that were trained on forgotten samples, and all their descendants, in topological
+        order.  Owners whose data is not here count as holding none."""
+        here = [name for name in self.graph.names if name in self.models]
+        holders = [name for name in here if self.models[name].user in self.users and self.holds(name)]
+        wanted = {*self.starts, *holders, *self.graph.descendants([*self.starts, *holders])}
+        return tuple(name for name in self.graph.topological_order() if name in wanted)
+
     def weights(self, names: Iterable[str]) -> Mapping[str, Weights]:
         """Published state dicts by name."""
         return OnDemand(names, lambda name: self.models[name].weights)

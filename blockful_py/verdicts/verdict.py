@@ -52,14 +52,20 @@ class Criterion:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`forgotten` and `intact` (the rest is kept), and why not."""
+    """`forgotten` and `intact` (the rest is kept), and why not.
+
+    Attributes:
+        exact: no weight depends on what was forgotten (`audit.exactness`).  Then gaps to gold, which are no
+            trace of it, do not count.
+    """
 
     forgetting: tuple[Criterion, ...]
     keeping: tuple[Criterion, ...]
+    exact: bool = False
 
     @property
     def forgotten(self) -> bool:
-        return all(criterion.passed for criterion in self.forgetting)
+        return self.exact or all(criterion.passed for criterion in self.forgetting)
 
     @property
     def intact(self) -> bool:
@@ -68,10 +74,12 @@ class Verdict:
     @property
     def reasons(self) -> tuple[str, ...]:
         """What failed, with figures."""
-        return tuple(_reason(one) for one in (*self.forgetting, *self.keeping) if not one.passed)
+        asked = self.keeping if self.exact else (*self.forgetting, *self.keeping)
+        return tuple(_reason(one) for one in asked if not one.passed)
 
     def __str__(self) -> str:
-        said = ("forgotten" if self.forgotten else "not forgotten") + ("" if self.intact else ", damaged")
+        said = "forgotten, exact" if self.exact else "forgotten" if self.forgotten else "not forgotten"
+        said += "" if self.intact else ", damaged"
         return f"{said}: {'; '.join(self.reasons)}" if self.reasons else said
 
 

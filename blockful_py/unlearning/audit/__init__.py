@@ -11,6 +11,7 @@ from blockful_py.unlearning.audit.auditing import audit
 from blockful_py.unlearning.audit.bench import Bench, prepare
 from blockful_py.unlearning.audit.disclosure import disclosed_bits
 from blockful_py.unlearning.audit.epsilon import EpsilonBound, epsilon_bound
+from blockful_py.unlearning.audit.exactness import is_exact
 from blockful_py.unlearning.audit.klom import Klom, above_floor, klom
 from blockful_py.unlearning.audit.margins import margins
 from blockful_py.unlearning.audit.residual import ResidualKnowledge, perturbed, residual_knowledge
@@ -35,6 +36,7 @@ __all__ = [
     "disclosed_bits",
     "epsilon_bound",
     "forget_retain",
+    "is_exact",
     "klom",
     "likelihood_ratios",
     "margins",

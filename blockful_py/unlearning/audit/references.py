@@ -28,12 +28,8 @@ def retrained_graph(task: UnlearningTask, shift: int, meter: Meter | None = None
     """
     meter = meter or Meter()
     shifted = replace(task, seed=task.seed + shift)
-    holders = [
-        name for name in task.graph.names if len(task.users[task.models[name].user].train.only(task.classes))
-    ]
-    again = {*holders, *task.starts, *task.graph.descendants([*holders, *task.starts])}
     updated: dict[str, Weights] = {}
-    for wave in task.graph.waves(again):
+    for wave in task.graph.waves(task.reached()):
         updated.update(retrain_wave(shifted, wave, updated))
         for name in wave:
             with meter.job(name, after=task.graph.references(name)) as work:
