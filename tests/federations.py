@@ -68,6 +68,8 @@ root_factor = 1
 [unlearning]
 starts = ["s", "t"]
 classes = [3]
+parallel = "gradient_ascent"
+sequential = "retrain"
 
 [committee]
 size = 4

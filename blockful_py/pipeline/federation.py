@@ -41,7 +41,7 @@ from blockful_py.pipeline.jobs.engine_tasks import on_engine
 from blockful_py.pipeline.jobs.lifecycle import JobLifecycle
 from blockful_py.pipeline.jobs.publishing import Publisher
 from blockful_py.pipeline.jobs.recalling import kept, newest_request, recalled
-from blockful_py.pipeline.jobs.requesting import draft_request, method_of, sign_request
+from blockful_py.pipeline.jobs.requesting import advice_on, draft_request, method_of, sign_request
 from blockful_py.pipeline.jobs.training import load_models, train_and_publish
 from blockful_py.pipeline.jobs.unlearning import Unlearned, Unlearner, replaced_for
 from blockful_py.pipeline.review.times import MAX_DRIFT
@@ -293,12 +293,14 @@ class Federation(Closable):
             if prepare is not None:
                 prepare()
             asked = under_way or request
+            advice = advice_on(self.opened.context, catalogue, asked)
             lifecycle, kind = JobLifecycle(self.opened.context), KINDS[Paradigm(asked.paradigm)]
             with lifecycle.job(
                 kind, asked.model_dump_json(), lambda: bool(replaced_for(self.catalogue(), asked))
             ) as result:
                 with on_engine(self.opened.context) as context:
-                    unlearned = Unlearner(context, progress or Silent()).run(catalogue, asked, chosen)
+                    done = Unlearner(context, progress or Silent()).run(catalogue, asked, chosen)
+                    unlearned = replace(done, advice=advice)
                 lifecycle.confirm()
                 lifecycle.forget()
                 erasure = lifecycle.erase(lambda: self.erase_replaced(unlearned.nodes))

@@ -53,11 +53,19 @@ class ForgetSection(ReportPart):
 
 
 class MethodSection(ReportPart):
-    """`checked`: what members did about its results before they signed; unknown in older reports."""
+    """A request's method.
+
+    Attributes:
+        checked: what members did about its results before they signed; unknown in older reports.
+        reason: why it is what "auto" takes here; null where that would take another.
+        caveat: what it does not forget in this situation; null where nothing is known.
+    """
 
     name: str
     settings: dict[str, JsonValue] = {}
     checked: Checked | None = None
+    reason: str | None = None
+    caveat: str | None = None
 
 
 class Accuracies(ReportPart):

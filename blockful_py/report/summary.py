@@ -127,6 +127,19 @@ def checked(report: Report, paradigm: Paradigm) -> str | None:
     return None if method is None or method.checked is None else CHECKED[method.checked]
 
 
+def method(report: Report, paradigm: Paradigm) -> str | None:
+    """The method, and why it suits the request where it is what "auto" takes; None where the paradigm did
+    not run."""
+    used = report.method.of(paradigm)
+    return None if used is None else f"{used.name}: {used.reason}" if used.reason else used.name
+
+
+def caveat(report: Report, paradigm: Paradigm) -> str | None:
+    """What the method does not forget in this situation; None where nothing is known."""
+    used = report.method.of(paradigm)
+    return None if used is None or used.caveat is None else f"{used.name}: {used.caveat}"
+
+
 def verdict(report: Report) -> str:
     checked, failed = report.verification.checked, len(report.verification.failed)
     if not checked:
@@ -167,6 +180,11 @@ def limits(report: Report) -> list[str]:
         f"{_forgotten(report.forget)}. No public data shows it; members measured AD_r alone."
         for paradigm, method in report.method.each()
         if method.checked is Checked.ATTESTED
+    ]
+    lines += [
+        f"{paradigm.capitalize()} ({used.name}): {used.caveat}."
+        for paradigm, used in report.method.each()
+        if used.caveat is not None
     ]
     return lines + [_remaining(report, paradigm) for paradigm, _ in report.operations.each()]
 

@@ -108,6 +108,11 @@ def summary_table(report: Report) -> Table:
     for paradigm, passes in report.passes.each():
         if passes.said is not None:
             table.add_row("increments", f"{paradigm.value}: {passes.said}")
+    for paradigm, _ in report.operations.each():
+        table.add_row("method", f"{paradigm.value}: {summary.method(report, paradigm)}")
+        warned = summary.caveat(report, paradigm)
+        if warned is not None:
+            table.add_row("warning", Text(f"{paradigm.value}: {warned}", "yellow"))
     privacy = summary.privacy(report)
     if privacy is not None:
         table.add_row("privacy", privacy)

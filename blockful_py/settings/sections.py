@@ -67,7 +67,8 @@ class UnlearningSettings(Section):
         classes: labels to forget.
         clients, samples: users, or samples as "user:row" (row from 0 in the user's training data), to forget
             instead of `classes`, which then only decide how `few_hold` shares the data out.
-        parallel, sequential: the method of each paradigm (docs/reference/unlearning.md lists them).
+        parallel, sequential: the method of each paradigm (docs/reference/unlearning.md lists them); "auto"
+            takes the best that the request's situation allows.
         alpha: discount factor of eq. 7.
         epsilon: descendants whose update is at most this long (L2) stay.
         options: a method's own settings by its name, such as {clean_increments = {heal_steps = 8}}.
@@ -80,8 +81,8 @@ class UnlearningSettings(Section):
     classes: tuple[int, ...] = (3,)
     clients: tuple[int, ...] = ()
     samples: tuple[str, ...] = ()
-    parallel: str = "gradient_ascent"
-    sequential: str = "retrain"
+    parallel: str = "auto"
+    sequential: str = "auto"
     alpha: Positive = 1.0
     epsilon: NonNegative = 0.0
     options: dict[str, dict[str, bool | int | float | str]] = field(default_factory=dict)

@@ -25,6 +25,9 @@ from blockful_py.unlearning.task import UnlearningTask
 TENTH = 0.1
 """Passes at the request, and at most those prepared for a class, as a share of retraining's."""
 
+HALF = TENTH / 2
+"""Passes of a line's second leg, and of the models' own trainings."""
+
 
 @dataclass(frozen=True, slots=True)
 class Leg:
@@ -78,19 +81,23 @@ WARM = 0.1
 """Share of the steps in which the rate rises to its highest."""
 
 
+def first_share(class_count: int) -> float:
+    """Passes of the first leg, as a share of retraining's."""
+    return min(TENTH, 1 / class_count)
+
+
 def legs(task: UnlearningTask, names: Sequence[str]) -> tuple[Leg, Leg, Leg]:
     """The line's leg at publication and at the request, and the affected models' own trainings.
 
     With K classes the first takes 1/K of the passes of retraining `names`, and at most a tenth, so that all
     classes together take as much as retraining once.  The second and third take a twentieth each.
     """
-    prepared = min(TENTH, 1 / task.architecture.class_count)
     every = sum(passes_of(task, name) for name in names)
     affected = sum(passes_of(task, name) for name in task.affected())
     return (
-        Leg("line", prepared, smaller=4, slower=2),
-        Leg("line on", TENTH / 2, smaller=4, slower=2),
-        Leg("from the line", TENTH / 2 * every / max(1, affected), smaller=4, slower=8),
+        Leg("line", first_share(task.architecture.class_count), smaller=4, slower=2),
+        Leg("line on", HALF, smaller=4, slower=2),
+        Leg("from the line", HALF * every / max(1, affected), smaller=4, slower=8),
     )
 
 

@@ -15,6 +15,7 @@ from blockful_py.pipeline.jobs.unlearning import Unlearned, replaced_for
 from blockful_py.pipeline.run.lease import asks_the_same, request_of
 from blockful_py.record.model_node import Request
 from blockful_py.types import Paradigm, Receipt
+from blockful_py.unlearning.choosing import Advice
 
 
 def kept(unlearned: Unlearned) -> dict[str, Any]:
@@ -37,6 +38,7 @@ def kept(unlearned: Unlearned) -> dict[str, Any]:
         "depth_observed": unlearned.depth_observed,
         "delta_norm": unlearned.delta_norm,
         "seconds": dict(unlearned.seconds),
+        "advice": asdict(unlearned.advice),
     }
 
 
@@ -81,6 +83,7 @@ def recalled(context: FederationContext, asked: Request) -> tuple[Job, Unlearned
                 for chain, name, block, gas in job.result["executed"]
             ),
             seconds=job.result["seconds"],
+            advice=Advice(**job.result["advice"]),
             excluded=job.excluded,
         )
     except (KeyError, TypeError, ValueError) as error:

@@ -9,10 +9,12 @@ from blockful_py.errors import UnlearningError, WithdrawnError
 from blockful_py.forget import Forget
 from blockful_py.learning.partitions import require_classes
 from blockful_py.pipeline.jobs.context import FederationContext
+from blockful_py.pipeline.jobs.situations import situation_of
 from blockful_py.pipeline.review.methods import (
     forget_of,
     method_settings,
     method_text,
+    named_method,
     parse_method,
     require_paradigm,
     require_review,
@@ -20,6 +22,7 @@ from blockful_py.pipeline.review.methods import (
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.model_node import Request, Start
 from blockful_py.types import Paradigm
+from blockful_py.unlearning.choosing import AUTO, Advice, advise, choose
 from blockful_py.unlearning.method import Method
 
 
@@ -34,7 +37,8 @@ def draft_request(
 ) -> Request:
     """An unsigned request; the settings supply the arguments that are None.
 
-    `under_way`: the open job's request, whose creation time the draft takes.
+    `under_way`: the open job's request, whose creation time the draft takes, and the method where it is to be
+    chosen.
 
     Raises:
         UnknownModelError: a start is not on the chain.
@@ -45,7 +49,6 @@ def draft_request(
             not check the method's results.
     """
     settings = context.run.settings.unlearning
-    name = method or (settings.parallel if paradigm is Paradigm.PARALLEL else settings.sequential)
     if under_way is not None:
         context.clock.wait_until(under_way.created)
     wanted = tuple(settings.starts if starts is None else starts)
@@ -53,17 +56,29 @@ def draft_request(
     if not wanted:
         raise UnlearningError("a request needs a start: name at least one.")
     _require_weights(catalogue, wanted, paradigm)
+    name = method or (settings.parallel if paradigm is Paradigm.PARALLEL else settings.sequential)
+    if name == AUTO and under_way is None:
+        name = choose(situation_of(context, catalogue, wanted, forgotten, paradigm)).method
     request = Request(
         starts=tuple(Start(name=start, position=str(catalogue[start].position)) for start in wanted),
         classes=forgotten.classes,
         clients=forgotten.clients,
         samples=tuple(f"{user}:{row}" for user, row in forgotten.samples),
         paradigm=paradigm.value,
-        method=method_text(name, method_settings(name, settings)),
+        method=under_way.method
+        if under_way is not None and name == AUTO
+        else method_text(name, method_settings(name, settings)),
         created=context.clock.now() if under_way is None else under_way.created,
     )
     method_of(context, request)
     return request
+
+
+def advice_on(context: FederationContext, catalogue: Catalogue, request: Request) -> Advice:
+    """Why a request's method suits its situation, and what it does not forget there."""
+    starts = [start.name for start in request.starts]
+    situation = situation_of(context, catalogue, starts, request.forget, Paradigm(request.paradigm))
+    return advise(named_method(request.method)[0], situation)
 
 
 def _require_weights(catalogue: Catalogue, starts: Sequence[str], paradigm: Paradigm) -> None:

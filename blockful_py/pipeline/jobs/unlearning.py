@@ -30,6 +30,7 @@ from blockful_py.pipeline.run.progress import Progress, Stopwatch
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.model_node import ModelNode, PlacedNode, Request
 from blockful_py.types import Paradigm
+from blockful_py.unlearning.choosing import Advice
 from blockful_py.unlearning.cost import Cost
 from blockful_py.unlearning.method import IncrementsUsed, Method, ModelUpdate, Need
 from blockful_py.unlearning.propagation import delta
@@ -58,6 +59,7 @@ class Unlearned:
         unusable: by model, why a stored increment of a current version was made again.
         erasure: outcome of the destruction of the replaced versions' keys; None before it.
         excluded: members that were excluded from its decisions, each with the reason.
+        advice: on its method.
     """
 
     paradigm: Paradigm
@@ -77,6 +79,7 @@ class Unlearned:
     unusable: Mapping[str, str] = field(default_factory=dict)
     erasure: Erasure | None = None
     excluded: tuple[str, ...] = ()
+    advice: Advice = field(default_factory=Advice)
 
 
 class Unlearner:

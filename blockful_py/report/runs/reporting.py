@@ -203,7 +203,10 @@ def _outcome(name: str, branch: Branch) -> sections.ModelOutcome | None:
 def _method(unlearned: Unlearned) -> sections.MethodSection:
     name, settings = named_method(unlearned.request.method)
     checked = checked_in(unlearned.request, unlearned.nodes.values())
-    return sections.MethodSection(name=name, settings=settings, checked=checked)
+    advice = unlearned.advice
+    return sections.MethodSection(
+        name=name, settings=settings, checked=checked, reason=advice.reason, caveat=advice.caveat
+    )
 
 
 def _accuracies(measured: ModelAccuracy, quality: Quality, membership: float | None) -> dict[str, Any]:
