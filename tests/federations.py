@@ -84,7 +84,12 @@ def small(**sections: dict[str, Any]) -> Settings:
     document: dict[str, dict[str, Any]] = {
         "federation": {"scenario": "scripted", "situation": "all_hold", "users": 7, "graph": GRAPH},
         "learning": {"epochs": 1, "root_factor": 1},
-        "unlearning": {"starts": STARTS, "classes": (3,)},
+        "unlearning": {
+            "starts": STARTS,
+            "classes": (3,),
+            "parallel": "gradient_ascent",
+            "sequential": "retrain",
+        },
         "committee": {"size": 4},
         "chain": {"packaging_interval": 0},
     }

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import lru_cache
 from types import MappingProxyType
 from typing import cast
 
@@ -35,6 +36,9 @@ EMBEDDED = ("digits", "shapes")
 
 RATE = 0.05
 """Learning rate, on every data set."""
+
+RECIPES = 8
+"""Recipes that are kept, since the cells of a seed follow one another."""
 
 SAMPLES = 0.25
 """Share of the first holder's training samples that is forgotten at sample level."""
@@ -131,7 +135,7 @@ def prepare(cell: Cell, options: DataOptions | None = None) -> PreparedCell:
         SettingsError, LearningError: the data set cannot be had, or is none of images.
     """
     laid = lay_out(cell, options)
-    recipe = recipe_of(laid.settings, laid.data)
+    recipe = _recipe(cell.data, cell.seed, cell.scale, options)
     forget = what_to_forget(cell, laid.users, cell.label_in(laid.data))
     return replace(federated(cell, laid.lasting(recipe.epochs), forget), recipe=recipe)
 
@@ -160,6 +164,13 @@ def federated(cell: Cell, laid: Layout, forget: Forget) -> PreparedCell:
     starts = [model.name for model in models if is_start(cell, model)]
     task = UnlearningTask.of(laid.settings, models, laid.users, starts, forget, proxy)
     return PreparedCell(task, laid.data, laid.settings)
+
+
+@lru_cache(RECIPES)
+def _recipe(data: str, seed: int, scale: Scale, options: DataOptions | None) -> Plateau:
+    """The recipe of all situations and levels; finding it takes longer than training with it."""
+    laid = lay_out(Cell(data, "all_hold", Level.CLASS, seed, scale), options)
+    return recipe_of(laid.settings, laid.data)
 
 
 def recipe_of(settings: FederationSpec, data: Dataset) -> Plateau:

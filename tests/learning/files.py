@@ -65,6 +65,7 @@ def _images(
 TABLES: Mapping[str, tuple[int, Callable[[list[int]], pa.Table]]] = {
     "cifar10": (10, _images("img", "label", 32, "RGB")),
     "cifar100": (100, _images("img", "fine_label", 32, "RGB")),
+    "cifar10_small": (10, _images("img", "label", 32, "RGB")),
     "fashion_mnist": (10, _images("image", "label", 28, "L")),
     "fashion_mnist_small": (10, _images("image", "label", 28, "L")),
     "tiny_imagenet": (200, _images("image", "label", 64, "RGB", "JPEG")),

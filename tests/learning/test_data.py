@@ -30,7 +30,7 @@ def test_the_seed_decides_the_shuffle(digits: Dataset) -> None:
 
 
 def test_an_unknown_data_set_lists_the_known_ones() -> None:
-    with pytest.raises(SettingsError, match=r"'mnist'\. Known: cifar10, cifar100, digits"):
+    with pytest.raises(SettingsError, match=r"'mnist'\. Known: cifar10, cifar100, cifar10_small, digits"):
         load_dataset("mnist", 0, CPU)
 
 

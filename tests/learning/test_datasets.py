@@ -29,6 +29,7 @@ SHAPES = {
     "cifar10": (3, 32, 32),
     "cifar100": (3, 32, 32),
     "fashion_mnist": (1, 28, 28),
+    "cifar10_small": (3, 16, 16),
     "fashion_mnist_small": (1, 14, 14),
     "tiny_imagenet": (3, 64, 64),
     "yahoo_answers": (64,),
@@ -221,7 +222,8 @@ def test_files_of_another_data_set_are_refused_with_their_columns(tmp_path: Path
         (
             "mnist",
             {},
-            "Known: cifar10, cifar100, digits, fashion_mnist, fashion_mnist_small, shapes, tiny_imagenet",
+            "Known: cifar10, cifar100, cifar10_small, digits, fashion_mnist, fashion_mnist_small, shapes, "
+            "tiny_imagenet",
         ),
     ],
 )

@@ -304,7 +304,7 @@ def test_the_table_leaves_out_what_another_command_did(paper14: Report) -> None:
     later = paper14.model_copy(update={"gas": paper14.gas.model_copy(update={"publication": nothing})})
     assert "publish 179,345" in printed(paper14)
     assert "publish" not in printed(later)
-    assert "train" not in printed(later)
+    assert not re.search(r"\btrain\b", printed(later))
 
 
 def test_means_count_a_model_left_alone_as_it_was(paper14: Report) -> None:

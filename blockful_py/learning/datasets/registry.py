@@ -27,11 +27,12 @@ Loader = Callable[[int, DataOptions], Dataset]
 GROUP = "blockful.datasets"
 """Entry points of other packages' loaders."""
 
-SMALL_FASHION = "fashion_mnist_small"
+SMALL_CIFAR10, SMALL_FASHION = "cifar10_small", "fashion_mnist_small"
 
 DATASETS: Mapping[str, Loader] = MappingProxyType(
     {
         "cifar10": image_loader(CIFAR10),
+        SMALL_CIFAR10: smaller(SMALL_CIFAR10, image_loader(CIFAR10), Smaller(2, 7_000, 2_000)),
         "cifar100": image_loader(CIFAR100),
         "digits": load_digits,
         "fashion_mnist": image_loader(FASHION_MNIST),
@@ -45,6 +46,7 @@ DATASETS: Mapping[str, Loader] = MappingProxyType(
 SCHEMAS: Mapping[str, Schema] = MappingProxyType(
     {
         **{each.name: each for each in (CIFAR10, CIFAR100, FASHION_MNIST, TINY_IMAGENET, YAHOO_ANSWERS)},
+        SMALL_CIFAR10: CIFAR10,
         SMALL_FASHION: FASHION_MNIST,
     }
 )

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The method that a run chooses for a request, and what its report says of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from blockful_py.forget import Forget
+from blockful_py.pipeline.federation import Federation
+from blockful_py.pipeline.jobs.situations import situation_of
+from blockful_py.pipeline.run.nodes import Nodes
+from blockful_py.pipeline.run.progress import Silent
+from blockful_py.report.runs.single import unlearn_once
+from blockful_py.report.summary import caveat, limits
+from blockful_py.types import Paradigm
+from tests.federations import STARTS, put_back, readable, small
+
+AUTO = {"parallel": "auto", "sequential": "auto"}
+
+
+@pytest.fixture(scope="module")
+def federation(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Federation:
+    directory: Path = tmp_path_factory.mktemp("chosen") / "run"
+    federation = Federation.create(small(unlearning=AUTO), directory, nodes=chains)
+    federation.train()
+    return federation
+
+
+def test_trainings_of_one_epoch_are_too_short_for_a_line(federation: Federation) -> None:
+    with readable(federation), put_back(federation.nodes.live, federation.nodes.archive):
+        done = unlearn_once(federation, None, None, Paradigm.SEQUENTIAL, None, Silent())
+        again = unlearn_once(federation, None, None, Paradigm.SEQUENTIAL, None, Silent())
+    assert done.report is not None and again.report is not None
+    assert again.repeated and not done.repeated
+    method = done.report.method.sequential
+    assert method is not None and again.report.method.sequential == method
+    assert method.name == "retrain_ahead"
+    assert "see each sample only" in str(method.reason)
+    assert method.caveat is None
+
+
+def test_a_named_method_that_leaves_teachers_is_warned_of(federation: Federation) -> None:
+    with readable(federation), put_back(federation.nodes.live, federation.nodes.archive):
+        report = unlearn_once(federation, None, None, Paradigm.PARALLEL, "gradient_ascent", Silent()).report
+    assert report is not None and report.method.parallel is not None
+    assert report.method.parallel.reason is None
+    said = caveat(report, Paradigm.PARALLEL)
+    assert "teach it again" in str(said)
+    assert any("teach it again" in line for line in limits(report))
+
+
+def test_the_situation_follows_the_request(federation: Federation) -> None:
+    context, catalogue = federation.opened.context, federation.catalogue()
+
+    def situation(starts: tuple[str, ...], forget: Forget) -> object:
+        return situation_of(context, catalogue, starts, forget, Paradigm.PARALLEL).taught_outside
+
+    assert situation(STARTS, Forget.of_classes([3])) is True
+    assert situation(("a", "b"), Forget.of_classes([3])) is False
+    assert situation(("a",), Forget.of_clients([1])) is False
+    assert situation(("s",), Forget.of_clients([1])) is True
+    assert situation(("s",), Forget.of_samples([(3, 10_000)])) is False
