@@ -50,7 +50,7 @@ def test_clients_and_samples_start_from_all_models_of_the_first_holder() -> None
 
 
 def test_unknown_names_are_refused() -> None:
-    with pytest.raises(SettingsError, match="Known: cifar10, cifar100, digits"):
+    with pytest.raises(SettingsError, match="Known: cifar10, cifar100, cifar10_small, digits"):
         prepare(replace(CELL, data="mnist"))
     with pytest.raises(SettingsError, match="Known: few_hold, all_hold"):
         replace(CELL, situation="some_hold")

@@ -124,3 +124,13 @@ def test_a_line_of_another_request_or_model_is_passed_over(
 def test_it_forgets_classes_alone(tiny: UnlearningCase, forget: Forget) -> None:
     with pytest.raises(UnlearningError, match="forgets at level class, not at level"):
         CleanLine().unlearn(replace(tiny.task, forget=forget))
+
+
+def test_each_model_takes_a_step_of_its_own(tiny: UnlearningCase) -> None:
+    """However few samples its owner keeps: models that are alike in every bit would share a file."""
+    users = {
+        index: replace(user, train=user.train.at(torch.arange(len(user.train)) < 4))
+        for index, user in tiny.task.users.items()
+    }
+    weights = CleanLine().unlearn(replace(tiny.task, users=users, forget=Forget.of_classes([0]))).weights
+    assert not equal(weights["b"], weights["c"]) and not equal(weights["c"], weights["d"])
