@@ -6,20 +6,29 @@ That it does with every alteration of record and store is in test_tampering.py.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import ClassVar, Self
 
 import pytest
 
 from benchmarks.verification import Snapshot, snapshot
 from blockful_py.errors import FormatError, StorageError
+from blockful_py.pipeline import verifying
+from blockful_py.pipeline.decryptors import LeaderDecryptor
+from blockful_py.pipeline.federation import Federation
+from blockful_py.pipeline.run.nodes import Nodes
+from blockful_py.pipeline.run.stores import Stores
 from blockful_py.record import ahead
 from blockful_py.record.ahead import Ahead
 from blockful_py.record.events import CheckedHistory, Violation
 from blockful_py.record.known import Known, digest
 from blockful_py.record.verify import Verification, Verifier
+from blockful_py.storage.arrivals import Arrivals
+from blockful_py.storage.federated import FederatedStore
 from blockful_py.storage.store import ContentStore
 from blockful_py.types import Position, Uri
+from tests.federations import GRAPH, small, trained
 
 MODELS = 220
 """In blocks of 50."""
@@ -160,3 +169,41 @@ def test_few_models_and_a_single_core_start_none(
     verifier = Verifier(live, live, store)
     with Ahead(verifier, store, verifier.changed()[:models]) as others:
         assert len(others.processes) == expected
+
+
+class Patient(Ahead):
+    """Lets the processes come to all models."""
+
+    started: ClassVar[list[Ahead]] = []
+
+    def __enter__(self) -> Self:
+        self.started.append(self)
+        self.wait()
+        return self
+
+
+@pytest.fixture(scope="module")
+def federation(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Federation]:
+    with trained(small(), tmp_path_factory.mktemp("ahead") / "run", chains) as federation:
+        federation.unlearn()
+        yield federation
+
+
+def federated(federation: Federation) -> Stores:
+    stores = federation.stores
+    live = FederatedStore(stores.live, Arrivals(federation.run.path / "arrivals"), lambda: ())
+    return replace(stores, live=live)
+
+
+@pytest.mark.parametrize("stores", [lambda each: each.stores, federated])
+def test_a_federation_is_verified_by_several_processes(
+    federation: Federation, monkeypatch: pytest.MonkeyPatch, stores: Callable[[Federation], Stores]
+) -> None:
+    expected = federation.verify(decryptor=LeaderDecryptor(federation.weights))
+    monkeypatch.setattr(ahead, "LEAST", 1)
+    monkeypatch.setattr(verifying, "Ahead", Patient)
+    monkeypatch.setattr(Federation, "stores", stores(federation))
+    assert federation.verify(decryptor=LeaderDecryptor(federation.weights)) == expected
+    assert expected.decrypted == len(Patient.started.pop().verified) == len(GRAPH)
+    federation.verify(["x"])
+    assert not Patient.started.pop().processes
