@@ -85,7 +85,7 @@ def test_processes_verify_all_models_between_them(live: Snapshot, store: Content
 
 def test_what_fails_there_is_verified_here(live: Snapshot, store: ContentStore) -> None:
     verifier = Verifier(live, live, Empty(store.directory))
-    with Ahead(verifier, Empty(store.directory / "other"), verifier.changed()) as others:
+    with Ahead(verifier, ContentStore(store.directory / "other"), verifier.changed()) as others:
         others.wait()
     assert others.verified == {}
 
