@@ -5,9 +5,9 @@
 
 All models inherit from one, in waves of WAVE whose models have two references each in the wave before.  They
 are published untrained; the request passes the start's change to all of them.  Publication, request and check
-are processes of their own, with four members and a node for each chain; peaks of memory are the processes',
-without the nodes'.  With a width of 3400 a model has 1 MB.  The exponents are least-squares fits of
-log(figure) over log(models).
+are processes of their own, with four members and a node for each chain, and so is `alone`, the check without
+other processes ahead of it; peaks of memory are the processes', without the nodes' or those ahead.  With a
+width of 3400 a model has 1 MB.  The exponents are least-squares fits of log(figure) over log(models).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from time import perf_counter, process_time
+from time import perf_counter
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -37,10 +37,11 @@ from blockful_py.learning.candidates import ScoredModel
 from blockful_py.learning.federation import TrainedModel, initial_weights
 from blockful_py.on_demand import OnDemand
 from blockful_py.pipeline.federation import Federation
+from blockful_py.record import ahead
 from blockful_py.settings import Settings
 
 WAVE = 400
-STEPS = ("publish", "request", "verify")
+STEPS = ("publish", "request", "verify", "alone")
 
 
 class TwoLayers(nn.Module):
@@ -64,7 +65,7 @@ class Taken:
 
     Attributes:
         seconds: by the clock.
-        own, nodes: of the processors, by the process and by both nodes.
+        own, nodes: of the processors, by the process with those that it started, and by both nodes.
         before_mb, peak_mb: memory of the process, when the step began and at most.
         disk_mb: the run's folder afterwards.
     """
@@ -122,16 +123,22 @@ def carry_out(step: str, folder: Path, models: int, urls: Sequence[str], width: 
         Federation.create(settings(urls, width), folder) if step == "publish" else Federation.open(folder)
     )
     with opened as federation:
-        before, began, spent = resident("VmRSS"), perf_counter(), process_time()
+        before, began, spent = resident("VmRSS"), perf_counter(), spent_so_far()
         if step == "publish":
             publish(federation, models)
         elif step == "request":
             assert len(federation.unlearn(["m0"], [0]).nodes) == models
         else:
+            ahead.MOST = 0 if step == "alone" else ahead.MOST
             assert federation.verify().passed
-        seconds, own = perf_counter() - began, process_time() - spent
+        seconds, own = perf_counter() - began, spent_so_far() - spent
     disk = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6
     return Taken(step, models, seconds, own, 0.0, before, resident("VmHWM"), disk)
+
+
+def spent_so_far() -> float:
+    """Seconds of the processors, by this process and those that it started and that have ended."""
+    return sum(os.times()[:4])
 
 
 def resident(field: str) -> float:

@@ -51,11 +51,11 @@ FLOORS: Mapping[str, tuple[frozenset[str], ...]] = {
         frozenset({"archive_reader", "known_transactions"}),
         frozenset({"attestation", "chain_readers"}),
         frozenset({"certificates"}),
-        frozenset({"proofs"}),
+        frozenset({"ahead", "proofs"}),
         frozenset({"verify"}),
         frozenset({"chain_view", "checks", "decryption", "history"}),
         frozenset({"model_node", "state"}),
-        frozenset({"events", "federation_file", "known", "statement_parts"}),
+        frozenset({"events", "federation_file", "known", "read_chain", "statement_parts"}),
     ),
 }
 """By folder, its rooms from the top floor down: a room imports only from floors below its own."""

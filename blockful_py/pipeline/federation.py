@@ -378,7 +378,7 @@ class Federation(Closable):
             wanted = [catalogue[name].position for name in names]
         count = len(verifier.changed() if wanted is None else wanted)
         with (progress or Silent()).stage("verify", count) as advance, self.stopwatch("verify"):
-            return verified(chains, verifier, wanted, checkpoint, lambda done: advance(1))
+            return verified(chains, verifier, wanted, checkpoint, lambda done: advance(1), self.stores.live)
 
     def audit(
         self,

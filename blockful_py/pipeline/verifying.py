@@ -13,6 +13,7 @@ from blockful_py.chain.live_chain import LiveChainContract
 from blockful_py.chain.logs import SettledBlock
 from blockful_py.errors import RunError
 from blockful_py.pipeline.run.contracts import Contracts
+from blockful_py.record.ahead import Ahead
 from blockful_py.record.checkpoint import KeptBlock, read_checkpoint, taken, write_checkpoint
 from blockful_py.record.decryption import Decryptor
 from blockful_py.record.events import BEGINNING, Begun, CheckedHistory
@@ -20,7 +21,9 @@ from blockful_py.record.history import check_promises
 from blockful_py.record.known import NOTHING_KNOWN, Known
 from blockful_py.record.proofs.fields import octets, of_octets
 from blockful_py.record.verify import Verification, Verifier
+from blockful_py.storage.federated import FederatedStore
 from blockful_py.storage.interface import FileStore
+from blockful_py.storage.store import ContentStore
 from blockful_py.types import Position
 
 
@@ -69,13 +72,19 @@ def verified(
     positions: Sequence[Position] | None,
     checkpoint: Path | None,
     progress: Callable[[int], None],
+    store: FileStore,
 ) -> Verification:
     """Verifies both chains, and writes the file `checkpoint` where nothing fails.
+
+    Many models are spread over the cores, as far as they are in a folder of this machine.
 
     Raises RunError, and writes nothing, where a decision is unfinished or the chains grew meanwhile.
     """
     (live, events), (archive, records) = chains.live.mark(), chains.archive.mark()
-    outcome = verifier.verify_all(chains.history(), positions, progress)
+    own = store.own if isinstance(store, FederatedStore) else store
+    spread = verifier.changed() if positions is None and isinstance(own, ContentStore) else ()
+    with Ahead(verifier, own, spread) as ahead:
+        outcome = verifier.verify_all(chains.history(), positions, progress, ahead.verified)
     if checkpoint is None or not outcome.passed:
         return outcome
     length, head = chains.archive.length(), chains.archive.head()

@@ -4,13 +4,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
+from contextlib import suppress
+from itertools import chain, islice
 from typing import Protocol
 
 from blockful_py.committee.packaging import MAX_BLOCK_MODELS
 from blockful_py.committee.protocols import LiveReader
 from blockful_py.crypto.roster import Roster
 from blockful_py.errors import ChainError, NodeError, VerificationError
+from blockful_py.record.read_chain import ReadChain
 from blockful_py.types import Header, ModelTransaction, Point, Position
 
 TOGETHER = 100
@@ -30,7 +32,7 @@ class ChainView:
         self.live = live
         self._rosters = rosters
         self._height = 0
-        self._keys: dict[int, Point] = {}
+        self._read_rosters: dict[int, tuple[Roster, int]] = {}
         self._headers: list[Header] = []
         self._block_hashes: dict[int, bytes] = {}
         self._blocks: dict[int, tuple[ModelTransaction, ...]] = {}
@@ -114,6 +116,25 @@ class ChainView:
 
     def key(self, epoch: int) -> Point:
         """Group key of an epoch."""
-        if epoch not in self._keys:
-            self._keys[epoch] = self._rosters.roster(epoch)[0].group_key
-        return self._keys[epoch]
+        if epoch not in self._read_rosters:
+            self._read_rosters[epoch] = self._rosters.roster(epoch)
+        return self._read_rosters[epoch][0].group_key
+
+    def read(self) -> ReadChain:
+        """All that verification needs of the chain; what cannot be read is left out."""
+        self.read_all()
+        stored = chain.from_iterable(self._blocks.values())
+        for epoch in {each.epoch for each in self._headers} | {each.epoch for each in stored}:
+            with suppress(ChainError):
+                self.key(epoch)
+        for header in self._headers:
+            with suppress(ChainError):
+                self.block_hash(header.height)
+        return ReadChain(
+            self.live.chain_id,
+            self.live.address,
+            self._headers,
+            self._blocks,
+            self._block_hashes,
+            self._read_rosters,
+        )

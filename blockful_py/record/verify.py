@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from blockful_py.committee.protocols import LiveReader, Store
 from blockful_py.crypto import merkle, payload
@@ -43,6 +44,7 @@ from blockful_py.record.known import NOTHING_KNOWN, Known
 from blockful_py.record.model_node import ModelNode, Request, parse_node
 from blockful_py.types import ModelTransaction, Position
 
+NOTHING_VERIFIED: Mapping[Position, str] = MappingProxyType({})
 CHECKS = ("content", "opening", "merkle", "header", "link", "signature", "settled", *PROMISES)
 
 
@@ -118,6 +120,11 @@ class Verifier:
         """The live chain as it was read."""
         return self._view
 
+    def detached(self, store: Store) -> Verifier:
+        """One for another process: of the same moment and what is known, without a node, and without keys."""
+        read = self._view.read()
+        return Verifier(read, read, store, known=self._known)
+
     def changed(self) -> tuple[Position, ...]:
         """Positions of all models but those known that stand as they stood.
 
@@ -170,17 +177,19 @@ class Verifier:
         history: CheckedHistory,
         positions: Sequence[Position] | None = None,
         progress: Callable[[int], None] = lambda done: None,
+        verified: Mapping[Position, str] = NOTHING_VERIFIED,
     ) -> Verification:
         """Verifies every model but those that are known (or those given); failures are collected, not raised.
 
         `history`: its violations are failures too, where no check of the same model, or block, fails.
+        `verified`: names of models that a detached verifier has verified; it may grow meanwhile.
         """
         failures: list[Failure] = []
         names: dict[Position, str] = {}
         wanted = self.changed() if positions is None else tuple(positions)
         for done, position in enumerate(wanted, start=1):
             try:
-                names[position] = self.verify(position).name
+                names[position] = self._verified(position, verified.get(position))
             except VerificationError as error:
                 failures.append(Failure(error.subject, position, error.check, error.detail))
             progress(done)
@@ -189,6 +198,14 @@ class Verifier:
         known = 0 if positions is not None else sum(1 for _ in self.positions()) - len(wanted)
         decrypted = len(self._read & set(wanted))
         return Verification(len(wanted), tuple(failures), decrypted, history.pending, known)
+
+    def _verified(self, position: Position, name: str | None) -> str:
+        """Name of a model that verifies; `name`: it does without keys."""
+        if name is None:
+            return self.verify(position).name
+        if self._decryptor is not None:
+            self._content(self._view.transaction(position), f"model at {position}")
+        return name
 
     def _content(self, transaction: ModelTransaction, subject: str) -> ModelNode:
         try:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +11,10 @@ from pathlib import Path
 from blockful_py.crypto import chameleon, merkle, payload
 from blockful_py.crypto.randomness import SeededRng
 from blockful_py.pipeline.federation import Federation
+from blockful_py.pipeline.verifying import to_verify
+from blockful_py.record.ahead import verify_blocks
 from blockful_py.record.model_node import ModelNode, sign_statement
+from blockful_py.record.verify import Verification
 from blockful_py.storage.cid import cid_string
 from blockful_py.types import Position, Uri
 from tests.colluders import Conspiracy
@@ -124,11 +128,24 @@ class World:
 
 
 def failures(world: World) -> Found:
+    """As one process finds them, and one with others ahead of it as well."""
     names = {place: name for name, place in world.places.items()}
-    return {
-        names.get(failure.position, str(failure.position)): failure.check
-        for failure in world.federation.verify().failures
-    }
+    outcome = world.federation.verify()
+    assert outcome == with_others_ahead(world.federation)
+    return {names.get(each.position, str(each.position)): each.check for each in outcome.failures}
+
+
+def with_others_ahead(federation: Federation) -> Verification:
+    """Of all models, as far as they verify by what another process is sent."""
+    chains, store = to_verify(federation.contracts, None), federation.stores.live
+    verifier = chains.verifier(federation.contracts, store, None)
+    sent = pickle.loads(pickle.dumps(verifier.detached(store)))  # noqa: S301
+    verified: dict[Position, str] = {}
+    verify_blocks(sent, [verifier.changed()], verified.update)
+    outcome = verifier.verify_all(chains.history(), verified=verified)
+    if outcome.passed:
+        assert len(verified) == outcome.checked
+    return outcome
 
 
 def resigned(world: World, name: str, user: int, **changes: object) -> ModelNode:
