@@ -70,10 +70,11 @@ class Leg:
         return batches_of(task.retained(name), self._batch(task, name), steps, stream) if steps else []
 
     def _steps(self, task: UnlearningTask, name: str) -> int:
-        """At least one where the owner keeps samples: models without a step of their own would be equal."""
+        """At least two where the owner keeps samples, since the rate of the last may be 0: models without a
+        step of their own would be equal."""
         if not task.keeps(name):
             return 0
-        return max(1, int(self.share * passes_of(task, name) / self._batch(task, name)))
+        return max(2, int(self.share * passes_of(task, name) / self._batch(task, name)))
 
     def _batch(self, task: UnlearningTask, name: str) -> int:
         kept = max(1, len(task.retained(name)))

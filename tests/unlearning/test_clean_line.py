@@ -129,8 +129,9 @@ def test_it_forgets_classes_alone(tiny: UnlearningCase, forget: Forget) -> None:
 def test_each_model_takes_a_step_of_its_own(tiny: UnlearningCase) -> None:
     """However few samples its owner keeps: models that are alike in every bit would share a file."""
     users = {
-        index: replace(user, train=user.train.at(torch.arange(len(user.train)) < 4))
+        index: replace(user, train=user.train.at(torch.arange(len(user.train)) % 9 == 0))
         for index, user in tiny.task.users.items()
     }
-    weights = CleanLine().unlearn(replace(tiny.task, users=users, forget=Forget.of_classes([0]))).weights
+    assert max(len(user.train) for user in users.values()) < 20
+    weights = CleanLine().unlearn(replace(tiny.task, users=users)).weights
     assert not equal(weights["b"], weights["c"]) and not equal(weights["c"], weights["d"])
