@@ -66,6 +66,14 @@ def limit_of(estimate: int) -> int:
     return max(estimate, min(int(estimate * ESTIMATE_MARGIN), MAX_TRANSACTION_GAS))
 
 
+def follower_limit(first: int, share: float) -> int:
+    """Limit of a call that does `share` times the work of the one before it, whose limit is `first`.
+
+    A smaller one gets `first` as well: what both do once is not known.
+    """
+    return max(first, min(int(first * share), MAX_TRANSACTION_GAS))
+
+
 def access_list(call: Call) -> list[dict[str, Any]]:
     """The slots of `call` as EIP-2930 declares them; empty where that would cost more than it saves."""
     if LEAST_SAVED * len(call.slots) <= DECLARED_ADDRESS:

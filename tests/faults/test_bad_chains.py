@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from blockful_py.chain.calls import Call
 from blockful_py.chain.node import Node
 from blockful_py.engine.jobs import Act, Step
 from blockful_py.engine.journal import Journal, StepResult
@@ -82,14 +83,14 @@ def test_an_archive_that_goes_back_before_the_live_chain_changes(
     with Federation.open(run, nodes=ground.nodes) as federation:
         height = ground.nodes.live.block_number()
         contract = federation.contracts.archive
-        send = type(contract).send
+        send = type(contract).send_each
 
-        def lost(self: object, data: bytes) -> object:
-            receipt = send(contract, data)
+        def lost(self: object, calls: Sequence[Call]) -> object:
+            receipts = send(contract, calls)
             revert()
-            return receipt
+            return receipts
 
-        monkeypatch.setattr(type(contract), "send", lost)
+        monkeypatch.setattr(type(contract), "send_each", lost)
         with pytest.raises(NodeError, match=r"was reorganised.*blockful resume"):
             federation.unlearn()
         assert ground.nodes.live.block_number() == height
