@@ -33,7 +33,8 @@ def chains(devnet: str, block_time: int, folder: Path) -> Iterator[Nodes]:
         return
     devnets = start_together(*(NodeOptions(each, kind=devnet, block_time=block_time) for each in IDS))
     try:
-        with Nodes(Place(*IDS, *(each.url for each in devnets))) as nodes:
+        live, archive = (each.url for each in devnets)
+        with Nodes(Place(*IDS, live, archive)) as nodes:
             yield nodes
     finally:
         for each in devnets:

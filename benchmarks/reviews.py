@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One parallel request over many models whose members share a process, by stage.
 
-    python -m benchmarks.reviews [--models 100] [--members 4] [--repeats 3] [--devnet ganache] [--block-time 0]
+    python -m benchmarks.reviews [--models 100] [--members 4] [--repeats 3] [--block-time 0]
 
 All models inherit from one and are replaced under one certificate; each repeat makes them forget another
 class.  Seconds by the clock, and of this process's processors: those of chains that are processes of their
