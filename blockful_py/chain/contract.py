@@ -54,7 +54,10 @@ class Contract:
         self._logs.require_unchanged()
 
     def await_settled(self) -> None:
-        """Waits until what is on the chain now is settled, so that it is read.  Raises NodeError."""
+        """Waits until what is on the chain now, and what the sender's account has on the way, is settled, so
+        that it is read.  Raises NodeError."""
+        if self._sender is not None:
+            self._sender.await_mined()
         self.node.await_settled()
 
     @property

@@ -25,6 +25,7 @@ from blockful_py.types import Receipt
 SENDER_KEY = "BLOCKFUL_SENDER_KEY"
 """Environment variable with the private key that pays for transactions on nodes reached by URL."""
 Outcome = TypeVar("Outcome", Receipt, Mapping[str, Any])
+_POLL = 0.1  # seconds
 _CLASH_PAUSE = 0.1  # seconds, at most, before a transaction that lost its nonce is sent again
 
 
@@ -111,15 +112,25 @@ class Sender:
         if isinstance(estimate, RpcError) or int(estimate, 16) > ceiling:
             return tuple(calls[:1])
         first, data = min(limit_of(int(estimate, 16)), ceiling), len(calls[0].data)
-        limited = [replace(call, gas=follower_limit(first, len(call.data) / data)) for call in calls]
-        limits = [call.gas or 0 for call in limited]
+        limits = [first, *(follower_limit(first, len(call.data) / data) for call in calls[1:])]
 
         def fits(count: int) -> bool:
             offer = fees(block, int(price, 16), count, self._most)
-            affordable = _cost(limited[:count], limits[:count], offer) <= int(balance, 16)
+            affordable = _cost(calls[:count], limits[:count], offer) <= int(balance, 16)
             return affordable and sum(limits[:count]) <= ceiling
 
-        return tuple(limited[: max(filter(fits, range(2, len(calls) + 1)), default=1)])
+        count = max(filter(fits, range(2, len(calls) + 1)), default=1)
+        return tuple(replace(call, gas=gas) for call, gas in zip(calls, limits[:count], strict=False))
+
+    def await_mined(self) -> None:
+        """Waits until the node has mined what it holds of the account, for the deadline at most.
+
+        An earlier process may have sent it.
+        """
+        end = time.monotonic() + self._deadline
+        while self._count("latest") < self._count("pending") and time.monotonic() < end:
+            self.node.wake()
+            time.sleep(_POLL)
 
     def deploy(self, interface: Interface, *arguments: Any) -> tuple[bytes, Receipt]:
         """Deploys a contract; returns its address and the receipt.  Raises: as `send`."""
@@ -191,6 +202,9 @@ class Sender:
             if isinstance(answer, RpcError):
                 raise NodeError(f"the node at {self.node.url} cannot be used: {answer.message}.")
         return answers
+
+    def _count(self, block: str) -> int:
+        return int(self.node.rpc.call("eth_getTransactionCount", hexadecimal(self.address), block), 16)
 
     def _unlimited(self, calls: Sequence[Call]) -> list[Call]:
         return [call for call in calls if call.gas is None and self._gas_limit is None]

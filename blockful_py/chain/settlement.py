@@ -42,7 +42,7 @@ class SettlementContract(Protocol):
         """Sends calls in one batch; a receipt or a refusal for each. Raises ContractError before sending."""
 
     def await_settled(self) -> None:
-        """Waits until `progress` counts what is on the chain now."""
+        """Waits until `progress` counts what is on the chain now, and what this account has on the way."""
 
 
 Sides = Mapping[str, SettlementContract]
