@@ -101,7 +101,7 @@ class Sender:
         holds all of them, and the account can pay for them.
 
         Each builds on those before it, so that only the first can be estimated.  The others get its limit,
-        raised in proportion to their call data.  A call that cannot be estimated is left without a limit.
+        or more (`follower_limit`).  A call that cannot be estimated is left without a limit.
 
         Raises NodeError when the network asks for more than `max_fee`.
         """
@@ -111,8 +111,8 @@ class Sender:
         ceiling = int(block["gasLimit"], 16)
         if isinstance(estimate, RpcError) or int(estimate, 16) > ceiling:
             return tuple(calls[:1])
-        first, data = min(limit_of(int(estimate, 16)), ceiling), len(calls[0].data)
-        limits = [first, *(follower_limit(first, len(call.data) / data) for call in calls[1:])]
+        first = min(limit_of(int(estimate, 16)), ceiling)
+        limits = [first, *(follower_limit(call, calls[0], first) for call in calls[1:])]
 
         def fits(count: int) -> bool:
             offer = fees(block, int(price, 16), count, self._most)

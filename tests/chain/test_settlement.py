@@ -60,11 +60,11 @@ class Notes:
         self.executed[call.chunk] = receipt is not None
 
 
-def published(scene: Scene, *sizes: int) -> list[list[Position]]:
+def published(scene: Scene, *sizes: int, references: Sequence[Position] = ()) -> list[list[Position]]:
     """Blocks of so many models each."""
     live, council, places = scene.live, scene.council, []
     for size in sizes:
-        block = council.block(live, size)
+        block = council.block(live, size, references)
         live.append(block, council.certify(live, [live.append_leaf(block, 0, 1)])[0])
         places.append([Position(live.height(), index) for index in range(size)])
     return places
@@ -106,14 +106,16 @@ def test_chunks_of_a_chain_are_sent_together(scene: Scene) -> None:
 
 @pytest.mark.parametrize("scene", ["anvil"], indirect=True)
 @pytest.mark.parametrize(
-    ("dense", "sparse"), [(64, 38), (1, 38), (64, 1)], ids=["as long", "longer", "shorter"]
+    ("dense", "sparse"), [(100, 60), (1, 20), (64, 1)], ids=["as long", "longer", "shorter"]
 )
 def test_limits_hold_for_models_of_many_blocks_after_those_of_one(
     scene: Scene, dense: int, sparse: int
 ) -> None:
-    """The dearest call data, a header for each model and no slot shared, after the cheapest."""
-    places = published(scene, dense, *sparse * [4])
-    settlement = decided(scene, [places[0], [block[3] for block in places[1:]]])
+    """The dearest call data, a header for each model of nine references and no slot shared, after the
+    cheapest."""
+    nine, cheapest = published(scene, 9, dense)
+    dearest = [block[3] for block in published(scene, *sparse * [4], references=nine)]
+    settlement = decided(scene, [cheapest, dearest])
     live = Watched.of(scene)
     assert len(settled(scene, live, settlement, Notes())) == 2
     assert live.batches == [2]
@@ -122,7 +124,7 @@ def test_limits_hold_for_models_of_many_blocks_after_those_of_one(
 def test_a_limit_that_was_too_low_is_replaced_by_an_estimate(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("blockful_py.chain.sender.follower_limit", lambda first, share: first // 2)
+    monkeypatch.setattr("blockful_py.chain.sender.follower_limit", lambda call, first, limit: limit // 2)
     settlement = decided(scene, published(scene, *CHUNKS * [3]))
     live, notes = Watched.of(scene), Notes()
     executed = settled(scene, live, settlement, notes)
