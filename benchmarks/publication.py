@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Models published a second through a laboratory's committee, by stage, and a bare contract on the same node.
 
-    python -m benchmarks.publication [--models 400] [--repeats 3] [--devnet anvil] [--output FILE]
+    python -m benchmarks.publication [--models 400] [--repeats 3] [--devnet anvil] [--block-time 0]
 
 All models are published at once, each with two references; training is left out.  Members, leader and both
 chains share this machine.  Seconds by the clock, and of the processor: of this process, and of both nodes.
@@ -38,6 +38,7 @@ from unittest.mock import patch
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+from benchmarks.chains import add_options, chains
 from blockful_py.chain.archive_registry import ArchiveRegistryContract
 from blockful_py.chain.calls import Call
 from blockful_py.chain.interface import interface_of
@@ -51,7 +52,6 @@ from blockful_py.learning.candidates import ScoredModel
 from blockful_py.learning.federation import TrainedModel, initial_weights
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.jobs.publishing import Publisher
-from blockful_py.pipeline.run.nodes import Nodes, Place
 from blockful_py.settings import Settings
 from blockful_py.storage.store import ContentStore
 
@@ -64,8 +64,8 @@ STAGES: tuple[tuple[type, str, str], ...] = (
     (Member, "vote_publication", "vote"),
     (Coordinator, "certify_publication", "sign"),
     (Coordinator, "release", "sign"),
-    (ArchiveRegistryContract, "send", "archive"),
-    (LiveChainContract, "send", "live"),
+    (ArchiveRegistryContract, "send_each", "archive"),
+    (LiveChainContract, "send_each", "live"),
 )
 ORDER = ("seal", "store", "draft", "vote", "sign", "archive", "live", "other")
 WORDS_ARCHIVE, WORDS_HEADERS = 2.0, 0.25
@@ -244,14 +244,13 @@ class Measured:
         return found
 
 
-def measure(models: int, devnet: str, repeats: int) -> list[Measured]:
+def measure(models: int, devnet: str, block_time: int, repeats: int) -> list[Measured]:
     """Each repeat is a federation of its own on the same nodes."""
     settings = Settings.parse({"chain": {"packaging_interval": 0}, "committee": {"size": 4}})
     runs = []
     with tempfile.TemporaryDirectory() as folder:
         base = Path(folder)
-        place = Place(1337, 1338, databases=base / "chains", devnet=devnet)
-        with Nodes(place) as nodes:
+        with chains(devnet, block_time, base / "chains") as nodes:
             for number in range(repeats):
                 with Federation.create(settings, base / f"run{number}", nodes=nodes) as federation:
                     roots = made_up(federation, "root", 2, ())
@@ -276,12 +275,13 @@ def main() -> None:
     parser.add_argument(
         "--repeats", type=int, default=3, help="publications, of which medians count (default 3)"
     )
-    parser.add_argument("--devnet", choices=("anvil", "ganache", "embedded"), default="anvil")
+    add_options(parser, "anvil")
     parser.add_argument("--output", type=Path, help="write the figures to this JSON file")
     options = parser.parse_args()
-    runs = measure(options.models, options.devnet, options.repeats)
+    runs = measure(options.models, options.devnet, options.block_time, options.repeats)
     print(
-        f"{options.models} models on {options.devnet}, n = {options.repeats}, load {os.getloadavg()[0]:.1f}"
+        f"{options.models} models on {options.devnet}, block time {options.block_time}, "
+        f"n = {options.repeats}, load {os.getloadavg()[0]:.1f}"
     )
     print(f"{'':10}{'clock':>8}{'least':>8}{'most':>8}{'own':>8}{'nodes':>8}")
     rows = {stage: [run.stages[stage] for run in runs] for stage in ORDER}
@@ -300,7 +300,7 @@ def main() -> None:
     print(f"without the members' time, share of the bare contract's rate: {median(shares):.2f}")
     if options.output:
         machine = {"python": platform.python_version(), "cpus": os.cpu_count(), "load": os.getloadavg()}
-        given = {name: getattr(options, name) for name in ("models", "repeats", "devnet")}
+        given = {name: getattr(options, name) for name in ("models", "repeats", "devnet", "block_time")}
         seconds = [
             {name: vars(each) for name, each in {**run.stages, "bare": run.bare}.items()} for run in runs
         ]

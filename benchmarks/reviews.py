@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One parallel request over many models whose members share a process, by stage.
 
-    python -m benchmarks.reviews [--models 100] [--members 4] [--repeats 3] [--devnet ganache]
+    python -m benchmarks.reviews [--models 100] [--members 4] [--repeats 3] [--block-time 0]
 
 All models inherit from one and are replaced under one certificate; each repeat makes them forget another
 class.  Seconds by the clock, and of this process's processors: those of chains that are processes of their
@@ -39,13 +39,13 @@ from unittest.mock import patch
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from benchmarks.chains import add_options, chains
 from benchmarks.redaction import graph
 from blockful_py.chain.rpc import JsonRpc
 from blockful_py.committee.coordinator import Coordinator
 from blockful_py.committee.member import Member
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.jobs.lifecycle import JobLifecycle
-from blockful_py.pipeline.run.nodes import Nodes, Place
 from blockful_py.pipeline.run.progress import Stopwatch
 from blockful_py.settings import Settings
 
@@ -151,10 +151,12 @@ def request(federation: Federation, forget: int) -> tuple[Seconds, Calls]:
     return {**found, "in all": whole}, calls | Counter({"in all": calls.total()})
 
 
-def measure(models: int, members: int, repeats: int, devnet: str) -> list[tuple[Seconds, Calls]]:
+def measure(
+    models: int, members: int, repeats: int, devnet: str, block_time: int
+) -> list[tuple[Seconds, Calls]]:
     with (
         tempfile.TemporaryDirectory() as folder,
-        Nodes(Place(1337, 1338, databases=Path(folder) / "chains", devnet=devnet)) as nodes,
+        chains(devnet, block_time, Path(folder) / "chains") as nodes,
         Federation.create(settings(models, members), Path(folder) / "run", nodes=nodes) as federation,
     ):
         federation.train()
@@ -166,12 +168,15 @@ def main() -> None:
     parser.add_argument("--models", type=int, default=100, help="models that are replaced (default 100)")
     parser.add_argument("--members", type=int, default=4, help="members in this process (default 4)")
     parser.add_argument("--repeats", type=int, default=3, help="requests, at most 10 (default 3; median)")
-    parser.add_argument("--devnet", choices=("ganache", "anvil", "embedded"), default="ganache")
+    add_options(parser, "ganache")
     parser.add_argument("--output", type=Path, help="write the figures to this JSON file")
     options = parser.parse_args()
-    measured = measure(options.models, options.members, options.repeats, options.devnet)
+    measured = measure(options.models, options.members, options.repeats, options.devnet, options.block_time)
     runs, calls = [seconds for seconds, _ in measured], measured[0][1]
-    print(f"{options.models} models, {options.members} members, {options.devnet}")
+    print(
+        f"{options.models} models, {options.members} members, {options.devnet}, "
+        f"block time {options.block_time}, load {os.getloadavg()[0]:.1f}"
+    )
     heads = f"{'s: median':>10}{'least':>9}{'most':>9}{'processors':>12}{'least':>9}{'most':>9}{'calls':>8}"
     print(f"{'':12}{heads}")
     for stage in runs[0]:
@@ -183,7 +188,9 @@ def main() -> None:
         )
     if options.output:
         machine = {"python": platform.python_version(), "cpus": os.cpu_count()}
-        given = {name: getattr(options, name) for name in ("models", "members", "repeats", "devnet")}
+        given = {
+            name: getattr(options, name) for name in ("models", "members", "repeats", "devnet", "block_time")
+        }
         report = {"machine": machine, **given, "seconds": runs, "calls": calls}
         options.output.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
 

@@ -54,7 +54,10 @@ class Contract:
         self._logs.require_unchanged()
 
     def await_settled(self) -> None:
-        """Waits until what is on the chain now is settled, so that it is read.  Raises NodeError."""
+        """Waits until what is on the chain now, and what the sender's account has on the way, is settled, so
+        that it is read.  Raises NodeError."""
+        if self._sender is not None:
+            self._sender.await_mined()
         self.node.await_settled()
 
     @property
@@ -143,16 +146,29 @@ class Contract:
             ContractError: the contract refused it.
             NodeError: the node refused or dropped it, or is gone.
         """
-        if self._sender is None:
-            raise ChainError(f"{self.NAME} was opened for reading: open it with a sender to change it.")
-        return self._sender.send(
-            Call(self.interface, self.address, data, value=value, slots=self._touched(data))
-        )
+        return self._payer.send(self._call(data, value))
+
+    def next_batch(self, data: Sequence[bytes]) -> tuple[Call, ...]:
+        """The first of these calls that fit into one batch.  Raises: as `Sender.next_batch`."""
+        return self._payer.next_batch([self._call(each) for each in data])
+
+    def send_each(self, calls: Sequence[Call]) -> tuple[Receipt | ChainError, ...]:
+        """As `Sender.send_each`."""
+        return self._payer.send_each(calls)
 
     def signed(self, data: bytes, certificate: Certificate) -> bytes:
         """Call data of an action, with `certificate` in place of the one that it has."""
         function, (*arguments, (_, *rest)) = self.interface.called(data)
         return self.interface.encode(function, *arguments, (abi.certificate(certificate), *rest))
+
+    @property
+    def _payer(self) -> Sender:
+        if self._sender is None:
+            raise ChainError(f"{self.NAME} was opened for reading: open it with a sender to change it.")
+        return self._sender
+
+    def _call(self, data: bytes, value: int = 0) -> Call:
+        return Call(self.interface, self.address, data, value=value, slots=self._touched(data))
 
     def _touched(self, data: bytes) -> tuple[int, ...]:
         """Storage slots that a call is known to touch."""

@@ -66,6 +66,19 @@ def limit_of(estimate: int) -> int:
     return max(estimate, min(int(estimate * ESTIMATE_MARGIN), MAX_TRANSACTION_GAS))
 
 
+def follower_limit(call: Call, first: Call, limit: int) -> int:
+    """Limit of a call that does what `first` does, whose limit is `limit`, for more or fewer models.
+
+    It is raised by the ratio of their work, and not lowered, since a part of it is done once a call.
+    """
+    return max(limit, min(limit * _work(call) // _work(first), MAX_TRANSACTION_GAS))
+
+
+def _work(call: Call) -> int:
+    """Bytes of call data, of which each takes some 50 gas to send, hash and log, and slots as 100 bytes."""
+    return len(call.data) + 100 * len(call.slots)
+
+
 def access_list(call: Call) -> list[dict[str, Any]]:
     """The slots of `call` as EIP-2930 declares them; empty where that would cost more than it saves."""
     if LEAST_SAVED * len(call.slots) <= DECLARED_ADDRESS:

@@ -7,11 +7,12 @@ import random
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, TypeVar
 
 from blockful_py.chain.calls import Call, to_receipt
 from blockful_py.chain.delivery import Delivery, Outgoing, Overtaken
-from blockful_py.chain.gas import fees, intrinsic_gas, limit_of
+from blockful_py.chain.gas import fees, follower_limit, intrinsic_gas, limit_of
 from blockful_py.chain.interface import Interface
 from blockful_py.chain.node import Node, hexadecimal
 from blockful_py.chain.reverts import refusal
@@ -23,6 +24,8 @@ from blockful_py.types import Receipt
 
 SENDER_KEY = "BLOCKFUL_SENDER_KEY"
 """Environment variable with the private key that pays for transactions on nodes reached by URL."""
+Outcome = TypeVar("Outcome", Receipt, Mapping[str, Any])
+_POLL = 0.1  # seconds
 _CLASH_PAUSE = 0.1  # seconds, at most, before a transaction that lost its nonce is sent again
 
 
@@ -86,16 +89,56 @@ class Sender:
 
         Raises: as `send`.
         """
-        raw = self._run(calls)
-        return tuple(to_receipt(call, receipt) for call, receipt in zip(calls, raw, strict=True))
+        return tuple(map(_succeeded, self.send_each(calls)))
+
+    def send_each(self, calls: Sequence[Call]) -> tuple[Receipt | ChainError, ...]:
+        """As `send_many`, with the error in place of the receipt for each call that was sent and failed."""
+        outcomes = zip(calls, self._run(calls), strict=True)
+        return tuple(raw if isinstance(raw, ChainError) else to_receipt(call, raw) for call, raw in outcomes)
+
+    def next_batch(self, calls: Sequence[Call]) -> tuple[Call, ...]:
+        """The first of these calls that go into one batch with their limits of gas, at least one: a block
+        holds all of them, and the account can pay for them.
+
+        Each builds on those before it, so that only the first can be estimated.  The others get its limit,
+        or more (`follower_limit`).  A call that cannot be estimated is left without a limit.
+
+        Raises NodeError when the network asks for more than `max_fee`.
+        """
+        if len(calls) == 1 or self._gas_limit is not None:
+            return tuple(calls[:1])
+        _, balance, block, price, estimate = self._look(calls[:1])
+        ceiling = int(block["gasLimit"], 16)
+        if isinstance(estimate, RpcError) or int(estimate, 16) > ceiling:
+            return tuple(calls[:1])
+        first = min(limit_of(int(estimate, 16)), ceiling)
+        limits = [first, *(follower_limit(call, calls[0], first) for call in calls[1:])]
+
+        def fits(count: int) -> bool:
+            offer = fees(block, int(price, 16), count, self._most)
+            affordable = _cost(calls[:count], limits[:count], offer) <= int(balance, 16)
+            return affordable and sum(limits[:count]) <= ceiling
+
+        count = max(filter(fits, range(2, len(calls) + 1)), default=1)
+        return tuple(replace(call, gas=gas) for call, gas in zip(calls, limits[:count], strict=False))
+
+    def await_mined(self) -> None:
+        """Waits until the node has mined what it holds of the account, for the deadline at most.
+
+        An earlier process may have sent it.
+        """
+        end = time.monotonic() + self._deadline
+        while self._count("latest") < self._count("pending") and time.monotonic() < end:
+            self.node.wake()
+            time.sleep(_POLL)
 
     def deploy(self, interface: Interface, *arguments: Any) -> tuple[bytes, Receipt]:
         """Deploys a contract; returns its address and the receipt.  Raises: as `send`."""
         call = Call(interface, None, interface.creation(*arguments))
-        (receipt,) = self._run([call])
+        receipt = _succeeded(self._run([call])[0])
         return bytes.fromhex(receipt["contractAddress"][2:]), to_receipt(call, receipt)
 
-    def _run(self, calls: Sequence[Call]) -> list[Mapping[str, Any]]:
+    def _run(self, calls: Sequence[Call]) -> list[Mapping[str, Any] | ChainError]:
         """A call that loses its nonce to another process's transaction is sent under the next one."""
         with self._lock:
             outcomes: dict[int, Mapping[str, Any] | ChainError] = {}
@@ -130,7 +173,20 @@ class Sender:
         Transactions that a node would refuse are refused here, since a refusal in the middle of a batch would
         leave a gap in the nonces, which blocks the others.
         """
-        count, balance, block, price, *estimates = self.node.rpc.batch(
+        count, balance, block, price, *estimates = self._look(calls)
+        limits = self._limits(calls, estimates, int(block["gasLimit"], 16))
+        offer = fees(block, int(price, 16), len(calls), self._most)
+        self._check_funds(int(balance, 16), _cost(calls, limits, offer))
+        first = int(count, 16)
+        return [
+            Outgoing(call, limit, first + i, offer, since=int(block["number"], 16))
+            for i, (call, limit) in enumerate(zip(calls, limits, strict=True))
+        ]
+
+    def _look(self, calls: Sequence[Call]) -> list[Any]:
+        """The count of pending transactions, the balance, the newest block, the gas price, and the estimate
+        of each call without a limit."""
+        answers = self.node.rpc.batch(
             [
                 ("eth_getTransactionCount", (hexadecimal(self.address), "pending")),
                 ("eth_getBalance", (hexadecimal(self.address), "latest")),
@@ -142,19 +198,13 @@ class Sender:
                 ),
             ]
         )
-        for answer in (count, balance, block, price):
+        for answer in answers[:4]:
             if isinstance(answer, RpcError):
                 raise NodeError(f"the node at {self.node.url} cannot be used: {answer.message}.")
-        limits = self._limits(calls, estimates, int(block["gasLimit"], 16))
-        offer = fees(block, int(price, 16), len(calls), self._most)
-        self._check_funds(
-            int(balance, 16), sum(limits) * next(iter(offer.values())) + sum(call.value for call in calls)
-        )
-        first = int(count, 16)
-        return [
-            Outgoing(call, limit, first + i, offer, since=int(block["number"], 16))
-            for i, (call, limit) in enumerate(zip(calls, limits, strict=True))
-        ]
+        return answers
+
+    def _count(self, block: str) -> int:
+        return int(self.node.rpc.call("eth_getTransactionCount", hexadecimal(self.address), block), 16)
 
     def _unlimited(self, calls: Sequence[Call]) -> list[Call]:
         return [call for call in calls if call.gas is None and self._gas_limit is None]
@@ -201,15 +251,25 @@ class Sender:
             values["value"] = hex(call.value)
         return values | ({"to": hexadecimal(call.to)} if call.to is not None else {})
 
-    def _checked(self, call: Call, outcome: Mapping[str, Any] | ChainError) -> Mapping[str, Any]:
-        if isinstance(outcome, ChainError):
-            raise outcome
-        if int(outcome["status"], 16) == 1:
+    def _checked(self, call: Call, outcome: Mapping[str, Any] | ChainError) -> Mapping[str, Any] | ChainError:
+        if isinstance(outcome, ChainError) or int(outcome["status"], 16) == 1:
             return outcome
         limit = self.node.rpc.call("eth_getTransactionByHash", outcome["transactionHash"])["gas"]
         answer = self.node.rpc.batch(
             [("eth_call", ({**self._parameters(call), "gas": limit}, outcome["blockNumber"]))]
         )[0]
         if not isinstance(answer, RpcError):
-            raise ContractError(call.interface.name, "OutOfGas", {})
-        raise refusal(answer, call.interface, self.node.url, call.what)
+            return ContractError(call.interface.name, "OutOfGas", {})
+        return refusal(answer, call.interface, self.node.url, call.what)
+
+
+def _cost(calls: Sequence[Call], limits: Sequence[int], offer: Mapping[str, int]) -> int:
+    """Wei that calls take at most."""
+    return sum(limits) * next(iter(offer.values())) + sum(call.value for call in calls)
+
+
+def _succeeded(outcome: Outcome | ChainError) -> Outcome:
+    """Raises the error of a call that failed."""
+    if isinstance(outcome, ChainError):
+        raise outcome
+    return outcome

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes certified proposals to the chains: archive first, then live; each transaction once.
 
-The contracts know which chunks are executed, so a crash between two transactions repeats none.
+Chunks of one chain are in flight together.  The contracts know which are executed, so a crash between two
+transactions repeats none.
 """
 
 from __future__ import annotations
@@ -9,12 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Protocol
 
-from blockful_py.errors import ContractError, NodeError
+from blockful_py.chain.calls import Call
+from blockful_py.errors import ChainError, ContractError, NodeError
 from blockful_py.types import Certificate, Receipt
 
 ARCHIVE, LIVE = "archive", "live"
+IN_FLIGHT = 16
+"""Maximum number of chunks sent together: as many transactions of an account as a node's pool holds in any
+case (geth's `txpool.accountslots`)."""
 
 
 class SettlementContract(Protocol):
@@ -29,11 +35,14 @@ class SettlementContract(Protocol):
     def signed(self, data: bytes, certificate: Certificate) -> bytes:
         """A call with its certificate in place of the unsigned one."""
 
-    def send(self, data: bytes) -> Receipt:
-        """Sends a call and waits for its receipt. Raises ContractError when it is refused."""
+    def next_batch(self, data: Sequence[bytes]) -> tuple[Call, ...]:
+        """The first of these calls that fit into one batch; each builds on those before it."""
+
+    def send_each(self, calls: Sequence[Call]) -> tuple[Receipt | ChainError, ...]:
+        """Sends calls in one batch; a receipt or a refusal for each. Raises ContractError before sending."""
 
     def await_settled(self) -> None:
-        """Waits until `progress` counts what is on the chain now."""
+        """Waits until `progress` counts what is on the chain now, and what this account has on the way."""
 
 
 Sides = Mapping[str, SettlementContract]
@@ -80,14 +89,18 @@ class Executed:
     receipt: Receipt
 
 
-class Sent(Protocol):
-    """Called with the receipt of a call; None when somebody else sent it."""
+class Record(Protocol):
+    """Notes what becomes of the calls to one chain."""
 
-    def __call__(self, receipt: Receipt | None) -> None: ...
+    def begin(self, calls: Sequence[SettlementCall]) -> None:
+        """These are about to be sent."""
+
+    def done(self, call: SettlementCall, receipt: Receipt | None) -> None:
+        """The contract has executed it; without a receipt, another process sent it."""
 
 
-Around = Callable[[SettlementCall], AbstractContextManager[Sent]]
-"""Returns the context that each call not known to be executed is sent in."""
+Around = Callable[[str], AbstractContextManager[Record]]
+"""Returns the context in which the calls to a chain are sent."""
 
 
 Release = Callable[[Certificate], Certificate]
@@ -99,41 +112,64 @@ proposal.
 def send_missing(
     settlement: Settlement, sides: Sides, around: Around, release: Release
 ) -> Iterator[Executed]:
-    """Sends, one by one, the calls that the contracts have not executed; others may do so meanwhile.
+    """Sends the calls that the contracts have not executed, in batches; others may send them meanwhile.
+
+    A batch is executed in order, up to its first refused call.  What follows is sent again, and then the
+    node estimates the gas of that call, which was limited by that of the first one before.
 
     Raises:
         QuorumError: too few members sign for the live chain.
-        ContractError: a call is refused although nobody has executed it.
+        ContractError: the next call is refused although nobody has executed it.
         NodeError: a node is gone, or the archive chain no longer holds what it held before.
     """
     for chain in (ARCHIVE, LIVE):
-        done = sides[chain].progress(settlement.proposal)[0]
-        missing = [call for call in settlement.calls if call.chain == chain and call.chunk >= done]
-        certificate = None
+        side = sides[chain]
+        calls = [call for call in settlement.calls if call.chain == chain]
+        done, data = side.progress(settlement.proposal)[0], [call.data for call in calls]
         if chain == LIVE:
             _require_archived(settlement, sides[ARCHIVE])
-            certificate = release(settlement.decision) if missing else None
-        for call in missing:
-            if call.chunk < done:
-                continue
-            data = sides[chain].signed(call.data, certificate) if certificate else call.data
-            with around(call) as sent:
-                try:
-                    receipt = sides[chain].send(data)
-                except ContractError:
-                    sides[chain].await_settled()
-                    done = sides[chain].progress(settlement.proposal)[0]
-                    if call.chunk >= done:
-                        raise
-                    sent(None)
-                    continue
-                sent(receipt)
-            yield Executed(chain, receipt)
+            if done < len(calls):
+                certificate = release(settlement.decision)
+                data = [side.signed(each, certificate) for each in data]
+        with around(chain) as record:
+            for call in calls[:done]:
+                record.done(call, None)
+            while done < len(calls):
+                batch = side.next_batch(data[done : done + IN_FLIGHT])
+                record.begin(calls[done : done + len(batch)])
+                receipts, refused = _sent(side, batch)
+                reached = done + len(batch)
+                if refused is not None:
+                    side.await_settled()
+                    reached = side.progress(settlement.proposal)[0]
+                    if reached <= done:
+                        raise refused
+                for call, receipt in zip_longest(calls[done:reached], receipts[: reached - done]):
+                    record.done(call, receipt)
+                    if receipt is not None:
+                        yield Executed(chain, receipt)
+                done = reached
 
 
-def unrecorded(call: SettlementCall) -> AbstractContextManager[Sent]:
+def _sent(side: SettlementContract, batch: Sequence[Call]) -> tuple[list[Receipt | None], ChainError | None]:
+    """Receipts of the calls that were executed, and the first refusal."""
+    try:
+        outcomes = side.send_each(batch)
+    except ContractError as refused:
+        return [], refused
+    receipts = [None if isinstance(each, ChainError) else each for each in outcomes]
+    return receipts, next((each for each in outcomes if isinstance(each, ChainError)), None)
+
+
+class _Unrecorded:
+    def begin(self, calls: Sequence[SettlementCall]) -> None: ...
+
+    def done(self, call: SettlementCall, receipt: Receipt | None) -> None: ...
+
+
+def unrecorded(chain: str) -> AbstractContextManager[Record]:
     """An `Around` that records nothing."""
-    return nullcontext(lambda receipt: None)
+    return nullcontext(_Unrecorded())
 
 
 def is_whole(settlement: Settlement, sides: Sides) -> bool:

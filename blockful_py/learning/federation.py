@@ -95,7 +95,7 @@ def train_federation(
     published: Iterable[TrainedModel] = (),
     left: Collection[int] = (),
 ) -> Iterator[Wave]:
-    """Yield wave after wave; publish each before asking for the next.
+    """Yield wave after wave, each to be published before those that come after it.
 
     Models in `published` are kept and not yielded again, so an interrupted run resumes with the same
     bits.  Users in `left` publish no further models.

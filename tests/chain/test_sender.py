@@ -11,14 +11,17 @@ from eth_abi.abi import encode
 from blockful_py.chain.artifacts import Artifact
 from blockful_py.chain.calls import Call
 from blockful_py.chain.delivery import Delivery
-from blockful_py.chain.devnet import Devnet
+from blockful_py.chain.devnet import GAS_LIMIT, Devnet
+from blockful_py.chain.gas import MAX_TRANSACTION_GAS, fees
 from blockful_py.chain.interface import Interface
 from blockful_py.chain.node import Node
 from blockful_py.chain.sender import Sender
 from blockful_py.chain.signer import DEV_MNEMONIC, Signer
 from blockful_py.crypto.keccak import selector
 from blockful_py.errors import ContractError, InvalidKeyError, NodeError
+from blockful_py.types import Receipt
 from tests.chain.conftest import KINDS, AnyDevnet
+from tests.devnets import set_balance
 
 SECONDS = 600.0
 ECHO_RUNTIME = bytes.fromhex("366000600037366000fd")  # revert(calldata)
@@ -140,6 +143,15 @@ def test_a_failure_in_the_middle_lets_the_others_run(sender: Sender, echo: bytes
     assert nonce(sender) == before + 4
 
 
+def test_each_call_of_a_batch_has_its_outcome(sender: Sender, echo: bytes) -> None:
+    first, failed, last = sender.send_each(
+        [note(), Call(artifact(ECHO_RUNTIME), echo, b"nope", 100_000), note()]
+    )
+    assert isinstance(failed, ContractError)
+    assert isinstance(first, Receipt)
+    assert isinstance(last, Receipt)
+
+
 def test_what_a_node_would_refuse_is_not_sent(sender: Sender) -> None:
     before = nonce(sender)
     with pytest.raises(NodeError, match="costs at least 21064 gas for its data alone, its limit is 21000"):
@@ -176,6 +188,46 @@ def test_an_account_without_funds_is_told_so(devnet: AnyDevnet) -> None:
     poor = Sender(devnet.node, Signer(bytes(31) + b"\x07"))
     with pytest.raises(NodeError, match=r"has 0 wei on chain .*: send it some"):
         poor.send(note(gas=50_000))
+
+
+def bulky(kilobytes: int) -> Call:
+    return Call(artifact(ECHO_RUNTIME), bytes(range(20)), b"\1" * 1_000 * kilobytes)
+
+
+def test_a_batch_is_as_large_as_a_block(sender: Sender) -> None:
+    """Each call takes 1,621,000 gas, and its limit is a quarter more."""
+    limits = [call.gas or 0 for call in sender.next_batch([bulky(100)] * 20)]
+    assert len({*limits}) == 1
+    assert len(limits) == GAS_LIMIT // limits[0] == 14
+
+
+def test_longer_calls_get_more_gas_and_shorter_ones_no_less(sender: Sender) -> None:
+    first, longer, shorter, longest = sender.next_batch([bulky(10), bulky(20), bulky(1), bulky(900)])
+    assert first.gas is not None
+    assert (longer.gas, shorter.gas, longest.gas) == (2 * first.gas, first.gas, MAX_TRANSACTION_GAS)
+
+
+def test_a_batch_is_as_large_as_the_account_can_pay_for(devnet: AnyDevnet) -> None:
+    """The base fee falls by an eighth with each block, as a change of the balance may be."""
+    node, sender = devnet.node, Sender(devnet.node, Signer(bytes(31) + b"\x09"))
+    calls = [bulky(10)] * 4
+    set_balance(node, sender.address, 10**21)
+    rich = sender.next_batch(calls)
+    offer = fees(node.latest_block(), int(node.rpc.call("eth_gasPrice"), 16), 2)
+    twice = 2 * (rich[0].gas or 0) * max(offer.values())
+    for balance, count in {10**21: 4, twice: 2, twice // 2: 1, 0: 1}.items():
+        set_balance(node, sender.address, balance)
+        assert sender.next_batch(calls) == rich[:count]
+    with pytest.raises(NodeError, match="send it some"):
+        sender.send_each(rich[:1])
+
+
+def test_a_call_that_is_not_estimated_goes_alone(devnet: AnyDevnet, sender: Sender, echo: bytes) -> None:
+    refused, good = Call(artifact(ECHO_RUNTIME), echo, b"nope"), note()
+    limited = Sender(devnet.node, devnet.signer(5), gas_limit=100_000)
+    assert sender.next_batch([refused, good]) == (refused,)
+    assert sender.next_batch([good]) == (good,)
+    assert limited.next_batch([good, good]) == (good,)
 
 
 @pytest.mark.parametrize("kind", ["anvil", "embedded"])

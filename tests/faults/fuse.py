@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
 from blockful_py.chain.archive_registry import ArchiveRegistryContract
+from blockful_py.chain.calls import Call
 from blockful_py.chain.live_chain import LiveChainContract
+from blockful_py.errors import ChainError
 from blockful_py.pipeline.base import OpenRun
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.run.contracts import Followers, open_contracts
@@ -19,6 +21,9 @@ from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.storage.store import ContentStore
 from blockful_py.types import Receipt, Uri
+
+Sent = tuple[Receipt | ChainError, ...]
+Send = Callable[[Sequence[Call]], Sent]
 
 
 class PowerCut(BaseException):
@@ -47,21 +52,27 @@ class Fuse:
         if self.blows_at is not None and self.moments > self.blows_at:
             self._blow()
 
+    def cutting(self, send: Send, calls: Sequence[Call]) -> Sent:
+        """Sends the calls before the one that it blows at."""
+        whole = len(calls) if self.blows_at is None else self.blows_at - self.moments
+        sent = send(calls[:whole]) if whole > 0 else ()
+        for _ in calls:
+            self.pass_by()
+        return sent
+
 
 class FusedArchive(ArchiveRegistryContract):
     fuse: Fuse
 
-    def send(self, data: bytes) -> Receipt:
-        self.fuse.pass_by()
-        return super().send(data)
+    def send_each(self, calls: Sequence[Call]) -> Sent:
+        return self.fuse.cutting(super().send_each, calls)
 
 
 class FusedLive(LiveChainContract):
     fuse: Fuse
 
-    def send(self, data: bytes) -> Receipt:
-        self.fuse.pass_by()
-        return super().send(data)
+    def send_each(self, calls: Sequence[Call]) -> Sent:
+        return self.fuse.cutting(super().send_each, calls)
 
 
 class FusedStore(ContentStore):

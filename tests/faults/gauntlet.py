@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -82,16 +81,17 @@ def _lead(run: Path, nodes: Nodes, work: Work) -> None:
 
 def _arm(moment: Moment) -> None:
     """In this process, every journal kills at the moment."""
-    taking, close_job, begin = Journal.taking, Journal.close_job, Journal.begin
+    take, finish, close_job, begin = Journal.take, Journal.finish, Journal.close_job, Journal.begin
 
-    @contextmanager
-    def deadly_taking(self: Journal, step: Step) -> Iterator[StepResult]:
-        with taking(self, step) as entry:
-            if moment.is_at(step, When.BEFORE):
-                die()
-            yield entry
-            if moment.is_at(step, When.AFTER):
-                die()
+    def deadly_take(self: Journal, steps: Sequence[Step]) -> None:
+        take(self, steps)
+        if any(moment.is_at(step, When.BEFORE) for step in steps):
+            die()
+
+    def deadly_finish(self: Journal, step: Step, result: StepResult) -> None:
+        if moment.is_at(step, When.AFTER):
+            die()
+        finish(self, step, result)
 
     def deadly_close(self: Journal, state: JobState, *result: Any) -> None:
         if moment == CLOSING:
@@ -106,6 +106,7 @@ def _arm(moment: Moment) -> None:
             die()
         return job
 
-    Journal.taking = deadly_taking  # type: ignore[method-assign]
+    Journal.take = deadly_take  # type: ignore[method-assign]
+    Journal.finish = deadly_finish  # type: ignore[method-assign]
     Journal.close_job = deadly_close  # type: ignore[method-assign]
     Journal.begin = deadly_begin  # type: ignore[method-assign]

@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from blockful_py.chain.node import Node
+from blockful_py.chain.calls import Call
+from blockful_py.chain.node import Node, hexadecimal
+from blockful_py.chain.sender import Sender
+from blockful_py.chain.settlement import ARCHIVE, LIVE
 from blockful_py.engine.jobs import Act, Step
 from blockful_py.engine.journal import Journal, StepResult
 from blockful_py.errors import NodeError
@@ -25,7 +28,7 @@ SETTINGS = small(
     federation={"users": 2, "graph": {"s": (), "x": ("s",)}},
     unlearning={"starts": ("s",)},
     committee={"size": 1},
-    chain={"packaging_interval": 0},
+    chain={"packaging_interval": 0, "chunk_models": 1},
 )
 
 
@@ -65,6 +68,24 @@ def go_back(*marks: tuple[Node, str]) -> Callable[[], None]:
     return revert
 
 
+def give_up(sender: Sender, ground: Ground, run: Path) -> None:
+    """A request whose transactions to a chain are not mined in time."""
+    patience, sender._deadline = sender._deadline, 0.2
+    try:
+        with (
+            Federation.open(run, nodes=ground.nodes) as federation,
+            pytest.raises(NodeError, match="the node is not mining"),
+        ):
+            federation.unlearn()
+    finally:
+        sender._deadline = patience
+
+
+def transactions_of(sender: Sender) -> int:
+    """Number of mined transactions of the sender's account."""
+    return int(sender.node.rpc.call("eth_getTransactionCount", hexadecimal(sender.address), "latest"), 16)
+
+
 def assert_resumed(ground: Ground, run: Path, paradigm: Paradigm) -> None:
     """The same request again leads to the undisturbed end; nothing was done twice."""
     with Federation.open(run, nodes=ground.nodes) as federation:
@@ -82,14 +103,14 @@ def test_an_archive_that_goes_back_before_the_live_chain_changes(
     with Federation.open(run, nodes=ground.nodes) as federation:
         height = ground.nodes.live.block_number()
         contract = federation.contracts.archive
-        send = type(contract).send
+        send = type(contract).send_each
 
-        def lost(self: object, data: bytes) -> object:
-            receipt = send(contract, data)
+        def lost(self: object, calls: Sequence[Call]) -> object:
+            receipts = send(contract, calls)
             revert()
-            return receipt
+            return receipts
 
-        monkeypatch.setattr(type(contract), "send", lost)
+        monkeypatch.setattr(type(contract), "send_each", lost)
         with pytest.raises(NodeError, match=r"was reorganised.*blockful resume"):
             federation.unlearn()
         assert ground.nodes.live.block_number() == height
@@ -118,22 +139,29 @@ def test_chains_that_go_back_before_the_job_is_confirmed(
 
 
 @pytest.mark.parametrize("fate", ["dropped", "mined late"])
-def test_a_transaction_that_does_not_get_through(ground: Ground, run: Path, fate: str) -> None:
-    """The live chain's node stops mining; then it forgets the transaction, or mines it after all."""
-    live, sender = ground.nodes.live, ground.nodes.live_sender
-    height, patience = live.block_number(), sender._deadline
-    try:
-        sender._deadline = 0.2
-        with not_mining(live):
-            with (
-                Federation.open(run, nodes=ground.nodes) as federation,
-                pytest.raises(NodeError, match="the node is not mining"),
-            ):
-                federation.unlearn()
-            if fate == "dropped":
-                drop_waiting(live)
-    finally:
-        sender._deadline = patience
+def test_transactions_that_do_not_get_through(ground: Ground, run: Path, fate: str) -> None:
+    """The live chain's node stops mining; then it forgets the transactions, or mines them after all."""
+    live = ground.nodes.live
+    height = live.block_number()
+    with not_mining(live):
+        give_up(ground.nodes.live_sender, ground, run)
+        if fate == "dropped":
+            drop_waiting(live)
     while fate == "mined late" and live.block_number() == height:
         pass
     assert_resumed(ground, run, Paradigm.PARALLEL)
+
+
+@pytest.mark.parametrize("side", [ARCHIVE, LIVE])
+def test_transactions_that_are_still_on_the_way_when_the_job_goes_on(
+    ground: Ground, run: Path, monkeypatch: pytest.MonkeyPatch, side: str
+) -> None:
+    """Estimates know them, the newest block does not: they are awaited, and sent no second time."""
+    node, sender = getattr(ground.nodes, side), getattr(ground.nodes, f"{side}_sender")
+    sent = transactions_of(sender)
+    with not_mining(node):
+        give_up(sender, ground, run)
+        assert transactions_of(sender) == sent
+        monkeypatch.setattr(Node, "wake", lambda woken: woken.rpc.call("evm_mine"))
+        assert_resumed(ground, run, Paradigm.PARALLEL)
+        assert transactions_of(sender) == sent + 2

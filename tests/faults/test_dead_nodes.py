@@ -5,17 +5,18 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from blockful_py.chain.calls import Call
 from blockful_py.errors import NodeError
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.nodes import Nodes
-from blockful_py.types import Receipt
 from tests.cli.commands import nodes_of
-from tests.faults.fuse import FusedLive, fused
+from tests.faults.fuse import FusedLive, Sent, fused
 from tests.federations import AFFECTED, GRAPH, promised, small, versions
 
 pytestmark = pytest.mark.slow
@@ -26,9 +27,9 @@ class Murderous(FusedLive):
 
     victim: int
 
-    def send(self, data: bytes) -> Receipt:
+    def send_each(self, calls: Sequence[Call]) -> Sent:
         os.kill(self.victim, signal.SIGKILL)
-        return super().send(data)
+        return super().send_each(calls)
 
 
 def test_a_node_killed_between_archive_and_live(tmp_path: Path) -> None:

@@ -3,20 +3,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from blockful_py.chain.calls import Call
 from blockful_py.chain.live_chain import LiveChainContract
 from blockful_py.engine.jobs import JobState
 from blockful_py.errors import ContractError, RunError
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.resume import jobs_of
 from blockful_py.pipeline.run.nodes import Nodes
-from blockful_py.types import Paradigm, Receipt
-from tests.faults.fuse import fused
+from blockful_py.types import Paradigm
+from tests.faults.fuse import Sent, fused
 from tests.faults.ground import Ground
 from tests.faults.states import State, assert_archived_before_replaced
 from tests.federations import AFFECTED, GRAPH, small, versions
@@ -30,10 +31,14 @@ class RefusedLive(LiveChainContract):
 
     good: int
 
-    def send(self, data: bytes, value: int = 0) -> Receipt:
-        self.good -= 1
-        damaged = data[:-1] + bytes([data[-1] ^ 1])
-        return super().send(data if self.good >= 0 else damaged)
+    def send_each(self, calls: Sequence[Call]) -> Sent:
+        sent = super().send_each([*calls[: self.good], *map(damaged, calls[self.good :])])
+        self.good = max(0, self.good - len(calls))
+        return sent
+
+
+def damaged(call: Call) -> Call:
+    return replace(call, data=call.data[:-1] + bytes([call.data[-1] ^ 1]))
 
 
 @pytest.fixture(scope="module")

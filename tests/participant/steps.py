@@ -111,7 +111,7 @@ def _install(folder: Path) -> None:
     stepped(Coordinator, "certify_redaction", DRAFTED)
     stepped(Coordinator, "_certify", VOTED)
     stepped(JournaledExecutor, "send", CERTIFIED)
-    stepped(LiveChainContract, "send", ARCHIVED, LIVE)
+    stepped(LiveChainContract, "send_each", ARCHIVED, LIVE)
     stepped(ParticipantRegistryContract, "hand_in", HANDING_IN, HANDED_IN)
 
 

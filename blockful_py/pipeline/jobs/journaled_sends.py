@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -13,8 +13,8 @@ from blockful_py.chain.settlement import (
     ARCHIVE,
     LIVE,
     Executed,
+    Record,
     Release,
-    Sent,
     Settlement,
     SettlementCall,
     SettlementContract,
@@ -25,7 +25,7 @@ from blockful_py.chain.settlement import (
 )
 from blockful_py.committee.certificates import unsigned
 from blockful_py.engine.jobs import Act, Job, PlannedStep, Step, StepState
-from blockful_py.engine.journal import Journal
+from blockful_py.engine.journal import Journal, StepResult
 from blockful_py.errors import ContractError, NodeError, RunError
 from blockful_py.pipeline.run.progress import Stopwatch
 from blockful_py.types import Certificate, Receipt
@@ -183,38 +183,44 @@ class JournaledExecutor:
     def _missing(self, execution: JournaledExecution, release: Release) -> Iterator[Executed]:
         """Sends the missing calls, and completes the journal for the calls that others sent."""
 
-        taken: set[SettlementCall] = set()
-
         @contextmanager
-        def around(call: SettlementCall) -> Iterator[Sent]:
-            taken.add(call)
-            with (
-                self._stopwatch(call.chain),
-                self._journal.taking(execution.sends[call.chain, call.chunk]) as entry,
-            ):
-
-                def sent(receipt: Receipt | None) -> None:
-                    entry.transaction = (
-                        receipt.transaction_hash if receipt else self._sent_in(execution.settlement, call)
-                    )
-
-                yield sent
-                fields = _fields(execution.settlement.decision) | {"transaction": entry.transaction}
-                _log.info("executed: %s chain, %s", call.chain, execution.settlement.note, extra=fields)
+        def around(chain: str) -> Iterator[Record]:
+            with self._stopwatch(chain):
+                yield _Sending(self._journal, execution, self._sides[chain])
 
         def released(decision: Certificate) -> Certificate:
             with self._stopwatch("certify"):
                 return release(decision)
 
-        yield from send_missing(execution.settlement, self._sides, around, released)
-        for call in execution.settlement.calls:
-            step = execution.sends[call.chain, call.chunk]
-            if call not in taken and step.state is not StepState.DONE:
-                with self._journal.taking(step) as entry:
-                    entry.transaction = self._sent_in(execution.settlement, call)
+        return send_missing(execution.settlement, self._sides, around, released)
 
-    def _sent_in(self, settlement: Settlement, call: SettlementCall) -> bytes | None:
-        return self._sides[call.chain].executed_in(settlement.proposal, call.chunk)
+
+@dataclass(slots=True)
+class _Sending:
+    """The steps of the calls to one chain, as they go."""
+
+    journal: Journal
+    execution: JournaledExecution
+    side: SettlementContract
+
+    def begin(self, calls: Sequence[SettlementCall]) -> None:
+        self.journal.take([self._step(call) for call in calls])
+
+    def done(self, call: SettlementCall, receipt: Receipt | None) -> None:
+        step, settlement = self._step(call), self.execution.settlement
+        if receipt is not None:
+            sent: bytes | None = receipt.transaction_hash
+        elif step.state is StepState.DONE:
+            return
+        else:
+            self.journal.take([step])
+            sent = self.side.executed_in(settlement.proposal, call.chunk)
+        self.journal.finish(step, StepResult(transaction=sent))
+        fields = _fields(settlement.decision) | {"transaction": sent}
+        _log.info("executed: %s chain, %s", call.chain, settlement.note, extra=fields)
+
+    def _step(self, call: SettlementCall) -> Step:
+        return self.execution.sends[call.chain, call.chunk]
 
 
 def _fields(decision: Certificate) -> dict[str, Any]:

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trains a federation and publishes each wave before it trains the next."""
+"""Trains a federation, wave after wave: one is published while the next is trained."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
 from pathlib import Path
 
 from blockful_py.chain.settlement import Executed
@@ -23,6 +25,10 @@ from blockful_py.pipeline.review.statements import spent_of, training_of
 from blockful_py.pipeline.run.progress import Progress, Silent, Stopwatch
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.model_node import PlacedNode
+from blockful_py.types import Position
+
+Published = tuple[dict[str, Position], tuple[Executed, ...]]
+"""Positions by model, and the transactions."""
 
 
 def load_model(placed: PlacedNode, store: SealedWeights) -> TrainedModel:
@@ -80,6 +86,9 @@ def train_and_publish(
 ) -> tuple[Executed, ...]:
     """Trains and publishes the models that the chain lacks; takes its current models as they are.
 
+    Each wave is published by a thread while the next one is trained, which needs its models and not their
+    positions.  Where training fails or is interrupted, that wave is published first.
+
     No model is trained on data that its owner `opted_out` of; users without retained data publish no more.
     Appends the learning curves to the file `curves`, and stores with each wave the increments that the setup
     asks for.
@@ -94,23 +103,37 @@ def train_and_publish(
     missing = {spec.name for wave in waves_to_come for spec in wave} - published.keys()
     waves = train_federation(settings, setup.users, tuple(published.values()), left)
     executed: list[Executed] = []
-    with progress.stage("train and publish", len(missing)) as advance:
-        while True:
-            with stopwatch("train"):
-                wave = next(waves, None)
-            if wave is None:
-                return tuple(executed)
-            keep_curves(curves, wave)
-            telling.trained(wave)
-            with stopwatch("train"):
-                stored = increments.with_wave(wave, published)
-            published.update((model.name, model) for model in wave)
-            with stopwatch("publish"):
-                positions, transactions = publisher.publish(wave, placed, stored)
-            placed.update(positions)
-            executed += transactions
-            telling.published(list(positions))
-            advance(len(wave))
+    on_the_way: list[Future[Published]] = []
+
+    def publish(wave: Wave, stored: Stored) -> Published:
+        with stopwatch("publish"):
+            return publisher.publish(wave, placed, stored)
+
+    with progress.stage("train and publish", len(missing)) as advance, ThreadPoolExecutor(1) as aside:
+
+        def arrive() -> None:
+            while on_the_way:
+                positions, transactions = on_the_way.pop().result()
+                placed.update(positions)
+                executed.extend(transactions)
+                telling.published(list(positions))
+                advance(len(positions))
+
+        try:
+            while True:
+                with stopwatch("train"):
+                    wave = next(waves, None)
+                    if wave is None:
+                        break
+                    stored = increments.with_wave(wave, published)
+                published.update((model.name, model) for model in wave)
+                arrive()
+                keep_curves(curves, wave)
+                telling.trained(wave)
+                on_the_way.append(aside.submit(copy_context().run, publish, wave, stored))
+        finally:
+            arrive()
+    return tuple(executed)
 
 
 def train_next(
