@@ -23,6 +23,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from statistics import fmean
 from time import perf_counter
 from typing import Any
 
@@ -254,9 +255,13 @@ class Group:
 
 GROUPS = (
     *(Group(AT_ONCE, level) for level in Level),
-    *(Group(LAST, level) for level in Level),
-    *(Group(LAST, level, redone) for level in (Level.CLIENT, Level.SAMPLE) for redone in (True, False)),
-    *(Group(ELSEWHERE, level) for level in (Level.CLIENT, Level.SAMPLE)),
+    Group(LAST, Level.CLASS),
+    *(
+        Group(when, level, redone)
+        for when in (LAST, ELSEWHERE)
+        for level in (Level.CLIENT, Level.SAMPLE)
+        for redone in (True, False)
+    ),
 )
 
 
@@ -284,6 +289,7 @@ def _told(request: Mapping[str, Any]) -> dict[str, Any]:
 
 def _judged(group: Group, measured: Mapping[Cell, Mapping[str, Any]]) -> dict[str, Any] | None:
     results: list[Result] = []
+    aucs: dict[str, list[float]] = {name: [] for name in ROWS}
     count = 0
     for cell, found in measured.items():
         requests = [request for request in found["requests"] if group.holds(request)]
@@ -292,9 +298,10 @@ def _judged(group: Group, measured: Mapping[Cell, Mapping[str, Any]]) -> dict[st
             continue
         count += len(parts)
         which = "exact at once" if group.when == AT_ONCE else "exact after the tenth"
-        exact = group.when != ELSEWHERE and all(request[which] for request in requests)
+        exact = all(request[which] for request in requests)
         for place, name in enumerate(ROWS):
             row = Row(name, tuple(model for part in parts for model in part[place].models))
+            aucs[name] += [model.auc for model in row.models]
             results.append(
                 Result(cell, {}, row, None, 0.0, "", "", {}, {}, 0.0, 0, exact and name == UNLEARNED)
             )
@@ -302,8 +309,12 @@ def _judged(group: Group, measured: Mapping[Cell, Mapping[str, Any]]) -> dict[st
         return None
     told = document({("", "", group.level): summarise(results)}, {})["scenarios"][0]["methods"]
     kept = ("models", "seeds", "verdict", "forgotten", "intact", "exact", "criteria", "figures")
-    by_name = {method["method"]: {key: method[key] for key in kept} for method in told}
-    return {"when": group.when, "level": group.level, "redone": group.redone, "requests": count, **by_name}
+    by_name = {
+        method["method"]: {key: method[key] for key in kept}
+        | {"auc": round(fmean(aucs[method["method"]]), 6)}
+        for method in told
+    }
+    return {**asdict(group), "requests": count, **by_name}
 
 
 def _rows(when: str, request: Mapping[str, Any]) -> list[Row]:
@@ -318,16 +329,16 @@ def _rows(when: str, request: Mapping[str, Any]) -> list[Row]:
 
 HEAD = (
     "audited", "requests; models", "AD_f: original, gold", "AD_f", "AD_r - gold (p5)", "membership", "AUC",
-    "relearn closed", "probe", "JS", "verdict",
+    "AUC: original, gold", "relearn closed", "probe", "JS", "verdict",
 )  # fmt: skip
 
 LEGEND = (
     "Percent. AD_f: mean of train and test. AD_r - gold: on test data of what is still to be known, in "
-    "brackets the value that 5 % of the models fall below. Membership, AUC, probe and JS: gap to gold in "
-    "times the floor, with the 95 % bootstrap interval over seeds and models. At once: the first request of "
-    "each level, against gold without it and those before. Elsewhere: models that the request did not reach. "
-    "Redone: a later class made all models from a clean line. Exact: the bits do not depend on what was "
-    "forgotten."
+    "brackets the value that 5 % of the models fall below. Membership, AUC (mean first), probe and JS: gap to "
+    "gold in times the floor, with the 95 % bootstrap interval over seeds and models. At once: the first "
+    "request of each level, against gold without it and those before. Elsewhere: models that the request did "
+    "not reach. Redone: a later class made all models from a clean line. Exact: the bits do not depend on what "
+    "was forgotten. Passes: of gold without all ten."
 )
 
 
@@ -360,7 +371,8 @@ def _line(group: Mapping[str, Any]) -> str:
         f"{_ad_f(judged):.1f}",
         f"{0 - 100 * damage['mean']['value']:+.1f} ({0 - 100 * damage['tail']['value']:+.1f})",
         _times(figures.get("membership")),
-        _times(figures.get("auc")),
+        f"{100 * judged['auc']:.1f}; {_times(figures.get('auc'))}",
+        ", ".join(f"{100 * group[name]['auc']:.1f}" for name in (ORIGINAL, GOLD)),
         "-" if closed is None else "{:.0f} ({:.0f} to {:.0f})".format(
             *(100 * closed[key] for key in ("value", "low", "high"))
         ),
