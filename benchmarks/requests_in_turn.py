@@ -334,11 +334,11 @@ HEAD = (
 
 LEGEND = (
     "Percent. AD_f: mean of train and test. AD_r - gold: on test data of what is still to be known, in "
-    "brackets the value that 5 % of the models fall below. Membership, AUC (mean first), probe and JS: gap to "
-    "gold in times the floor, with the 95 % bootstrap interval over seeds and models. At once: the first "
+    "brackets the value that 5 % of the models fall below. Membership, AUC (mean first), probe and JS: gap "
+    "to gold in times the floor, with the 95 % bootstrap interval over seeds and models. At once: the first "
     "request of each level, against gold without it and those before. Elsewhere: models that the request did "
-    "not reach. Redone: a later class made all models from a clean line. Exact: the bits do not depend on what "
-    "was forgotten. Passes: of gold without all ten."
+    "not reach. Redone: a later class made all models from a clean line. Exact: the bits do not depend on "
+    "what was forgotten. Passes: of gold without all ten."
 )
 
 
