@@ -10,9 +10,9 @@ Each request takes the method that `choosing.choose` names for it, and works on 
 have left.  Clients and owners of samples are drawn from users whose first model has references: the root of a
 client that left would be an untrained model.
 
-The first request of each level is audited at once, against gold without it and those before.  After the
-tenth all are, against gold without all ten: on the models that they reached, and elsewhere.  The original is
-the federation before the first request.  A seed that has a file in FOLDER is not measured again.
+A request is audited at once, against gold without it and those before, and after the tenth, against gold
+without all ten: on the models that it reached, and elsewhere.  The original is the federation before the
+first request.  A seed that has a file in FOLDER is not measured again.
 """
 
 from __future__ import annotations
@@ -178,20 +178,20 @@ def measure(turn: Turn) -> dict[str, Any]:
     began = perf_counter()
     for asked, each in zip(turn.requests, turn.carried_out(), strict=True):
         seconds = perf_counter() - began
-        request: dict[str, Any] = {
-            "forget": str(asked.forget),
-            "level": asked.forget.level,
-            "method": asked.method,
-            "reached": list(each.task.affected()),
-            "seconds": seconds,
-            "passes": each.outcome.cost.passes,
-        }
-        if asked.forget.level not in {other["level"] for other in requests}:
-            task = replace(each.task, models=turn.task.models)
-            bench = prepare(task, audit_samples(task, turn.data))
-            request[AT_ONCE] = rows(bench, each.outcome.weights, bench.reference(GOLD2))
-            request["exact at once"] = exact_at_once(asked, each)
-        requests.append(request)
+        task = replace(each.task, models=turn.task.models)
+        bench = prepare(task, audit_samples(task, turn.data))
+        requests.append(
+            {
+                "forget": str(asked.forget),
+                "level": asked.forget.level,
+                "method": asked.method,
+                "reached": list(task.affected()),
+                "seconds": seconds,
+                "passes": each.outcome.cost.passes,
+                AT_ONCE: rows(bench, each.outcome.weights, bench.reference(GOLD2)),
+                "exact at once": exact_at_once(asked, each),
+            }
+        )
         done.append(each)
         print(f"  {asked.forget.level} by {asked.method}: {seconds:.1f} s", flush=True)
         began = perf_counter()
@@ -206,7 +206,7 @@ def measure(turn: Turn) -> dict[str, Any]:
     lines = [number for number, asked in enumerate(turn.requests) if asked.method in EXACT]
     kept = exact_after_all(turn, lines[-1], after)
     for number, request in enumerate(requests):
-        request["line later"] = number < lines[-1]
+        request["line before"], request["line later"] = number > lines[0], number < lines[-1]
         request["exact after the tenth"] = kept if number <= lines[-1] else False
     return {
         "recipe": asdict(turn.recipe),
@@ -241,26 +241,24 @@ class Group:
     """Requests whose models are judged together.
 
     Attributes:
-        redone: whether a later request made their models from a clean line; None for both.
+        line: whether a clean line is to have made all models before the request, or later; None: either way.
     """
 
     when: str
     level: Level
-    redone: bool | None = None
+    line: tuple[str, bool] | None = None
 
     def holds(self, request: Mapping[str, Any]) -> bool:
-        found = AT_ONCE in request or self.when != AT_ONCE
-        return found and request["level"] == self.level and self.redone in (None, request["line later"])
+        return request["level"] == self.level and (self.line is None or request[self.line[0]] == self.line[1])
 
 
 GROUPS = (
-    *(Group(AT_ONCE, level) for level in Level),
-    Group(LAST, Level.CLASS),
+    *(Group(when, Level.CLASS) for when in (AT_ONCE, LAST)),
     *(
-        Group(when, level, redone)
-        for when in (LAST, ELSEWHERE)
+        Group(when, level, (line, there))
+        for when, line in ((AT_ONCE, "line before"), (LAST, "line later"), (ELSEWHERE, "line later"))
         for level in (Level.CLIENT, Level.SAMPLE)
-        for redone in (True, False)
+        for there in (False, True)
     ),
 )
 
@@ -335,10 +333,10 @@ HEAD = (
 LEGEND = (
     "Percent. AD_f: mean of train and test. AD_r - gold: on test data of what is still to be known, in "
     "brackets the value that 5 % of the models fall below. Membership, AUC (mean first), probe and JS: gap "
-    "to gold in times the floor, with the 95 % bootstrap interval over seeds and models. At once: the first "
-    "request of each level, against gold without it and those before. Elsewhere: models that the request did "
-    "not reach. Redone: a later class made all models from a clean line. Exact: the bits do not depend on "
-    "what was forgotten. Passes: of gold without all ten."
+    "to gold in times the floor, with the 95 % bootstrap interval over seeds and models. At once: against "
+    "gold without the request and those before; after the tenth: without all ten. Elsewhere: models that the "
+    "request did not reach. Line: a class was forgotten, which makes all models from a clean line. Exact: "
+    "the bits do not depend on what was forgotten. Passes: of gold without all ten."
 )
 
 
@@ -362,10 +360,10 @@ def markdown(result: Mapping[str, Any]) -> str:
 def _line(group: Mapping[str, Any]) -> str:
     judged = group[UNLEARNED]
     figures, criteria = judged["figures"], {one["name"]: one for one in judged["criteria"]}
-    redone = {None: "", True: ", redone", False: ", not redone"}[group["redone"]]
+    line = "" if group["line"] is None else f", {'a' if group['line'][1] else 'no'} {group['line'][0]}"
     damage, closed = figures["damage"], criteria.get("relearn closed")
     cells = [
-        f"{group['level']}, {group['when']}{redone}",
+        f"{group['level']}, {group['when']}{line}",
         f"{group['requests']}; {judged['models']}",
         ", ".join(f"{_ad_f(group[name]):.1f}" for name in (ORIGINAL, GOLD)),
         f"{_ad_f(judged):.1f}",
