@@ -16,14 +16,8 @@ from blockful_py.unlearning.retrain_ahead import RetrainAhead
 AUTO = "auto"
 """Stands for the method that `choose` names."""
 
-EXACT = frozenset({CleanLine.name, RetrainAhead.name})
-"""Nothing enters their new weights that the forgotten samples have reached (`audit.exactness`)."""
-
 LEAVE_TRACES = frozenset({"distill", "fine_tune", "fiun", "noisy_restart", "salun", "scrub", "ssd"})
 """Methods that the audits found not to forget a class even where only the request's models were taught it."""
-
-SEEN = 1.0
-"""Times that a clean line must see each sample."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +31,6 @@ class Situation:
         remote: models are trained by `learning.trainer`, elsewhere.
         private: trainings add noise.
         attested: members also sign what they can only take the owners' word for.
-        clean_models: clean models of the class were stored with models.
-        line_sees: times that a clean line sees each sample on its way.
     """
 
     level: Level
@@ -48,8 +40,6 @@ class Situation:
     remote: bool
     private: bool
     attested: bool
-    clean_models: bool
-    line_sees: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +74,7 @@ def choose(situation: Situation) -> Choice:
     if situation.remote:
         return Choice(RetrainAhead.name, "the owners train again where their data is")
     if situation.level is Level.CLASS:
-        return _for_a_class(situation)
+        return Choice(RetrainAhead.name, "exact: nothing that met the class enters the new models")
     if situation.attested:
         return Choice(
             CleanIncrements.name, "at this level the audit cannot tell it from retraining, and it takes less"
@@ -99,8 +89,13 @@ def advise(method: str, situation: Situation) -> Advice:
 
 
 def _caveat(method: str, situation: Situation) -> str | None:
-    if method in EXACT:
+    if method == RetrainAhead.name:
         return None
+    if method == CleanLine.name:
+        return (
+            "takes the data of all owners past the graph: who asks later to be forgotten is known to models "
+            "that do not descend from theirs"
+        )
     if situation.taught_outside is None:
         return (
             "models that the request leaves as they are teach it again, where they were trained on it: let "
@@ -113,15 +108,3 @@ def _caveat(method: str, situation: Situation) -> str | None:
     if method in LEAVE_TRACES:
         return "leaves traces: see docs/explanation/unlearning-results.md"
     return None
-
-
-def _for_a_class(situation: Situation) -> Choice:
-    if situation.clean_models:
-        return Choice(RetrainAhead.name, "exact, and clean models are stored, so next to nothing is trained")
-    if situation.line_sees >= SEEN:
-        return Choice(CleanLine.name, "exact, and takes a fifth of retraining or less")
-    return Choice(
-        RetrainAhead.name,
-        f"exact, as retraining; a clean line is cheaper, but would see each sample only "
-        f"{situation.line_sees:.2g} times here",
-    )

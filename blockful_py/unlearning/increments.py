@@ -66,7 +66,7 @@ def stored_increments(task: UnlearningTask, names: Sequence[str]) -> dict[str, C
 def fits(task: UnlearningTask, name: str, kept: StoredIncrement, updated: Mapping[str, Weights]) -> bool:
     """Whether a stored training can serve the task.
 
-    It must leave out exactly the class that the task forgets, have started from the mean of the references
+    It must leave out exactly what the model is not trained on, have started from the mean of the references
     as in `updated` (as published where absent there), and belong to the model as published.
     """
     published = task.models[name].weights
@@ -75,7 +75,7 @@ def fits(task: UnlearningTask, name: str, kept: StoredIncrement, updated: Mappin
     except LearningError:
         return False
     base = base_of(aggregate_of(task, name, updated), published)
-    asked = task.forget == Forget.of_classes([kept.label]) and not task.earlier.get(name)
+    asked = task.forgets(name) == (Forget.of_classes([kept.label]),)
     return asked and kept.base == base
 
 

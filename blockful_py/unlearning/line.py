@@ -14,10 +14,12 @@ from blockful_py.forget import Forget
 from blockful_py.learning.aggregation import aggregate
 from blockful_py.learning.data import Samples, UserData
 from blockful_py.learning.federation import FederationSpec, TrainedModel
+from blockful_py.learning.forget_sets import retained_after
 from blockful_py.learning.streams import generator
 from blockful_py.learning.weights import Weights
 from blockful_py.settings import TrainingSettings
 from blockful_py.unlearning.descent import batches_of, weights_of
+from blockful_py.unlearning.recipe import epochs_of
 from blockful_py.unlearning.retraining import passes_of
 from blockful_py.unlearning.stored_increments import StoredIncrement, base_of
 from blockful_py.unlearning.task import UnlearningTask
@@ -39,12 +41,14 @@ class Leg:
         share: share of the sample passes of each model's own training.
         smaller: its batches are this many times smaller than in the model's own training.
         slower: its initial rate is this many times lower.
+        without: what it leaves out beside what each model is not trained on.
     """
 
     purpose: str
     share: float
     smaller: int
     slower: int
+    without: tuple[Forget, ...] = ()
 
     def samples(self, task: UnlearningTask, name: str) -> int:
         """Sample passes of a model."""
@@ -67,18 +71,20 @@ class Leg:
     def _batches(self, task: UnlearningTask, name: str) -> list[Samples]:
         model, steps = task.models[name], self._steps(task, name)
         stream = generator(task.seed, self.purpose, model.user, model.round)
-        return batches_of(task.retained(name), self._batch(task, name), steps, stream) if steps else []
+        return batches_of(self._kept(task, name), self._batch(task, name), steps, stream) if steps else []
 
     def _steps(self, task: UnlearningTask, name: str) -> int:
         """At least two where the owner keeps samples, since the rate of the last may be 0: models without a
         step of their own would be equal."""
-        if not task.keeps(name):
-            return 0
-        return max(2, int(self.share * passes_of(task, name) / self._batch(task, name)))
+        passes = epochs_of(task.models[name]) * len(self._kept(task, name))
+        return max(2, int(self.share * passes / self._batch(task, name))) if passes else 0
 
     def _batch(self, task: UnlearningTask, name: str) -> int:
-        kept = max(1, len(task.retained(name)))
+        kept = max(1, len(self._kept(task, name)))
         return max(1, min(task.models[name].training.batch_size // self.smaller, kept))
+
+    def _kept(self, task: UnlearningTask, name: str) -> Samples:
+        return retained_after(task.owner(name), (*task.forgets(name), *self.without))
 
 
 WARM = 0.1
@@ -99,8 +105,8 @@ def legs(task: UnlearningTask, names: Sequence[str]) -> tuple[Leg, Leg, Leg]:
     every = sum(passes_of(task, name) for name in names)
     affected = sum(passes_of(task, name) for name in task.affected())
     return (
-        Leg("line", first_share(task.architecture.class_count), smaller=4, slower=2),
-        Leg("line on", HALF, smaller=4, slower=2),
+        Leg("line", first_share(task.architecture.class_count), smaller=4, slower=2, without=task.unknown),
+        Leg("line on", HALF, smaller=4, slower=2, without=task.unknown),
         Leg("from the line", HALF * every / max(1, affected), smaller=4, slower=8),
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import chain
 
 from blockful_py.errors import LearningError, UnlearningError
@@ -125,11 +126,18 @@ class UnlearningTask:
         wanted = {*self.starts, *self.graph.descendants(self.starts)}
         return tuple(name for name in self.graph.topological_order() if name in wanted)
 
+    @cached_property
+    def unknown(self) -> tuple[Forget, ...]:
+        """What affected models must not know: this request's samples, and what earlier requests made any of
+        them forget."""
+        earlier = chain(*(self.earlier.get(name, ()) for name in self.affected())) if self.earlier else ()
+        return tuple(dict.fromkeys((self.forget, *earlier)))
+
     def reached(self) -> tuple[str, ...]:
-        """Starts, models that were trained on forgotten samples, and all their descendants, in topological
-        order.  Owners whose data is not here count as holding none."""
+        """Starts, models that were trained on what affected models must not know, and all their descendants,
+        in topological order.  Owners whose data is not here count as holding none."""
         here = [name for name in self.graph.names if name in self.models]
-        holders = [name for name in here if self.models[name].user in self.users and self.holds(name)]
+        holders = [name for name in here if self.models[name].user in self.users and self._taught(name)]
         wanted = {*self.starts, *holders, *self.graph.descendants([*self.starts, *holders])}
         return tuple(name for name in self.graph.topological_order() if name in wanted)
 
@@ -154,8 +162,10 @@ class UnlearningTask:
         return self.models[name].user in self.forget.clients
 
     def forgets(self, name: str) -> tuple[Forget, ...]:
-        """What a model is not trained on: this request's samples, and earlier ones'."""
-        return (self.forget, *self.earlier.get(name, ()))
+        """What a model is not trained on: this request's samples, and earlier ones'.  A model that stays as
+        it is is trained for affected ones, so only without all that they must not know."""
+        own = (self.forget, *self.earlier.get(name, ()))
+        return own if name in self._affected else tuple(dict.fromkeys((*own, *self.unknown)))
 
     def retained(self, name: str) -> Samples:
         """Training samples, (m, ...), that a model's owner keeps after this and earlier requests.
@@ -176,9 +186,18 @@ class UnlearningTask:
         return pooled(forget_set(self.forget, user) for user in self.users.values())
 
     def retain_set(self) -> Samples:
-        """Training samples that users keep, user after user: (m, ...)."""
+        """Training samples that affected models may know, user after user: (m, ...)."""
         self._require_samples()
-        return pooled(retain_set(self.forget, user) for user in self.users.values())
+        return pooled(retained_after(user, self.unknown) for user in self.users.values())
+
+    @cached_property
+    def _affected(self) -> frozenset[str]:
+        return frozenset(self.affected())
+
+    def _taught(self, name: str) -> bool:
+        if self.trainer is not None:
+            return any(self.models[name].user in forget.clients for forget in self.unknown)
+        return any(len(forget_set(forget, self.owner(name))) for forget in self.unknown)
 
     def _require_samples(self) -> None:
         if self.trainer is not None:

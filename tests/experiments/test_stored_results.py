@@ -11,6 +11,7 @@ import pytest
 
 from benchmarks.machines import lines
 from benchmarks.machines_table import markdown as processes
+from benchmarks.requests_in_turn import markdown as in_turn
 from benchmarks.unlearning import markdown as costs
 from blockful_py.errors import FormatError, RunError
 from blockful_py.experiments.attack.tabulate import markdown as attacks
@@ -119,6 +120,13 @@ def test_what_a_request_takes_follows_from_its_file() -> None:
     assert costs(result) == (RESULTS / "unlearning.md").read_text(encoding="utf-8")
     result["cases"][1]["passes"] *= 2
     assert costs(result) != (RESULTS / "unlearning.md").read_text(encoding="utf-8")
+
+
+def test_requests_in_turn_follow_from_their_file() -> None:
+    result = json.loads((RESULTS / "in_turn.json").read_text(encoding="utf-8"))
+    assert in_turn(result) == (RESULTS / "in_turn.md").read_text(encoding="utf-8")
+    result["groups"][0]["unlearned"]["figures"]["damage"]["mean"]["value"] += 0.01
+    assert in_turn(result) != (RESULTS / "in_turn.md").read_text(encoding="utf-8")
 
 
 def test_the_tables_of_a_federation_of_processes_follow_from_its_figures() -> None:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -34,7 +34,7 @@ class Moment:
 @contextmanager
 def killed(moment: Moment, node: IpfsNode) -> Iterator[None]:
     """The node dies at the moment, which must come."""
-    fetch, taking = IpfsApi._fetch, Journal.taking
+    fetch, take, finish = IpfsApi._fetch, Journal.take, Journal.finish
     under_way: list[Act] = []
     seen = 0
 
@@ -49,19 +49,20 @@ def killed(moment: Moment, node: IpfsNode) -> Iterator[None]:
             pass_by()
         return fetch(self, path, *rest, **more)
 
-    @contextmanager
-    def deadly_taking(self: Journal, step: Step) -> Iterator[StepResult]:
-        with taking(self, step) as entry:
-            under_way.append(step.act)
+    def deadly_take(self: Journal, steps: Sequence[Step]) -> None:
+        take(self, steps)
+        under_way[:] = [step.act for step in steps]
+        for step in steps:
             if step.act is moment.act and not moment.path:
                 pass_by()
-            try:
-                yield entry
-            finally:
-                under_way.pop()
+
+    def deadly_finish(self: Journal, step: Step, result: StepResult) -> None:
+        under_way.remove(step.act)
+        finish(self, step, result)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(IpfsApi, "_fetch", deadly_fetch)
-        patch.setattr(Journal, "taking", deadly_taking)
+        patch.setattr(Journal, "take", deadly_take)
+        patch.setattr(Journal, "finish", deadly_finish)
         yield
     assert seen > moment.number, moment

@@ -9,7 +9,7 @@ import pytest
 
 from blockful_py.forget import Level
 from blockful_py.types import Paradigm
-from blockful_py.unlearning.choosing import EXACT, Situation, advise, choose
+from blockful_py.unlearning.choosing import Situation, advise, choose
 
 CLASS = Situation(
     level=Level.CLASS,
@@ -19,20 +19,16 @@ CLASS = Situation(
     remote=False,
     private=False,
     attested=False,
-    clean_models=False,
-    line_sees=1.5,
 )
-CLIENT = replace(CLASS, level=Level.CLIENT, taught_outside=False, line_sees=0.0)
+CLIENT = replace(CLASS, level=Level.CLIENT, taught_outside=False)
 SEQUENTIAL = Paradigm.SEQUENTIAL
 
 
 @pytest.mark.parametrize(
     ("situation", "method"),
     [
-        (CLASS, "clean_line"),
-        (replace(CLASS, paradigm=SEQUENTIAL), "clean_line"),
-        (replace(CLASS, clean_models=True), "retrain_ahead"),
-        (replace(CLASS, line_sees=0.75), "retrain_ahead"),
+        (CLASS, "retrain_ahead"),
+        (replace(CLASS, paradigm=SEQUENTIAL), "retrain_ahead"),
         (replace(CLASS, private=True), "gradient_ascent"),
         (replace(CLASS, private=True, paradigm=SEQUENTIAL), "retrain"),
         (replace(CLASS, machines=True, taught_outside=None), "gradient_ascent"),
@@ -58,9 +54,12 @@ def test_ancestors_that_teach_it_again_are_named(method: str) -> None:
     assert "teach it again" in str(advise(method, replace(CLASS, taught_outside=None)).caveat)
 
 
-@pytest.mark.parametrize("method", sorted(EXACT))
-def test_exact_methods_have_no_caveat(method: str) -> None:
-    assert advise(method, CLASS).caveat is None
+def test_retraining_all_that_was_reached_has_no_caveat() -> None:
+    assert advise("retrain_ahead", CLASS).caveat is None
+
+
+def test_a_line_takes_data_past_the_graph() -> None:
+    assert "past the graph" in str(advise("clean_line", CLASS).caveat)
 
 
 def test_where_the_request_reaches_all_who_were_taught_it() -> None:

@@ -14,8 +14,11 @@ from blockful_py.learning.data import Samples, UserData
 from blockful_py.learning.federation import FederationSpec
 from blockful_py.learning.streams import generator
 from blockful_py.learning.weights import equal
+from blockful_py.unlearning.audit import is_exact
 from blockful_py.unlearning.clean_line import CleanLine
 from blockful_py.unlearning.line import TENTH, along, legs, line_start, store_line
+from blockful_py.unlearning.method import Method
+from blockful_py.unlearning.retrain_ahead import RetrainAhead
 from blockful_py.unlearning.retraining import passes_of
 from blockful_py.unlearning.stored_increments import StoredIncrement
 from blockful_py.unlearning.task import UnlearningTask
@@ -57,6 +60,27 @@ def test_weights_that_knew_the_class_do_not_touch_a_bit(tiny: UnlearningCase) ->
     }
     other = CleanLine().unlearn(replace(tiny.task, models=models)).weights
     assert all(equal(found[name], other[name]) for name in ("b", "c", "d"))
+
+
+@pytest.mark.parametrize("method", [CleanLine(), RetrainAhead()])
+def test_what_models_forgot_before_is_not_taught_again_by_those_that_were_not_asked(
+    tiny: UnlearningCase, method: Method
+) -> None:
+    """`a` stays as it is, and its owner still holds class 4, which b, c and d were made to forget."""
+    after = replace(tiny.task, earlier=dict.fromkeys("bcd", (Forget.of_classes([4]),)))
+    found, other = (method.unlearn(task).weights for task in (after, with_other_samples(after, 4)))
+    assert all(equal(found[name], other[name]) for name in ("b", "c", "d"))
+    assert is_exact(after, lambda task: method.unlearn(task).weights)
+
+
+def test_the_line_begins_before_all_that_affected_models_must_not_know(tiny: UnlearningCase) -> None:
+    users = {
+        index: user if index == 3 else replace(user, train=user.train.without([3]))
+        for index, user in tiny.task.users.items()
+    }
+    task = replace(tiny.task, users=users, starts=("c",), proxy=None)
+    assert along(replace(task, earlier=dict.fromkeys("cd", (Forget.of_classes([4]),)))) == ALL
+    assert along(replace(task, earlier={"a": (Forget.of_classes([4]),)})) == ("c", "d")
 
 
 def test_models_that_the_class_has_not_reached_begin_the_line(tiny: UnlearningCase) -> None:

@@ -128,17 +128,22 @@ def prepare(task: UnlearningTask, samples: AuditSamples) -> Bench:
         )
     meter = Meter()
     gold = retrained_graph(task, GOLD_SHIFT, meter)
+    return beside(task, samples, gold, meter.cost())
+
+
+def beside(task: UnlearningTask, samples: AuditSamples, gold: Mapping[str, Weights], cost: Cost) -> Bench:
+    """A bench whose gold is there: state dicts of all affected models, and what their retraining cost."""
     device = samples.forget_test.x.device
     says: dict[str, Floats] = {}
     lessons: dict[str, relearn.Lesson] = {}
-    for name, weights in gold.items():
-        module = task.architecture.module(weights, device)
+    for name in task.affected():
+        module = task.architecture.module(gold[name], device)
         says[name] = observe(module, task.architecture.class_count, samples.forget_test).log_probs
         lesson = _lesson(task, samples, name, module)
         if lesson is not None:
             lessons[name] = lesson
     depth = {name: depths.longest for name, depths in task.graph.depth(task.starts).items()}
-    return Bench(task, samples, gold, meter.cost(), says, lessons, depth)
+    return Bench(task, samples, gold, cost, says, lessons, depth)
 
 
 def _lesson(task: UnlearningTask, samples: AuditSamples, name: str, gold: nn.Module) -> relearn.Lesson | None:

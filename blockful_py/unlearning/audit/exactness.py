@@ -22,9 +22,9 @@ NOISE = 0.01
 def is_exact(
     task: UnlearningTask, unlearn: Callable[[UnlearningTask], Mapping[str, Weights]], seed: int = 0
 ) -> bool:
-    """Whether a method's new weights have the same bits where the forgotten samples, and all weights that
-    they have reached, are others: then the new models tell nothing of these samples, but how many there were
-    and whose.
+    """Whether a method's new weights have the same bits where the forgotten samples, also those of earlier
+    requests, and all weights that they have reached, are others: then the new models tell nothing of these
+    samples, but how many there were and whose.
 
     One trial, which finds any dependence that shows when everything changes; it proves nothing of code that
     it does not reach.
@@ -52,7 +52,7 @@ def with_others(task: UnlearningTask, seed: int = 0) -> UnlearningTask:
 
     def other(user: UserData) -> UserData:
         x, forgotten = user.train.x.clone(), torch.ones_like(user.train.y, dtype=torch.bool)
-        forgotten[rows_after(user, [task.forget])] = False
+        forgotten[rows_after(user, task.unknown)] = False
         values = x[forgotten]
         x[forgotten] = values.flatten()[torch.randperm(values.numel(), generator=stream)].view_as(values)
         return replace(user, train=Samples(x, user.train.y))

@@ -56,12 +56,13 @@ def audit_samples(task: UnlearningTask, data: Dataset) -> AuditSamples:
         UnlearningError: no held-out sample like the forgotten ones, or too few proxy samples for the probe.
     """
     forget_train, retain_train = task.forget_set(), task.retain_set()
+    gone = {label for forget in task.unknown for label in forget.classes}
     kept = {name: task.retained(name) for name in task.affected()}
     return AuditSamples(
         forget_train=forget_train,
         forget_test=data.test.only(forget_train.classes()),
         retain_train=retain_train,
-        retain_test=data.test.without(task.classes),
+        retain_test=data.test.without(sorted(gone)),
         members={name: own if len(own) else retain_train for name, own in kept.items()},
         shown=first_of_each(data.proxy, data.train.classes(), SHOWN) if task.classes else None,
         classes=task.classes,

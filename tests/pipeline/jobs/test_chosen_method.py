@@ -28,7 +28,7 @@ def federation(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Feder
     return federation
 
 
-def test_trainings_of_one_epoch_are_too_short_for_a_line(federation: Federation) -> None:
+def test_a_class_is_forgotten_exactly(federation: Federation) -> None:
     with readable(federation), put_back(federation.nodes.live, federation.nodes.archive):
         done = unlearn_once(federation, None, None, Paradigm.SEQUENTIAL, None, Silent())
         again = unlearn_once(federation, None, None, Paradigm.SEQUENTIAL, None, Silent())
@@ -37,7 +37,7 @@ def test_trainings_of_one_epoch_are_too_short_for_a_line(federation: Federation)
     method = done.report.method.sequential
     assert method is not None and again.report.method.sequential == method
     assert method.name == "retrain_ahead"
-    assert "see each sample only" in str(method.reason)
+    assert "exact" in str(method.reason)
     assert method.caveat is None
 
 

@@ -86,6 +86,21 @@ def test_gold_also_retrains_ancestors_that_hold_the_class(task: UnlearningTask) 
     assert not (module(forgotten.x).argmax(1) == 3).any()
 
 
+def test_what_earlier_requests_forgot_is_no_part_of_gold_or_of_what_is_to_be_known(
+    task: UnlearningTask, dataset: Dataset
+) -> None:
+    """r2 was asked neither time, and its owner holds both classes."""
+    after = replace(task, earlier=dict.fromkeys(task.affected(), (Forget.of_classes([4]),)))
+    samples = audit_samples(after, dataset)
+    assert samples.classes == (3,)
+    assert {*samples.retain_train.classes(), *samples.retain_test.classes()} == {0, 1, 2, 5, 6, 7, 8, 9}
+    x = dataset.test.only((4,)).x
+    for name, weights in retrained_graph(after, 0).items():
+        assert not (task.architecture.module(weights, x.device).eval()(x).argmax(1) == 4).any(), name
+    knowing = task.architecture.module(retrained_graph(task, 0)["r3"], x.device).eval()
+    assert (knowing(x).argmax(1) == 4).any()
+
+
 def test_the_same_seed_gives_the_same_bytes(
     bench: Bench, references: dict[str, Row], task: UnlearningTask, dataset: Dataset
 ) -> None:
