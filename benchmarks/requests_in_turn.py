@@ -6,8 +6,8 @@
 The federations of the audit in which all hold everything.  Four classes, three clients and a quarter of the
 samples of three other users are forgotten, in an order that the seed draws.  A class starts at the first
 models of all users, so that it reaches every model; a client, and samples of one, at all models of theirs.
-Each request takes the method that `choosing.choose` names for it, and works on the models that those before
-have left.  Clients and owners of samples are drawn from users whose first model has references: the root of a
+Classes take an exact method, clients and samples `clean_increments`; each request works on the models that
+those before have left.  Clients and owners of samples are drawn from users whose first model has references: the root of a
 client that left would be an untrained model.
 
 A request is audited at once, against gold without it and those before, and after the tenth, against gold
@@ -42,12 +42,10 @@ from blockful_py.learning.device import use_threads
 from blockful_py.learning.federation import TrainedModel, train_federation
 from blockful_py.learning.plateau import Plateau
 from blockful_py.learning.weights import Weights, equal
-from blockful_py.types import Paradigm
 from blockful_py.unlearning.audit.bench import Bench, beside, prepare
 from blockful_py.unlearning.audit.exactness import same_bits, with_others
 from blockful_py.unlearning.audit.references import GOLD2_SHIFT, GOLD_SHIFT, retrained_graph
 from blockful_py.unlearning.audit.samples import audit_samples
-from blockful_py.unlearning.choosing import Situation, choose
 from blockful_py.unlearning.cost import Meter
 from blockful_py.unlearning.method import Outcome
 from blockful_py.unlearning.proxy import available_proxy
@@ -61,6 +59,8 @@ KINDS = (Level.CLASS,) * 4 + (Level.CLIENT,) * 3 + (Level.SAMPLE,) * 3
 PROXY_SAMPLES = 10
 """Of each retained class, as in a run."""
 UNLEARNED = "unlearned"
+OTHERS = "clean_increments"
+"""Method of clients and samples: of those that take a tenth of gold's passes, the closest to it."""
 EXACT = frozenset({"clean_line", "retrain_ahead"})
 """Methods that make all models anew where a class is forgotten by all."""
 ROWS = (ORIGINAL, GOLD, GOLD2, UNLEARNED)
@@ -123,7 +123,7 @@ class Turn:
         return replace(self.task, starts=tuple(names), forget=forget, earlier=dict.fromkeys(names, known))
 
 
-def prepared(cell: Cell, class_method: str | None) -> Turn:
+def prepared(cell: Cell, class_method: str) -> Turn:
     """Trains a federation, and draws its requests."""
     laid = lay_out(cell)
     recipe = recipe_of(laid.settings, laid.data)
@@ -135,7 +135,7 @@ def prepared(cell: Cell, class_method: str | None) -> Turn:
     return Turn(laid.data, recipe, task, requests)
 
 
-def drawn(laid: Layout, models: Sequence[TrainedModel], class_method: str | None) -> tuple[Asked, ...]:
+def drawn(laid: Layout, models: Sequence[TrainedModel], class_method: str) -> tuple[Asked, ...]:
     """Classes, clients, samples and their order, by the federation's seed."""
     stream = np.random.default_rng(laid.settings.seed)
     first = {model.user: model for model in models if model.round == 1}
@@ -145,25 +145,15 @@ def drawn(laid: Layout, models: Sequence[TrainedModel], class_method: str | None
     roots = tuple(model.name for model in first.values())
 
     def asked(level: Level) -> Asked:
-        situation = Situation(
-            level,
-            Paradigm.PARALLEL,
-            taught_outside=False,
-            machines=False,
-            remote=False,
-            private=False,
-            attested=True,
-        )
-        method = choose(situation).method
         if level is Level.CLASS:
-            return Asked(Forget.of_classes([classes.pop()]), roots, class_method or method)
+            return Asked(Forget.of_classes([classes.pop()]), roots, class_method)
         user = users.pop()
         starts = tuple(model.name for model in models if model.user == user)
         if level is Level.CLIENT:
-            return Asked(Forget.of_clients([user]), starts, method)
+            return Asked(Forget.of_clients([user]), starts, OTHERS)
         held = len(laid.users[user - 1].train)
         rows = stream.permutation(held)[: round(SAMPLES * held)]
-        return Asked(Forget.of_samples((user, int(row)) for row in rows), starts, method)
+        return Asked(Forget.of_samples((user, int(row)) for row in rows), starts, OTHERS)
 
     return tuple(asked(KINDS[place]) for place in stream.permutation(len(KINDS)))
 
@@ -397,7 +387,7 @@ def write(result: Mapping[str, Any], path: Path) -> None:
     path.with_suffix(".md").write_text(markdown(result), encoding="utf-8")
 
 
-def measured_in(folder: Path, cell: Cell, class_method: str | None) -> Mapping[str, Any]:
+def measured_in(folder: Path, cell: Cell, class_method: str) -> Mapping[str, Any]:
     """What the folder has of a seed, measured where it has nothing."""
     path = folder / f"{cell.data}-{cell.seed}.json"
     if not path.exists():
@@ -413,7 +403,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--data", default="digits")
     parser.add_argument("--seeds", type=int, nargs="+", default=[5, 6, 7, 8, 9])
-    parser.add_argument("--classes", help="method of requests for classes (default: what `choose` names)")
+    parser.add_argument(
+        "--classes", default="retrain_ahead", help="method of requests for classes (default %(default)s)"
+    )
     parser.add_argument("--rows", type=Path, help="folder of the figures of single models, a file a seed")
     parser.add_argument("--output", type=Path, required=True, help="JSON; its tables come beside it")
     parser.add_argument("--render-only", action="store_true", help="measure nothing: the tables of --output")
@@ -428,7 +420,7 @@ def main() -> None:
     measured = {cell: measured_in(given.rows, cell, given.classes) for cell in cells}
     seeds = " ".join(map(str, given.seeds))
     command = f"python -m benchmarks.requests_in_turn --data {given.data} --seeds {seeds}"
-    command += f" --classes {given.classes}" if given.classes else ""
+    command += f" --classes {given.classes}"
     result = report(measured, f"{command} --rows FOLDER --output FILE")
     write(result, given.output)
     print(markdown(result))

@@ -131,7 +131,7 @@ def method(report: Report, paradigm: Paradigm) -> str | None:
     """The method, and why it suits the request where it is what "auto" takes; None where the paradigm did
     not run."""
     used = report.method.of(paradigm)
-    return None if used is None else f"{used.name}: {used.reason}" if used.reason else used.name
+    return None if used is None else f"{used.name}, {used.reason}" if used.reason else used.name
 
 
 def caveat(report: Report, paradigm: Paradigm) -> str | None:

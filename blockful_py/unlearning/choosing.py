@@ -16,19 +16,15 @@ from blockful_py.unlearning.retrain_ahead import RetrainAhead
 AUTO = "auto"
 """Stands for the method that `choose` names."""
 
-LEAVE_TRACES = frozenset({"distill", "fine_tune", "fiun", "noisy_restart", "salun", "scrub", "ssd"})
-"""Methods that the audits found not to forget a class even where only the request's models were taught it."""
-
 
 @dataclass(frozen=True, slots=True)
-class Situation:
+class Circumstances:
     """What is known when a request is made.
 
     Attributes:
         taught_outside: whether an ancestor of an affected model was trained on forgotten samples and stays as
             it is; None where nobody can know.
         machines: every owner's data is on a machine of its own.
-        remote: models are trained by `learning.trainer`, elsewhere.
         private: trainings add noise.
         attested: members also sign what they can only take the owners' word for.
     """
@@ -37,7 +33,6 @@ class Situation:
     paradigm: Paradigm
     taught_outside: bool | None
     machines: bool
-    remote: bool
     private: bool
     attested: bool
 
@@ -63,32 +58,25 @@ class Advice:
     caveat: str | None = None
 
 
-def choose(situation: Situation) -> Choice:
-    """The best method that the situation allows: exact ones, then those whose models the audit cannot tell
-    from retrained ones (docs/explanation/unlearning-results.md), then what members can check."""
-    own = GradientAscent.name if situation.paradigm is Paradigm.PARALLEL else Retrain.name
-    if situation.machines:
+def choose(now: Circumstances) -> Choice:
+    """An exact method (`audit.exactness`) where members sign for one, else what they can check."""
+    own = GradientAscent.name if now.paradigm is Paradigm.PARALLEL else Retrain.name
+    if now.machines:
         return Choice(own, "it asks each owner for nothing but its own data")
-    if situation.private:
+    if now.private:
         return Choice(own, "it trains with the noise that the models were trained with")
-    if situation.remote:
-        return Choice(RetrainAhead.name, "the owners train again where their data is")
-    if situation.level is Level.CLASS:
-        return Choice(RetrainAhead.name, "exact: nothing that met the class enters the new models")
-    if situation.attested:
-        return Choice(
-            CleanIncrements.name, "at this level the audit cannot tell it from retraining, and it takes less"
-        )
+    if now.level is Level.CLASS or now.attested:
+        return Choice(RetrainAhead.name, "exact: nothing that met what is forgotten enters the new models")
     return Choice(own, "members sign at this level only what they can compute themselves")
 
 
-def advise(method: str, situation: Situation) -> Advice:
+def advise(method: str, now: Circumstances) -> Advice:
     """What to know of a method that a request takes, chosen or named."""
-    choice = choose(situation)
-    return Advice(choice.reason if method == choice.method else None, _caveat(method, situation))
+    choice = choose(now)
+    return Advice(choice.reason if method == choice.method else None, _caveat(method, now))
 
 
-def _caveat(method: str, situation: Situation) -> str | None:
+def _caveat(method: str, now: Circumstances) -> str | None:
     if method == RetrainAhead.name:
         return None
     if method == CleanLine.name:
@@ -96,15 +84,13 @@ def _caveat(method: str, situation: Situation) -> str | None:
             "takes the data of all owners past the graph: who asks later to be forgotten is known to models "
             "that do not descend from theirs"
         )
-    if situation.taught_outside is None:
+    if now.taught_outside is None:
         return (
             "models that the request leaves as they are teach it again, where they were trained on it: let "
             "the request start at the first models of all who hold it"
         )
-    if situation.level is not Level.CLASS and method == CleanIncrements.name:
-        return None
-    if situation.taught_outside:
+    if now.taught_outside and not (method == CleanIncrements.name and now.level is not Level.CLASS):
         return "does not forget here: models that the request leaves as they are know it, and teach it again"
-    if method in LEAVE_TRACES:
-        return "leaves traces: see docs/explanation/unlearning-results.md"
-    return None
+    if method == Retrain.name:
+        return None
+    return "is not exact; what audits found it to leave: docs/explanation/unlearning-results.md"

@@ -9,14 +9,13 @@ import pytest
 
 from blockful_py.forget import Level
 from blockful_py.types import Paradigm
-from blockful_py.unlearning.choosing import Situation, advise, choose
+from blockful_py.unlearning.choosing import Circumstances, advise, choose
 
-CLASS = Situation(
+CLASS = Circumstances(
     level=Level.CLASS,
     paradigm=Paradigm.PARALLEL,
     taught_outside=True,
     machines=False,
-    remote=False,
     private=False,
     attested=False,
 )
@@ -34,12 +33,12 @@ SEQUENTIAL = Paradigm.SEQUENTIAL
         (replace(CLASS, machines=True, taught_outside=None), "gradient_ascent"),
         (replace(CLASS, machines=True, taught_outside=None, paradigm=SEQUENTIAL), "retrain"),
         (CLIENT, "gradient_ascent"),
-        (replace(CLIENT, attested=True), "clean_increments"),
-        (replace(CLIENT, attested=True, level=Level.SAMPLE, paradigm=SEQUENTIAL), "clean_increments"),
-        (replace(CLIENT, attested=True, remote=True), "retrain_ahead"),
+        (replace(CLIENT, paradigm=SEQUENTIAL), "retrain"),
+        (replace(CLIENT, attested=True), "retrain_ahead"),
+        (replace(CLIENT, attested=True, level=Level.SAMPLE, paradigm=SEQUENTIAL), "retrain_ahead"),
     ],
 )
-def test_the_choice(situation: Situation, method: str) -> None:
+def test_the_choice(situation: Circumstances, method: str) -> None:
     assert choose(situation).method == method
     assert advise(method, situation).reason == choose(situation).reason
 
@@ -63,11 +62,12 @@ def test_a_line_takes_data_past_the_graph() -> None:
 
 
 def test_where_the_request_reaches_all_who_were_taught_it() -> None:
-    situation = replace(CLASS, taught_outside=False)
-    assert advise("retrain", situation).caveat is None
-    assert "traces" in str(advise("scrub", situation).caveat)
+    now = replace(CLASS, taught_outside=False)
+    assert advise("retrain", now).caveat is None
+    assert "not exact" in str(advise("gradient_ascent", now).caveat)
 
 
 def test_increments_reach_all_models_of_a_client() -> None:
-    assert advise("clean_increments", replace(CLIENT, taught_outside=True)).caveat is None
-    assert advise("retrain", replace(CLIENT, taught_outside=True)).caveat is not None
+    now = replace(CLIENT, taught_outside=True)
+    assert "not exact" in str(advise("clean_increments", now).caveat)
+    assert "teach it again" in str(advise("retrain", now).caveat)

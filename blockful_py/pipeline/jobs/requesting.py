@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from blockful_py.errors import UnlearningError, WithdrawnError
 from blockful_py.forget import Forget
 from blockful_py.learning.partitions import require_classes
+from blockful_py.pipeline.jobs.circumstances import circumstances_of
 from blockful_py.pipeline.jobs.context import FederationContext
-from blockful_py.pipeline.jobs.situations import situation_of
 from blockful_py.pipeline.review.methods import (
     forget_of,
     method_settings,
@@ -58,7 +58,7 @@ def draft_request(
     _require_weights(catalogue, wanted, paradigm)
     name = method or (settings.parallel if paradigm is Paradigm.PARALLEL else settings.sequential)
     if name == AUTO and under_way is None:
-        name = choose(situation_of(context, catalogue, wanted, forgotten, paradigm)).method
+        name = choose(circumstances_of(context, catalogue, wanted, forgotten, paradigm)).method
     request = Request(
         starts=tuple(Start(name=start, position=str(catalogue[start].position)) for start in wanted),
         classes=forgotten.classes,
@@ -77,7 +77,7 @@ def draft_request(
 def advice_on(context: FederationContext, catalogue: Catalogue, request: Request) -> Advice:
     """Why a request's method suits its situation, and what it does not forget there."""
     starts = [start.name for start in request.starts]
-    situation = situation_of(context, catalogue, starts, request.forget, Paradigm(request.paradigm))
+    situation = circumstances_of(context, catalogue, starts, request.forget, Paradigm(request.paradigm))
     return advise(named_method(request.method)[0], situation)
 
 

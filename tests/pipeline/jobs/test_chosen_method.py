@@ -9,7 +9,7 @@ import pytest
 
 from blockful_py.forget import Forget
 from blockful_py.pipeline.federation import Federation
-from blockful_py.pipeline.jobs.situations import situation_of
+from blockful_py.pipeline.jobs.circumstances import circumstances_of
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.pipeline.run.progress import Silent
 from blockful_py.report.runs.single import unlearn_once
@@ -55,7 +55,7 @@ def test_the_situation_follows_the_request(federation: Federation) -> None:
     context, catalogue = federation.opened.context, federation.catalogue()
 
     def situation(starts: tuple[str, ...], forget: Forget) -> object:
-        return situation_of(context, catalogue, starts, forget, Paradigm.PARALLEL).taught_outside
+        return circumstances_of(context, catalogue, starts, forget, Paradigm.PARALLEL).taught_outside
 
     assert situation(STARTS, Forget.of_classes([3])) is True
     assert situation(("a", "b"), Forget.of_classes([3])) is False

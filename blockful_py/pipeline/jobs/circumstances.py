@@ -10,30 +10,29 @@ from blockful_py.learning.forget_sets import forget_set
 from blockful_py.pipeline.jobs.context import FederationContext
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.types import Paradigm
-from blockful_py.unlearning.choosing import Situation
+from blockful_py.unlearning.choosing import Circumstances
 
 
-def situation_of(
+def circumstances_of(
     context: FederationContext,
     catalogue: Catalogue,
     starts: Collection[str],
     forget: Forget,
     paradigm: Paradigm,
-) -> Situation:
-    """The situation of a request.  Raises UnknownModelError for an unknown start."""
+) -> Circumstances:
+    """What is known of a request.  Raises UnknownModelError for an unknown start."""
     settings = context.run.settings
     graph = catalogue.graph
     affected = {*starts, *graph.descendants(starts)}
-    machines, remote = context.run.party is not None, settings.learning.trainer is not None
-    here = not machines and not remote
-    return Situation(
+    machines = context.run.party is not None
+    here = not machines and settings.learning.trainer is None
+    return Circumstances(
         level=forget.level,
         paradigm=paradigm,
         taught_outside=_taught(context, catalogue, set(graph.ancestors(affected)) - affected, forget)
         if here
         else None,
         machines=machines,
-        remote=remote,
         private=settings.learning.privacy is not None,
         attested=settings.committee.attested,
     )
