@@ -7,8 +7,8 @@ The federations of the audit in which all hold everything.  Four classes, three 
 samples of three other users are forgotten, in an order that the seed draws.  A class starts at the first
 models of all users, so that it reaches every model; a client, and samples of one, at all models of theirs.
 Classes take an exact method, clients and samples `clean_increments`; each request works on the models that
-those before have left.  Clients and owners of samples are drawn from users whose first model has references: the root of a
-client that left would be an untrained model.
+those before have left.  Clients and owners of samples are drawn from users whose first model has references:
+the root of a client that left would be an untrained model.
 
 A request is audited at once, against gold without it and those before, and after the tenth, against gold
 without all ten: on the models that it reached, and elsewhere.  The original is the federation before the
