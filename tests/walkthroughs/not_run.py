@@ -91,6 +91,7 @@ COMMANDS = {
         "--data shapes --level class": HOURS,
         "--data digits --data shapes": HOURS,
         "--data fashion_mnist_small": HOURS,
+        "--data cifar10_small": HOURS,
         "requests_in_turn --data": MEASURES,
         "--ask class": HOURS,
         "--ask canaries": HOURS,
