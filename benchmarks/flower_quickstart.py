@@ -172,7 +172,7 @@ def participants(run: Path, config: dict[str, Any]) -> None:
     with Federation.create(settings(NODES, trainer="quickstart_trainer:trainer"), run) as federation:
         federation.train()
         before = {name: model.accuracy for name, model in federation.models().items()}
-        done = federation.unlearn(["r2"], paradigm="sequential", forget=Forget.of_clients([2]))
+        done = federation.unlearn(["r2"], None, "sequential", "retrain", forget=Forget.of_clients([2]))
         after = {name: model.accuracy for name, model in federation.models().items()}
         assert federation.verify().passed and federation.audit().passed
         certificate = federation.certify_erasure(done.request)

@@ -127,7 +127,7 @@ def carry_out(step: str, folder: Path, models: int, urls: Sequence[str], width: 
         if step == "publish":
             publish(federation, models)
         elif step == "request":
-            assert len(federation.unlearn(["m0"], [0]).nodes) == models
+            assert len(federation.unlearn(["m0"], [0], "parallel", "gradient_ascent").nodes) == models
         else:
             ahead.MOST = 0 if step == "alone" else ahead.MOST
             assert federation.verify().passed

@@ -140,7 +140,12 @@ def settings(models: int, members: int) -> Settings:
         {
             "federation": {"scenario": "scripted", "situation": "all_hold", "users": models, "graph": graph},
             "learning": {"epochs": 1, "root_factor": 1},
-            "unlearning": {"starts": ("r1",), "classes": (0,)},
+            "unlearning": {
+                "starts": ("r1",),
+                "classes": (0,),
+                "parallel": "gradient_ascent",
+                "sequential": "retrain",
+            },
             "committee": {"size": members},
             "chain": {"packaging_interval": 0, "devnet": "embedded"},
         }

@@ -59,7 +59,12 @@ def settings(starts: int) -> Settings:
         {
             "federation": federation,
             "learning": {"epochs": 1, "root_factor": 1},
-            "unlearning": {"starts": ("r1",), "classes": (0,)},
+            "unlearning": {
+                "starts": ("r1",),
+                "classes": (0,),
+                "parallel": "gradient_ascent",
+                "sequential": "retrain",
+            },
             "committee": {"size": 4},
             "chain": {"packaging_interval": 0, "devnet": "embedded"},
         }

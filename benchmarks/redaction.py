@@ -140,7 +140,7 @@ def settings(models: int, urls: Sequence[str], classes: tuple[int, ...]) -> Sett
                 "graph": graph(models),
             },
             "learning": {"epochs": 1, "root_factor": 1},
-            "unlearning": {"starts": ("r1",), "classes": classes},
+            "unlearning": {"starts": ("r1",), "classes": classes, "parallel": "gradient_ascent"},
             "committee": {
                 "roster": "services",
                 "members": tuple(urls),

@@ -127,7 +127,12 @@ def settings(models: int, members: int) -> Settings:
                 "graph": graph(models),
             },
             "learning": {"epochs": 1, "root_factor": 1},
-            "unlearning": {"starts": ("r1",), "classes": (0,)},
+            "unlearning": {
+                "starts": ("r1",),
+                "classes": (0,),
+                "parallel": "gradient_ascent",
+                "sequential": "retrain",
+            },
             "committee": {"size": members},
             "chain": {"packaging_interval": 0},
         }

@@ -78,7 +78,12 @@ class ModelChains:
             {
                 "federation": federation,
                 "learning": learning,
-                "unlearning": {"starts": ("r1",), "classes": (0,)},
+                "unlearning": {
+                    "starts": ("r1",),
+                    "classes": (0,),
+                    "parallel": "gradient_ascent",
+                    "sequential": "retrain",
+                },
                 "committee": {"size": MEMBERS},
                 "chain": {"packaging_interval": 0} | ({"devnet": devnet} if devnet else {}),
             }
