@@ -135,7 +135,8 @@ ArchiveUrl = Annotated[
 MethodName = Annotated[
     str | None,
     typer.Option(
-        help="A method of docs/reference/unlearning.md, or your own as module:Class. Default: the paradigm's."
+        help="A method of docs/reference/unlearning.md, or your own as module:Class. Default: that of the "
+        "settings, which is the best that the situation allows unless they name one."
     ),
 ]
 OwnMethods = Annotated[

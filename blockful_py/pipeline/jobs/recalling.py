@@ -83,7 +83,7 @@ def recalled(context: FederationContext, asked: Request) -> tuple[Job, Unlearned
                 for chain, name, block, gas in job.result["executed"]
             ),
             seconds=job.result["seconds"],
-            advice=Advice(**job.result["advice"]),
+            advice=Advice(**job.result.get("advice", {})),
             excluded=job.excluded,
         )
     except (KeyError, TypeError, ValueError) as error:

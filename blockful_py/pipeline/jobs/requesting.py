@@ -19,6 +19,7 @@ from blockful_py.pipeline.review.methods import (
     require_paradigm,
     require_review,
 )
+from blockful_py.pipeline.run.lease import asks_the_same
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.model_node import Request, Start
 from blockful_py.types import Paradigm
@@ -37,8 +38,8 @@ def draft_request(
 ) -> Request:
     """An unsigned request; the settings supply the arguments that are None.
 
-    `under_way`: the open job's request, whose creation time the draft takes, and the method where it is to be
-    chosen.
+    `under_way`: the open job's request, whose creation time the draft takes; where it asks for the same and
+    the method is to be chosen, its method as well.
 
     Raises:
         UnknownModelError: a start is not on the chain.
@@ -57,19 +58,21 @@ def draft_request(
         raise UnlearningError("a request needs a start: name at least one.")
     _require_weights(catalogue, wanted, paradigm)
     name = method or (settings.parallel if paradigm is Paradigm.PARALLEL else settings.sequential)
-    if name == AUTO and under_way is None:
-        name = choose(circumstances_of(context, catalogue, wanted, forgotten, paradigm)).method
+    chosen = None
+    if name == AUTO:
+        chosen = choose(circumstances_of(context, catalogue, wanted, forgotten, paradigm)).method
     request = Request(
         starts=tuple(Start(name=start, position=str(catalogue[start].position)) for start in wanted),
         classes=forgotten.classes,
         clients=forgotten.clients,
         samples=tuple(f"{user}:{row}" for user, row in forgotten.samples),
         paradigm=paradigm.value,
-        method=under_way.method
-        if under_way is not None and name == AUTO
-        else method_text(name, method_settings(name, settings)),
+        method=method_text(chosen or name, method_settings(chosen or name, settings)),
         created=context.clock.now() if under_way is None else under_way.created,
     )
+    if chosen is not None and under_way is not None:
+        same = request.model_copy(update={"method": under_way.method})
+        request = same if asks_the_same(under_way, same) else request
     method_of(context, request)
     return request
 
@@ -77,8 +80,8 @@ def draft_request(
 def advice_on(context: FederationContext, catalogue: Catalogue, request: Request) -> Advice:
     """Why a request's method suits its situation, and what it does not forget there."""
     starts = [start.name for start in request.starts]
-    situation = circumstances_of(context, catalogue, starts, request.forget, Paradigm(request.paradigm))
-    return advise(named_method(request.method)[0], situation)
+    now = circumstances_of(context, catalogue, starts, request.forget, Paradigm(request.paradigm))
+    return advise(named_method(request.method)[0], now)
 
 
 def _require_weights(catalogue: Catalogue, starts: Sequence[str], paradigm: Paradigm) -> None:
