@@ -91,22 +91,18 @@ WARM = 0.1
 """Share of the steps in which the rate rises to its highest."""
 
 
-def first_share(class_count: int) -> float:
-    """Passes of the first leg, as a share of retraining's."""
-    return min(TENTH, 1 / class_count)
-
-
 def legs(task: UnlearningTask, names: Sequence[str]) -> tuple[Leg, Leg, Leg]:
     """The line's leg at publication and at the request, and the affected models' own trainings.
 
     With K classes the first takes 1/K of the passes of retraining `names`, and at most a tenth, so that all
     classes together take as much as retraining once.  The second and third take a twentieth each.
     """
+    prepared, without = min(TENTH, 1 / task.architecture.class_count), task.all_forgets
     every = sum(passes_of(task, name) for name in names)
     affected = sum(passes_of(task, name) for name in task.affected())
     return (
-        Leg("line", first_share(task.architecture.class_count), smaller=4, slower=2, without=task.unknown),
-        Leg("line on", HALF, smaller=4, slower=2, without=task.unknown),
+        Leg("line", prepared, smaller=4, slower=2, without=without),
+        Leg("line on", HALF, smaller=4, slower=2, without=without),
         Leg("from the line", HALF * every / max(1, affected), smaller=4, slower=8),
     )
 

@@ -127,7 +127,7 @@ class UnlearningTask:
         return tuple(name for name in self.graph.topological_order() if name in wanted)
 
     @cached_property
-    def unknown(self) -> tuple[Forget, ...]:
+    def all_forgets(self) -> tuple[Forget, ...]:
         """What affected models must not know: this request's samples, and what earlier requests made any of
         them forget."""
         earlier = chain(*(self.earlier.get(name, ()) for name in self.affected())) if self.earlier else ()
@@ -165,7 +165,7 @@ class UnlearningTask:
         """What a model is not trained on: this request's samples, and earlier ones'.  A model that stays as
         it is is trained for affected ones, so only without all that they must not know."""
         own = (self.forget, *self.earlier.get(name, ()))
-        return own if name in self._affected else tuple(dict.fromkeys((*own, *self.unknown)))
+        return own if name in self._affected else tuple(dict.fromkeys((*own, *self.all_forgets)))
 
     def retained(self, name: str) -> Samples:
         """Training samples, (m, ...), that a model's owner keeps after this and earlier requests.
@@ -188,7 +188,7 @@ class UnlearningTask:
     def retain_set(self) -> Samples:
         """Training samples that affected models may know, user after user: (m, ...)."""
         self._require_samples()
-        return pooled(retained_after(user, self.unknown) for user in self.users.values())
+        return pooled(retained_after(user, self.all_forgets) for user in self.users.values())
 
     @cached_property
     def _affected(self) -> frozenset[str]:
@@ -196,8 +196,8 @@ class UnlearningTask:
 
     def _taught(self, name: str) -> bool:
         if self.trainer is not None:
-            return any(self.models[name].user in forget.clients for forget in self.unknown)
-        return any(len(forget_set(forget, self.owner(name))) for forget in self.unknown)
+            return any(self.models[name].user in forget.clients for forget in self.all_forgets)
+        return any(len(forget_set(forget, self.owner(name))) for forget in self.all_forgets)
 
     def _require_samples(self) -> None:
         if self.trainer is not None:

@@ -52,7 +52,7 @@ def with_others(task: UnlearningTask, seed: int = 0) -> UnlearningTask:
 
     def other(user: UserData) -> UserData:
         x, forgotten = user.train.x.clone(), torch.ones_like(user.train.y, dtype=torch.bool)
-        forgotten[rows_after(user, task.unknown)] = False
+        forgotten[rows_after(user, task.all_forgets)] = False
         values = x[forgotten]
         x[forgotten] = values.flatten()[torch.randperm(values.numel(), generator=stream)].view_as(values)
         return replace(user, train=Samples(x, user.train.y))

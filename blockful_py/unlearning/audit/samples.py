@@ -56,7 +56,7 @@ def audit_samples(task: UnlearningTask, data: Dataset) -> AuditSamples:
         UnlearningError: no held-out sample like the forgotten ones, or too few proxy samples for the probe.
     """
     forget_train, retain_train = task.forget_set(), task.retain_set()
-    gone = {label for forget in task.unknown for label in forget.classes}
+    gone = {label for forget in task.all_forgets for label in forget.classes}
     kept = {name: task.retained(name) for name in task.affected()}
     return AuditSamples(
         forget_train=forget_train,
