@@ -10,11 +10,16 @@ from blockful_py.types import Paradigm
 from blockful_py.unlearning.clean_increments import CleanIncrements
 from blockful_py.unlearning.clean_line import CleanLine
 from blockful_py.unlearning.gradient_ascent import GradientAscent
+from blockful_py.unlearning.registry import METHODS
 from blockful_py.unlearning.retrain import Retrain
 from blockful_py.unlearning.retrain_ahead import RetrainAhead
 
 AUTO = "auto"
 """Stands for the method that `choose` names."""
+
+EXACT = "exact: nothing that met what is forgotten enters the new models"
+NEAREST = "it trains all that what is forgotten has reached by the graph anew"
+"""Reasons of `retrain_ahead`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +29,7 @@ class Circumstances:
     Attributes:
         taught_outside: whether an ancestor of an affected model was trained on forgotten samples and stays as
             it is; None where nobody can know.
+        past_graph: whether such an ancestor was made by a clean line, which takes data past the graph.
         machines: every owner's data is on a machine of its own.
         private: trainings add noise.
         attested: members also sign what they can only take the owners' word for.
@@ -32,6 +38,7 @@ class Circumstances:
     level: Level
     paradigm: Paradigm
     taught_outside: bool | None
+    past_graph: bool
     machines: bool
     private: bool
     attested: bool
@@ -51,7 +58,8 @@ class Advice:
 
     Attributes:
         reason: why `choose` takes it; None where it would take another.
-        caveat: what it does not forget in this situation; None where nothing is known.
+        caveat: what it does not forget in this situation; None where nothing is known, as of a method of
+            one's own.
     """
 
     reason: str | None = None
@@ -59,14 +67,15 @@ class Advice:
 
 
 def choose(now: Circumstances) -> Choice:
-    """An exact method (`audit.exactness`) where members sign for one, else what they can check."""
+    """An exact method (`audit.exactness`) where members sign for one, else what they can check
+    (docs/reference/unlearning.md, Auto)."""
     own = GradientAscent.name if now.paradigm is Paradigm.PARALLEL else Retrain.name
     if now.machines:
         return Choice(own, "it asks each owner for nothing but its own data")
     if now.private:
         return Choice(own, "it trains with the noise that the models were trained with")
     if now.level is Level.CLASS or now.attested:
-        return Choice(RetrainAhead.name, "exact: nothing that met what is forgotten enters the new models")
+        return Choice(RetrainAhead.name, NEAREST if now.past_graph else EXACT)
     return Choice(own, "members sign at this level only what they can compute themselves")
 
 
@@ -77,7 +86,12 @@ def advise(method: str, now: Circumstances) -> Advice:
 
 
 def _caveat(method: str, now: Circumstances) -> str | None:
-    if method == RetrainAhead.name:
+    if now.past_graph:
+        return (
+            "ancestors that the request leaves as they are were made by clean_line, and may know what is "
+            "forgotten past the graph: let the request start at them"
+        )
+    if method == RetrainAhead.name or method not in METHODS:
         return None
     if method == CleanLine.name:
         return (
@@ -93,4 +107,4 @@ def _caveat(method: str, now: Circumstances) -> str | None:
         return "does not forget here: models that the request leaves as they are know it, and teach it again"
     if method == Retrain.name:
         return None
-    return "is not exact; what audits found it to leave: docs/explanation/unlearning-results.md"
+    return "is not exact; docs/explanation/unlearning-results.md has what audits found it to leave"

@@ -9,12 +9,13 @@ import pytest
 
 from blockful_py.forget import Level
 from blockful_py.types import Paradigm
-from blockful_py.unlearning.choosing import Circumstances, advise, choose
+from blockful_py.unlearning.choosing import Advice, Circumstances, advise, choose
 
 CLASS = Circumstances(
     level=Level.CLASS,
     paradigm=Paradigm.PARALLEL,
     taught_outside=True,
+    past_graph=False,
     machines=False,
     private=False,
     attested=False,
@@ -59,6 +60,18 @@ def test_retraining_all_that_was_reached_has_no_caveat() -> None:
 
 def test_a_line_takes_data_past_the_graph() -> None:
     assert "past the graph" in str(advise("clean_line", CLASS).caveat)
+
+
+@pytest.mark.parametrize("method", ["retrain_ahead", "retrain"])
+def test_ancestors_made_by_a_line_are_named_and_nothing_is_called_exact(method: str) -> None:
+    now = replace(CLIENT, attested=True, past_graph=True)
+    assert choose(now).method == "retrain_ahead"
+    assert "exact" not in choose(now).reason
+    assert "past the graph" in str(advise(method, now).caveat)
+
+
+def test_nothing_is_said_of_a_method_of_ones_own() -> None:
+    assert advise("mine:Method", CLASS) == Advice()
 
 
 def test_where_the_request_reaches_all_who_were_taught_it() -> None:
