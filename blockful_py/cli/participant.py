@@ -321,6 +321,7 @@ def request(
     """
     out, (party, keys) = Output(as_json), _opened(folder, passphrase_file)
     from blockful_py.chain.signer import Signer
+    from blockful_py.cli.advice_shown import advised, show_advice
     from blockful_py.errors import UnlearningError
     from blockful_py.forget import Forget
     from blockful_py.pipeline.party import PartyRun
@@ -337,7 +338,10 @@ def request(
         PartyRun.of_participant(run.path, nodes, keys) as opened,
     ):
         number = opened.request(tuple(starts), forget, paradigm, method)
-    out.result({"request": number})
+        filed = opened.filed(number)
+        advice = opened.federation.advice(filed)
+    out.result({"request": number, **advised(filed.method, advice)})
+    show_advice(out, filed.method, advice)
     out.say(f"request {number} is filed; to follow it:")
     out.command("blockful", "participant", "status", folder)
 

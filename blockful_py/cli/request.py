@@ -16,6 +16,7 @@ from blockful_py.types import Paradigm
 
 if TYPE_CHECKING:
     from blockful_py.record.request_file import RequestFile
+    from blockful_py.unlearning.choosing import Advice
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="The request file.")]
 
@@ -45,8 +46,9 @@ def make(
 
     with Federation.open(run) as federation:
         made = federation.draft_request(starts, forget_asked(classes, clients, samples), paradigm, method)
+        advice = federation.advice(made.request)
     made.write(file)
-    _show(Output(as_json), file, made)
+    _show(Output(as_json), file, made, advice)
 
 
 def sign(
@@ -105,7 +107,10 @@ def _add(out: Output, file: Path, request_file: RequestFile, signature: bytes) -
     _show(out, file, signed)
 
 
-def _show(out: Output, file: Path, request_file: RequestFile) -> None:
+def _show(out: Output, file: Path, request_file: RequestFile, advice: Advice | None = None) -> None:
+    """`advice`: on its method, where the federation is at hand."""
+    from blockful_py.cli.advice_shown import advised, show_advice
+
     request = request_file.request
     starts = ", ".join(f"{start.name} at {start.position}" for start in request.starts)
     out.result(
@@ -115,8 +120,11 @@ def _show(out: Output, file: Path, request_file: RequestFile) -> None:
             "owners": list(request_file.owners),
             "missing": list(request_file.missing),
             "digest": "0x" + request_file.digest.hex(),
+            **({} if advice is None else advised(request.method, advice)),
         }
     )
     out.say(f"from {starts} forget {request.forget}, {request.paradigm}, by {request.method}")
     for owner in dict.fromkeys(request_file.owners):
         out.say(f"  {owner} {'has yet to sign' if owner in request_file.missing else 'signed'}")
+    if advice is not None:
+        show_advice(out, request.method, advice)

@@ -61,6 +61,7 @@ from blockful_py.record.request_file import RequestFile
 from blockful_py.record.verify import Verification
 from blockful_py.settings import Settings
 from blockful_py.types import Paradigm, StoredArchiveRecord
+from blockful_py.unlearning.choosing import Advice
 from blockful_py.verdicts.outcome import AuditOutcome
 
 SECONDS_A_DAY = 86_400
@@ -340,6 +341,10 @@ class Federation(Closable):
         catalogue, live = self.catalogue(), self.contracts.live
         request = draft_request(self.opened.context, catalogue, starts, forget, Paradigm(paradigm), method)
         return RequestFile.of(request, catalogue, live.chain_id, live.address)
+
+    def advice(self, request: Request) -> Advice:
+        """Why a request's method suits it, and what it does not forget.  Raises as `unlearn`."""
+        return advice_on(self.opened.context, self.catalogue(), request)
 
     def settle(self) -> str | None:
         """Sends the missing transactions of certified decisions; see `OpenRun.settle`."""

@@ -164,6 +164,10 @@ class PartyRun(Closable):
         registry.file(uri, context.run.settings.unlearning.blocks)
         return max(each.number for each in registry.filed_requests() if each.uri == uri)
 
+    def filed(self, number: int) -> Request:
+        """A filed request.  Raises as `FiledRequests`."""
+        return FiledRequests(self._opened.context)[number][1]
+
     def take_part(self, number: int) -> tuple[ModelNode, ...]:
         """Does the parts of a filed request that this participant can do now; returns its new nodes."""
         context = self._opened.context

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sample passes of a request, and the sources of its increments."""
+"""Sample passes of a request, and the sources of its clean trainings: increments, or clean models."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ class SamplePasses(ReportPart):
         request: of all owners together, when the request came.
         longest_path: of the longest chain of jobs that wait for each other.
         prepared: made when the models were published.
-        stored, made: models by where their clean increments came from.
-        unusable: why a stored increment was made again, by model.
+        stored, made: models by where their clean trainings came from.
+        unusable: why a stored training was made again, by model.
     """
 
     request: float
@@ -28,7 +28,7 @@ class SamplePasses(ReportPart):
 
     @property
     def origins(self) -> tuple[tuple[str, str], ...]:
-        """Where each model's clean increment came from, in words."""
+        """Where each model's clean training came from, in words."""
         stored = tuple((name, "stored when the model was published") for name in self.stored)
         made = tuple(
             (
@@ -43,7 +43,7 @@ class SamplePasses(ReportPart):
 
     @property
     def said(self) -> str | None:
-        """In words; None where no increments were used."""
+        """In words; None where there were none."""
         if not self.stored and not self.made:
             return None
         again = f", {len(self.unusable)} of them stored but unusable" if self.unusable else ""

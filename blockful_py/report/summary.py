@@ -181,11 +181,6 @@ def limits(report: Report) -> list[str]:
         for paradigm, method in report.method.each()
         if method.checked is Checked.ATTESTED
     ]
-    lines += [
-        f"{paradigm.capitalize()} ({used.name}): {used.caveat}."
-        for paradigm, used in report.method.each()
-        if used.caveat is not None
-    ]
     return lines + [_remaining(report, paradigm) for paradigm, _ in report.operations.each()]
 
 

@@ -107,7 +107,7 @@ def summary_table(report: Report) -> Table:
     table.add_row("seconds", ", ".join(took))
     for paradigm, passes in report.passes.each():
         if passes.said is not None:
-            table.add_row("increments", f"{paradigm.value}: {passes.said}")
+            table.add_row("trainings", f"{paradigm.value}: {passes.said}")
     for paradigm, _ in report.operations.each():
         table.add_row("method", f"{paradigm.value}: {summary.method(report, paradigm)}")
         warned = summary.caveat(report, paradigm)

@@ -341,7 +341,19 @@ def test_the_page_says_which_increments_were_stored_and_what_the_request_took(pa
         "r8 made again, since the stored one is unusable: r6 has changed since",
     ):
         assert said in text
-    assert "Clean increments, sequential" not in text
+    assert "Clean trainings, sequential" not in text
+
+
+def test_the_page_and_the_table_say_why_a_method_was_taken_and_warn_of_it(paper14: Report) -> None:
+    used = paper14.method.parallel
+    assert used is not None
+    told = used.model_copy(update={"reason": "it is exact", "caveat": "it leaves traces"})
+    report = paper14.model_copy(update={"method": paper14.method.model_copy(update={"parallel": told})})
+    assert f"Parallel: {used.name}, it is exact." in text_of(report)
+    assert f"Warning, parallel: {used.name}: it leaves traces." in text_of(report)
+    assert f"parallel: {used.name}: it leaves traces" in " ".join(printed(report).split())
+    assert "Warning, " not in text_of(paper14)
+    assert "warning" not in printed(paper14)
 
 
 def test_a_request_without_increments_says_what_it_took_alone(paper14: Report) -> None:

@@ -12,8 +12,9 @@ from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.jobs.circumstances import circumstances_of
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.pipeline.run.progress import Silent
+from blockful_py.report.html import render_html
 from blockful_py.report.runs.single import unlearn_once
-from blockful_py.report.summary import caveat, limits
+from blockful_py.report.summary import caveat
 from blockful_py.types import Paradigm
 from tests.federations import STARTS, put_back, readable, small
 
@@ -48,7 +49,30 @@ def test_a_named_method_that_leaves_teachers_is_warned_of(federation: Federation
     assert report.method.parallel.reason is None
     said = caveat(report, Paradigm.PARALLEL)
     assert "teach it again" in str(said)
-    assert any("teach it again" in line for line in limits(report))
+    assert f"Warning, parallel: {said}." in render_html(report)
+
+
+def test_a_request_after_another_one_takes_a_method_of_its_own(federation: Federation) -> None:
+    """Retraining, which the newest request took, cannot be written in the parallel paradigm."""
+    with readable(federation), put_back(federation.nodes.live, federation.nodes.archive):
+        federation.unlearn(paradigm=Paradigm.SEQUENTIAL, method="retrain")
+        assert federation.completed(paradigm=Paradigm.PARALLEL) is None
+        found = federation.unlearn(paradigm=Paradigm.PARALLEL)
+    assert found.request.method.startswith("retrain_ahead")
+
+
+def test_a_line_takes_data_past_the_graph(federation: Federation) -> None:
+    client = Forget.of_clients([federation.catalogue()["x"].node.statement.user])
+
+    def past_graph(*starts: str) -> bool:
+        context = federation.opened.context
+        return circumstances_of(context, federation.catalogue(), starts, client, Paradigm.PARALLEL).past_graph
+
+    assert not past_graph("x")
+    with readable(federation), put_back(federation.nodes.live, federation.nodes.archive):
+        federation.unlearn(("a",), method="clean_line")
+        assert past_graph("x")  # a and s, whose heir it is, were made by the line
+        assert not past_graph("a")
 
 
 def test_the_situation_follows_the_request(federation: Federation) -> None:

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shows which method a request takes, why, and what it does not forget."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from blockful_py.cli.console import Output
+
+if TYPE_CHECKING:
+    from blockful_py.unlearning.choosing import Advice
+
+
+def advised(method: str, advice: Advice) -> dict[str, Any]:
+    """For `--json`: `method` is the request's, with its settings."""
+    return {"method": method, **asdict(advice)}
+
+
+def show_advice(out: Output, method: str, advice: Advice) -> None:
+    """Prints the method, and on stderr what it does not forget."""
+    name = method.partition(" ")[0]
+    out.say(f"method: {name}" + (f", {advice.reason}" if advice.reason else ""))
+    if advice.caveat is not None:
+        out.problem(f"warning: {name}", advice.caveat)
