@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks.machines import lines
 from benchmarks.machines_table import markdown as processes
-from benchmarks.requests_in_turn import markdown as in_turn
+from benchmarks.requests_in_turn_table import markdown as in_turn
 from benchmarks.unlearning import markdown as costs
 from blockful_py.errors import FormatError, RunError
 from blockful_py.experiments.attack.tabulate import markdown as attacks
