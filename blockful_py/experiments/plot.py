@@ -27,12 +27,13 @@ ROW, TITLE = 0.19, 0.75  # inches a method, and around each scenario
 LEFT, WIDTH = 1.75, 13.0  # inches
 LOWEST, HIGHEST = 0.3, 30.0
 CLOSED_ENDS = (-50.0, 250.0)
-DAMAGE_ENDS = (-12.0, 4.0)
+DAMAGE_ENDS = (-12.0, 6.0)
 """Ends of the axes; what lies beyond is drawn at the end."""
 
 LEGEND = (
     "Distance from models that never knew: 1 is the noise floor (gold2), dashed what is allowed. "
-    "Lines: 95 % bootstrap intervals. Squares: references; circles: forgotten; triangles: not."
+    "Lines: 95 % bootstrap intervals. Squares: references; circles: forgotten; diamonds: exact; triangles: "
+    "not."
 )
 
 
@@ -105,7 +106,8 @@ def _mark(axes: Axes, name: str, place: int, estimate: Estimate, method: MethodS
     ends = {"relearn": CLOSED_ENDS, "damage": DAMAGE_ENDS}.get(name, (LOWEST, HIGHEST))
     low, value, high = (min(max(each, ends[0]), ends[1]) for each in (low, value, high))
     axes.hlines(place, low, high, color=colour, linewidth=1.3, zorder=2)
-    shape = "s" if reference else "o" if method.verdict.forgotten else "^"
+    forgotten = "D" if method.verdict.exact else "o" if method.verdict.forgotten else "^"
+    shape = "s" if reference else forgotten
     axes.plot([value], [place], shape, color=colour, markersize=5, zorder=3, clip_on=False)
 
 
