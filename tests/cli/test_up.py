@@ -73,7 +73,9 @@ def test_a_federation_of_processes_forgets(tmp_path: Path) -> None:
         one = ("--passphrase-file", str(local.words("member-1")))
         committee = told(tmp_path, "committee", "status", "--member", str(local.party("member-1")), *one)
         assert (committee["epoch"], committee["ready"]) == (1, 4)
-        assert participant("request", 1, "--start", "r1", "--class", "3") == {"request": 1}
+        filed = participant("request", 1, "--start", "r1", "--class", "3")
+        assert (filed["request"], filed["method"].split()[0]) == (1, "gradient_ascent")
+        assert "teach it again" in filed["caveat"], "a request that starts below other owners of the class"
         until(lambda: not participant("status", 2)["requests"][0]["waits_for"])
         participant("certificate", 2, "1", "--out", str(tmp_path / "erasure.json"))
         until(lambda: explored("api/requests")[0]["replaced"] == explored("api/requests")[0]["affected"])
