@@ -159,8 +159,7 @@ def _stacked(form: Form, weights: Stack, lessons: Sequence[Lesson]) -> list[floa
     asked = _side_by_side(form, [lesson.asked for lesson in lessons])
     totals = [0.0] * len(lessons)
     for batches in zip(*(lesson.batches for lesson in lessons), strict=True):
-        with torch.no_grad():
-            said = form.logits(optimiser.stack, asked)
+        said = _said(form, optimiser.stack, asked)
         totals = [
             total + lesson.left(logits) for total, lesson, logits in zip(totals, lessons, said, strict=True)
         ]
@@ -171,6 +170,13 @@ def _stacked(form: Form, weights: Stack, lessons: Sequence[Lesson]) -> list[floa
         torch.dot(losses, share).backward()  # type: ignore[no-untyped-call]
         optimiser.step(RATE)
     return totals
+
+
+@torch.no_grad()
+def _said(form: Form, stack: Stack, asked: Tensor) -> list[Tensor]:
+    """Logits of M models, (n, classes) each; one after the other, since one model's layers fit the cache."""
+    models = ({name: tensor[i : i + 1] for name, tensor in stack.items()} for i in range(len(asked)))
+    return [form.logits(model, own.unsqueeze(0))[0] for model, own in zip(models, asked, strict=True)]
 
 
 def _side_by_side(form: Form, samples: Sequence[Samples]) -> Tensor:
