@@ -30,8 +30,7 @@ def training_share(architecture: Architecture, jobs: Sequence[TrainingJob]) -> f
 
     Trains each on its first batch for one step, and adds the rest of the samples.
     """
-    first = jobs[0]
-    device, batch = first.samples.x.device, first.settings.batch_size
+    batch = jobs[0].settings.batch_size
     brief = [
         replace(
             job,
@@ -41,14 +40,26 @@ def training_share(architecture: Architecture, jobs: Sequence[TrainingJob]) -> f
         )
         for job in jobs
     ]
-    size = sum(_bytes(job.samples) for job in jobs)
-    return _share(device, size, lambda: fit_together(architecture, brief))
+    return measured_share([job.samples for job in jobs], lambda: fit_together(architecture, brief))
 
 
 def scoring_share(architecture: Architecture, weights: Weights, samples: Samples) -> float:
     """Share of a GPU, from 0 (on a CPU) to 1, that scoring one model takes."""
     some = samples.at(torch.arange(min(BATCH, len(samples))))
-    return _share(samples.x.device, _bytes(samples), lambda: hits(architecture, {"": weights}, some))
+    return measured_share([samples], lambda: hits(architecture, {"": weights}, some))
+
+
+def measured_share(samples: Sequence[Samples], step: Callable[[], object]) -> float:
+    """Share of a GPU, from 0 (on a CPU) to 1, that `step` takes beside one or more sets of samples."""
+    device = samples[0].x.device
+    if device.type != "cuda":
+        return 0.0
+    before = torch.cuda.memory_allocated(device)
+    torch.cuda.reset_peak_memory_stats(device)
+    step()
+    peak = torch.cuda.max_memory_allocated(device) - before
+    size = sum(map(_bytes, samples))
+    return share_of(peak, size, torch.cuda.get_device_properties(device).total_memory)
 
 
 def share_of(peak: int, samples: int, total: int) -> float:
@@ -59,16 +70,6 @@ def share_of(peak: int, samples: int, total: int) -> float:
         samples: bytes of the samples.
     """
     return min(1.0, math.ceil(100 * MARGIN * (CONTEXT + peak + samples) / total) / 100)
-
-
-def _share(device: torch.device, samples: int, step: Callable[[], object]) -> float:
-    if device.type != "cuda":
-        return 0.0
-    before = torch.cuda.memory_allocated(device)
-    torch.cuda.reset_peak_memory_stats(device)
-    step()
-    peak = torch.cuda.max_memory_allocated(device) - before
-    return share_of(peak, samples, torch.cuda.get_device_properties(device).total_memory)
 
 
 def _bytes(samples: Samples) -> int:

@@ -36,6 +36,7 @@ from blockful_py.unlearning.method import (
     require_level,
     steps_of,
 )
+from blockful_py.unlearning.model_job import ModelJob
 from blockful_py.unlearning.propagation import moved
 from blockful_py.unlearning.retraining import passes_of
 from blockful_py.unlearning.task import UnlearningTask
@@ -118,15 +119,13 @@ class CleanIncrements:
         passed = passed_on(task, own)
         added = perf_counter()
         weights = {}
-        for name in task.affected():
-            change = self.passed * passed[name]
-            if name in own:
-                change = change + self.own * own[name]
-            rough = moved(task.models[name].weights, change)
+        jobs = (task.job(name, self._rough(task, name, own, passed)) for name in task.affected())
+        for name, (healed, passes) in zip(task.affected(), task.changer(self, jobs), strict=True):
+            weights[name] = healed
             with meter.job(f"heal {name}", after=(name, *task.graph.ancestors([name]))) as work:
-                weights[name] = self._healed(task, name, rough, work)
-        healed = perf_counter()
-        seconds = {"increments": made - began, "pass": added - made, "heal": healed - added}
+                work.passes += passes
+        ended = perf_counter()
+        seconds = {"increments": made - began, "pass": added - made, "heal": ended - added}
         return replace(outcome_of(task, weights, meter.cost(), seconds), increments=used)
 
     def steps(self, task: UnlearningTask) -> Iterator[ModelUpdate]:
@@ -145,22 +144,31 @@ class CleanIncrements:
             all_of_them = clipped(all_of_them, self.clip)
         return all_of_them, IncrementsUsed(tuple(usable), tuple(made))
 
-    def _healed(self, task: UnlearningTask, name: str, rough: Weights, work: Work) -> Weights:
-        model, retained = task.models[name], task.retained(name)
-        if self.head == "silent" and task.classes:
-            rough = neutralised(task.architecture, rough, task.classes)
+    def _rough(
+        self, task: UnlearningTask, name: str, own: Mapping[str, Change], passed: Mapping[str, Change]
+    ) -> Weights:
+        change = self.passed * passed[name]
+        if name in own:
+            change = change + self.own * own[name]
+        return moved(task.models[name].weights, change)
+
+    def changed(self, job: ModelJob, work: Work) -> Weights:
+        """The healed model."""
+        rough, retained = job.weights, job.retained
+        if self.head == "silent" and job.classes:
+            rough = neutralised(job.architecture, rough, job.classes)
         if not len(retained):
             return rough
-        module = work.watch(task.architecture.module(rough, retained.x.device).train())
+        module = work.watch(job.architecture.module(rough, retained.x.device).train())
         return heal(
             module,
             retained,
-            None if task.proxy is None else task.proxy.only(retained.classes()),
+            None if job.proxy is None else job.proxy.only(retained.classes()),
             self._descent(),
-            generator(task.seed, "heal", model.user, model.round),
+            generator(job.seed, "heal", job.user, job.round),
             self.heal_batch,
             self.heal_steps,
-            f"the healed model {name!r}",
+            f"the healed model {job.name!r}",
         )
 
     def _descent(self) -> Descent:

@@ -18,6 +18,7 @@ from blockful_py.types import Paradigm
 from blockful_py.unlearning.cost import Work
 from blockful_py.unlearning.descent import Descent, epochs_of, weights_of
 from blockful_py.unlearning.method import ModelUpdate, Need, Outcome, Review, steps_of, unlearn_apart
+from blockful_py.unlearning.model_job import ModelJob
 from blockful_py.unlearning.task import UnlearningTask
 
 
@@ -54,24 +55,25 @@ class FineTune:
         self._descent()
 
     def unlearn(self, task: UnlearningTask) -> Outcome:
-        return unlearn_apart(self, task, self._tuned)
+        return unlearn_apart(self, task)
 
     def steps(self, task: UnlearningTask) -> Iterator[ModelUpdate]:
         return steps_of(self.unlearn(task))
 
-    def _tuned(self, task: UnlearningTask, name: str, work: Work) -> Weights:
-        model, retained = task.models[name], task.retained(name)
+    def changed(self, job: ModelJob, work: Work) -> Weights:
+        """The model with its last layers trained."""
+        retained = job.retained
         if not len(retained):
-            return model.weights
-        module = work.watch(task.architecture.module(model.weights, retained.x.device).train())
-        stream = generator(task.seed, self.name, model.user, model.round)
+            return job.weights
+        module = work.watch(job.architecture.module(job.weights, retained.x.device).train())
+        stream = generator(job.seed, self.name, job.user, job.round)
         self._descent().run(
             module,
             lambda network, batch: functional.cross_entropy(network(batch.x), batch.y),
             epochs_of(retained, self.batch, self.epochs, stream),
             layers=last_layers(module, self.layers),
         )
-        return weights_of(module, f"the fine-tuned model {name!r}")
+        return weights_of(module, f"the fine-tuned model {job.name!r}")
 
     def _descent(self) -> Descent:
         return Descent(self.rate, momentum=0.9, clip=5.0)

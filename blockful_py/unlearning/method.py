@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from time import perf_counter
@@ -14,7 +14,9 @@ from blockful_py.forget import Level
 from blockful_py.graph.path_weights import PathWeights
 from blockful_py.learning.weights import Weights
 from blockful_py.types import Paradigm
-from blockful_py.unlearning.cost import Cost, Meter, Work
+from blockful_py.unlearning.cost import Cost, Meter
+from blockful_py.unlearning.lending import lent
+from blockful_py.unlearning.model_job import Changing
 from blockful_py.unlearning.task import UnlearningTask
 
 __all__ = [
@@ -179,24 +181,26 @@ def require_level(method: Method, task: UnlearningTask) -> None:
         )
 
 
-def unlearn_apart(
-    method: Method, task: UnlearningTask, change: Callable[[UnlearningTask, str, Work], Weights]
-) -> Outcome:
+class ApartMethod(Method, Changing, Protocol):
+    """A method that changes every affected model on its own."""
+
+
+def unlearn_apart(method: ApartMethod, task: UnlearningTask) -> Outcome:
     """Outcome of a method that changes every affected model on its own, in parallel.
 
-    Args:
-        change: returns the new state dict of the named model, and counts its sample passes.
-
     Raises:
-        UnlearningError: the method cannot forget at this level.
+        UnlearningError: the method cannot forget at this level, or nobody has forgotten samples to lend.
     """
     require_level(method, task)
     began = perf_counter()
     meter = Meter()
+    names, lends = task.affected(), Need.FORGOTTEN_DATA in method.needs
+    jobs = (task.job(name, task.models[name].weights, lent(task, name) if lends else None) for name in names)
     weights = {}
-    for name in task.affected():
+    for name, (changed, passes) in zip(names, task.changer(method, jobs), strict=True):
+        weights[name] = changed
         with meter.job(name) as work:
-            weights[name] = change(task, name, work)
+            work.passes += passes
     return outcome_of(task, weights, meter.cost(), {method.name: perf_counter() - began})
 
 

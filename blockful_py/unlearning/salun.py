@@ -19,8 +19,8 @@ from blockful_py.learning.weights import Weights
 from blockful_py.types import Paradigm
 from blockful_py.unlearning.cost import Work
 from blockful_py.unlearning.descent import Descent, epochs_of, weights_of
-from blockful_py.unlearning.lending import lent
 from blockful_py.unlearning.method import ModelUpdate, Need, Outcome, Review, steps_of, unlearn_apart
+from blockful_py.unlearning.model_job import ModelJob
 from blockful_py.unlearning.task import UnlearningTask
 
 
@@ -58,24 +58,25 @@ class SalUn:
         self._descent()
 
     def unlearn(self, task: UnlearningTask) -> Outcome:
-        return unlearn_apart(self, task, self._relabelled)
+        return unlearn_apart(self, task)
 
     def steps(self, task: UnlearningTask) -> Iterator[ModelUpdate]:
         return steps_of(self.unlearn(task))
 
-    def _relabelled(self, task: UnlearningTask, name: str, work: Work) -> Weights:
-        model, forgotten = task.models[name], lent(task, name)
-        stream = generator(task.seed, self.name, model.user, model.round)
-        module = work.watch(task.architecture.module(model.weights, forgotten.x.device).train())
+    def changed(self, job: ModelJob, work: Work) -> Weights:
+        """The model with other labels for what it is to forget."""
+        forgotten = job.given()
+        stream = generator(job.seed, self.name, job.user, job.round)
+        module = work.watch(job.architecture.module(job.weights, forgotten.x.device).train())
         masks = self._salient(module, forgotten)
-        wrong = Samples(forgotten.x, other_labels(forgotten.y, task, stream))
+        wrong = Samples(forgotten.x, other_labels(forgotten.y, job, stream))
         self._descent().run(
             module,
             lambda network, batch: functional.cross_entropy(network(batch.x), batch.y),
-            epochs_of(pooled([wrong, task.retained(name)]), self.batch, self.epochs, stream),
+            epochs_of(pooled([wrong, job.retained]), self.batch, self.epochs, stream),
             masks=masks,
         )
-        return weights_of(module, f"the model {name!r} after SalUn")
+        return weights_of(module, f"the model {job.name!r} after SalUn")
 
     def _salient(self, module: nn.Module, forgotten: Samples) -> Mapping[str, Tensor]:
         parameters = dict(module.named_parameters())
@@ -90,13 +91,13 @@ class SalUn:
         return Descent(self.rate, momentum=0.9, clip=5.0)
 
 
-def other_labels(labels: Tensor, task: UnlearningTask, stream: torch.Generator) -> Tensor:
+def other_labels(labels: Tensor, job: ModelJob, stream: torch.Generator) -> Tensor:
     """A label for each sample, drawn uniformly from those that are neither its own nor forgotten.
 
     Takes and returns int64 (n,), on one device.
     """
     drawn = []
     for label in labels.tolist():
-        free = [k for k in range(task.architecture.class_count) if k != label and k not in task.classes]
+        free = [k for k in range(job.architecture.class_count) if k != label and k not in job.classes]
         drawn.append(free[int(torch.randint(len(free), (1,), generator=stream))])
     return torch.tensor(drawn, dtype=labels.dtype, device=labels.device)

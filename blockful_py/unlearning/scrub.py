@@ -20,8 +20,8 @@ from blockful_py.learning.weights import Weights
 from blockful_py.types import Paradigm
 from blockful_py.unlearning.cost import Work
 from blockful_py.unlearning.descent import Descent, epochs_of, weights_of
-from blockful_py.unlearning.lending import lent
 from blockful_py.unlearning.method import ModelUpdate, Need, Outcome, Review, steps_of, unlearn_apart
+from blockful_py.unlearning.model_job import ModelJob
 from blockful_py.unlearning.task import UnlearningTask
 
 
@@ -70,17 +70,18 @@ class Scrub:
         self._descent()
 
     def unlearn(self, task: UnlearningTask) -> Outcome:
-        return unlearn_apart(self, task, self._scrubbed)
+        return unlearn_apart(self, task)
 
     def steps(self, task: UnlearningTask) -> Iterator[ModelUpdate]:
         return steps_of(self.unlearn(task))
 
-    def _scrubbed(self, task: UnlearningTask, name: str, work: Work) -> Weights:
-        model, forgotten, retained = task.models[name], lent(task, name), task.retained(name)
+    def changed(self, job: ModelJob, work: Work) -> Weights:
+        """The student."""
+        forgotten, retained = job.given(), job.retained
         device = forgotten.x.device
-        teacher = work.watch(task.architecture.module(model.weights, device).eval())
-        student = work.watch(task.architecture.module(model.weights, device).train())
-        stream = generator(task.seed, self.name, model.user, model.round)
+        teacher = work.watch(job.architecture.module(job.weights, device).eval())
+        student = work.watch(job.architecture.module(job.weights, device).train())
+        stream = generator(job.seed, self.name, job.user, job.round)
 
         def divergence(network: nn.Module, batch: Samples) -> tuple[Tensor, Tensor]:
             with torch.no_grad():
@@ -101,7 +102,7 @@ class Scrub:
                 self._descent().run(student, disobey, epochs_of(forgotten, self.forget_batch, 1, stream))
             if len(retained):
                 self._descent().run(student, obey, epochs_of(retained, self.batch, 1, stream))
-        return weights_of(student, f"the scrubbed model {name!r}")
+        return weights_of(student, f"the scrubbed model {job.name!r}")
 
     def _descent(self) -> Descent:
         return Descent(self.rate, momentum=0.9, clip=5.0)

@@ -20,6 +20,7 @@ from blockful_py.learning.together import Fitter, fit_together
 from blockful_py.learning.trainer import Trainer
 from blockful_py.learning.weights import Weights, require_finite, require_same_form
 from blockful_py.on_demand import OnDemand
+from blockful_py.unlearning.model_job import Changer, ModelJob, change_here
 from blockful_py.unlearning.proxy import require_clean_proxy
 from blockful_py.unlearning.stored_increments import StoredIncrement
 
@@ -44,6 +45,7 @@ class UnlearningTask:
         alone: only one owner's data is here, so what concerns the others' is not checked.
         trainer: what trains the models, where the users' samples are not here; `users` then have none.
         fitter: has the models trained that a method trains at once.
+        changer: has the models changed that a method changes apart.
 
     Raises (when made):
         UnknownModelError: a start is not in the graph.
@@ -68,6 +70,7 @@ class UnlearningTask:
     alone: bool = False
     trainer: Trainer | None = None
     fitter: Fitter = fit_together
+    changer: Changer = change_here
 
     @classmethod
     def of(
@@ -179,6 +182,25 @@ class UnlearningTask:
         """Training samples, (m, ...), that a model's owner must forget; m may be 0."""
         self._require_samples()
         return forget_set(self.forget, self.owner(name))
+
+    def job(self, name: str, weights: Weights, forgotten: Samples | None = None) -> ModelJob:
+        """The change of a model apart from others, from these weights on; `forgotten` where it needs some.
+
+        Raises UnlearningError as `retained`.
+        """
+        model = self.models[name]
+        return ModelJob(
+            name=name,
+            user=model.user,
+            round=model.round,
+            architecture=self.architecture,
+            weights=weights,
+            retained=self.retained(name),
+            forgotten=forgotten,
+            proxy=self.proxy,
+            classes=self.classes,
+            seed=self.seed,
+        )
 
     def forget_set(self) -> Samples:
         """Training samples that users must forget, user after user: (m, ...)."""

@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import cast
 
 import pytest
 import torch
 
 from blockful_py.learning import gpu_share
-from blockful_py.learning.data import UserData
+from blockful_py.learning.data import Samples, UserData
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.streams import generator
 from blockful_py.learning.together import TrainingJob
@@ -45,5 +46,7 @@ def test_what_lies_on_the_card_already_is_not_counted(monkeypatch: pytest.Monkey
     monkeypatch.setattr(torch.cuda, "max_memory_allocated", lambda device: held["peak"])
     card = SimpleNamespace(total_memory=80 * GIB)
     monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: card)
-    found = gpu_share._share(torch.device("cuda"), GIB, step)
+    x = SimpleNamespace(device=torch.device("cuda"), numel=lambda: GIB, element_size=lambda: 1)
+    y = SimpleNamespace(numel=lambda: 0, element_size=lambda: 8)
+    found = gpu_share.measured_share([cast(Samples, SimpleNamespace(x=x, y=y))], step)
     assert found == gpu_share.share_of(3 * GIB, GIB, 80 * GIB) < gpu_share.share_of(10 * GIB, GIB, 80 * GIB)

@@ -33,6 +33,7 @@ from blockful_py.pipeline.run.training_data import setup_of
 from blockful_py.record.catalogue import RecordReaders
 from blockful_py.storage.federated import FederatedStore
 from blockful_py.types import Uri
+from blockful_py.unlearning.model_job import Changer, change_here
 
 HandOut = Callable[[Sequence[Uri]], None]
 """Raises QuorumError unless a quorum of members has the files."""
@@ -47,6 +48,7 @@ class FederationContext:
         keys: data keys of weights.
         accounts: accounts of the users.
         hand_out: has files reach the members, where these do not read the same store.
+        changer: has the models changed that a method changes apart.
     """
 
     run: RunDirectory
@@ -60,6 +62,7 @@ class FederationContext:
     clock: Clock
     journal: Journal
     hand_out: HandOut
+    changer: Changer = change_here
 
     @classmethod
     def of(

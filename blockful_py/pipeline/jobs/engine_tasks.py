@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Has the run's engine carry out the trainings and measurements of the open job."""
+"""Has the run's engine carry out the trainings, changes and measurements of the open job."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from blockful_py.learning.training_task import TaskFitter
 from blockful_py.pipeline.jobs.context import FederationContext
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.storage.store import ContentStore
+from blockful_py.unlearning.change_task import TaskChanger
 
 
 @contextmanager
 def on_engine(context: FederationContext) -> Iterator[FederationContext]:
-    """The context with trainings and claims on the engine of the settings; the same where that is `here`,
+    """The context with what tasks can do on the engine of the settings; the same where that is `here`,
     where nothing has to be handed over.  A job is open.
 
     Raises EngineError where the engine does not answer, MissingExtraError without its package.
@@ -31,7 +32,8 @@ def on_engine(context: FederationContext) -> Iterator[FederationContext]:
         return
     store = ContentStore(context.run.tasks)
     with JournaledTasks(engine_of(engine), store, context.journal) as tasks:
-        yield replace(context, setup=context.setup.worked_by(TaskFitter(tasks), TaskScorer(tasks)))
+        setup = context.setup.worked_by(TaskFitter(tasks), TaskScorer(tasks))
+        yield replace(context, setup=setup, changer=TaskChanger(tasks))
 
 
 def clear_tasks(run: RunDirectory) -> None:

@@ -134,6 +134,7 @@ class Unlearner:
             stored=self._stored or {},
             trainer=self._context.setup.federation.trainer,
             fitter=self._context.setup.federation.fitter,
+            changer=self._context.changer,
         )
 
     def _before(self, placed: PlacedNode, request: Request) -> TrainedModel:

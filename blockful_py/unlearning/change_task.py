@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Changes of single models as tasks of an engine: each model that a method changes apart is one task."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
+from fractions import Fraction
+from typing import Any, cast
+
+import torch
+
+from blockful_py.engine.journaled_tasks import JournaledTasks
+from blockful_py.engine.tasks import EngineTask
+from blockful_py.learning.evaluation import BATCH
+from blockful_py.learning.gpu_share import measured_share
+from blockful_py.learning.task_network import network_of, samples_bytes, samples_from, told
+from blockful_py.learning.weights import Weights, from_bytes, to_bytes
+from blockful_py.unlearning.cost import Work
+from blockful_py.unlearning.model_job import Changing, ModelJob
+from blockful_py.unlearning.registry import create_method
+
+
+class TaskChanger:
+    """Takes the place of `change_here` and has an engine change the models."""
+
+    def __init__(self, tasks: JournaledTasks) -> None:
+        self._tasks = tasks
+
+    def __call__(self, method: Changing, jobs: Iterable[ModelJob]) -> Iterator[tuple[Weights, Fraction]]:
+        """Raises as the method and `JournaledTasks.results`."""
+        tasks: list[EngineTask] = []
+        for job in jobs:
+            share = tasks[0].gpu if tasks else _gpu_share(method, job)
+            tasks.append(self._task(method, job, share))
+        done = dict(self._tasks.results(tasks))
+        for place in range(len(tasks)):
+            yield _changed_from(done.pop(place))
+
+    def _task(self, method: Changing, job: ModelJob, share: float) -> EngineTask:
+        network = told(job.architecture, job.retained.x.device)
+        samples = {"retained": job.retained, "forgotten": job.forgotten, "proxy": job.proxy}
+        given = {part: each for part, each in samples.items() if each is not None}
+        files = [to_bytes(job.weights), *map(samples_bytes, given.values())]
+        return EngineTask(
+            title=f"unlearn {job.name}",
+            function=f"{__name__}:{change_model.__name__}",
+            settings={
+                **network,
+                "method": method.name,
+                "settings": asdict(cast(Any, method)),
+                "model": {"name": job.name, "user": job.user, "round": job.round},
+                "classes": list(job.classes),
+                "samples": list(given),
+            },
+            inputs=tuple(map(self._tasks.store.add, files)),
+            seeds=(job.seed,),
+            cpus=network["threads"],
+            gpu=share,
+        )
+
+
+def change_model(settings: Mapping[str, Any], inputs: Sequence[bytes], seeds: Sequence[int]) -> bytes:
+    """A `TaskFunction`: changes one model; its sample passes, a line end, and the new weights.
+
+    Args:
+        inputs: the weights to start from, then the samples that `settings` names.
+        seeds: the request's.
+
+    Raises as the method and `network_of`.
+    """
+    architecture, device = network_of(settings)
+    samples = {
+        part: samples_from(data, device) for part, data in zip(settings["samples"], inputs[1:], strict=True)
+    }
+    job = ModelJob(
+        **settings["model"],
+        architecture=architecture,
+        weights=from_bytes(inputs[0]),
+        retained=samples["retained"],
+        forgotten=samples.get("forgotten"),
+        proxy=samples.get("proxy"),
+        classes=tuple(settings["classes"]),
+        seed=seeds[0],
+    )
+    method = cast(Changing, create_method(settings["method"], **settings["settings"]))
+    work = Work()
+    weights = method.changed(job, work)
+    return f"{work.passes}\n".encode() + to_bytes(weights)
+
+
+def _changed_from(result: bytes) -> tuple[Weights, Fraction]:
+    passes, _, weights = result.partition(b"\n")
+    return from_bytes(weights), Fraction(passes.decode())
+
+
+def _gpu_share(method: Changing, job: ModelJob) -> float:
+    """Measured on a job like the others, with few retained samples."""
+    few = job.retained.at(torch.arange(min(BATCH, len(job.retained))))
+    return measured_share([job.retained], lambda: method.changed(replace(job, retained=few), Work()))
