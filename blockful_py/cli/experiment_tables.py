@@ -23,6 +23,9 @@ def tables(
     table: Annotated[
         list[str] | None, typer.Option(help="Part of a table's title, such as TinyImageNet. Repeatable.")
     ] = None,
+    epochs: Annotated[
+        int | None, typer.Option(help="Train for fewer epochs than the paper's 100, or the scale's.", min=1)
+    ] = None,
     render_only: RenderOnly = False,
     overrides: EngineOverrides = None,
     as_json: AsJson = False,
@@ -51,14 +54,15 @@ def tables(
     numbers = parse_seeds(seeds)
     command = (
         f"blockful experiment tables --scale {scale} {named}--seeds {','.join(map(str, numbers))} "
+        f"{f'--epochs {epochs} ' if epochs else ''}"
         f"{'--render-only ' * render_only}--output {output.name}"
     )
-    wanted = cases(numbers, size, titles)
+    wanted = cases(numbers, size, titles, epochs)
     if render_only:
         measured = collect(wanted, output)
     else:
         measured = run(wanted, output, command, out.progress, out, engine_settings(overrides))
-    compared = tuple(compare(measured, size, titles))
+    compared = tuple(compare(measured, size, titles, epochs))
     text = markdown(compared, describe_run(command), overview(measured, compared))
     write_whole(output / "tables.md", text)
     write_whole(output / "tables.png", draw(compared, LIGHT))

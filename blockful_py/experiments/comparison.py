@@ -39,13 +39,17 @@ class Compared:
 
 
 def compare(
-    cases: Mapping[Case, tuple[Measured, ...]], scale: Scale, titles: Collection[str] | None = None
+    cases: Mapping[Case, tuple[Measured, ...]],
+    scale: Scale,
+    titles: Collection[str] | None = None,
+    epochs: int | None = None,
 ) -> Iterator[Compared]:
-    """What was measured of the tables (of all, where none are named), in the paper's order."""
+    """What was measured of the tables (of all, where none are named), in the paper's order; with the scale's
+    epochs unless others are named."""
     for row in paper_rows():
         if titles is not None and row.table not in titles:
             continue
-        setting = setting_of(row, scale)
+        setting = setting_of(row, scale, epochs)
         ours = [
             measured
             for case, measured in cases.items()

@@ -110,8 +110,13 @@ SMALL_SHARE: Mapping[str, int] = MappingProxyType({"CIFAR-100": 5})
 """How many of its classes one class of a stand-in with fewer is counted for, where users lack some."""
 
 
-def setting_of(row: PaperRow, scale: Scale) -> Setting:
-    """What a row is rerun with at a scale."""
+def setting_of(row: PaperRow, scale: Scale, epochs: int | None = None) -> Setting:
+    """What a row is rerun with at a scale; with other epochs than the scale's where some are named."""
+    setting = _setting_of(row, scale)
+    return setting if epochs is None else replace(setting, epochs=epochs)
+
+
+def _setting_of(row: PaperRow, scale: Scale) -> Setting:
     if scale is Scale.SMALL:
         lacking = row.lacking // SMALL_SHARE.get(row.data, 1)
         return replace(SMALL[row.data], situation=row.situation, lacking=lacking)

@@ -71,11 +71,13 @@ class Case:
         return folder / named / f"classes-{self.classes}" / f"seed-{self.seed}.json"
 
 
-def cases(seeds: tuple[int, ...], scale: Scale, titles: Collection[str] | None = None) -> tuple[Case, ...]:
+def cases(
+    seeds: tuple[int, ...], scale: Scale, titles: Collection[str] | None = None, epochs: int | None = None
+) -> tuple[Case, ...]:
     """Everything that the rows of these tables need (of all, where none are named), each once, seed after
-    seed."""
+    seed; with the scale's epochs unless others are named."""
     rows = [row for row in paper_rows() if titles is None or row.table in titles]
-    needed = dict.fromkeys((setting_of(row, scale), row.classes) for row in rows)
+    needed = dict.fromkeys((setting_of(row, scale, epochs), row.classes) for row in rows)
     return tuple(Case(setting, count, seed) for seed in seeds for setting, count in needed)
 
 

@@ -47,6 +47,16 @@ def test_every_row_has_a_setting_at_both_scales() -> None:
     assert len(cases((5, 6), Scale.SMALL)) == 2 * 30
 
 
+def test_fewer_epochs_are_other_cases() -> None:
+    titles = tables_named(["Fashion-MNIST"])
+    brief, whole = cases((5,), Scale.FULL, titles, 3), cases((5,), Scale.FULL, titles)
+    assert {case.setting.epochs for case in brief} == {3}
+    assert [replace(case, setting=replace(case.setting, epochs=100)) for case in brief] == list(whole)
+    made = dict.fromkeys(brief, MADE)
+    assert all(each.seeds == 1 for each in compare(made, Scale.FULL, titles, 3))
+    assert all(each.seeds == 0 for each in compare(made, Scale.FULL, titles))
+
+
 def test_the_papers_pattern_is_there(found: dict[Case, tuple[Measured, ...]]) -> None:
     """Retraining forgets and keeps the rest, and takes longer the deeper a model lies; passing is quicker."""
     ((_, measured),) = found.items()
