@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -29,6 +30,7 @@ from blockful_py.record.parts import request_to_bytes
 from blockful_py.storage.store import ContentStore
 from blockful_py.storage.unixfs import file_uri
 from blockful_py.types import Paradigm
+from blockful_py.unlearning.gradient_ascent import GradientAscent
 from tests.federations import promised
 from tests.member.leaders import until
 from tests.participant.conftest import Machines
@@ -195,7 +197,7 @@ def test_a_start_that_unlearned_nothing_is_certified_with_the_accuracy_that_show
     with machines.participants["s"].run() as party:
         kept = party.federation.models()["s"].weights
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(OwnParts, "_unlearned", lambda *arguments: kept)
+            patch.setattr(GradientAscent, "unlearn", lambda *arguments: SimpleNamespace(weights={"s": kept}))
             hand_in(party, number, "s")
     until(lambda: versions(machines)["s"] > before["s"])
     with machines.participants["s"].run() as party:
