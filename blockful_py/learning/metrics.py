@@ -12,7 +12,7 @@ from torch import Tensor
 from blockful_py.errors import LearningError
 from blockful_py.learning.data import Samples
 from blockful_py.learning.device import memory_errors
-from blockful_py.learning.evaluation import BATCH
+from blockful_py.learning.evaluation import outputs
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.weights import Weights
 
@@ -81,9 +81,8 @@ def predict(architecture: Architecture, weights: Weights, samples: Samples) -> P
         raise LearningError("metrics need at least one sample; this user or class has none.")
     with memory_errors(samples.x.device), torch.inference_mode():
         module = architecture.module(weights, samples.x.device).eval()
-        parts = [module(x).softmax(1).max(1) for x in torch.split(samples.x, BATCH)]
-    confidence, labels = (torch.cat(each).cpu() for each in zip(*parts, strict=True))
-    return Predictions(labels, confidence, samples.y.cpu(), architecture.class_count)
+        confidence, labels = outputs(module, samples.x).softmax(1).max(1)
+    return Predictions(labels.cpu(), confidence.cpu(), samples.y.cpu(), architecture.class_count)
 
 
 def quality(architecture: Architecture, weights: Weights, samples: Samples) -> Quality:

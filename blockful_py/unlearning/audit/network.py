@@ -11,10 +11,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from blockful_py.learning.data import Samples
+from blockful_py.learning.evaluation import outputs
 from blockful_py.unlearning.head import output_layer
-
-BATCH = 128
-"""Samples of a forward pass; the layers' outputs then stay in the cache."""
 
 Floats = NDArray[np.float64]
 
@@ -49,8 +47,7 @@ class Observation:
 
 
 def observe(module: nn.Module, class_count: int, samples: Samples) -> Observation:
-    """Run a network over samples, in evaluation mode, without gradients; its weights move to the memory
-    format in which pooling is fastest.
+    """Run a network over samples, in evaluation mode, without gradients, as `outputs` does.
 
     Raises:
         UnlearningError: the network does not end in a linear layer with one output a class.
@@ -61,13 +58,9 @@ def observe(module: nn.Module, class_count: int, samples: Samples) -> Observatio
         seen.append(inputs[0].flatten(1))
 
     hook = output_layer(module, class_count)[1].register_forward_pre_hook(keep)
-    module.eval().to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-    x = samples.x
-    if x.dim() == 4:
-        x = x.contiguous(memory_format=torch.channels_last)
     try:
         with torch.inference_mode():
-            logits = torch.cat([module(batch) for batch in torch.split(x, BATCH)])
+            logits = outputs(module.eval(), samples.x)
     finally:
         hook.remove()
     # Softmax in float64, so that probabilities near 1 keep their distance from 1.

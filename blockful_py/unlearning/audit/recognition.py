@@ -10,7 +10,7 @@ import torch
 
 from blockful_py.learning.data import Samples
 from blockful_py.learning.device import memory_errors
-from blockful_py.learning.evaluation import BATCH
+from blockful_py.learning.evaluation import outputs
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.weights import Weights
 from blockful_py.unlearning.audit.exposure import auc
@@ -40,7 +40,7 @@ def _log_probs(architecture: Architecture, weights: Weights, samples: Samples) -
     """Log-probabilities of the true labels, in evaluation mode: float64 (n,)."""
     with memory_errors(samples.x.device), torch.inference_mode():
         module = architecture.module(weights, samples.x.device).eval()
-        logits = torch.cat([module(x) for x in torch.split(samples.x, BATCH)]).double()
-        chosen = torch.log_softmax(logits, 1).gather(1, samples.y[:, None]).flatten()
+        logits = outputs(module, samples.x)
+        chosen = torch.log_softmax(logits.double(), 1).gather(1, samples.y[:, None]).flatten()
     found: Floats = chosen.cpu().numpy()
     return found
