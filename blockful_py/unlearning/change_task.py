@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from fractions import Fraction
+from pkgutil import resolve_name
 from typing import Any, cast
 
 import torch
@@ -18,7 +19,6 @@ from blockful_py.learning.task_network import network_of, samples_bytes, samples
 from blockful_py.learning.weights import Weights, from_bytes, to_bytes
 from blockful_py.unlearning.cost import Work
 from blockful_py.unlearning.model_job import Changing, ModelJob
-from blockful_py.unlearning.registry import create_method
 
 
 class TaskChanger:
@@ -47,7 +47,7 @@ class TaskChanger:
             function=f"{__name__}:{change_model.__name__}",
             settings={
                 **network,
-                "method": method.name,
+                "method": f"{type(method).__module__}:{type(method).__qualname__}",
                 "settings": asdict(cast(Any, method)),
                 "model": {"name": job.name, "user": job.user, "round": job.round},
                 "classes": list(job.classes),
@@ -83,7 +83,7 @@ def change_model(settings: Mapping[str, Any], inputs: Sequence[bytes], seeds: Se
         classes=tuple(settings["classes"]),
         seed=seeds[0],
     )
-    method = cast(Changing, create_method(settings["method"], **settings["settings"]))
+    method: Changing = resolve_name(settings["method"])(**settings["settings"])
     work = Work()
     weights = method.changed(job, work)
     return f"{work.passes}\n".encode() + to_bytes(weights)

@@ -51,9 +51,6 @@ class ModelJob:
 class Changing(Protocol):
     """A method, a dataclass of its settings, that changes models apart."""
 
-    @property
-    def name(self) -> str: ...
-
     def changed(self, job: ModelJob, work: Work) -> Weights:
         """The model's new state dict, on the CPU; counts its sample passes.
 

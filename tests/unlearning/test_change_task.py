@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 import torch
@@ -22,12 +23,22 @@ from blockful_py.learning.device import use_portable_products
 from blockful_py.learning.weights import equal
 from blockful_py.storage.store import ContentStore
 from blockful_py.unlearning.change_task import TaskChanger
-from blockful_py.unlearning.method import Outcome
+from blockful_py.unlearning.fine_tune import FineTune
+from blockful_py.unlearning.method import Method, Outcome
 from blockful_py.unlearning.registry import create_method
 from blockful_py.unlearning.task import UnlearningTask
 from tests.unlearning.conftest import UnlearningCase
 
-APART = ("clean_increments", "fine_tune", "salun", "scrub")
+
+@dataclass(frozen=True, slots=True)
+class Gentle(FineTune):
+    """A method of one's own, which no registry names."""
+
+    rate: float = 0.01
+    name: ClassVar[str] = "gentle"
+
+
+APART = (*map(create_method, ("clean_increments", "fine_tune", "salun", "scrub")), Gentle())
 SAMPLES = Forget.of_samples([(2, row) for row in range(9)])
 
 
@@ -56,11 +67,10 @@ def alike(one: Outcome, other: Outcome) -> bool:
 
 
 @pytest.mark.parametrize("forget", [None, SAMPLES], ids=["class", "samples"])
-@pytest.mark.parametrize("name", APART)
+@pytest.mark.parametrize("method", APART, ids=lambda method: method.name)
 def test_a_change_is_the_same_as_a_task(
-    tiny: UnlearningCase, name: str, forget: Forget | None, tmp_path: Path
+    tiny: UnlearningCase, method: Method, forget: Forget | None, tmp_path: Path
 ) -> None:
-    method = create_method(name)
     task = tiny.task if forget is None else replace(tiny.task, forget=forget)
     here = method.unlearn(task)
     with on(InThisProcess(), tmp_path, task) as (given, journal):
