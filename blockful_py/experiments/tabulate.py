@@ -69,7 +69,7 @@ def markdown(audit: Mapping[str, Any]) -> str:
         parts += [line, ""]
     if audit["tuning"]:
         parts += ["**Tuning seeds: not to be reported.**", ""]
-    for data, recipes in audit.get("recipes", {}).items():
+    for data, recipes in audit["recipes"].items():
         parts += [_recipe(data, recipes), ""]
     parts += [LEGEND, "", CRITERIA, ""]
     for scenario in audit["scenarios"]:
@@ -215,7 +215,7 @@ def _cost(cost: Mapping[str, float | None]) -> str:
 def _seconds(method: Mapping[str, Any]) -> str:
     if method["method"] in REFERENCES:
         return "-"
-    size = method.get("stored_bytes", 0) / 2**20
+    size = method["stored_bytes"] / 2**20
     return f"{method['seconds']:.2f}" + (f"; {method['stored_seconds']:.2f}, {size:.1f} MiB" if size else "")
 
 
