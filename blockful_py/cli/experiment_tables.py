@@ -24,7 +24,7 @@ def tables(
         list[str] | None, typer.Option(help="Part of a table's title, such as TinyImageNet. Repeatable.")
     ] = None,
     epochs: Annotated[
-        int | None, typer.Option(help="Train for fewer epochs than the paper's 100, or the scale's.", min=1)
+        int | None, typer.Option(help="Epochs of a model, in place of the scale's; the paper has 100.", min=1)
     ] = None,
     render_only: RenderOnly = False,
     overrides: EngineOverrides = None,

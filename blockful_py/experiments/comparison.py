@@ -80,7 +80,7 @@ LEGEND = (
 
 def markdown(compared: Sequence[Compared], about: Sequence[str], short: Iterable[str] = ()) -> str:
     """What was run, `short` lines of overview, then the tables, each row twice."""
-    parts = ["# The paper's tables", "", *about, "", *short, LEGEND, ""]
+    parts = ["# The paper's tables", "", *about, "", _epochs(compared), "", *short, LEGEND, ""]
     table = ""
     for each in compared:
         if each.row.table != table:
@@ -94,6 +94,11 @@ def markdown(compared: Sequence[Compared], about: Sequence[str], short: Iterable
             ]
         parts += _lines(each)
     return "\n".join([*parts, ""])
+
+
+def _epochs(compared: Sequence[Compared]) -> str:
+    settings = dict.fromkeys((each.setting.data, each.setting.epochs) for each in compared)
+    return f"Epochs: {', '.join(f'{epochs} on {data}' for data, epochs in settings)}."
 
 
 def _lines(each: Compared) -> Iterator[str]:
