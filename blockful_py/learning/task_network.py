@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import inspect
 import platform
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from hashlib import sha256
 from pathlib import Path
@@ -42,11 +42,7 @@ def network_of(settings: Mapping[str, Any]) -> tuple[Architecture, torch.device]
     """
     device = resolve_device(settings["device"])
     architecture = _architecture(settings["architecture"])
-    if source_digest(architecture) != settings["source"]:
-        raise EngineError(
-            f"a worker on {platform.node()} has another version of model {architecture.name!r}: give every "
-            "host the same module."
-        )
+    require_source(source_digest(architecture), settings["source"], f"model {architecture.name!r}")
     use_threads(settings["threads"])
     if needs_portable_products(architecture.name, device):
         use_portable_products()
@@ -55,8 +51,20 @@ def network_of(settings: Mapping[str, Any]) -> tuple[Architecture, torch.device]
 
 def source_digest(architecture: Architecture) -> str:
     """SHA-256, in hexadecimal, of the file that builds a network, which may be of another package."""
-    source = inspect.getfile(find(architecture.name, "model", MODELS, GROUP))
-    return sha256(Path(source).read_bytes()).hexdigest()
+    return file_digest(find(architecture.name, "model", MODELS, GROUP))
+
+
+def file_digest(code: Callable[..., object]) -> str:
+    """SHA-256, in hexadecimal, of the file that a class or function is of."""
+    return sha256(Path(inspect.getfile(code)).read_bytes()).hexdigest()
+
+
+def require_source(here: str, told: str, what: str) -> None:
+    """Raise EngineError where the digest of a file on this host is not the one that the driver told."""
+    if here != told:
+        raise EngineError(
+            f"a worker on {platform.node()} has another version of {what}: give every host the same module."
+        )
 
 
 def samples_bytes(samples: Samples) -> bytes:

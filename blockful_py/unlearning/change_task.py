@@ -15,7 +15,14 @@ from blockful_py.engine.journaled_tasks import JournaledTasks
 from blockful_py.engine.tasks import EngineTask
 from blockful_py.learning.evaluation import BATCH
 from blockful_py.learning.gpu_share import measured_share
-from blockful_py.learning.task_network import network_of, samples_bytes, samples_from, told
+from blockful_py.learning.task_network import (
+    file_digest,
+    network_of,
+    require_source,
+    samples_bytes,
+    samples_from,
+    told,
+)
 from blockful_py.learning.weights import Weights, from_bytes, to_bytes
 from blockful_py.unlearning.cost import Work
 from blockful_py.unlearning.model_job import Changing, ModelJob
@@ -48,6 +55,7 @@ class TaskChanger:
             settings={
                 **network,
                 "method": f"{type(method).__module__}:{type(method).__qualname__}",
+                "method_source": file_digest(type(method)),
                 "settings": asdict(cast(Any, method)),
                 "model": {"name": job.name, "user": job.user, "round": job.round},
                 "classes": list(job.classes),
@@ -67,9 +75,11 @@ def change_model(settings: Mapping[str, Any], inputs: Sequence[bytes], seeds: Se
         inputs: the weights to start from, then the samples that `settings` names.
         seeds: the request's.
 
-    Raises as the method and `network_of`.
+    Raises as the method and `network_of`, and EngineError where this host has another version of the method.
     """
     architecture, device = network_of(settings)
+    made_by = resolve_name(settings["method"])
+    require_source(file_digest(made_by), settings["method_source"], f"method {settings['method']!r}")
     samples = {
         part: samples_from(data, device) for part, data in zip(settings["samples"], inputs[1:], strict=True)
     }
@@ -83,7 +93,7 @@ def change_model(settings: Mapping[str, Any], inputs: Sequence[bytes], seeds: Se
         classes=tuple(settings["classes"]),
         seed=seeds[0],
     )
-    method: Changing = resolve_name(settings["method"])(**settings["settings"])
+    method: Changing = made_by(**settings["settings"])
     work = Work()
     weights = method.changed(job, work)
     return f"{work.passes}\n".encode() + to_bytes(weights)

@@ -17,11 +17,12 @@ from blockful_py.engine.jobs import Kind
 from blockful_py.engine.journal import Journal
 from blockful_py.engine.journaled_tasks import JournaledTasks
 from blockful_py.engine.local_processes import LocalProcesses
-from blockful_py.errors import LearningError
+from blockful_py.errors import EngineError, LearningError
 from blockful_py.forget import Forget
 from blockful_py.learning.device import use_portable_products
 from blockful_py.learning.weights import equal
 from blockful_py.storage.store import ContentStore
+from blockful_py.unlearning import change_task
 from blockful_py.unlearning.change_task import TaskChanger
 from blockful_py.unlearning.fine_tune import FineTune
 from blockful_py.unlearning.method import Method, Outcome
@@ -87,6 +88,19 @@ def test_healing_has_the_same_bits_in_other_processes(tiny: UnlearningCase, tmp_
     task = replace(tiny.task, proxy=proxy.without(tiny.task.classes))
     with on(LocalProcesses(2), tmp_path, task) as (given, _):
         assert alike(method.unlearn(given), method.unlearn(task))
+
+
+def test_a_worker_with_another_version_of_ones_own_method_refuses(
+    tiny: UnlearningCase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert change_task.file_digest(Gentle) != change_task.file_digest(FineTune)
+    told = iter([*map(str, range(len(tiny.task.affected()))), "another"])  # to the driver, then to the worker
+    monkeypatch.setattr(change_task, "file_digest", lambda method: next(told))
+    with (
+        on(InThisProcess(), tmp_path, tiny.task) as (given, _),
+        pytest.raises(EngineError, match=r"another version of method 'tests\.unlearning.*:Gentle'"),
+    ):
+        Gentle().unlearn(given)
 
 
 def test_a_change_that_fails_says_what_it_says_here(tiny: UnlearningCase, tmp_path: Path) -> None:
