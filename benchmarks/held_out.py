@@ -20,6 +20,7 @@ import torch
 
 from blockful_py.experiments.machine import THREADS, describe
 from blockful_py.experiments.protocol import SITUATIONS, Cell, PreparedCell, prepare
+from blockful_py.experiments.variants import STORES
 from blockful_py.forget import Level
 from blockful_py.learning.data import Samples
 from blockful_py.learning.datasets.shapes import draw
@@ -79,7 +80,9 @@ def gaps(cell: Cell) -> dict[str, Floats]:
     samples = audit_samples(prepared.task, prepared.data)
     bench = benches.prepare(prepared.task, samples)
     rows = {name: bench.reference(name) for name in (GOLD, ORIGINAL, GOLD2, HEAD_MASK)}
-    rows["clean_increments_stored"] = CleanIncrements().unlearn(prepared.storing()).weights
+    rows["clean_increments_stored"] = (
+        CleanIncrements().unlearn(prepared.storing(STORES["increments"])).weights
+    )
     sets = (samples.forget_train, samples.forget_test, drawn_samples(cell, cell.label_in(prepared.data)))
     found = {name: aucs(prepared, models, sets) for name, models in rows.items()}
     return {name: found[name] - found[GOLD] for name in found if name != GOLD}

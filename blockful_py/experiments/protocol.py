@@ -23,7 +23,7 @@ from blockful_py.learning.partitions import Division, partition
 from blockful_py.learning.plateau import Plateau, find_plateau
 from blockful_py.settings import DataOptions, FederationSettings, Situation, TrainingSettings
 from blockful_py.unlearning.audit.samples import SHOWN, first_of_each
-from blockful_py.unlearning.stored_increments import StoredIncrement, store_increments
+from blockful_py.unlearning.stored_increments import StoredIncrement
 from blockful_py.unlearning.task import UnlearningTask
 
 HOLDERS = (5, 7)
@@ -45,10 +45,9 @@ SAMPLES = 0.25
 
 
 Store = Callable[
-    [FederationSpec, Iterable[TrainedModel], Iterable[UserData], Iterable[int]],
-    Mapping[int, Mapping[str, StoredIncrement]],
+    [FederationSpec, Iterable[TrainedModel], Iterable[UserData], Forget], Mapping[str, StoredIncrement]
 ]
-"""What is made at publication: of a federation's settings, models, users and classes, by class, by model."""
+"""What is made at publication for a request, of a federation's settings, models and users, by model."""
 
 
 class Scale(StrEnum):
@@ -118,11 +117,11 @@ class PreparedCell:
     settings: FederationSpec
     recipe: Plateau | None = None
 
-    def storing(self, store: Store = store_increments) -> UnlearningTask:
-        """The task where `store` was done for the class when the models were published."""
+    def storing(self, store: Store) -> UnlearningTask:
+        """The task where `store` was done for the request when the models were published."""
         task = self.task
-        stored = store(self.settings, task.models.values(), task.users.values(), task.forget.classes)
-        return replace(task, stored={name: kept for each in stored.values() for name, kept in each.items()})
+        stored = store(self.settings, task.models.values(), task.users.values(), task.forget)
+        return replace(task, stored=stored)
 
 
 def prepare(cell: Cell, options: DataOptions | None = None) -> PreparedCell:

@@ -3,17 +3,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
 from blockful_py.errors import SettingsError
 from blockful_py.experiments.protocol import Store
-from blockful_py.forget import Level
+from blockful_py.forget import Forget, Level
+from blockful_py.learning.data import UserData
+from blockful_py.learning.federation import FederationSpec, TrainedModel
 from blockful_py.unlearning.line import store_line
 from blockful_py.unlearning.registry import METHODS, create_method
-from blockful_py.unlearning.stored_increments import store_clean_models, store_increments
+from blockful_py.unlearning.stored_increments import StoredIncrement, store_clean_models, store_increments
 from blockful_py.verdicts.references import REFERENCES
 
 
@@ -56,8 +58,24 @@ class Variant:
         }
 
 
+def _of_classes(store: Callable[..., Mapping[int, Mapping[str, StoredIncrement]]]) -> Store:
+    """Clean trainings for a request's classes; none where it forgets no class."""
+
+    def made(
+        settings: FederationSpec, models: Iterable[TrainedModel], users: Iterable[UserData], forget: Forget
+    ) -> dict[str, StoredIncrement]:
+        by_class = store(settings, models, users, forget.classes)
+        return {name: kept for each in by_class.values() for name, kept in each.items()}
+
+    return made
+
+
 STORES: Mapping[str, Store] = MappingProxyType(
-    {"increments": store_increments, "clean models": store_clean_models, "line": store_line}
+    {
+        "increments": _of_classes(store_increments),
+        "clean models": _of_classes(store_clean_models),
+        "line": store_line,
+    }
 )
 """What owners may store at publication."""
 

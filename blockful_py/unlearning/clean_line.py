@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A clean line: affected models are trained briefly from weights that never saw the forgotten class."""
+"""A clean line: affected models are trained briefly from weights that never saw what is forgotten."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from blockful_py.unlearning.method import (
     Outcome,
     Review,
     outcome_of,
-    require_level,
     steps_of,
 )
 from blockful_py.unlearning.task import UnlearningTask
@@ -45,19 +44,16 @@ class CleanLine:
 
     No weight that f reached enters, so w' does not depend on the forgotten samples in any bit.  Where an
     owner keeps no samples, a training returns the weights that it starts from.
-
-    Single samples and clients need models nearer to the published ones than so short a training makes
-    (benchmarks/results/tuning.md).
     """
 
     name: ClassVar[str] = "clean_line"
     paradigms: ClassVar[frozenset[Paradigm]] = frozenset({Paradigm.PARALLEL, Paradigm.SEQUENTIAL})
     needs: ClassVar[frozenset[Need]] = frozenset({Need.START_DATA, Need.DESCENDANT_DATA, Need.HOLDERS_DATA})
-    levels: ClassVar[frozenset[Level]] = frozenset({Level.CLASS})
+    levels: ClassVar[frozenset[Level]] = frozenset(Level)
     review: ClassVar[Review] = Review.REMEASURED
 
     def unlearn(self, task: UnlearningTask) -> Outcome:
-        require_level(self, task)
+        task.require_samples()
         began = perf_counter()
         meter = Meter()
         names = along(task)

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockful_py.errors import LearningError, UnlearningError
-from blockful_py.forget import Forget
 from blockful_py.learning.weights import Weights, flatten, require_same_form
 from blockful_py.unlearning.retraining import aggregate_of, retrain_wave
 from blockful_py.unlearning.stored_increments import CLEAN, StoredIncrement, base_of
@@ -75,7 +74,7 @@ def fits(task: UnlearningTask, name: str, kept: StoredIncrement, updated: Mappin
     except LearningError:
         return False
     base = base_of(aggregate_of(task, name, updated), published)
-    asked = task.forgets(name) == (Forget.of_classes([kept.label]),)
+    asked = task.forgets(name) == (kept.left_out,)
     return asked and kept.base == base
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A line of training that leaves a class out: its legs, and what of it is made at publication."""
+"""A line of training that leaves something out: its legs, and what of it is made at publication."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from blockful_py.forget import Forget
+from blockful_py.forget import Forget, Level
 from blockful_py.learning.aggregation import aggregate
 from blockful_py.learning.data import Samples, UserData
 from blockful_py.learning.federation import FederationSpec, TrainedModel
-from blockful_py.learning.forget_sets import retained_after
+from blockful_py.learning.forget_sets import forget_set, retained_after
 from blockful_py.learning.streams import generator
 from blockful_py.learning.weights import Weights
 from blockful_py.settings import TrainingSettings
@@ -25,7 +25,7 @@ from blockful_py.unlearning.stored_increments import StoredIncrement, base_of
 from blockful_py.unlearning.task import UnlearningTask
 
 TENTH = 0.1
-"""Passes at the request, and at most those prepared for a class, as a share of retraining's."""
+"""Passes at the request, and at most those prepared for a class or client, as a share of retraining's."""
 
 HALF = TENTH / 2
 """Passes of a line's second leg, and of the models' own trainings."""
@@ -94,17 +94,25 @@ WARM = 0.1
 def legs(task: UnlearningTask, names: Sequence[str]) -> tuple[Leg, Leg, Leg]:
     """The line's leg at publication and at the request, and the affected models' own trainings.
 
-    With K classes the first takes 1/K of the passes of retraining `names`, and at most a tenth, so that all
-    classes together take as much as retraining once.  The second and third take a twentieth each.
+    The first leaves out `apart`, and takes 1/K of the passes of retraining `names`, with K classes, or K
+    clients that may be left out, and at most a tenth: so all classes, or all clients, together take as much
+    as retraining once.  The second and third take a twentieth each.
     """
-    prepared, without = min(TENTH, 1 / task.architecture.class_count), task.all_forgets
+    of_class = task.forget.level is Level.CLASS
+    prepared = min(TENTH, 1 / (task.architecture.class_count if of_class else len(task.users)))
     every = sum(passes_of(task, name) for name in names)
     affected = sum(passes_of(task, name) for name in task.affected())
     return (
-        Leg("line", prepared, smaller=4, slower=2, without=without),
-        Leg("line on", HALF, smaller=4, slower=2, without=without),
+        Leg("line", prepared, smaller=4, slower=2, without=(apart(task.forget), *task.all_forgets)),
+        Leg("line on", HALF, smaller=4, slower=2, without=task.all_forgets),
         Leg("from the line", HALF * every / max(1, affected), smaller=4, slower=8),
     )
+
+
+def apart(forget: Forget) -> Forget:
+    """What the first leg of a request's line leaves out: in the place of samples all that their owners have,
+    so that one line for each client serves whatever it asks to have forgotten."""
+    return Forget.of_clients(forget.owners()) if forget.level is Level.SAMPLE else forget
 
 
 def along(task: UnlearningTask) -> tuple[str, ...]:
@@ -129,35 +137,29 @@ def first_leg(task: UnlearningTask, names: Sequence[str], start: Weights, leg: L
 
 
 def store_line(
-    settings: FederationSpec,
-    models: Iterable[TrainedModel],
-    users: Iterable[UserData],
-    classes: Iterable[int],
-) -> dict[int, dict[str, StoredIncrement]]:
-    """First legs of the lines for requests that forget a class everywhere, by class, under the name of the
-    last model that the line passes.
+    settings: FederationSpec, models: Iterable[TrainedModel], users: Iterable[UserData], forget: Forget
+) -> dict[str, StoredIncrement]:
+    """First leg of the line for requests that forget a class everywhere, or a client, or samples of it, under
+    the name of the last model that the line passes.
 
     Raises as `UnlearningTask`.
     """
     listed, owners = tuple(models), {user.index: user for user in users}
-    lines: dict[int, dict[str, StoredIncrement]] = {}
-    for label in dict.fromkeys(classes):
-        holders = [model.name for model in listed if label in owners[model.user].train.classes()]
-        task = UnlearningTask.of(settings, listed, owners.values(), holders, Forget.of_classes([label]))
-        names = along(task)
-        start = line_start(task, names)
-        first, _, _ = legs(task, names)
-        line = first_leg(task, names, start, first)
-        base = base_of(start, task.models[names[-1]].weights)
-        lines[label] = {names[-1]: StoredIncrement(label, line, base)}
-    return lines
+    holders = [model.name for model in listed if len(forget_set(forget, owners[model.user]))]
+    task = UnlearningTask.of(settings, listed, owners.values(), holders, forget)
+    names = along(task)
+    start = line_start(task, names)
+    first, _, _ = legs(task, names)
+    line = first_leg(task, names, start, first)
+    base = base_of(start, task.models[names[-1]].weights)
+    return {names[-1]: StoredIncrement(apart(forget), line, base)}
 
 
 def stored_line(task: UnlearningTask, names: Sequence[str], start: Weights) -> Weights | None:
-    """The stored first leg; None where there is none, or it belongs to other models, or left out another
-    class, or models were made to forget something before."""
+    """The stored first leg; None where there is none, or it belongs to other models, or left out something
+    else, or models were made to forget something before."""
     kept = task.stored.get(names[-1])
-    if kept is None or any(task.earlier.values()) or task.forget != Forget.of_classes([kept.label]):
+    if kept is None or any(task.earlier.values()) or kept.left_out != apart(task.forget):
         return None
     return kept.weights if kept.base == base_of(start, task.models[names[-1]].weights) else None
 

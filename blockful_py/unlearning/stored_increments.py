@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from blockful_py.errors import LearningError
+from blockful_py.forget import Forget
 from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.learning.aggregation import aggregate
 from blockful_py.learning.data import UserData
@@ -31,15 +32,15 @@ class StoredIncrement:
     """A clean training.  The increment is `d_j = weights - w_j`; the weights are stored, as a state dict.
 
     Attributes:
-        label: the class that the training left out.
-        weights: `Train(agg_j, D_j without the class)`, on the CPU; agg_j is the mean of the references as
+        left_out: what the training left out.
+        weights: `Train(agg_j, D_j without it)`, on the CPU; agg_j is the mean of the references as
             published, or of their clean models.
         base: `base_of(agg_j, w_j)`, 32 bytes.  It differs once the model or one of its references has
             changed: the increment then belongs to an earlier model, and may still know what the change
             forgot.
     """
 
-    label: int
+    left_out: Forget
     weights: Weights
     base: bytes
 
@@ -88,7 +89,7 @@ def store_increments(
     trained = train_together(settings.architecture, jobs, settings.fitter)
     for (label, model), weights in zip(wanted, trained, strict=True):
         base = base_of(starts[model.name], model.weights)
-        increments[label][model.name] = StoredIncrement(label, weights, base)
+        increments[label][model.name] = StoredIncrement(Forget.of_classes([label]), weights, base)
     return increments
 
 
@@ -138,7 +139,7 @@ def store_clean_models(
         for (label, name), weights in made.items():
             lines[label][name] = weights
             base = base_of(starts[label, name], known[name].weights)
-            increments[label][name] = StoredIncrement(label, weights, base)
+            increments[label][name] = StoredIncrement(Forget.of_classes([label]), weights, base)
     return increments
 
 

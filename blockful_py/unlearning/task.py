@@ -170,17 +170,25 @@ class UnlearningTask:
         own = (self.forget, *self.earlier.get(name, ()))
         return own if name in self._affected else tuple(dict.fromkeys((*own, *self.all_forgets)))
 
+    def require_samples(self) -> None:
+        """Raises UnlearningError where only a trainer reaches the users' samples."""
+        if self.trainer is not None:
+            raise UnlearningError(
+                "this method computes on users' samples, which only learning.trainer reaches here: choose "
+                "retrain (sequential) or retrain_ahead."
+            )
+
     def retained(self, name: str) -> Samples:
         """Training samples, (m, ...), that a model's owner keeps after this and earlier requests.
 
-        This and the next three raise UnlearningError where only a trainer reaches the users' samples.
+        This and the next three raise as `require_samples`.
         """
-        self._require_samples()
+        self.require_samples()
         return retained_after(self.owner(name), self.forgets(name))
 
     def forgotten(self, name: str) -> Samples:
         """Training samples, (m, ...), that a model's owner must forget; m may be 0."""
-        self._require_samples()
+        self.require_samples()
         return forget_set(self.forget, self.owner(name))
 
     def job(self, name: str, weights: Weights, forgotten: Samples | None = None) -> ModelJob:
@@ -204,12 +212,12 @@ class UnlearningTask:
 
     def forget_set(self) -> Samples:
         """Training samples that users must forget, user after user: (m, ...)."""
-        self._require_samples()
+        self.require_samples()
         return pooled(forget_set(self.forget, user) for user in self.users.values())
 
     def retain_set(self) -> Samples:
         """Training samples that affected models may know, user after user: (m, ...)."""
-        self._require_samples()
+        self.require_samples()
         return pooled(retained_after(user, self.all_forgets) for user in self.users.values())
 
     @cached_property
@@ -220,13 +228,6 @@ class UnlearningTask:
         if self.trainer is not None:
             return any(self.models[name].user in forget.clients for forget in self.all_forgets)
         return any(len(forget_set(forget, self.owner(name))) for forget in self.all_forgets)
-
-    def _require_samples(self) -> None:
-        if self.trainer is not None:
-            raise UnlearningError(
-                "this method computes on users' samples, which only learning.trainer reaches here: choose "
-                "retrain (sequential) or retrain_ahead."
-            )
 
     def _check_classes(self) -> None:
         if self.forget.level is not Level.CLASS:

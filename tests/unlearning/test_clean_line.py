@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models trained from a line that left the class out: exactness, budget, and what is stored."""
+"""Models trained from a line that left something out: exactness, budget, and what is stored."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -13,7 +14,8 @@ from blockful_py.forget import Forget
 from blockful_py.learning.data import Samples, UserData
 from blockful_py.learning.federation import FederationSpec
 from blockful_py.learning.streams import generator
-from blockful_py.learning.weights import equal
+from blockful_py.learning.trainer import Assignment
+from blockful_py.learning.weights import Weights, equal
 from blockful_py.unlearning.audit import is_exact
 from blockful_py.unlearning.clean_line import CleanLine
 from blockful_py.unlearning.line import TENTH, along, legs, line_start, store_line
@@ -29,7 +31,13 @@ ALL = ("a", "b", "c", "d")
 
 @pytest.fixture(scope="module")
 def stored(tiny: UnlearningCase, settings: FederationSpec) -> dict[str, StoredIncrement]:
-    return store_line(settings, tiny.task.models.values(), tiny.task.users.values(), [3])[3]
+    return line_without(tiny, settings, Forget.of_classes([3]))
+
+
+def line_without(
+    tiny: UnlearningCase, settings: FederationSpec, forget: Forget
+) -> dict[str, StoredIncrement]:
+    return store_line(settings, tiny.task.models.values(), tiny.task.users.values(), forget)
 
 
 def with_other_samples(task: UnlearningTask, label: int) -> UnlearningTask:
@@ -133,7 +141,7 @@ def test_a_line_of_another_request_or_model_is_passed_over(
     tiny: UnlearningCase, settings: FederationSpec, stored: dict[str, StoredIncrement]
 ) -> None:
     task = replace(tiny.task, stored=stored)
-    other = store_line(settings, task.models.values(), task.users.values(), [4])[4]
+    other = line_without(tiny, settings, Forget.of_classes([4]))
     changed = {**task.models, "d": replace(task.models["d"], weights=task.models["a"].weights)}
     for unfit in (
         replace(task, stored=other),
@@ -144,10 +152,52 @@ def test_a_line_of_another_request_or_model_is_passed_over(
         assert CleanLine().unlearn(unfit).cost.prepared == 0
 
 
-@pytest.mark.parametrize("forget", [Forget.of_clients([2]), Forget.of_samples([(2, 0)])])
-def test_it_forgets_classes_alone(tiny: UnlearningCase, forget: Forget) -> None:
-    with pytest.raises(UnlearningError, match="forgets at level class, not at level"):
-        CleanLine().unlearn(replace(tiny.task, forget=forget))
+@pytest.mark.parametrize("forget", [Forget.of_clients([2]), Forget.of_samples([(2, 0), (2, 5)])])
+def test_one_stored_line_serves_a_client_and_samples_of_it(
+    tiny: UnlearningCase, settings: FederationSpec, forget: Forget
+) -> None:
+    """Both with the bits of a request that makes the line itself, and exactly."""
+    task = replace(tiny.task, forget=forget, proxy=None)
+    stored = line_without(tiny, settings, Forget.of_clients([2]))
+    assert stored.keys() == line_without(tiny, settings, forget).keys()
+    fresh, kept = (CleanLine().unlearn(replace(task, stored=each)) for each in ({}, stored))
+    assert all(equal(fresh.weights[name], kept.weights[name]) for name in kept.weights)
+    assert kept.cost.prepared > 0 and kept.cost.passes <= TENTH * sum(passes_of(task, name) for name in ALL)
+    assert is_exact(task, lambda each: CleanLine().unlearn(each).weights)
+    other = line_without(tiny, settings, Forget.of_clients([3]))
+    assert CleanLine().unlearn(replace(task, stored=other)).cost.prepared == 0
+
+
+def test_samples_that_stay_are_trained_on_after_the_stored_leg(tiny: UnlearningCase) -> None:
+    """It leaves out all of their owner's; the request's own legs only those that are asked for."""
+    task = replace(tiny.task, forget=Forget.of_samples([(2, 0)]), proxy=None)
+    first, second, own = legs(task, ALL)
+    assert first.samples(task, "b") == 0 < min(second.samples(task, "b"), own.samples(task, "b"))
+    leaves = replace(task, forget=Forget.of_clients([2]))
+    assert [leg.samples(leaves, "b") for leg in legs(leaves, ALL)] == [0, 0, 0]
+
+
+def test_all_clients_together_prepare_retrainings_passes_once(tiny: UnlearningCase) -> None:
+    starts = {1: "a", 2: "b", 3: "c", 4: "d"}
+    tasks = [
+        replace(tiny.task, starts=(start,), forget=Forget.of_clients([user]), proxy=None)
+        for user, start in starts.items()
+    ]
+    shares = [legs(task, along(task))[0].share for task in tasks]
+    assert shares == [TENTH] * 4
+    many = dict.fromkeys(range(1, 21), tiny.task.users[1])
+    of_twenty = replace(tasks[0], users=many)
+    assert legs(of_twenty, along(of_twenty))[0].share == pytest.approx(1 / 20)
+
+
+def test_a_trainer_that_alone_reaches_the_samples_is_refused(tiny: UnlearningCase) -> None:
+    class Elsewhere:
+        def train(self, assignments: Sequence[Assignment]) -> Sequence[Weights]:
+            raise AssertionError("asked")
+
+    task = replace(tiny.task, forget=Forget.of_clients([2]), trainer=Elsewhere(), proxy=None)
+    with pytest.raises(UnlearningError, match=r"only learning\.trainer reaches"):
+        CleanLine().unlearn(task)
 
 
 def test_each_model_takes_a_step_of_its_own(tiny: UnlearningCase) -> None:

@@ -109,7 +109,8 @@ class CurrentIncrements(Mapping[str, StoredIncrement]):
             except BlockfulError as error:
                 self.unusable[name] = str(error)
                 raise KeyError(name) from None
-            self._read[name] = StoredIncrement(entry.label, weights, bytes.fromhex(entry.base))
+            left_out = Forget.of_classes([entry.label])
+            self._read[name] = StoredIncrement(left_out, weights, bytes.fromhex(entry.base))
         return self._read[name]
 
     def __iter__(self) -> Iterator[str]:

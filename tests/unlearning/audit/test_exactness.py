@@ -40,7 +40,7 @@ def test_where_the_request_names_the_first_model_that_met_the_class(tiny: Unlear
 @pytest.mark.parametrize("forget", [Forget.of_clients([1]), Forget.of_samples([(1, 0), (1, 5)])])
 def test_at_the_other_levels(tiny: UnlearningCase, forget: Forget) -> None:
     task = replace(tiny.task, starts=("a",), forget=forget, proxy=None)
-    assert is_exact_with("retrain", task)
+    assert is_exact_with("retrain", task) and is_exact_with("clean_line", task)
     assert not is_exact_with("fine_tune", task)
 
 
