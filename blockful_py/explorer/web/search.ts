@@ -13,7 +13,7 @@ export function searchBox(): HTMLElement {
   const list = h("ul", { id: "found", role: "listbox", "aria-label": "Models found", hidden: true });
   const input = h("input", {
     type: "search",
-    placeholder: "Model, position, owner",
+    placeholder: "Find a model",
     role: "combobox",
     "aria-label": "Search models by name, position or owner",
     "aria-expanded": "false",
