@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a parallel request takes, with increments made, stored and not needed, and retrained ahead, against
-sequential retraining: CPU time of one thread, which is the wall time on a core of its own, and sample
-passes.  And what storing costs when models are published, against training without."""
+"""What a parallel request takes, with increments made, stored and not needed, with a line made and stored,
+and retrained ahead, against sequential retraining: CPU time of one thread, which is the wall time on a core
+of its own, and sample passes.  And what storing costs when models are published, against training without.
+The federations are trained as long as those of the audit."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ import argparse
 import json
 import os
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import median
@@ -18,6 +19,8 @@ from typing import Any
 
 import torch
 
+from blockful_py.experiments.protocol import RATE, recipe_of
+from blockful_py.experiments.variants import STORES
 from blockful_py.forget import Forget
 from blockful_py.learning.datasets import load_dataset
 from blockful_py.learning.federation import FederationSpec, train_federation
@@ -25,12 +28,13 @@ from blockful_py.learning.models import Architecture
 from blockful_py.learning.partitions import Division, partition
 from blockful_py.settings import FederationSettings, Situation, TrainingSettings
 from blockful_py.unlearning.clean_increments import CleanIncrements
+from blockful_py.unlearning.clean_line import CleanLine
 from blockful_py.unlearning.gradient_ascent import GradientAscent
+from blockful_py.unlearning.line import along, legs
 from blockful_py.unlearning.method import Method, Outcome
 from blockful_py.unlearning.retrain import Retrain
 from blockful_py.unlearning.retrain_ahead import RetrainAhead
 from blockful_py.unlearning.retraining import passes_of
-from blockful_py.unlearning.stored_increments import store_clean_models, store_increments
 from blockful_py.unlearning.task import UnlearningTask
 
 HOLDERS = (5, 7)
@@ -41,14 +45,17 @@ GRAPHS = {
     "20 users, 100 models": FederationSettings("organic", users=20, rounds=5),
 }
 
-INCREMENTS, AHEAD = "increments", "clean models"
-STORES = {INCREMENTS: store_increments, AHEAD: store_clean_models}
+LINE = "line"
+"""What of `STORES` is of the federation, and not of its models."""
+
 METHODS: dict[str, tuple[Callable[[], Method], str | None]] = {
     "sequential retraining": (Retrain, None),
     "passing, no increments": (GradientAscent, None),
     "increments made": (CleanIncrements, None),
-    "increments stored": (CleanIncrements, INCREMENTS),
-    "retrained ahead": (RetrainAhead, AHEAD),
+    "increments stored": (CleanIncrements, "increments"),
+    "line made": (CleanLine, None),
+    "line stored": (CleanLine, LINE),
+    "retrained ahead": (RetrainAhead, "clean models"),
 }
 """A method, and what was stored for it when the models were published."""
 
@@ -69,11 +76,13 @@ class Trained:
         stored: the task by what was stored for it; None: nothing.
         training: what it took.
         more: what storing took on top, by what was stored.
+        epochs: of a model with references.
     """
 
     stored: dict[str | None, UnlearningTask]
     training: Spent
     more: dict[str, Spent]
+    epochs: int
 
 
 def trained(scenario: FederationSettings, situation: Situation, seed: int) -> Trained:
@@ -83,9 +92,12 @@ def trained(scenario: FederationSettings, situation: Situation, seed: int) -> Tr
     settings = FederationSpec(
         Architecture("cnn", data.input_shape, data.class_count),
         federation,
-        TrainingSettings(epochs=10, learning_rate=0.05),
+        TrainingSettings(epochs=1, learning_rate=RATE),
         seed=seed,
+        starting_users=HOLDERS,
     )
+    recipe = recipe_of(settings, data)
+    settings = replace(settings, training=replace(settings.training, epochs=recipe.epochs))
     began = process_time()
     models = [model for wave in train_federation(settings, users) for model in wave]
     training = Spent(
@@ -102,10 +114,21 @@ def trained(scenario: FederationSettings, situation: Situation, seed: int) -> Tr
     more: dict[str, Spent] = {}
     for kind, store in STORES.items():
         began = process_time()
-        stored = store(settings, models, users, CLASSES)[CLASSES[0]]
-        more[kind] = Spent(sum(passes_of(task, name) for name in stored), process_time() - began)
+        stored = store(settings, models, users, task.forget)
+        seconds = process_time() - began
+        more[kind] = Spent(line_passes(task) if kind == LINE else passes(task, stored), seconds)
         tasks[kind] = replace(task, stored=stored)
-    return Trained(tasks, training, more)
+    return Trained(tasks, training, more, recipe.epochs)
+
+
+def passes(task: UnlearningTask, names: Iterable[str]) -> int:
+    return sum(passes_of(task, name) for name in names)
+
+
+def line_passes(task: UnlearningTask) -> int:
+    names = along(task)
+    first, _, _ = legs(task, names)
+    return sum(first.samples(task, name) for name in names)
 
 
 def measure(federation: Trained, repeats: int) -> dict[str, dict[str, Any]]:
@@ -134,8 +157,8 @@ def markdown(result: dict[str, Any]) -> str:
     machine = result["machine"]
     lines = ["# What a request takes", "", "`python -m benchmarks.unlearning --output FILE`", ""]
     lines += [
-        f"Digits, seed {result['seed']}, CPU time of {machine['threads']} thread, median of "
-        f"{result['repeats']}, {machine['cores']} cores, Python {machine['python']}, torch "
+        f"Digits, seed {result['seed']}, {_epochs(result)} epochs, CPU time of {machine['threads']} "
+        f"thread, median of {result['repeats']}, {machine['cores']} cores, Python {machine['python']}, torch "
         f"{machine['torch']}. Percent are of sequential retraining of the same models; prepared: passes when "
         "models were published.",
         "",
@@ -159,6 +182,10 @@ def markdown(result: dict[str, Any]) -> str:
             more = [f"{100 * training[kind][part] / whole[part]:.0f}" for part in ("passes", "seconds")]
             lines += _row((training["graph"], training["situation"].replace("_", " "), kind, *more))
     return "\n".join([*lines, ""])
+
+
+def _epochs(result: dict[str, Any]) -> str:
+    return " or ".join(str(each) for each in sorted({one["epochs"] for one in result["training"]}))
 
 
 def _row(cells: tuple[str, ...], head: bool = False) -> list[str]:
@@ -209,7 +236,7 @@ def main() -> None:
                 print(
                     f"{f'{graph}, {situation}, training with {kind}':<60} + {', + '.join(added)}", flush=True
                 )
-            of = {"training": asdict(federation.training)}
+            of: dict[str, Any] = {"epochs": federation.epochs, "training": asdict(federation.training)}
             of |= {kind: asdict(more) for kind, more in federation.more.items()}
             trainings.append({"graph": graph, "situation": situation, **of})
     if options.output:
