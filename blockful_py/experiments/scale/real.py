@@ -8,7 +8,7 @@ is a request of its own for the first model of some chains, and has a file, so t
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -18,6 +18,7 @@ from blockful_py.chain.settlement import ARCHIVE
 from blockful_py.energy.meter import EnergyMeter
 from blockful_py.experiments.scale.plan import PANELS, Mode
 from blockful_py.experiments.scale.points import ScalePoint, keep, kept
+from blockful_py.learning.data import UserData
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.jobs.unlearning import Unlearned
 from blockful_py.pipeline.resume import jobs_of, take_up
@@ -222,8 +223,7 @@ def _federation(
 def _measured(
     federation: Federation, request: RealRequest, constants: Constants, progress: Progress
 ) -> dict[str, Any]:
-    """Each request forgets another class than the one before."""
-    forget = len(jobs_of(federation.run)) % CLASSES
+    forget = class_to_forget(federation.setup.users, len(jobs_of(federation.run)))
     with EnergyMeter(constants.at("energy.core")) as meter:
         unlearned = federation.unlearn(
             request.chains.starts(request.requests, request.depth), (forget,), request.mode, progress=progress
@@ -239,6 +239,12 @@ def _measured(
         "formula": asdict(unlearned.formula),
         "load": os.getloadavg()[0],
     }
+
+
+def class_to_forget(users: Iterable[UserData], before: int) -> int:
+    """Another class after each of so many jobs, of those that the users hold: a few may lack some."""
+    held = sorted({label for user in users for label in user.train.classes()})
+    return held[before % len(held)]
 
 
 def _gas(unlearned: Unlearned) -> dict[str, int]:

@@ -7,9 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 
-from blockful_py.experiments.scale.real import ModelChains, RealRun, measure, plan
+from blockful_py.experiments.scale.real import ModelChains, RealRun, class_to_forget, measure, plan
+from blockful_py.learning.datasets import load_dataset
+from blockful_py.learning.partitions import Division, partition
 from blockful_py.pipeline.federation import Federation
+from blockful_py.settings import FederationSettings
 from blockful_py.simulation.constants import Constants
 
 CONSTANTS = Constants.load()
@@ -39,6 +43,13 @@ def test_a_plan_has_what_was_asked_for() -> None:
     assert {(each.chains, each.x) for each in plan(0, 0, 2)} == {
         (ModelChains(2, 8), depth) for depth in (1, 2, 4, 5, 6, 8)
     }
+
+
+def test_each_request_forgets_a_class_that_somebody_holds() -> None:
+    dataset = load_dataset("digits", 0, torch.device("cpu"))
+    users = partition(dataset, Division(FederationSettings(users=2), (1,), (0,)), 0)
+    few = [replace(user, train=user.train.without([1, 3, 4, 6, 7, 8, 9])) for user in users]
+    assert [class_to_forget(few, before) for before in range(4)] == [0, 2, 5, 0]
 
 
 def test_counts_are_those_of_the_formula(measured: tuple[Path, list[RealRun]]) -> None:
