@@ -26,8 +26,8 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGES = pages(ROOT)
 RESULTS = ROOT / "docs" / "explanation" / "unlearning-results.md"
 TABLES = sorted((ROOT / "benchmarks" / "results").rglob("*.md"))
-LONGEST = 1500
-"""Words of the results page."""
+LONGEST = 1200
+"""Words of the results page outside its tables."""
 
 
 def named(page: Path) -> str:
@@ -161,7 +161,8 @@ def test_a_command_in_a_sentence_is_checked_too(span: str, word: str | None) -> 
 
 
 def test_the_results_page_is_short() -> None:
-    assert len(RESULTS.read_text(encoding="utf-8").split()) <= LONGEST
+    lines = RESULTS.read_text(encoding="utf-8").splitlines()
+    assert sum(len(line.split()) for line in lines if not line.startswith("|")) <= LONGEST
 
 
 def test_the_results_page_has_no_number_that_no_table_has() -> None:
