@@ -17,6 +17,7 @@ from blockful_py.errors import FormatError, RunError
 from blockful_py.experiments.attack.tabulate import markdown as attacks
 from blockful_py.experiments.comparison import compare
 from blockful_py.experiments.overview import overview
+from blockful_py.experiments.paper import tables_named
 from blockful_py.experiments.protocol import Scale
 from blockful_py.experiments.scale.writing import markdown as render
 from blockful_py.experiments.scale.writing import read
@@ -98,6 +99,14 @@ def test_the_overview_follows_from_the_cases(found: dict[Case, tuple[Measured, .
     assert lines in stored
     without = {case: measured for case, measured in found.items() if case.seed != SEEDS[0]}
     assert "\n".join(overview(without, tuple(compare(without, Scale.SMALL)))) not in stored
+
+
+def test_the_overview_of_the_papers_own_data_follows_from_its_cases() -> None:
+    titles = tables_named(["Fashion-MNIST"])
+    found = collect(cases((5, 6), Scale.FULL, titles, 5), RESULTS / "tables_full")
+    assert len(found) == 8
+    lines = "\n".join(overview(found, tuple(compare(found, Scale.FULL, titles, 5))))
+    assert lines in (RESULTS / "tables_full" / "tables.md").read_text(encoding="utf-8")
 
 
 def test_an_overview_has_a_mean_and_a_deviation_over_the_seeds(
