@@ -142,10 +142,14 @@ def store_line(
     """First leg of the line for requests that forget a class everywhere, or a client, or samples of it, under
     the name of the last model that the line passes.
 
-    Raises as `UnlearningTask`.
+    Args:
+        users: owners of the models; those that are missing count as holding none of what is forgotten.
+
+    Raises UnlearningError as `UnlearningTask`, also where no owner holds what is to be forgotten.
     """
     listed, owners = tuple(models), {user.index: user for user in users}
-    holders = [model.name for model in listed if len(forget_set(forget, owners[model.user]))]
+    here = [model for model in listed if model.user in owners]
+    holders = [model.name for model in here if len(forget_set(forget, owners[model.user]))]
     task = UnlearningTask.of(settings, listed, owners.values(), holders, forget)
     names = along(task)
     start = line_start(task, names)

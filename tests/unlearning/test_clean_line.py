@@ -168,6 +168,14 @@ def test_one_stored_line_serves_a_client_and_samples_of_it(
     assert CleanLine().unlearn(replace(task, stored=other)).cost.prepared == 0
 
 
+def test_a_line_needs_something_to_leave_out(tiny: UnlearningCase, settings: FederationSpec) -> None:
+    with pytest.raises(UnlearningError, match="needs starts"):
+        line_without(tiny, settings, Forget.of_clients([9]))
+    without = [user for index, user in tiny.task.users.items() if index != 2]
+    with pytest.raises(UnlearningError, match="no data is there of user 2"):
+        store_line(settings, tiny.task.models.values(), without, Forget.of_classes([3]))
+
+
 def test_samples_that_stay_are_trained_on_after_the_stored_leg(tiny: UnlearningCase) -> None:
     """It leaves out all of their owner's; the request's own legs only those that are asked for."""
     task = replace(tiny.task, forget=Forget.of_samples([(2, 0)]), proxy=None)
@@ -183,8 +191,10 @@ def test_all_clients_together_prepare_retrainings_passes_once(tiny: UnlearningCa
         replace(tiny.task, starts=(start,), forget=Forget.of_clients([user]), proxy=None)
         for user, start in starts.items()
     ]
-    shares = [legs(task, along(task))[0].share for task in tasks]
-    assert shares == [TENTH] * 4
+    firsts = [(task, along(task), legs(task, along(task))[0]) for task in tasks]
+    assert [first.share for _, _, first in firsts] == [TENTH] * 4
+    prepared = sum(first.samples(task, name) for task, names, first in firsts for name in names)
+    assert 0 < prepared <= sum(passes_of(replace(tiny.task, starts=("a",)), name) for name in ALL)
     many = dict.fromkeys(range(1, 21), tiny.task.users[1])
     of_twenty = replace(tasks[0], users=many)
     assert legs(of_twenty, along(of_twenty))[0].share == pytest.approx(1 / 20)
