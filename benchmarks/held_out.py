@@ -80,9 +80,8 @@ def gaps(cell: Cell) -> dict[str, Floats]:
     samples = audit_samples(prepared.task, prepared.data)
     bench = benches.prepare(prepared.task, samples)
     rows = {name: bench.reference(name) for name in (GOLD, ORIGINAL, GOLD2, HEAD_MASK)}
-    rows["clean_increments_stored"] = (
-        CleanIncrements().unlearn(prepared.storing(STORES["increments"])).weights
-    )
+    stored = prepared.storing(STORES["increments"])
+    rows["clean_increments_stored"] = CleanIncrements().unlearn(stored).weights
     sets = (samples.forget_train, samples.forget_test, drawn_samples(cell, cell.label_in(prepared.data)))
     found = {name: aucs(prepared, models, sets) for name, models in rows.items()}
     return {name: found[name] - found[GOLD] for name in found if name != GOLD}
