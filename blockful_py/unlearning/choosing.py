@@ -95,8 +95,8 @@ def _caveat(method: str, now: Circumstances) -> str | None:
         return None
     if method == CleanLine.name:
         return (
-            "takes the data of all owners past the graph: who asks later to be forgotten is known to models "
-            "that do not descend from theirs"
+            "forgets exactly, but takes the data of all owners past the graph: who asks later to be "
+            "forgotten is known to models that do not descend from theirs"
         )
     if now.taught_outside is None:
         return (

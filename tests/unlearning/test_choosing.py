@@ -59,7 +59,10 @@ def test_retraining_all_that_was_reached_has_no_caveat() -> None:
 
 
 def test_a_line_takes_data_past_the_graph() -> None:
-    assert "past the graph" in str(advise("clean_line", CLASS).caveat)
+    for now in (CLASS, replace(CLASS, level=Level.CLIENT), replace(CLASS, level=Level.SAMPLE)):
+        assert "forgets exactly, but takes the data of all owners past the graph" in str(
+            advise("clean_line", now).caveat
+        )
 
 
 @pytest.mark.parametrize("method", ["retrain_ahead", "retrain"])
