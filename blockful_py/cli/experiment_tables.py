@@ -23,8 +23,18 @@ def tables(
     table: Annotated[
         list[str] | None, typer.Option(help="Part of a table's title, such as TinyImageNet. Repeatable.")
     ] = None,
+    classes: Annotated[
+        list[int] | None, typer.Option(help="Rows that forget so many classes. Repeatable.", min=1)
+    ] = None,
+    network: Annotated[
+        list[str] | None,
+        typer.Option(help="Network in place of the row's, such as resnet18. Repeatable: one after another."),
+    ] = None,
     epochs: Annotated[
         int | None, typer.Option(help="Epochs of a model, in place of the scale's; the paper has 100.", min=1)
+    ] = None,
+    data_limit: Annotated[
+        int | None, typer.Option(help="At most so many samples of each split, drawn by seed.", min=1)
     ] = None,
     render_only: RenderOnly = False,
     overrides: EngineOverrides = None,
@@ -39,7 +49,7 @@ def tables(
     """
     from blockful_py.experiments.comparison import compare, document, markdown
     from blockful_py.experiments.overview import overview
-    from blockful_py.experiments.paper import tables_named
+    from blockful_py.experiments.paper import Rerun
     from blockful_py.experiments.plot_tables import draw
     from blockful_py.experiments.protocol import Scale
     from blockful_py.experiments.seeds import parse_seeds
@@ -49,20 +59,25 @@ def tables(
     from blockful_py.whole_file import write_whole
 
     out = Output(as_json)
-    size, titles = Scale(scale), tables_named(table or ())
-    named = "".join(f"--table '{part}' " for part in table or ())
-    numbers = parse_seeds(seeds)
-    command = (
-        f"blockful experiment tables --scale {scale} {named}--seeds {','.join(map(str, numbers))} "
-        f"{f'--epochs {epochs} ' if epochs else ''}"
-        f"{'--render-only ' * render_only}--output {output.name}"
+    rerun = Rerun(
+        Scale(scale), tuple(table or ()), tuple(classes or ()), tuple(network or ()), epochs, data_limit
     )
-    wanted = cases(numbers, size, titles, epochs)
+    numbers = parse_seeds(seeds)
+    words = [f"--scale {scale}"]
+    words += [f"--table '{part}'" for part in rerun.tables]
+    words += [f"--classes {count}" for count in rerun.classes]
+    words += [f"--network {name}" for name in rerun.networks]
+    words += [f"--seeds {','.join(map(str, numbers))}"]
+    words += [f"--epochs {epochs}"] if epochs else []
+    words += [f"--data-limit {data_limit}"] if data_limit else []
+    words += ["--render-only"] * render_only
+    command = f"blockful experiment tables {' '.join(words)} --output {output.name}"
+    wanted = cases(numbers, rerun)
     if render_only:
         measured = collect(wanted, output)
     else:
         measured = run(wanted, output, command, out.progress, out, engine_settings(overrides))
-    compared = tuple(compare(measured, size, titles, epochs))
+    compared = tuple(compare(measured, rerun))
     text = markdown(compared, describe_run(command), overview(measured, compared))
     write_whole(output / "tables.md", text)
     write_whole(output / "tables.png", draw(compared, LIGHT))

@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from statistics import fmean
 from typing import Any
 
-from blockful_py.experiments.paper import MODELS, PaperRow, Printed, Setting, paper_rows, setting_of
-from blockful_py.experiments.protocol import Scale
+from blockful_py.experiments.paper import MODELS, PaperRow, Printed, Rerun, Setting
 from blockful_py.experiments.tables import ORIGINAL, Case, Measured
 
 
@@ -38,18 +37,9 @@ class Compared:
         return fmean(values) * (1 if figure == "seconds" else 100) if values else None
 
 
-def compare(
-    cases: Mapping[Case, tuple[Measured, ...]],
-    scale: Scale,
-    titles: Collection[str] | None = None,
-    epochs: int | None = None,
-) -> Iterator[Compared]:
-    """What was measured of the tables (of all, where none are named), in the paper's order; with the scale's
-    epochs unless others are named."""
-    for row in paper_rows():
-        if titles is not None and row.table not in titles:
-            continue
-        setting = setting_of(row, scale, epochs)
+def compare(cases: Mapping[Case, tuple[Measured, ...]], rerun: Rerun) -> Iterator[Compared]:
+    """What was measured of the rows, in the paper's order."""
+    for row, setting in rerun.rows():
         ours = [
             measured
             for case, measured in cases.items()

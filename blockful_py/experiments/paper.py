@@ -4,13 +4,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from types import MappingProxyType
 
 from blockful_py.errors import SettingsError
 from blockful_py.experiments.protocol import Scale
+from blockful_py.learning.models.registry import GROUP
+from blockful_py.learning.models.registry import MODELS as NETWORKS
+from blockful_py.learning.plugins import find
 from blockful_py.settings import Situation
 
 MODELS = ("r5", "r6", "r8")
@@ -60,7 +63,8 @@ class PaperRow:
 @dataclass(frozen=True, slots=True)
 class Setting:
     """What a row is rerun with: data set and network by our names, epochs and rate of training, how the data
-    is shared out, and how many classes users 5 and 7 lack, each others."""
+    is shared out, how many classes users 5 and 7 lack, each others, and how many samples of each split are
+    drawn (None: all)."""
 
     data: str
     network: str
@@ -68,12 +72,14 @@ class Setting:
     rate: float
     situation: Situation = "few_hold"
     lacking: int = 0
+    data_limit: int | None = None
 
     @property
     def title(self) -> str:
         where = "" if self.situation == "few_hold" else f", {self.situation}"
         lacking = f" ({self.lacking} each)" if self.lacking else ""
-        return f"{self.data}, {self.network}{where}{lacking}"
+        few = "" if self.data_limit is None else f", {self.data_limit:,} samples"
+        return f"{self.data}, {self.network}{where}{lacking}{few}"
 
 
 FULL: Mapping[str, str] = MappingProxyType(
@@ -110,10 +116,67 @@ SMALL_SHARE: Mapping[str, int] = MappingProxyType({"CIFAR-100": 5})
 """How many of its classes one class of a stand-in with fewer is counted for, where users lack some."""
 
 
-def setting_of(row: PaperRow, scale: Scale, epochs: int | None = None) -> Setting:
-    """What a row is rerun with at a scale; with other epochs than the scale's where some are named."""
-    setting = _setting_of(row, scale)
-    return setting if epochs is None else replace(setting, epochs=epochs)
+@dataclass(frozen=True, slots=True)
+class Rerun:
+    """Which rows are rerun, and what with.
+
+    Attributes:
+        tables: parts of the titles of tables, in any case; all where none is named.
+        classes: rows that forget so many; all where none is named.
+        networks: in place of the row's, each in turn.
+        epochs: in place of the scale's.
+        data_limit: at most so many samples of each split, drawn by seed.
+
+    Raises SettingsError (when made) for a part that no title contains, a number of classes that no row of
+    these tables forgets, and a network that there is not.
+    """
+
+    scale: Scale
+    tables: tuple[str, ...] = ()
+    classes: tuple[int, ...] = ()
+    networks: tuple[str, ...] = ()
+    epochs: int | None = None
+    data_limit: int | None = None
+
+    def __post_init__(self) -> None:
+        rows = paper_rows()
+        for part in self.tables:
+            if not any(_is_in(part, row) for row in rows):
+                titles = dict.fromkeys(row.table for row in rows)
+                raise SettingsError(f"the paper has no table {part!r}. Known: {'; '.join(titles)}.")
+        counts = sorted({row.classes for row in self._of_tables()})
+        for count in self.classes:
+            if count not in counts:
+                raise SettingsError(
+                    f"no row of these tables forgets {count} classes. Known: {', '.join(map(str, counts))}."
+                )
+        for name in self.networks:
+            find(name, "network", NETWORKS, GROUP)
+
+    def rows(self) -> tuple[tuple[PaperRow, Setting], ...]:
+        """Rows in the paper's order, each with what it is rerun with, network after network."""
+        return tuple(
+            (row, setting)
+            for row in self._of_tables()
+            if not self.classes or row.classes in self.classes
+            for setting in self._settings(row)
+        )
+
+    def _of_tables(self) -> tuple[PaperRow, ...]:
+        return tuple(
+            row for row in paper_rows() if not self.tables or any(_is_in(part, row) for part in self.tables)
+        )
+
+    def _settings(self, row: PaperRow) -> Iterator[Setting]:
+        setting = replace(_setting_of(row, self.scale), data_limit=self.data_limit)
+        if self.epochs is not None:
+            setting = replace(setting, epochs=self.epochs)
+        for network in self.networks or (setting.network,):
+            yield replace(setting, network=network)
+
+
+def _is_in(part: str, row: PaperRow) -> bool:
+    return part.lower() in row.table.lower()
 
 
 def _setting_of(row: PaperRow, scale: Scale) -> Setting:
@@ -122,20 +185,6 @@ def _setting_of(row: PaperRow, scale: Scale) -> Setting:
         return replace(SMALL[row.data], situation=row.situation, lacking=lacking)
     named = FULL[row.data], FULL[row.network]
     return Setting(*named, FULL_EPOCHS, FULL_RATE, row.situation, row.lacking)
-
-
-def tables_named(parts: Sequence[str] = ()) -> tuple[str, ...]:
-    """Titles of tables that contain one of the parts, in any case; without parts, all.
-
-    Raises SettingsError for a part that no title contains.
-    """
-    titles = tuple(dict.fromkeys(row.table for row in paper_rows()))
-    for part in parts:
-        if not any(part.lower() in title.lower() for title in titles):
-            raise SettingsError(f"the paper has no table {part!r}. Known: {'; '.join(titles)}.")
-    return tuple(
-        title for title in titles if not parts or any(part.lower() in title.lower() for part in parts)
-    )
 
 
 def paper_rows() -> tuple[PaperRow, ...]:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from time import perf_counter
@@ -16,8 +16,8 @@ from blockful_py.engine.tasks import EngineTask
 from blockful_py.errors import FormatError
 from blockful_py.experiments.machine import THREADS, describe
 from blockful_py.experiments.measured_on import HERE, measured_on
-from blockful_py.experiments.paper import MODELS, Setting, paper_rows, setting_of
-from blockful_py.experiments.protocol import HOLDERS, PreparedCell, Scale
+from blockful_py.experiments.paper import MODELS, Rerun, Setting
+from blockful_py.experiments.protocol import HOLDERS, PreparedCell
 from blockful_py.forget import Forget
 from blockful_py.learning.data import pooled
 from blockful_py.learning.datasets import load_dataset
@@ -27,7 +27,7 @@ from blockful_py.learning.models import Architecture
 from blockful_py.learning.partitions import Division, partition
 from blockful_py.learning.weights import Weights
 from blockful_py.pipeline.run.progress import Progress, Silent
-from blockful_py.settings import EngineSettings, FederationSettings, TrainingSettings
+from blockful_py.settings import DataOptions, EngineSettings, FederationSettings, TrainingSettings
 from blockful_py.unlearning.audit import audit_accuracy
 from blockful_py.unlearning.audit.samples import SHOWN, first_of_each
 from blockful_py.unlearning.registry import create_method
@@ -67,17 +67,13 @@ class Case:
         setting = self.setting
         where = "" if setting.situation == "few_hold" else f"-{setting.situation}"
         lacking = f"-{setting.lacking}" if setting.lacking else ""
-        named = f"{setting.data}-{setting.network}{where}{lacking}"
+        named = f"{setting.data}-{setting.network.replace(':', '.')}{where}{lacking}"
         return folder / named / f"classes-{self.classes}" / f"seed-{self.seed}.json"
 
 
-def cases(
-    seeds: tuple[int, ...], scale: Scale, titles: Collection[str] | None = None, epochs: int | None = None
-) -> tuple[Case, ...]:
-    """Everything that the rows of these tables need (of all, where none are named), each once, seed after
-    seed; with the scale's epochs unless others are named."""
-    rows = [row for row in paper_rows() if titles is None or row.table in titles]
-    needed = dict.fromkeys((setting_of(row, scale, epochs), row.classes) for row in rows)
+def cases(seeds: tuple[int, ...], rerun: Rerun) -> tuple[Case, ...]:
+    """Everything that the rows need, each once, seed after seed."""
+    needed = dict.fromkeys((setting, row.classes) for row, setting in rerun.rows())
     return tuple(Case(setting, count, seed) for seed in seeds for setting, count in needed)
 
 
@@ -122,7 +118,7 @@ def measure_case(settings: Mapping[str, Any], inputs: Sequence[bytes], seeds: Se
     """A `TaskFunction`: what is measured of the case that `settings` are, where, and the seconds it took."""
     use_threads(THREADS)
     began = perf_counter()
-    case = Case(Setting(**settings["setting"]), settings["classes"], settings["seed"])
+    case = _case(settings)
     measured = [asdict(one) for one in _measure(prepare(case))]
     told = {"machine": describe(THREADS), "measured": measured, "seconds": perf_counter() - began}
     return json.dumps(told).encode()
@@ -138,6 +134,10 @@ def _task(case: Case) -> EngineTask:
     )
 
 
+def _case(told: Mapping[str, Any]) -> Case:
+    return Case(Setting(**told["setting"]), told["classes"], told["seed"])
+
+
 def _title(case: Case) -> str:
     return f"{case.setting.title}, {case.classes} to forget, seed {case.seed}"
 
@@ -150,7 +150,8 @@ def prepare(case: Case) -> PreparedCell:
         SettingsError: a data set is not embedded, and its files or network are not there.
     """
     setting = case.setting
-    data = load_dataset(setting.data, case.seed, resolve_device("auto"))
+    options = DataOptions(data_limit=setting.data_limit)
+    data = load_dataset(setting.data, case.seed, resolve_device("auto"), options)
     labels = data.train.classes()
     drawn = [labels[int(i)] for i in np.random.default_rng(case.seed).permutation(len(labels))]
     forget, others = tuple(sorted(drawn[: case.classes])), drawn[case.classes :]
@@ -226,7 +227,7 @@ def _read(case: Case, folder: Path) -> tuple[Measured, ...] | None:
         document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         if document["format"] != FORMAT:
             raise FormatError(f"format {document['format']!r}, not {FORMAT!r}")
-        if document["case"] != asdict(case):
+        if _case(document["case"]) != case:
             return None
         names = {field.name for field in fields(Measured)}
         return tuple(Measured(**{name: one[name] for name in names}) for one in document["measured"])

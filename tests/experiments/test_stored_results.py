@@ -17,7 +17,7 @@ from blockful_py.errors import FormatError, RunError
 from blockful_py.experiments.attack.tabulate import markdown as attacks
 from blockful_py.experiments.comparison import compare
 from blockful_py.experiments.overview import overview
-from blockful_py.experiments.paper import tables_named
+from blockful_py.experiments.paper import Rerun
 from blockful_py.experiments.protocol import Scale
 from blockful_py.experiments.scale.writing import markdown as render
 from blockful_py.experiments.scale.writing import read
@@ -30,12 +30,13 @@ RESULTS = Path(__file__).resolve().parents[2] / "benchmarks" / "results"
 AUDITS = sorted(path.parent for path in RESULTS.rglob("audit.json"))
 ATTACKS = sorted(path.parent for path in RESULTS.rglob("attack.json"))
 SEEDS = (5, 6, 7, 8, 9)
+SMALL = Rerun(Scale.SMALL)
 FOUND_OUT = ("original", "head_mask")
 
 
 @pytest.fixture(scope="module")
 def found() -> dict[Case, tuple[Measured, ...]]:
-    return collect(cases(SEEDS, Scale.SMALL), RESULTS / "tables")
+    return collect(cases(SEEDS, SMALL), RESULTS / "tables")
 
 
 @pytest.mark.parametrize("folder", AUDITS, ids=lambda folder: folder.name)
@@ -94,18 +95,18 @@ def test_a_folder_without_a_document_and_a_damaged_one_are_named(tmp_path: Path)
 
 
 def test_the_overview_follows_from_the_cases(found: dict[Case, tuple[Measured, ...]]) -> None:
-    lines = "\n".join(overview(found, tuple(compare(found, Scale.SMALL))))
+    lines = "\n".join(overview(found, tuple(compare(found, SMALL))))
     stored = (RESULTS / "tables" / "tables.md").read_text(encoding="utf-8")
     assert lines in stored
     without = {case: measured for case, measured in found.items() if case.seed != SEEDS[0]}
-    assert "\n".join(overview(without, tuple(compare(without, Scale.SMALL)))) not in stored
+    assert "\n".join(overview(without, tuple(compare(without, SMALL)))) not in stored
 
 
 def test_the_overview_of_the_papers_own_data_follows_from_its_cases() -> None:
-    titles = tables_named(["Fashion-MNIST"])
-    found = collect(cases((5, 6), Scale.FULL, titles, 5), RESULTS / "tables_full")
+    rerun = Rerun(Scale.FULL, ("Fashion-MNIST",), epochs=5)
+    found = collect(cases((5, 6), rerun), RESULTS / "tables_full")
     assert len(found) == 8
-    lines = "\n".join(overview(found, tuple(compare(found, Scale.FULL, titles, 5))))
+    lines = "\n".join(overview(found, tuple(compare(found, rerun))))
     assert lines in (RESULTS / "tables_full" / "tables.md").read_text(encoding="utf-8")
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from blockful_py.errors import FormatError, SettingsError
 from blockful_py.experiments.comparison import compare, markdown
-from blockful_py.experiments.paper import MODELS, Setting, paper_rows, setting_of, tables_named
+from blockful_py.experiments.paper import MODELS, Rerun, Setting, paper_rows
 from blockful_py.experiments.plot_tables import draw
 from blockful_py.experiments.protocol import Scale
 from blockful_py.experiments.tables import Case, Measured, cases, collect, prepare, run
@@ -17,6 +17,7 @@ from blockful_py.report.plots.canvas import LIGHT
 from tests.cli.commands import blockful
 
 SETTING = Setting("digits", "cnn", 10, 0.05)
+SMALL = Rerun(Scale.SMALL)
 
 
 @pytest.fixture(scope="module")
@@ -41,20 +42,22 @@ def test_the_papers_figures_are_those_it_printed() -> None:
 
 
 def test_every_row_has_a_setting_at_both_scales() -> None:
-    assert {setting_of(row, Scale.SMALL).data for row in paper_rows()} == {"digits", "shapes"}
-    full = {(setting_of(row, Scale.FULL).data, setting_of(row, Scale.FULL).network) for row in paper_rows()}
+    assert [row for row, _ in SMALL.rows()] == list(paper_rows())
+    assert {setting.data for _, setting in SMALL.rows()} == {"digits", "shapes"}
+    full = {(setting.data, setting.network) for _, setting in Rerun(Scale.FULL).rows()}
     assert ("tiny_imagenet", "resnet18") in full and ("yahoo_answers", "bert") in full
-    assert len(cases((5, 6), Scale.SMALL)) == 2 * 30
+    assert len(cases((5, 6), SMALL)) == 2 * 30
 
 
 def test_fewer_epochs_are_other_cases() -> None:
-    titles = tables_named(["Fashion-MNIST"])
-    brief, whole = cases((5,), Scale.FULL, titles, 3), cases((5,), Scale.FULL, titles)
-    assert {case.setting.epochs for case in brief} == {3}
-    assert [replace(case, setting=replace(case.setting, epochs=100)) for case in brief] == list(whole)
-    made = dict.fromkeys(brief, MADE)
-    assert all(each.seeds == 1 for each in compare(made, Scale.FULL, titles, 3))
-    assert all(each.seeds == 0 for each in compare(made, Scale.FULL, titles))
+    whole, brief = (Rerun(Scale.FULL, ("Fashion-MNIST",), epochs=epochs) for epochs in (None, 3))
+    few = cases((5,), brief)
+    assert {case.setting.epochs for case in few} == {3}
+    same = [replace(case, setting=replace(case.setting, epochs=100)) for case in few]
+    assert same == list(cases((5,), whole))
+    made = dict.fromkeys(few, MADE)
+    assert all(each.seeds == 1 for each in compare(made, brief))
+    assert all(each.seeds == 0 for each in compare(made, whole))
 
 
 def test_the_papers_pattern_is_there(found: dict[Case, tuple[Measured, ...]]) -> None:
@@ -121,7 +124,7 @@ MADE = tuple(
 
 
 def test_ours_stand_beside_the_papers() -> None:
-    text = markdown(tuple(compare(dict.fromkeys(cases((5,), Scale.SMALL), MADE), Scale.SMALL)), ["about"])
+    text = markdown(tuple(compare(dict.fromkeys(cases((5,), SMALL), MADE), SMALL)), ["about"])
     assert "| GCNN, 4 classes | gradient_ascent | paper | 54.34 / 10.54 (2.04 s) |" in text
     assert (
         "| digits, cnn, n = 1 | gradient_ascent | ours | test 90.0 / 2.0, train 99.0 / 1.0 (1.50 s) |" in text
@@ -133,24 +136,43 @@ def test_ours_stand_beside_the_papers() -> None:
 
 
 def test_what_was_not_run_says_so() -> None:
-    found = dict.fromkeys(cases((5,), Scale.SMALL, tables_named(["TinyImageNet"])), MADE)
-    text = markdown(tuple(compare(found, Scale.SMALL)), [])
+    found = dict.fromkeys(cases((5,), Rerun(Scale.SMALL, ("TinyImageNet",))), MADE)
+    text = markdown(tuple(compare(found, SMALL)), [])
     assert "| shapes, cnn, iid, n = 0 | original | ours | not run | not run | not run |" in text
 
 
 def test_a_table_is_chosen_by_a_part_of_its_title() -> None:
-    assert tables_named(["fashion"]) == ("Fashion-MNIST",)
-    assert len(tables_named()) == 10
+    assert {row.table for row, _ in Rerun(Scale.SMALL, ("fashion",)).rows()} == {"Fashion-MNIST"}
+    assert len({row.table for row, _ in SMALL.rows()}) == 10
     with pytest.raises(SettingsError, match=r"the paper has no table 'SVHN'\. Known: CIFAR-100"):
-        tables_named(["SVHN"])
+        Rerun(Scale.SMALL, ("SVHN",))
+    with pytest.raises(SettingsError, match=r"forgets 3 classes\. Known: 1, 2, 4, 7"):
+        Rerun(Scale.SMALL, ("Fashion",), classes=(1, 3))
+
+
+def test_a_row_is_rerun_with_each_network_that_is_named() -> None:
+    rerun = Rerun(Scale.FULL, ("Fashion",), (1, 4), ("alexnet", "resnet18"), data_limit=500)
+    found = [(row.classes, setting.network, setting.data_limit) for row, setting in rerun.rows()]
+    assert found == [(1, "alexnet", 500), (1, "resnet18", 500), (4, "alexnet", 500), (4, "resnet18", 500)]
+    with pytest.raises(SettingsError, match="no network 'resnet19'"):
+        Rerun(Scale.FULL, networks=("resnet19",))
+
+
+def test_fewer_samples_are_trained_on_and_said() -> None:
+    setting = replace(SETTING, epochs=1, data_limit=280)
+    case = Case(setting, 1, 5)
+    prepared = prepare(case)
+    assert sum(len(user.train) for user in prepared.task.users.values()) <= 280
+    assert len(prepared.data.train) == len(prepared.data.test) == 280
+    assert setting.title == "digits, cnn, 280 samples"
 
 
 def test_the_picture_changes_with_the_figures() -> None:
-    titles = tables_named(["TinyImageNet"])
-    wanted = cases((5,), Scale.SMALL, titles)
+    rerun = Rerun(Scale.SMALL, ("TinyImageNet",))
+    wanted = cases((5,), rerun)
     pictures = []
     for made in (MADE, tuple(replace(one, ad_r_test=0.2) for one in MADE)):
-        pictures.append(draw(tuple(compare(dict.fromkeys(wanted, made), Scale.SMALL, titles)), LIGHT))
+        pictures.append(draw(tuple(compare(dict.fromkeys(wanted, made), rerun)), LIGHT))
     assert pictures[0].startswith(b"\x89PNG")
     assert pictures[0] != pictures[1]
 
