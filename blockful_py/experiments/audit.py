@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import product
 from pathlib import Path
@@ -92,9 +92,10 @@ def run(
     ):
         for place, result in measured:
             cell, told = cells[place], json.loads(result)
-            _require_same_federation(plan, cell, told["federation"])
-            for row in told["rows"]:
-                results.write(plan.folder, replace(results.from_document(row), command=plan.command))
+            rows = [replace(results.from_document(row), command=plan.command) for row in told["rows"]]
+            _require_same_federation(plan, cell, told["federation"], {row.samples for row in rows})
+            for row in rows:
+                results.write(plan.folder, row)
             advance(len(missing[cell]))
             report(f"{_title(cell)}: {len(missing[cell])} rows, {told['seconds']:.0f} s")
     return collect(plan)
@@ -154,15 +155,23 @@ def _task(plan: Plan, cell: Cell, missing: Sequence[str]) -> EngineTask:
     )
 
 
-def _require_same_federation(plan: Plan, cell: Cell, models: Mapping[str, str]) -> None:
-    """Rows of one cell belong together only where the federation came out bit for bit as before."""
+def _require_same_federation(
+    plan: Plan, cell: Cell, models: Mapping[str, str], samples: Collection[str]
+) -> None:
+    """Rows of one cell belong together only where the federation came out bit for bit as before, and the same
+    samples are asked about."""
     path = results.path_of(plan.folder, cell, ORIGINAL)
     if not path.exists():
         return
-    before = {model.model: model.weights for model in results.read(path).row.models}
-    if before != models:
+    before = results.read(path)
+    if {model.model: model.weights for model in before.row.models} != models:
         raise RunError(
             f"{path} is of a federation that came out otherwise, on another machine or by other code: "
+            "choose another folder, or delete this cell's."
+        )
+    if any(digest != before.samples for digest in samples):
+        raise RunError(
+            f"{path} is of an audit that asked about other samples, by another version: "
             "choose another folder, or delete this cell's."
         )
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 
 import torch
@@ -83,6 +83,8 @@ class Dataset:
         train, test: samples to share out among users.
         proxy: samples that belong to no user and no test.
         vocabulary: number of token ids, where the inputs are texts.
+        spare: more samples that no user has and no accuracy is measured on, where there are any: the audit's
+            AUC needs many of one class.
 
     Raises LearningError (when made): labels or token ids out of range, or parts of different shapes.
     """
@@ -93,10 +95,10 @@ class Dataset:
     test: Samples
     proxy: Samples
     vocabulary: int | None = None
+    spare: Samples | None = None
 
     def __post_init__(self) -> None:
-        for which in ("train", "test", "proxy"):
-            part: Samples = getattr(self, which)
+        for which, part in self.parts.items():
             if part.x.shape[1:] != self.train.x.shape[1:]:
                 raise LearningError(
                     f"data set {self.name!r}: inputs have shape {self.input_shape} in train and "
@@ -107,15 +109,24 @@ class Dataset:
                 _require_range(f"{self.name!r} has {which} token ids", part.x, self.vocabulary)
 
     @property
+    def parts(self) -> dict[str, Samples]:
+        """Its samples, by the name of their part: train, test, proxy, and spare where there are any."""
+        parts = {"train": self.train, "test": self.test, "proxy": self.proxy}
+        return parts if self.spare is None else {**parts, "spare": self.spare}
+
+    @property
     def input_shape(self) -> tuple[int, ...]:
         """(channels, height, width) of images, (length,) of texts."""
         return tuple(self.train.x.shape[1:])
 
     def to(self, device: torch.device) -> Dataset:
         """The data set on a device; tensors that are there already are shared."""
-        return replace(
-            self, train=self.train.to(device), test=self.test.to(device), proxy=self.proxy.to(device)
-        )
+        return self.each(lambda part: part.to(device))
+
+    def each(self, change: Callable[[Samples], Samples]) -> Dataset:
+        """The data set with its parts changed, in the order of `parts`."""
+        train, test, proxy, *spare = (change(part) for part in self.parts.values())
+        return replace(self, train=train, test=test, proxy=proxy, spare=spare[0] if spare else None)
 
 
 def labels_in(labels: Tensor) -> tuple[int, ...]:

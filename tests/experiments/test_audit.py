@@ -146,17 +146,20 @@ def test_a_damaged_or_foreign_file_is_named(plan: Plan, found: tuple[results.Res
         collect(replace(plan, scale=Scale.FULL))
 
 
-def test_rows_of_another_federation_are_not_mixed(plan: Plan, found: tuple[results.Result, ...]) -> None:
+@pytest.mark.parametrize("changed", ["weights", "samples"])
+def test_rows_of_another_federation_or_other_samples_are_not_mixed(
+    plan: Plan, found: tuple[results.Result, ...], changed: str
+) -> None:
     original, retrain = (
         results.path_of(plan.folder, found[0].cell, name) for name in ("original", "retrain")
     )
     kept = original.read_bytes(), retrain.read_bytes()
     document = json.loads(kept[0])
-    document["models"][0]["weights"] = "0" * 64
+    (document if changed == "samples" else document["models"][0])[changed] = "0" * 64
     original.write_text(json.dumps(document))
     retrain.unlink()
     try:
-        with pytest.raises(RunError, match="came out otherwise"):
+        with pytest.raises(RunError, match=r"came out otherwise|asked about other samples"):
             run(plan)
     finally:
         original.write_bytes(kept[0])

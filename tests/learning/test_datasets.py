@@ -14,7 +14,7 @@ from blockful_py.errors import LearningError, SettingsError
 from blockful_py.learning.data import Dataset, Samples
 from blockful_py.learning.datasets import load_dataset
 from blockful_py.learning.datasets.images import CIFAR10
-from blockful_py.learning.datasets.shapes import PROXY, TEST, TRAIN
+from blockful_py.learning.datasets.shapes import PROXY, SPARE, TEST, TRAIN
 from blockful_py.learning.datasets.tables import from_hub
 from blockful_py.learning.datasets.texts import BUCKETS, word_ids
 from blockful_py.learning.models import Architecture
@@ -100,6 +100,9 @@ def test_a_limit_draws_by_seed(tmp_path: Path, limit: int) -> None:
     assert torch.equal(first.test.x, again.test.x)
     assert not torch.equal(first.test.x, other.test.x)
     assert len(load_dataset("digits", 0, CPU, DataOptions(data_limit=limit)).train) == limit
+    few = load_dataset("shapes", 0, CPU, DataOptions(data_limit=limit))
+    assert {which: len(part) for which, part in few.parts.items()} == dict.fromkeys(few.parts, limit)
+    assert "spare" in few.parts
 
 
 def test_digits_are_those_of_scikit_learn(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -255,11 +258,15 @@ def shapes() -> Dataset:
 
 
 def test_shapes_are_balanced_and_follow_from_the_seed(shapes: Dataset) -> None:
-    for part, size in ((shapes.train, TRAIN), (shapes.test, TEST), (shapes.proxy, PROXY)):
+    assert shapes.spare is not None
+    sizes = (TRAIN, TEST, PROXY, SPARE)
+    for part, size in zip(shapes.parts.values(), sizes, strict=True):
         assert part.y.bincount().tolist() == [size // 20] * 20
         assert part.x.shape == (size, 1, 16, 16)
     assert torch.equal(load_dataset("shapes", 0, CPU).train.x, shapes.train.x)
     assert not torch.equal(load_dataset("shapes", 1, CPU).train.x, shapes.train.x)
+    of_tests = {row.numpy().tobytes() for row in shapes.test.x}
+    assert of_tests.isdisjoint(row.numpy().tobytes() for row in shapes.spare.x)
 
 
 def test_shapes_can_be_learned(shapes: Dataset) -> None:

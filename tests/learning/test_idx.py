@@ -129,7 +129,9 @@ def test_the_smaller_version_pools_and_draws_by_seed(tmp_path: Path) -> None:
     assert [len(part) for part in (tiny.train, tiny.test, tiny.proxy)] == [12, 7, 10]
     assert torch.equal(tiny.proxy.x, functional.avg_pool2d(whole.proxy.x, 4))
     pooled = {row.numpy().tobytes() for row in functional.avg_pool2d(whole.test.x, 4)}
-    assert all(row.numpy().tobytes() in pooled for row in tiny.test.x)
+    assert tiny.spare is not None
+    assert len(tiny.spare) == len(whole.test) - 7
+    assert pooled == {row.numpy().tobytes() for part in (tiny.test, tiny.spare) for row in part.x}
     assert torch.equal(tiny.train.x, again.train.x)
     assert not torch.equal(tiny.train.x, other.train.x)
 

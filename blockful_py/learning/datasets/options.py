@@ -23,7 +23,14 @@ def drawn(samples: Samples, limit: int | None, stream: torch.Generator) -> Sampl
     """At most `limit` of n samples, drawn without replacement, in their order: (min(n, limit), ...)."""
     if limit is None or len(samples) <= limit:
         return samples
-    return samples.at(torch.sort(torch.randperm(len(samples), generator=stream)[:limit]).values)
+    return parted(samples, limit, stream)[0]
+
+
+def parted(samples: Samples, count: int, stream: torch.Generator) -> tuple[Samples, Samples]:
+    """(drawn, others) of n samples, each in their order: min(n, count) drawn without replacement."""
+    order = torch.randperm(len(samples), generator=stream)
+    drawn_rows, others = (torch.sort(rows).values for rows in (order[:count], order[count:]))
+    return samples.at(drawn_rows), samples.at(others)
 
 
 def carve_proxy(samples: Samples, stream: torch.Generator) -> tuple[Samples, Samples]:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from types import MappingProxyType
 
 import torch
@@ -72,8 +71,6 @@ def load_dataset(name: str, seed: int, device: torch.device, options: DataOption
     loaded = loader(seed, options)
     if options.data_limit is not None:
         stream = generator(seed, "limit", name)
-        train, test, proxy = (
-            drawn(part, options.data_limit, stream) for part in (loaded.train, loaded.test, loaded.proxy)
-        )
-        loaded = replace(loaded, train=train, test=test, proxy=proxy)
+        limit = options.data_limit
+        loaded = loaded.each(lambda part: drawn(part, limit, stream))
     return loaded.to(device)

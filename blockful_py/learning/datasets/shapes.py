@@ -15,7 +15,7 @@ from blockful_py.settings import DataOptions
 
 SHAPES = ("disc", "square", "triangle", "cross", "ring")
 TEXTURES = ("plain", "across", "along", "checks")
-TRAIN, TEST, PROXY = 7000, 900, 700
+TRAIN, TEST, PROXY, SPARE = 7000, 900, 700, 10_000
 SIDE = 16  # pixels
 RADIUS = (4.8, 6.4)  # pixels
 ROTATION = 0.35  # radians, either way
@@ -27,7 +27,8 @@ GROUND = 0.3
 
 
 def load_shapes(seed: int, options: DataOptions) -> Dataset:
-    """16x16 grey images; label = shape * 4 + texture; 7,000 train, 900 test, 700 proxy, all classes alike.
+    """16x16 grey images; label = shape * 4 + texture; 7,000 train, 900 test, 700 proxy and 10,000 spare, all
+    classes alike.
 
     Position, radius, rotation, the stripes' period and phase, contrast and noise are drawn by seed.
     Inputs are float32 (n, 1, 16, 16), labels int64 (n,), on the CPU.
@@ -45,7 +46,9 @@ def load_shapes(seed: int, options: DataOptions) -> Dataset:
     everything = Samples(draw(labels % classes, stream), labels % classes)
     parts = torch.split(torch.arange(total), [TRAIN, TEST, PROXY])
     train, test, proxy = (everything.at(rows) for rows in parts)
-    return Dataset("shapes", classes, train, test, proxy)
+    more = torch.arange(SPARE) % classes
+    spare = Samples(draw(more, generator(seed, "shapes", "spare")), more)
+    return Dataset("shapes", classes, train, test, proxy, spare=spare)
 
 
 def draw(labels: Tensor, stream: torch.Generator) -> Tensor:

@@ -10,7 +10,7 @@ from torch.nn import functional
 
 from blockful_py.errors import LearningError, SettingsError
 from blockful_py.learning.data import Dataset, Samples
-from blockful_py.learning.datasets.options import drawn
+from blockful_py.learning.datasets.options import drawn, parted
 from blockful_py.learning.streams import generator
 from blockful_py.settings import DataOptions
 
@@ -21,7 +21,8 @@ class Smaller:
 
     Attributes:
         pool: each pixel is the mean of a square of pool x pool.
-        train, test: at most so many images, drawn by seed; all of the proxy set stay.
+        train, test: at most so many images, drawn by seed; all of the proxy set stay, and the other images of
+            the test set are the spare ones.
 
     Raises SettingsError (when made) for a number below 1.
     """
@@ -54,9 +55,9 @@ def smaller(
                 f"shape {whole.input_shape}: choose another data set or pool."
             )
         train = drawn(whole.train, to.train, generator(seed, name, "train"))
-        test = drawn(whole.test, to.test, generator(seed, name, "test"))
-        train, test, proxy = (_pooled(part, to.pool) for part in (train, test, whole.proxy))
-        return Dataset(name, whole.class_count, train, test, proxy)
+        test, spare = parted(whole.test, to.test, generator(seed, name, "test"))
+        train, test, proxy, spare = (_pooled(part, to.pool) for part in (train, test, whole.proxy, spare))
+        return Dataset(name, whole.class_count, train, test, proxy, spare=spare)
 
     return reduced
 

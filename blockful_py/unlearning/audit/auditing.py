@@ -41,7 +41,8 @@ def audit(
 
 
 def samples_digest(samples: AuditSamples) -> str:
-    """SHA-256, hex, over shapes, dtypes and bytes of inputs and labels of all parts, members by name."""
+    """SHA-256, hex, over shapes, dtypes and bytes of inputs and labels of all parts there are, members by
+    name."""
     parts: list[Samples] = [
         samples.forget_train,
         samples.forget_test,
@@ -49,7 +50,7 @@ def samples_digest(samples: AuditSamples) -> str:
         samples.retain_test,
     ]
     parts += [samples.members[name] for name in sorted(samples.members)]
-    parts += [] if samples.shown is None else [samples.shown]
+    parts += [part for part in (samples.shown, samples.never_seen) if part is not None]
     digest = hashlib.sha256()
     for part in parts:
         for tensor in (part.x, part.y):

@@ -91,6 +91,8 @@ class Bench:
         strangers = observe(module, classes, samples.retain_test)
         trained = observe(module, classes, samples.forget_train)
         held_out = observe(module, classes, samples.forget_test)
+        more = samples.never_seen
+        never_seen = held_out if more is None else observe(module, classes, more)
         probe = None
         if samples.shown is not None:
             probe = probe_recall(observe(module, classes, samples.shown), held_out, samples.classes)
@@ -105,7 +107,7 @@ class Bench:
             ad_r_train=members.accuracy(),
             ad_r_test=strangers.accuracy(),
             membership=membership_rate(members.log_probs, strangers.log_probs, trained.log_probs),
-            auc=auc(trained.truth(), held_out.truth()),
+            auc=auc(trained.truth(), never_seen.truth()),
             relearn=learnt,
             probe=probe,
             divergence=jensen_shannon(held_out.log_probs, self._gold_says[name]),
