@@ -251,7 +251,7 @@ def _share(samples: Samples, rows: Sequence[int], index: int, which: str) -> Sam
     if not rows:
         raise LearningError(
             f"user {index} would be without {which} samples: there are {len(samples)} in all; "
-            "lower the number of users."
+            "take more samples or fewer users."
         )
     return samples.at(torch.tensor(rows, dtype=torch.int64))
 
