@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 
 from blockful_py.experiments.comparison import Compared
 from blockful_py.experiments.panels import in_rows, panel, words
-from blockful_py.experiments.paper import MODELS
+from blockful_py.experiments.paper import FULL, MODELS, SMALL
 from blockful_py.experiments.tables import ORIGINAL
 from blockful_py.report.plots.canvas import Theme, figure, png
 
@@ -48,7 +48,9 @@ def draw(compared: Sequence[Compared], theme: Theme) -> bytes:
 
 
 def _label(each: Compared) -> str:
-    return f"{each.row.title}: {each.method}"
+    row, network = each.row, each.setting.network
+    usual = network in (FULL[row.network], SMALL[row.data].network)
+    return f"{row.title}{'' if usual else f' ({network})'}: {each.method}"
 
 
 def _panel(axes: Axes, name: str, group: Sequence[Compared], theme: Theme) -> None:

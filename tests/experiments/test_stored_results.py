@@ -102,12 +102,25 @@ def test_the_overview_follows_from_the_cases(found: dict[Case, tuple[Measured, .
     assert "\n".join(overview(without, tuple(compare(without, SMALL)))) not in stored
 
 
-def test_the_overview_of_the_papers_own_data_follows_from_its_cases() -> None:
-    rerun = Rerun(Scale.FULL, ("Fashion-MNIST",), epochs=5)
-    found = collect(cases((5, 6), rerun), RESULTS / "tables_full")
-    assert len(found) == 8
+FASHION = Rerun(Scale.FULL, ("Fashion-MNIST",))
+OWN_DATA = {
+    "tables_full": (replace(FASHION, epochs=5), 8),
+    "tables_alexnet": (replace(FASHION, classes=(1,), networks=("alexnet",), epochs=5), 2),
+    "tables_networks": (
+        replace(FASHION, classes=(1,), networks=("resnet18", "mobilenet_v2"), epochs=4, data_limit=3000),
+        4,
+    ),
+}
+"""What is stored of the paper's own data, and how many cases."""
+
+
+@pytest.mark.parametrize("folder", OWN_DATA)
+def test_the_overview_of_the_papers_own_data_follows_from_its_cases(folder: str) -> None:
+    rerun, count = OWN_DATA[folder]
+    found = collect(cases((5, 6), rerun), RESULTS / folder)
+    assert len(found) == count
     lines = "\n".join(overview(found, tuple(compare(found, rerun))))
-    assert lines in (RESULTS / "tables_full" / "tables.md").read_text(encoding="utf-8")
+    assert lines in (RESULTS / folder / "tables.md").read_text(encoding="utf-8")
 
 
 def test_an_overview_has_a_mean_and_a_deviation_over_the_seeds(

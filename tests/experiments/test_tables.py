@@ -177,6 +177,15 @@ def test_the_picture_changes_with_the_figures() -> None:
     assert pictures[0] != pictures[1]
 
 
+def test_the_picture_names_a_network_that_the_paper_has_not() -> None:
+    pictures = []
+    for network in ("cnn", "alexnet"):
+        rerun = Rerun(Scale.FULL, ("Fashion-MNIST",), networks=(network,))
+        made = dict.fromkeys(cases((5,), rerun), MADE)
+        pictures.append(draw(tuple(compare(made, rerun)), LIGHT))
+    assert pictures[0] != pictures[1]
+
+
 def test_two_users_lack_classes_that_the_others_have() -> None:
     setting = replace(SETTING, situation="label_non_iid", lacking=2, epochs=1)
     task = prepare(Case(setting, 1, 5)).task
