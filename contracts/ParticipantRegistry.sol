@@ -2,7 +2,8 @@
 pragma solidity 0.8.30;
 
 import {Certified} from "./base/Certified.sol";
-import {IParticipantRegistry, Participant} from "./interfaces/IParticipantRegistry.sol";
+import {ILiveChain} from "./interfaces/ILiveChain.sol";
+import {FiledRequest, IParticipantRegistry, Participant, RequestState} from "./interfaces/IParticipantRegistry.sol";
 import {Action, IQuorum} from "./interfaces/IQuorum.sol";
 
 /// @title The federation file, the participants, and the requests that they file and work on
@@ -12,20 +13,31 @@ contract ParticipantRegistry is IParticipantRegistry, Certified {
         string url;
     }
 
-    /// @dev One slot.
-    struct Request {
-        bytes24 content;
-        uint64 deadline;
+    /// @dev The hand-ins of an account in the period that `block.number / HOLD_BLOCKS` numbers.
+    struct HandIns {
+        uint64 period;
+        uint64 count;
     }
 
     uint8 private constant CODEC_RAW = 0x55;
     uint8 private constant CODEC_DAG_PB = 0x70;
     uint256 private constant _MAX_URL = 200;
+    /// @dev Until which block a place is taken whose request is not decided.
+    uint64 private constant _UNDECIDED = type(uint64).max;
 
     /// @inheritdoc IParticipantRegistry
     /// @dev Four months of blocks of 12 seconds.
     uint64 public constant override MAX_BLOCKS = 1_000_000;
+    /// @inheritdoc IParticipantRegistry
+    uint256 public constant override MAX_PLACES = 4;
+    /// @inheritdoc IParticipantRegistry
+    /// @dev A day of blocks of 12 seconds.
+    uint64 public constant override HOLD_BLOCKS = 7200;
+    /// @inheritdoc IParticipantRegistry
+    uint256 public constant override MAX_HAND_INS = 1024;
 
+    /// @inheritdoc IParticipantRegistry
+    ILiveChain public immutable override live;
     /// @inheritdoc IParticipantRegistry
     address public immutable override deployer;
     /// @inheritdoc IParticipantRegistry
@@ -42,14 +54,17 @@ contract ParticipantRegistry is IParticipantRegistry, Certified {
     /// @inheritdoc IParticipantRegistry
     mapping(uint32 number => address) public override accountOf;
     /// @inheritdoc IParticipantRegistry
-    mapping(uint32 number => Request) public override filed;
-    /// @inheritdoc IParticipantRegistry
     mapping(address account => Endpoint) public override endpoint;
 
     mapping(address account => Participant) private _participants;
+    mapping(uint32 number => FiledRequest) private _filed;
+    /// @dev Last block of each place's hold; a place is free after it.
+    mapping(address account => uint64[MAX_PLACES]) private _places;
+    mapping(address account => HandIns) private _handIns;
 
-    constructor(IQuorum quorum_, uint32 seats_, bool open_) Certified(quorum_) {
+    constructor(IQuorum quorum_, ILiveChain live_, uint32 seats_, bool open_) Certified(quorum_) {
         deployer = msg.sender;
+        live = live_;
         seats = seats_;
         open = open_;
     }
@@ -57,6 +72,11 @@ contract ParticipantRegistry is IParticipantRegistry, Certified {
     /// @inheritdoc IParticipantRegistry
     function participant(address account) external view override returns (Participant memory) {
         return _participants[account];
+    }
+
+    /// @inheritdoc IParticipantRegistry
+    function filed(uint32 number) external view override returns (FiledRequest memory) {
+        return _filed[number];
     }
 
     /// @inheritdoc IParticipantRegistry
@@ -140,20 +160,69 @@ contract ParticipantRegistry is IParticipantRegistry, Certified {
         _requireJoined();
         _requireKnown(codec);
         if (blocks == 0 || blocks > MAX_BLOCKS) revert InvalidDuration(blocks, MAX_BLOCKS);
+        uint32 height = live.height();
+        uint8 place = _takePlace();
         number = ++requests;
-        uint64 deadline = uint64(block.number) + blocks;
-        filed[number] = Request(bytes24(keccak256(abi.encode(msg.sender, digest, codec, deadline))), deadline);
-        emit Filed(number, msg.sender, digest, codec, deadline);
+        _filed[number] = FiledRequest({
+            content: bytes24(keccak256(abi.encode(digest, codec))),
+            deadline: 0,
+            by: msg.sender,
+            height: height,
+            // At most MAX_BLOCKS, which fits.
+            blocks: uint24(blocks),
+            place: place,
+            state: RequestState.Filed
+        });
+        emit Filed(number, msg.sender, digest, codec, blocks, height);
+    }
+
+    /// @inheritdoc IParticipantRegistry
+    function decide(uint32 number, bool admitted, Action calldata action) external override {
+        _requireCanonical(abi.encodeCall(this.decide, (number, admitted, action)));
+        _execute(action, keccak256(abi.encode(number, admitted)));
+        FiledRequest storage request = _filed[number];
+        if (request.state != RequestState.Filed) revert RequestNotWaiting(number);
+        if (admitted) {
+            uint64 deadline = uint64(block.number) + request.blocks;
+            (request.state, request.deadline) = (RequestState.Admitted, deadline);
+            _places[request.by][request.place] = 0;
+            emit RequestAdmitted(number, deadline);
+        } else {
+            request.state = RequestState.Dismissed;
+            _places[request.by][request.place] = uint64(block.number) + HOLD_BLOCKS;
+            emit RequestDismissed(number);
+        }
     }
 
     /// @inheritdoc IParticipantRegistry
     function handIn(uint32 request, uint64 position, bytes32 digest, uint8 codec) external override {
         _requireJoined();
         _requireKnown(codec);
-        uint64 deadline = filed[request].deadline;
-        if (deadline == 0) revert UnknownRequest(request);
-        if (block.number > deadline) revert RequestClosed(request, deadline);
+        FiledRequest storage named = _filed[request];
+        if (named.state != RequestState.Admitted) revert RequestNotAdmitted(request);
+        if (block.number > named.deadline) revert RequestClosed(request, named.deadline);
+        _countHandIn();
         emit HandedIn(request, position, msg.sender, digest, codec);
+    }
+
+    /// @dev Takes a free place of the caller's, until the committee has decided.
+    function _takePlace() private returns (uint8 place) {
+        uint64[MAX_PLACES] storage places = _places[msg.sender];
+        for (place = 0; place < MAX_PLACES; ++place) {
+            if (places[place] < block.number) {
+                places[place] = _UNDECIDED;
+                return place;
+            }
+        }
+        revert AllPlacesTaken(msg.sender, MAX_PLACES);
+    }
+
+    function _countHandIn() private {
+        HandIns storage counted = _handIns[msg.sender];
+        uint64 period = uint64(block.number) / HOLD_BLOCKS;
+        uint64 count = counted.period == period ? counted.count : 0;
+        if (count == MAX_HAND_INS) revert TooManyHandIns(msg.sender, MAX_HAND_INS);
+        _handIns[msg.sender] = HandIns(period, count + 1);
     }
 
     function _setFile(bytes32 digest) private {

@@ -103,7 +103,7 @@ def deploy_models(committee: Any) -> dict[str, Any]:
     seats = int(os.environ.get("BLOCKFUL_SEATS", "14"))
     return {
         "LiveChain": live,
-        "ParticipantRegistry": deployer.deploy(ParticipantRegistry, committee, seats, True),
+        "ParticipantRegistry": deployer.deploy(ParticipantRegistry, committee, live, seats, True),
         "ReaderRegistry": deployer.deploy(ReaderRegistry, committee, live),
         "AlarmRegistry": deployer.deploy(AlarmRegistry, committee),
     }

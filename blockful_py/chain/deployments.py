@@ -152,7 +152,7 @@ def _models(
 ) -> dict[str, tuple[bytes, Receipt]]:
     """Deploys LiveChain, ParticipantRegistry, ReaderRegistry and AlarmRegistry."""
     live = sender.deploy(interface_of("LiveChain"), committee)
-    participants = sender.deploy(interface_of("ParticipantRegistry"), committee, seats, is_open)
+    participants = sender.deploy(interface_of("ParticipantRegistry"), committee, live[0], seats, is_open)
     readers = sender.deploy(interface_of("ReaderRegistry"), committee, live[0])
     alarms = sender.deploy(interface_of("AlarmRegistry"), committee)
     return {

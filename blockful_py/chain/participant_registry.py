@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import IntEnum
 from typing import ClassVar
 
 from blockful_py.chain import abi
@@ -42,29 +43,61 @@ class Endpoint:
     url: str
 
 
+class RequestState(IntEnum):
+    """What the committee has decided about a request."""
+
+    UNKNOWN = 0
+    FILED = 1
+    """It has not decided."""
+    ADMITTED = 2
+    DISMISSED = 3
+
+
 @dataclass(frozen=True, slots=True)
 class FiledRequest:
-    """A request on the chain.
+    """A request on the chain; block numbers are those of the live chain's node.
 
     Attributes:
         number: from 1 in the order of filing.
         by: account of the participant that filed it.
         uri: the signed request's file.
-        deadline: last block of the node in which parts are handed in.
-        block_number: block of the node that holds its transaction.
+        blocks: for which it takes hand-ins, from its admission on.
+        height: of the live chain when it was filed; it reaches no model that was published later.
+        block_number: block that holds its transaction.
+        state: whether the committee has admitted or dismissed it.
+        decided: block of that decision; 0 before it.
     """
 
     number: int
     by: bytes
     uri: Uri
-    deadline: int
+    blocks: int
+    height: int
     block_number: int
     transaction_hash: bytes
+    state: RequestState = RequestState.FILED
+    decided: int = 0
 
     @property
-    def content(self) -> bytes:
-        """What the contract's state holds of it beside the deadline (24 bytes)."""
-        return abi.filed_content(self.by, self.uri, self.deadline)
+    def is_admitted(self) -> bool:
+        return self.state is RequestState.ADMITTED
+
+    @property
+    def deadline(self) -> int:
+        """Last block that takes hand-ins; 0 unless it is admitted."""
+        return self.decided + self.blocks if self.is_admitted else 0
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRequest:
+    """What the contract's state holds of a request; `content` is `abi.filed_content` of its file."""
+
+    content: bytes
+    deadline: int
+    by: bytes
+    height: int
+    blocks: int
+    state: RequestState
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +110,10 @@ class HandIn:
     uri: Uri
     block_number: int
     transaction_hash: bytes
+
+
+DECISIONS = {"RequestAdmitted": RequestState.ADMITTED, "RequestDismissed": RequestState.DISMISSED}
+"""Events of the committee's decisions about requests."""
 
 
 class ParticipantRegistryContract(Contract):
@@ -123,14 +160,21 @@ class ParticipantRegistryContract(Contract):
         key, url = self._read("endpoint", account)
         return Endpoint(key, url) if url else None
 
-    def filed(self, number: int) -> tuple[bytes, int]:
-        """`content` and deadline of a request, from the contract's state; zeros for an unknown one."""
-        content, deadline = self._read("filed", number)
-        return content, deadline
+    def filed(self, number: int) -> StoredRequest:
+        """What the contract's state holds of a request; zeros for an unknown one."""
+        content, deadline, by, height, blocks, _place, state = self._read("filed", number)
+        return StoredRequest(content, deadline, by, height, blocks, RequestState(state))
 
     def filed_requests(self, first_block: int = 0) -> tuple[FiledRequest, ...]:
-        """Every request that was filed since a block of the node, oldest first."""
-        return tuple(map(_filed_request, self.events("Filed", first_block)))
+        """Every request that was filed since a block of the node, oldest first, as it was decided."""
+        decided = {
+            event.arguments["number"]: (state, event.block_number)
+            for name, state in DECISIONS.items()
+            for event in self.events(name, first_block)
+        }
+        filed = map(_filed_request, self.events("Filed", first_block))
+        undecided = RequestState.FILED, 0
+        return tuple(_decided(each, *decided.get(each.number, undecided)) for each in filed)
 
     def hand_ins(self, request: int) -> tuple[HandIn, ...]:
         """Every part that was handed in for a request, oldest first."""
@@ -172,18 +216,27 @@ class ParticipantRegistryContract(Contract):
         return self._send("announce", key, url)
 
     def file(self, uri: Uri, blocks: int) -> Receipt:
-        """Files a request that is open for `blocks` blocks of the node; the event Filed has its number.
+        """Files a request that takes hand-ins for `blocks` blocks of the node, once it is admitted; the event
+        Filed has its number.
 
-        Raises ContractError ParticipantIsBarred, NotJoined or InvalidDuration.
+        Raises ContractError ParticipantIsBarred, NotJoined, InvalidDuration or AllPlacesTaken.
         """
         return self._send("file", uri.digest, int(uri.codec), blocks)
 
     def hand_in(self, request: int, position: Position, uri: Uri) -> Receipt:
         """Hands in the sender's part of a request for one model.
 
-        Raises ContractError ParticipantIsBarred, NotJoined, UnknownRequest or RequestClosed.
+        Raises ContractError ParticipantIsBarred, NotJoined, RequestNotAdmitted, RequestClosed or
+        TooManyHandIns.
         """
         return self._send("handIn", request, position.packed, uri.digest, int(uri.codec))
+
+    def decide(self, request: int, admitted: bool, action: Action) -> Receipt:
+        """Admits a request, or dismisses it.
+
+        Raises ContractError RequestNotWaiting, or what IQuorum and ICertified refuse with.
+        """
+        return self._send("decide", request, admitted, abi.action(action))
 
     def change_file(self, digest: bytes, action: Action) -> Receipt:
         """Replaces the federation file's digest.
@@ -207,6 +260,10 @@ class ParticipantRegistryContract(Contract):
         """Leaf of `change_file(digest)` in a certificate's content."""
         return self._leaf("changeFile", chunk, chunks, abi.file_digest(digest))
 
+    def decide_leaf(self, request: int, admitted: bool, chunk: int = 0, chunks: int = 1) -> bytes:
+        """Leaf of `decide(request, admitted)` in a certificate's content."""
+        return self._leaf("decide", chunk, chunks, abi.decision_digest(request, admitted))
+
     def admit_leaf(self, account: bytes, chunk: int = 0, chunks: int = 1) -> bytes:
         """Leaf of `admit(account)` in a certificate's content."""
         return self._leaf("admit", chunk, chunks, abi.admission_digest(account))
@@ -222,10 +279,15 @@ def _filed_request(event: PastEvent) -> FiledRequest:
         number=values["number"],
         by=values["by"],
         uri=Uri(values["digest"], Codec(values["codec"])),
-        deadline=values["deadline"],
+        blocks=values["blocks"],
+        height=values["height"],
         block_number=event.block_number,
         transaction_hash=event.transaction_hash,
     )
+
+
+def _decided(filed: FiledRequest, state: RequestState, block_number: int) -> FiledRequest:
+    return replace(filed, state=state, decided=block_number)
 
 
 def _hand_in(event: PastEvent) -> HandIn:

@@ -2,6 +2,7 @@
 pragma solidity 0.8.30;
 
 import {ICertified} from "./ICertified.sol";
+import {ILiveChain} from "./ILiveChain.sol";
 import {Action} from "./IQuorum.sol";
 
 /// @notice An account that trains and publishes models.
@@ -16,10 +17,39 @@ struct Participant {
     bool admitted;
 }
 
+/// @notice What the committee has decided about a request.
+enum RequestState {
+    /// Nobody filed it.
+    Unknown,
+    /// Filed, and not decided.
+    Filed,
+    /// The committee has read it: it takes hand-ins up to its deadline.
+    Admitted,
+    /// The committee has refused it, or could not read it.
+    Dismissed
+}
+
+/// @notice A request, two slots. What it asks is in the file that its event names.
+struct FiledRequest {
+    /// First 24 bytes of `keccak256(abi.encode(digest, codec))`.
+    bytes24 content;
+    /// Last block that takes hand-ins; 0 unless the request was admitted.
+    uint64 deadline;
+    /// The participant that filed it.
+    address by;
+    /// Height of the live chain when it was filed: it reaches no model that was published later.
+    uint32 height;
+    /// Blocks for which it takes hand-ins, from its admission on.
+    uint24 blocks;
+    /// Index of the place that it holds among those of its participant.
+    uint8 place;
+    RequestState state;
+}
+
 /// @title The federation file, the participants, and the requests that they file and work on
-/// @notice Participants join and leave alone. The committee can admit an account, bar it and lift that again, and
-/// replace the federation file's digest. Files of requests and of hand-ins are named by their CIDs (sha2-256 digest and
-/// codec); whoever reads them checks their signatures.
+/// @notice Participants join and leave alone. The committee can admit an account, bar it and lift that again, replace
+/// the federation file's digest, and admit or dismiss a request, once. Files of requests and of hand-ins are named by
+/// their CIDs (sha2-256 digest and codec); whoever reads them checks their signatures.
 /// @dev A number is given once, so `seats` bounds all who ever join: where everybody may join, whoever pays for enough
 /// accounts takes all seats. A federation that strangers can reach has its committee admit participants.
 interface IParticipantRegistry is ICertified {
@@ -31,7 +61,9 @@ interface IParticipantRegistry is ICertified {
     event ParticipantReadmitted(address indexed account);
     /// @notice An account is reached at `url`, by TLS pinned to `key`; at an empty `url` no more.
     event Announced(address indexed account, address key, string url);
-    event Filed(uint32 indexed number, address indexed by, bytes32 digest, uint8 codec, uint64 deadline);
+    event Filed(uint32 indexed number, address indexed by, bytes32 digest, uint8 codec, uint64 blocks, uint32 height);
+    event RequestAdmitted(uint32 indexed number, uint64 deadline);
+    event RequestDismissed(uint32 indexed number);
     event HandedIn(uint32 indexed request, uint64 indexed position, address indexed by, bytes32 digest, uint8 codec);
 
     error NotDeployer(address caller, address deployer);
@@ -48,15 +80,33 @@ interface IParticipantRegistry is ICertified {
     /// @notice A URL has at most 200 bytes, each a printable character of ASCII other than space, and a key.
     error InvalidEndpoint(address account);
     error UnknownCodec(uint8 codec);
-    /// @notice A request is open for 1 to `most` blocks.
+    /// @notice A request takes hand-ins for 1 to `most` blocks.
     error InvalidDuration(uint64 blocks, uint64 most);
-    error UnknownRequest(uint32 request);
+    /// @notice The account has `places` requests that are not decided, or were dismissed a short while ago.
+    error AllPlacesTaken(address account, uint256 places);
+    /// @notice The committee has decided about the request, or nobody filed it.
+    error RequestNotWaiting(uint32 request);
+    /// @notice The committee has not admitted the request, or nobody filed it.
+    error RequestNotAdmitted(uint32 request);
     /// @notice The request's deadline, the last block that takes hand-ins, has passed.
     error RequestClosed(uint32 request, uint64 deadline);
+    /// @notice The account has handed in `most` parts in the present period of HOLD_BLOCKS blocks.
+    error TooManyHandIns(address account, uint256 most);
 
-    /// @notice Most blocks that a request is open for.
+    /// @notice Most blocks for which a request takes hand-ins.
     // solhint-disable-next-line func-name-mixedcase
     function MAX_BLOCKS() external view returns (uint64);
+    /// @notice Most requests of one account that are not decided, and its dismissed ones of the last HOLD_BLOCKS blocks.
+    // solhint-disable-next-line func-name-mixedcase
+    function MAX_PLACES() external view returns (uint256);
+    /// @notice Blocks for which a dismissed request holds its place, and of a period of hand-ins.
+    // solhint-disable-next-line func-name-mixedcase
+    function HOLD_BLOCKS() external view returns (uint64);
+    /// @notice Most hand-ins of one account in a period.
+    // solhint-disable-next-line func-name-mixedcase
+    function MAX_HAND_INS() external view returns (uint256);
+    /// @notice The chain whose height a request notes.
+    function live() external view returns (ILiveChain);
     /// @notice The account that deployed this contract and founds the federation.
     function deployer() external view returns (address);
     /// @notice Most accounts that ever join.
@@ -77,9 +127,8 @@ interface IParticipantRegistry is ICertified {
     /// @notice Where an account is reached: address of the secp256k1 key that its TLS certificate is pinned to, and
     /// URL; both empty when it has announced none.
     function endpoint(address account) external view returns (address key, string memory url);
-    /// @notice First 24 bytes of `keccak256(abi.encode(by, digest, codec, deadline))` of a request, which its event
-    /// opens, and its deadline; both 0 for an unknown one.
-    function filed(uint32 number) external view returns (bytes24 content, uint64 deadline);
+    /// @notice What is stored of a request; zeros for an unknown one.
+    function filed(uint32 number) external view returns (FiledRequest memory);
 
     /// @notice Sets the federation file's digest.
     /// @dev By the deployer only, while it is zero. Emits FileChanged. Reverts with NotDeployer, AlreadyFounded or
@@ -110,13 +159,19 @@ interface IParticipantRegistry is ICertified {
     /// Emits Announced. Reverts with InvalidEndpoint.
     function announce(address key, string calldata url) external;
 
-    /// @notice Files a request, whose hand-ins are taken up to the block `block.number + blocks`.
-    /// @dev By joined participants only; as many as they pay for, since no contract can tell when a request is
-    /// answered, and members pass over one that is not signed by those whose data it names.
-    /// Emits Filed. Reverts with ParticipantIsBarred, NotJoined, UnknownCodec or InvalidDuration.
+    /// @notice Files a request, which takes hand-ins for `blocks` blocks once it is admitted.
+    /// @dev By joined participants only. It holds one of the account's MAX_PLACES places until it is admitted; where it
+    /// is dismissed, for HOLD_BLOCKS blocks more. So what an account asks the committee to read is bounded.
+    /// Post: filed(number).height = live.height().
+    /// Emits Filed. Reverts with ParticipantIsBarred, NotJoined, UnknownCodec, InvalidDuration or AllPlacesTaken.
     function file(bytes32 digest, uint8 codec, uint64 blocks) external returns (uint32 number);
+    /// @notice Admits a request, or dismisses it: once, for ever.
+    /// @dev Digest of the action: `keccak256(abi.encode(number, admitted))`.
+    /// Post: deadline = block.number + blocks where it is admitted.
+    /// Emits RequestAdmitted or RequestDismissed. Reverts with RequestNotWaiting.
+    function decide(uint32 number, bool admitted, Action calldata action) external;
     /// @notice Hands in the caller's part of a request for the model at `position`; the event is all that is kept.
-    /// @dev By joined participants only. Emits HandedIn. Reverts with ParticipantIsBarred, NotJoined, UnknownCodec,
-    /// UnknownRequest or RequestClosed.
+    /// @dev By joined participants only, at most MAX_HAND_INS in a period of HOLD_BLOCKS blocks. Emits HandedIn.
+    /// Reverts with ParticipantIsBarred, NotJoined, UnknownCodec, RequestNotAdmitted, RequestClosed or TooManyHandIns.
     function handIn(uint32 request, uint64 position, bytes32 digest, uint8 codec) external;
 }

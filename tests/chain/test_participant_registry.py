@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from blockful_py.chain import abi
 from blockful_py.chain.interface import interface_of
 from blockful_py.chain.participant_registry import (
     Endpoint,
@@ -16,6 +17,8 @@ from blockful_py.chain.participant_registry import (
     HandIn,
     ParticipantRegistryContract,
     RegisteredParticipant,
+    RequestState,
+    StoredRequest,
 )
 from blockful_py.chain.sender import Sender
 from blockful_py.chain.signer import DEV_MNEMONIC, Signer
@@ -80,26 +83,47 @@ def test_participants_join_leave_and_return(scene: Scene, ann: Sender, ben: Send
     assert book.accounts() == (ann.address, ben.address)
 
 
+def decide(scene: Scene, request: int, admitted: bool) -> Receipt:
+    book = scene.participants
+    (action,) = scene.council.certify(book, [book.decide_leaf(request, admitted)])
+    return book.decide(request, admitted, action)
+
+
 def test_requests_and_their_parts(scene: Scene, ann: Sender, ben: Sender) -> None:
     book = scene.participants
     receipt = scene.participants_for(ann).file(REQUEST, blocks=2)
-    filed, deadline = book.filed_requests()[-1], receipt.block_number + 2
     place = (receipt.block_number, receipt.transaction_hash)
-    assert filed == FiledRequest(1, ann.address, REQUEST, deadline, *place)
-    assert book.filed(1) == (filed.content, deadline)
-    assert book.filed(2) == (bytes(24), 0)
+    assert book.filed_requests() == (FiledRequest(1, ann.address, REQUEST, 2, 0, *place),)
     assert book.filed_requests(receipt.block_number + 1) == ()
+    hand_in = scene.participants_for(ben).hand_in
+    assert refused(lambda: hand_in(1, Position(3, 4), PART)) == "RequestNotAdmitted"
 
-    handed = scene.participants_for(ben).hand_in(1, Position(3, 4), PART)
+    admitted = decide(scene, 1, True)
+    filed = FiledRequest(1, ann.address, REQUEST, 2, 0, *place, RequestState.ADMITTED, admitted.block_number)
+    assert book.filed_requests() == (filed,)
+    assert filed.deadline == admitted.block_number + 2
+    assert book.filed(1) == StoredRequest(
+        abi.filed_content(REQUEST), filed.deadline, ann.address, 0, 2, RequestState.ADMITTED
+    )
+    handed = hand_in(1, Position(3, 4), PART)
     place = (handed.block_number, handed.transaction_hash)
     assert book.hand_ins(1) == (HandIn(1, Position(3, 4), ben.address, PART, *place),)
     assert book.hand_ins(2) == ()
-    assert refused(lambda: scene.participants_for(ben).hand_in(2, Position(3, 4), PART)) == "UnknownRequest"
     scene.participants_for(ann).hand_in(1, Position(3, 4), PART)
-    assert refused(lambda: scene.participants_for(ben).hand_in(1, Position(3, 4), PART)) == "RequestClosed"
+    assert refused(lambda: hand_in(1, Position(3, 4), PART)) == "RequestClosed"
     assert len(book.hand_ins(1)) == 2
     assert refused(lambda: scene.participants.file(REQUEST, 2)) == "NotJoined"
     assert refused(lambda: scene.participants_for(ann).file(REQUEST, 0)) == "InvalidDuration"
+
+
+def test_a_request_is_decided_once(scene: Scene, ann: Sender) -> None:
+    book = scene.participants
+    scene.participants_for(ann).file(REQUEST, blocks=2)
+    decided = decide(scene, 2, False)
+    filed = book.filed_requests()[-1]
+    assert (filed.state, filed.decided, filed.deadline) == (RequestState.DISMISSED, decided.block_number, 0)
+    assert refused(lambda: decide(scene, 2, True)) == "RequestNotWaiting"
+    assert book.filed(3) == StoredRequest(bytes(24), 0, bytes(20), 0, 0, RequestState.UNKNOWN)
 
 
 def test_who_is_barred_takes_no_part(scene: Scene, ben: Sender) -> None:
@@ -128,8 +152,8 @@ def test_endpoints_are_announced_replaced_and_removed(scene: Scene, ann: Sender,
 
 
 def test_a_registry_that_is_not_open_asks_for_admission(scene: Scene, ann: Sender) -> None:
-    interface = interface_of("ParticipantRegistry")
-    address, _ = scene.sender.deploy(interface, scene.committee.address, SEATS, False)
+    interface, live = interface_of("ParticipantRegistry"), scene.deployment.address("LiveChain")
+    address, _ = scene.sender.deploy(interface, scene.committee.address, live, SEATS, False)
     book = ParticipantRegistryContract(scene.node, address, ann)
     assert not book.is_open()
     assert refused(book.join) == "NotAdmitted"
