@@ -37,6 +37,7 @@ from blockful_py.errors import NodeError
 from blockful_py.participant.folder import ParticipantFolder
 from blockful_py.participant.serving import ParticipantService
 from blockful_py.participant.task import MODULE
+from blockful_py.record.request_state import Stage
 from blockful_py.whole_file import write_whole
 
 SETTINGS = Path("examples/machines.toml")
@@ -285,10 +286,10 @@ def has_models(seen: ParticipantService, count: int) -> bool:
 
 
 def is_done(seen: ParticipantService, number: int) -> bool:
-    (state,) = (each for each in seen.states(seen.catalogue()) if each.number == number)
-    if state.problem is not None:
-        raise SystemExit(f"request {number}: {state.problem}")
-    return not state.waits_for
+    (status,) = (each for each in seen.statuses(seen.catalogue()) if each.number == number)
+    if status.problem is not None or status.stage in (Stage.LAPSED, Stage.DISMISSED):
+        raise SystemExit(str(status))
+    return status.stage is Stage.CARRIED_OUT
 
 
 def render(output: Path) -> None:

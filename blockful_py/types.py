@@ -55,6 +55,18 @@ class Codec(IntEnum):
     DAG_PB = 0x70
 
 
+class RequestState(IntEnum):
+    """What the committee has decided about a request, as ParticipantRegistry stores it."""
+
+    UNKNOWN = 0
+    """Nobody filed it."""
+    FILED = 1
+    """It has not decided."""
+    ADMITTED = 2
+    """The request takes hand-ins up to its deadline."""
+    DISMISSED = 3
+
+
 class ArchiveReason(IntEnum):
     PUBLISHED = 0
     SUPERSEDED = 1

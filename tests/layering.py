@@ -45,7 +45,9 @@ FLOORS: Mapping[str, tuple[frozenset[str], ...]] = {
         frozenset({"run"}),
     ),
     f"{PACKAGE}.record": (
-        frozenset({"audit", "file_change", "parts", "request_file", "training_trace"}),
+        frozenset({"audit", "docket", "file_change", "request_file", "training_trace"}),
+        frozenset({"request_state"}),
+        frozenset({"parts"}),
         frozenset({"archive_memory", "checkpoint"}),
         frozenset({"catalogue"}),
         frozenset({"archive_reader", "known_transactions"}),

@@ -4,13 +4,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from enum import IntEnum
 from typing import ClassVar
 
 from blockful_py.chain import abi
 from blockful_py.chain.contract import Contract
 from blockful_py.chain.logs import PastEvent
-from blockful_py.types import Action, Codec, Position, Receipt, Uri
+from blockful_py.types import Action, Codec, Position, Receipt, RequestState, Uri
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +40,6 @@ class Endpoint:
 
     key: bytes
     url: str
-
-
-class RequestState(IntEnum):
-    """What the committee has decided about a request."""
-
-    UNKNOWN = 0
-    FILED = 1
-    """It has not decided."""
-    ADMITTED = 2
-    DISMISSED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +148,11 @@ class ParticipantRegistryContract(Contract):
         """Where an account is reached; None when it has not said."""
         key, url = self._read("endpoint", account)
         return Endpoint(key, url) if url else None
+
+    def most_blocks(self) -> int:
+        """Maximum number of blocks for which a request takes hand-ins."""
+        most: int = self._read("MAX_BLOCKS")
+        return most
 
     def filed(self, number: int) -> StoredRequest:
         """What the contract's state holds of a request; zeros for an unknown one."""

@@ -189,7 +189,7 @@ def status(folder: Folder, passphrase_file: PassphraseFile = None, as_json: AsJs
             if placed.node.statement.user == participant.user
         }
         withdrawn = [name for name in catalogue.models if name not in catalogue.with_weights]
-        requests = participant.states(catalogue)
+        requests = participant.statuses(catalogue)
         work = participant.next_work(catalogue)
         why = "it is paused" if party.is_paused else work and participant.withheld(work, catalogue)
         document = {
@@ -215,6 +215,13 @@ def status(folder: Folder, passphrase_file: PassphraseFile = None, as_json: AsJs
         out.say(str(each))
         if each.refused:
             out.say(f"  this participant does no part of it: {each.refused}")
+        if each.failed:
+            out.say(f"  its part failed, and is tried again: {each.failed}")
+        if each.built_on_old:
+            out.say(
+                f"  {', '.join(each.built_on_old)} came later and was trained from what it replaced: "
+                "its owner can ask that it forgets, too"
+            )
 
 
 def log(
@@ -338,11 +345,11 @@ def request(
         PartyRun.of_participant(run.path, nodes, keys) as opened,
     ):
         number = opened.request(tuple(starts), forget, paradigm, method)
-        filed = opened.filed(number)
+        filed, stage = opened.filed(number), opened.stage(number)
         advice = opened.federation.advice(filed)
-    out.result({"request": number, **advised(filed.method, advice)})
+    out.result({"request": number, "stage": stage, **advised(filed.method, advice)})
     show_advice(out, filed.method, advice)
-    out.say(f"request {number} is filed; to follow it:")
+    out.say(f"request {number} is {stage}; to follow it:")
     out.command("blockful", "participant", "status", folder)
 
 

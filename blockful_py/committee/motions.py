@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Motions: decisions of a committee about readers, auditors, participants and the federation file.
+"""Motions: decisions of a committee about readers, auditors, participants, requests and the federation file.
 
-No chain tells whether a motion is right, so a member votes only for motions that its operator agreed to.
+A member finds out by itself whether a request is to be admitted.  No chain tells whether another motion is
+right, so it votes only for those that its operator agreed to.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from blockful_py.crypto.keccak import keccak
 from blockful_py.types import Point
 
 DST_MOTION = tag("motion")
-ACCOUNT_BYTES, DIGEST_BYTES = 20, 32
+ACCOUNT_BYTES, DIGEST_BYTES, NUMBER_BYTES = 20, 32, 4
 
 
 class Matter(IntEnum):
@@ -30,7 +31,12 @@ class Matter(IntEnum):
     BAR_PARTICIPANT = 6
     READMIT_PARTICIPANT = 7
     CHANGE_FILE = 8
+    ADMIT_REQUEST = 9
+    DISMISS_REQUEST = 10
 
+
+REQUESTS = frozenset({Matter.ADMIT_REQUEST, Matter.DISMISS_REQUEST})
+"""Decisions about requests, which members take without their operators."""
 
 WORDS = {
     Matter.BAR: "bar {} from reading",
@@ -41,6 +47,8 @@ WORDS = {
     Matter.BAR_PARTICIPANT: "bar the participant {}",
     Matter.READMIT_PARTICIPANT: "let {} join as a participant again",
     Matter.CHANGE_FILE: "change the federation file to {}",
+    Matter.ADMIT_REQUEST: "admit request {}",
+    Matter.DISMISS_REQUEST: "dismiss request {}",
 }
 
 
@@ -63,6 +71,9 @@ class ParticipantsLedger(Protocol):
 
     def change_file_leaf(self, digest: bytes, chunk: int = 0, chunks: int = 1) -> bytes:
         """Leaf of `changeFile(digest)` in a certificate's content."""
+
+    def decide_leaf(self, request: int, admitted: bool, chunk: int = 0, chunks: int = 1) -> bytes:
+        """Leaf of `decide(request, admitted)` in a certificate's content."""
 
     def admit_leaf(self, account: bytes, chunk: int = 0, chunks: int = 1) -> bytes:
         """Leaf of `admit(account)` in a certificate's content."""
@@ -89,7 +100,8 @@ class Motion:
     """A motion that the committee of `epoch` may decide once.
 
     Attributes:
-        subject: the account that it is about (20 bytes), or the digest of the new federation file (32 bytes).
+        subject: the account that it is about (20 bytes), the digest of the new federation file (32 bytes), or
+            the number of the request (4 bytes, the highest first).
         key_x, key_y: encryption key of an auditor to be named; 0, 0 otherwise.
         salt: distinguishes it from equal motions, so that one agreement allows one decision.
 
@@ -108,11 +120,14 @@ class Motion:
         if bool(self.key_x or self.key_y) != (self.matter is Matter.NAME_AUDITOR):
             raise ValueError("a motion has a key exactly when it names an auditor")
         size = DIGEST_BYTES if self.matter is Matter.CHANGE_FILE else ACCOUNT_BYTES
+        if self.matter in REQUESTS:
+            size = NUMBER_BYTES
         if len(self.subject) != size:
             raise ValueError(f"the subject of this motion has {size} bytes, not {len(self.subject)}")
 
     def __str__(self) -> str:
-        return f"{WORDS[self.matter].format('0x' + self.subject.hex())} (epoch {self.epoch})"
+        subject = str(self.request) if self.matter in REQUESTS else "0x" + self.subject.hex()
+        return f"{WORDS[self.matter].format(subject)} (epoch {self.epoch})"
 
     @classmethod
     def about(
@@ -121,6 +136,17 @@ class Motion:
         """`salt`: 32 bytes."""
         x, y = (key.x, key.y) if key is not None else (0, 0)
         return cls(epoch, matter, subject, x, y, salt)
+
+    @classmethod
+    def about_request(cls, epoch: int, request: int, admitted: bool) -> Motion:
+        """The one motion of an epoch that admits a request, or dismisses it."""
+        matter = Matter.ADMIT_REQUEST if admitted else Matter.DISMISS_REQUEST
+        return cls.about(epoch, matter, request.to_bytes(NUMBER_BYTES, "big"), bytes(DIGEST_BYTES))
+
+    @property
+    def request(self) -> int:
+        """Number of the request that it is about."""
+        return int.from_bytes(self.subject, "big")
 
     @property
     def proposal(self) -> bytes:
@@ -141,3 +167,6 @@ class Motion:
                 return ledgers.participants.set_barred_leaf(self.subject, barred)
             case Matter.CHANGE_FILE:
                 return ledgers.participants.change_file_leaf(self.subject)
+            case Matter.ADMIT_REQUEST | Matter.DISMISS_REQUEST:
+                admitted = self.matter is Matter.ADMIT_REQUEST
+                return ledgers.participants.decide_leaf(self.request, admitted)

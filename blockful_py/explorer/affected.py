@@ -9,16 +9,26 @@ from blockful_py.explorer.before import claimed_before, measured_before
 from blockful_py.explorer.lists import Document, models_at, place
 from blockful_py.explorer.watched import Watched
 from blockful_py.record.model_node import Request
+from blockful_py.types import HEADER_INDEX, Position
+
+NEWEST = 2**32 - 1
+"""No height is above it."""
 
 
-def reached(connection: sqlite3.Connection, starts: list[int]) -> dict[int, int]:
-    """Starts and their descendants, each with its depth along the shortest path."""
+def reached(connection: sqlite3.Connection, starts: list[int], height: int | None = None) -> dict[int, int]:
+    """Starts and their descendants, each with its depth along the shortest path.
+
+    `height`: of the live chain, up to which models count; None for all.
+    """
+    end = Position(NEWEST if height is None else height, HEADER_INDEX).packed
     depth = dict.fromkeys(starts, 0)
     row = list(depth)
     while row:
         following = []
         for position in row:
-            for (heir,) in connection.execute("SELECT model FROM reference WHERE reference = ?", (position,)):
+            for (heir,) in connection.execute(
+                "SELECT model FROM reference WHERE reference = ? AND model <= ?", (position, end)
+            ):
                 if heir not in depth:
                     depth[heir] = depth[position] + 1
                     following.append(heir)
@@ -27,14 +37,20 @@ def reached(connection: sqlite3.Connection, starts: list[int]) -> dict[int, int]
 
 
 def affected_models(
-    connection: sqlite3.Connection, watched: Watched, key: bytes, request: Request, audited: bool
+    connection: sqlite3.Connection,
+    watched: Watched,
+    key: bytes,
+    request: Request,
+    height: int | None,
+    audited: bool,
 ) -> list[Document]:
     """Every affected model, by depth: what it was replaced by, and its figures before and after.
 
-    Before: as the report of a run on this machine has them, else as the replaced version's node claims.
-    Figures of versions that were replaced are in the archive: they are there if `audited`.
+    `height`: as for `reached`.  Before: as the report of a run on this machine has them, else as the replaced
+    version's node claims.  Figures of versions that were replaced are in the archive: they are there if
+    `audited`.
     """
-    depths = reached(connection, [start.place().packed for start in request.starts])
+    depths = reached(connection, [start.place().packed for start in request.starts], height)
     known = {each["position"]: each for each in models_at(connection, depths)}
     rows = connection.execute("SELECT * FROM made WHERE request = ?", (key,))
     versions = {row["position"]: row for row in rows}

@@ -22,7 +22,9 @@ RETRY_SECONDS = 60.0
 """Until a file that could not be read is asked for again."""
 UNREAD, READ, UNREADABLE = 0, 1, 2
 """States of a version's node, and of a filing's request."""
-DUE = f"state = {UNREAD} OR (state = {UNREADABLE} AND retry <= ?)"
+DUE = f"(state = {UNREAD} OR (state = {UNREADABLE} AND retry <= ?))"
+ADMITTED = "decision = 'admitted'"
+"""Filings whose requests are read: others, nobody has vouched for."""
 
 
 class DocumentReader:
@@ -36,7 +38,7 @@ class DocumentReader:
         """How many files are due."""
         now = (time.time(),)
         versions = self._connection.execute(f"SELECT count(*) FROM version WHERE {DUE}", now)  # noqa: S608
-        filings = self._connection.execute(f"SELECT count(*) FROM filing WHERE {DUE}", now)  # noqa: S608
+        filings = self._connection.execute(f"SELECT count(*) FROM filing WHERE {DUE} AND {ADMITTED}", now)  # noqa: S608
         return int(versions.fetchone()[0] + filings.fetchone()[0])
 
     def read_some(self) -> int:
@@ -95,7 +97,7 @@ class DocumentReader:
 
     def _read_filings(self) -> int:
         due = self._connection.execute(
-            f"SELECT number, uri, codec FROM filing WHERE {DUE} LIMIT {BATCH}",  # noqa: S608
+            f"SELECT number, uri, codec FROM filing WHERE {DUE} AND {ADMITTED} LIMIT {BATCH}",  # noqa: S608
             (time.time(),),
         ).fetchall()
         for number, digest, codec in due:

@@ -32,7 +32,8 @@ INSERTS = {
     "version": "INSERT INTO version (position, version, uri, codec, tick) VALUES (?, ?, ?, ?, ?)",
     "record": "INSERT INTO record VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
     "certificate": "INSERT OR REPLACE INTO certificate VALUES (?, ?, ?, ?)",
-    "filing": "INSERT INTO filing (number, account, uri, codec, deadline, sent) VALUES (?, ?, ?, ?, ?, ?)",
+    "filing": "INSERT INTO filing (number, account, uri, codec, height, sent) VALUES (?, ?, ?, ?, ?, ?)",
+    "decision": "UPDATE filing SET decision = ?, deadline = ?, decided = ? WHERE number = ?",
     "part": "INSERT INTO part (filing, position, account, uri, codec, sent) VALUES (?, ?, ?, ?, ?, ?)",
     "participant": "INSERT INTO participant VALUES (?, ?, ?) ON CONFLICT (account) DO UPDATE SET"
     " number = max(number, excluded.number), state = excluded.state",
@@ -73,6 +74,8 @@ class EventRows:
             },
             "participants": {
                 "Filed": self._filed,
+                "RequestAdmitted": self._admitted,
+                "RequestDismissed": self._dismissed,
                 "HandedIn": self._handed_in,
                 "Announced": self._announced,
                 **dict.fromkeys(STATES, self._ignored),
@@ -152,8 +155,14 @@ class EventRows:
         self._names(values["proposal"], sent)
 
     def _filed(self, values: Arguments, sent: bytes) -> None:
-        fields = ("number", "by", "digest", "codec", "deadline")
+        fields = ("number", "by", "digest", "codec", "height")
         self._rows["filing"].append((*(values[each] for each in fields), sent))
+
+    def _admitted(self, values: Arguments, sent: bytes) -> None:
+        self._rows["decision"].append(("admitted", values["deadline"], sent, values["number"]))
+
+    def _dismissed(self, values: Arguments, sent: bytes) -> None:
+        self._rows["decision"].append(("dismissed", None, sent, values["number"]))
 
     def _handed_in(self, values: Arguments, sent: bytes) -> None:
         fields = ("request", "position", "by", "digest", "codec")

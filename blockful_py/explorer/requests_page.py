@@ -32,18 +32,16 @@ def request_list(connection: sqlite3.Connection, audited: bool) -> list[Document
     `audited`: also requests that the archive alone still names.
     """
     rows = connection.execute(
-        "SELECT request.*, filing.number FROM request LEFT JOIN filing ON filing.request = request.key"  # noqa: S608
+        "SELECT request.*, filing.number, filing.height"  # noqa: S608
+        " FROM request LEFT JOIN filing ON filing.request = request.key"
         f" WHERE ? OR {OPEN} ORDER BY created DESC",
         (audited,),
     ).fetchall()
     unread = connection.execute(
-        "SELECT number, problem FROM filing WHERE request IS NULL ORDER BY number DESC"
+        "SELECT number, decision, problem FROM filing WHERE request IS NULL ORDER BY number DESC"
     ).fetchall()
     return [
-        *(
-            {"number": row["number"], "key": None, "problem": without_paths(row["problem"] or "")}
-            for row in unread
-        ),
+        *({"number": row["number"], "key": None, "problem": _problem(row)} for row in unread),
         *(_heading(connection, row) for row in rows),
     ]
 
@@ -53,7 +51,8 @@ def request_document(
 ) -> Document | None:
     """A request's history; None for an unknown key.  `audited`: as `request_list`, and all figures."""
     row = connection.execute(
-        "SELECT request.*, filing.number FROM request LEFT JOIN filing ON filing.request = request.key"  # noqa: S608
+        "SELECT request.*, filing.number, filing.height"  # noqa: S608
+        " FROM request LEFT JOIN filing ON filing.request = request.key"
         f" WHERE key = ? AND (? OR {OPEN})",
         (key, audited),
     ).fetchone()
@@ -69,7 +68,7 @@ def request_document(
         "checked": checked_by_members(request).value,
         "filing": _filing(connection, row["number"]),
         "decisions": decisions,
-        "models": affected_models(connection, watched, key, request, audited),
+        "models": affected_models(connection, watched, key, request, row["height"], audited),
         "certificate": _certified(certificate),
     }
 
@@ -97,7 +96,8 @@ def _heading(connection: sqlite3.Connection, row: sqlite3.Row) -> Document:
         "SELECT count(*), max(time), min(time) FROM made WHERE request = ?",
         (row["key"],),
     ).fetchone()
-    affected = len(reached(connection, [start.place().packed for start in request.starts]))
+    starts = [start.place().packed for start in request.starts]
+    affected = len(reached(connection, starts, row["height"]))
     left = affected - replaced
     return {
         "key": hexed(row["key"]),
@@ -116,8 +116,17 @@ def _heading(connection: sqlite3.Connection, row: sqlite3.Row) -> Document:
     }
 
 
+def _problem(filing: sqlite3.Row) -> str:
+    """Why a filing's request is not shown."""
+    if filing["decision"] is None:
+        return "the committee has not decided whether it admits it"
+    if filing["decision"] == "dismissed":
+        return "the committee has dismissed it"
+    return without_paths(filing["problem"] or "")
+
+
 def _is_passed_on(connection: sqlite3.Connection, key: bytes, request: Request) -> bool:
-    """As `blockful_py.record.parts.is_passed_on`, by the index; false while it lacks nodes of a decision."""
+    """As `record.request_state` has it, by the index; false while it lacks nodes of a decision."""
     if checked_by_members(request) is not Checked.RECOMPUTED:
         return False
     rows = connection.execute(
@@ -153,6 +162,7 @@ def _filing(connection: sqlite3.Connection, number: int | None) -> Document | No
         "account": hexed(row["account"]),
         "user": row["user"],
         "file": cid(row["uri"], row["codec"]),
+        "decision": row["decision"],
         "deadline": row["deadline"],
         "parts": [
             {

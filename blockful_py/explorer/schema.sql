@@ -67,9 +67,10 @@ CREATE TABLE request (
     created INTEGER NOT NULL
 ) WITHOUT ROWID;
 
+-- `height`: of the live chain when it was filed.  `decision`: 'admitted', up to a deadline, or 'dismissed'.
 CREATE TABLE filing (
     number INTEGER PRIMARY KEY, account BLOB NOT NULL, uri BLOB NOT NULL, codec INTEGER NOT NULL,
-    deadline INTEGER NOT NULL, sent BLOB NOT NULL, request BLOB,
+    height INTEGER NOT NULL, sent BLOB NOT NULL, decision TEXT, deadline INTEGER, decided BLOB, request BLOB,
     state INTEGER NOT NULL DEFAULT 0, problem TEXT, retry REAL
 );
 

@@ -10,16 +10,16 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
+from blockful_py.chain.participant_registry import FiledRequest
 from blockful_py.errors import BlockfulError, RunError, StorageError
 from blockful_py.member.office import MemberOffice, MemberView
 from blockful_py.pipeline.run.lease import request_under_way
 from blockful_py.record.model_node import parse_node
-from blockful_py.record.parts import newest_parts, request_from_bytes
 from blockful_py.storage.cid import parse_cid
 from blockful_py.storage.federated import FederatedStore
 from blockful_py.storage.interface import FileStore
 from blockful_py.storage.store import ContentStore
-from blockful_py.types import ArchiveReason, Codec, Uri
+from blockful_py.types import ArchiveReason, Codec, RequestState, Uri
 
 UNNAMED_SECONDS = 3600.0
 """How long blocks and files stay that no current version and no open proposal names."""
@@ -107,9 +107,10 @@ class KeepingDuty:
 class FilesDuty:
     """The keeping duties of a member of a federation of machines, which has stores of its own.
 
-    The live store has the public files, the filed requests, the parts that wait for others, and the nodes and
-    sealed files of the current versions; the archive's store has the node and the weights of every version,
-    from when it is current: the live stores of all members lose a replaced version at the same time.
+    The live store has the public files, the requests that were admitted, the parts that wait for others, and
+    the nodes and sealed files of the current versions; the archive's store has the node and the weights of
+    every version, from when it is current: the live stores of all members lose a replaced version at the same
+    time.
     """
 
     name = "files"
@@ -192,7 +193,7 @@ def _public(view: MemberView) -> list[Uri]:
         return []  # nobody has them before the federation is founded
     digest = bytes.fromhex(party.federation)
     own = [Uri(digest, Codec.RAW)] if participants.file_digest() == digest else []
-    requests = [filed.uri for filed in participants.filed_requests()]
+    requests = [filed.uri for filed in participants.filed_requests() if _is_kept(view, filed)]
     return [parse_cid(party.measuring), parse_cid(party.initial), *own, *requests, *view.agreed_files()]
 
 
@@ -203,19 +204,23 @@ def _current(view: MemberView) -> list[Uri]:
     return [uri for placed in models for uri in (placed.uri, *placed.node.sealed)]
 
 
+def _is_kept(view: MemberView, filed: FiledRequest) -> bool:
+    """Whether a request's file is kept: that of an admitted one, and of an undecided one that came."""
+    if filed.state is RequestState.FILED:
+        return view.live_store.has(filed.uri)
+    return filed.is_admitted
+
+
 def _handed_in(view: MemberView) -> list[Uri]:
     """The parts of requests that are not carried out yet, as far as they can be read here."""
     if view.contracts.followers is None:
         return []
-    catalogue = view.record.catalogue.read()
-    live, participants = view.contracts.live, view.contracts.participants
     uris: list[Uri] = []
-    for filed in participants.filed_requests():
-        with suppress(BlockfulError):
-            data = view.live_store.read(filed.uri)
-            request = request_from_bytes(data, live.chain_id, live.address, catalogue)
-            for uri in newest_parts(catalogue, request, participants.hand_ins(filed.number)).values():
-                uris += (uri, *parse_node(view.live_store.read(uri)).sealed)
+    for standing in view.docket.admitted():
+        if standing.stage.is_open:
+            for uri in standing.newest_parts.values():
+                with suppress(BlockfulError):
+                    uris += (uri, *parse_node(view.live_store.read(uri)).sealed)
     return uris
 
 

@@ -40,18 +40,21 @@ from blockful_py.pipeline.coordination.file_changes import FileChanges
 from blockful_py.pipeline.coordination.motions import AgreedMotions
 from blockful_py.pipeline.coordination.remote_committee import RemoteCommittee, remote_committee_of
 from blockful_py.pipeline.coordination.remote_keyring import PeerKeyring, RemoteKeyring
+from blockful_py.pipeline.review.admission import Admission
 from blockful_py.pipeline.review.content import ReviewSources
 from blockful_py.pipeline.review.fresh import FreshReviewer
 from blockful_py.pipeline.run.accounts import identities_in
 from blockful_py.pipeline.run.catching_up import catch_up
 from blockful_py.pipeline.run.contracts import EVENTS, open_contracts
 from blockful_py.pipeline.run.directory import RunDirectory
+from blockful_py.pipeline.run.filed import docket_of
 from blockful_py.pipeline.run.identities import address_of
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.pipeline.run.operations import Counter
 from blockful_py.pipeline.run.stores import Stores
 from blockful_py.pipeline.run.training_data import setup_of
 from blockful_py.record.catalogue import RecordReaders
+from blockful_py.record.docket import Docket
 from blockful_py.settings import quorum_of
 from blockful_py.storage.interface import FileStore
 from blockful_py.types import Certificate, Uri
@@ -87,21 +90,31 @@ class MemberView(Closable):
     @cached_property
     def reviewer(self) -> FreshReviewer:
         setup = setup_of(self.run, self.live_store)
-        motions = AgreedMotions(self.contracts, self._agreements, self.file_changes.review)
-        attested = self.run.settings.committee.attested
-        rules = self.run.settings.unlearning
+        motions = AgreedMotions(
+            self.contracts, self._agreements, self.file_changes.review, self.admission.review
+        )
         sources = ReviewSources(
             self.contracts,
             self.record,
             self.live_store,
             self.keyring,
             setup,
-            attested,
+            self.run.settings.committee.attested,
             self.run.own_methods,
-            registered=self.run.party is not None,
-            blocks=rules.blocks if rules.unanswered == "withdraw" else None,
+            docket=self.docket if self.run.party is not None else None,
         )
         return FreshReviewer(sources, motions)
+
+    @cached_property
+    def docket(self) -> Docket:
+        """The filed requests of a federation of machines."""
+        return docket_of(self.run.settings, self.contracts, self.record.catalogue, self.live_store)
+
+    @cached_property
+    def admission(self) -> Admission:
+        """This member's look at requests that are not decided."""
+        attested, methods = self.run.settings.committee.attested, self.run.own_methods
+        return Admission(self.contracts.participants, self.docket, attested, methods)
 
     @property
     def _agreements(self) -> Agreements:

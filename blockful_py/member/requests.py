@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Leads the requests on the chain whose parts participants have handed in."""
+"""Leads requests: their admission, the decision on the parts that were handed in, and withdrawals."""
 
 from __future__ import annotations
+
+import time
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
 
 from blockful_py.chain.participant_registry import FiledRequest
 from blockful_py.child_process import ChildProcesses
@@ -12,14 +16,28 @@ from blockful_py.member.leader_process import LeaderProcess
 from blockful_py.member.office import MemberOffice, MemberView
 from blockful_py.member.takeover import require_funds
 from blockful_py.member.turns import Turns
-from blockful_py.record.model_node import Request
-from blockful_py.record.parts import is_complete, missing, request_from_bytes, unanswered
-from blockful_py.types import Paradigm
+from blockful_py.pipeline.review.admission import Ruling
+from blockful_py.record.request_state import Filed, RequestStanding
+from blockful_py.types import RequestState
+
+FIRST_PAUSE, LONGEST_PAUSE = 5.0, 600.0
+"""Seconds between looks at a request that cannot be read, twice as many after each."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Unread:
+    """A request that could not be read: why, when it is tried again, and the pause after that."""
+
+    reason: str
+    until: float
+    pause: float
 
 
 class RequestDuty:
-    """Watches the filed requests of a federation of machines, and leads those whose parts are all there, and
-    those whose owners have not answered in time.
+    """Watches the filed requests of a federation of machines, and leads what is due of them.
+
+    Those that wait for a decision are admitted or dismissed; those whose parts are all there are carried out;
+    models are withdrawn whose owners have not answered in time.
 
     Members lead by turns (`Turns`), so that one leads at a time while the others see it work.  One that has
     led a request in vain lets all others try, and leads other requests before that one.
@@ -35,12 +53,14 @@ class RequestDuty:
         folder: MemberFolder,
         processes: ChildProcesses,
         turns: Turns,
+        now: Callable[[], float] = time.monotonic,
     ) -> None:
         self._office = office
         self._folder = folder
         self._processes = processes
         self._turns = turns
-        self._passed_over: dict[int, str] = {}
+        self._now = now
+        self._unread: dict[int, _Unread] = {}
 
     def step(self) -> None:
         """Raises RunError when the leader process fails, SettingsError when the member's account is empty."""
@@ -50,60 +70,69 @@ class RequestDuty:
             return  # the run may come after the member
         if view.run.party is None or view.contracts.followers is None:
             return
-        filed_requests = view.contracts.participants.filed_requests()
-        ready = [filed for filed in filed_requests if self._is_ready(view, filed)]
+        ready = [*self._undecided(view), *self._admitted(view)]
         if ready:
-            self._lead(view, min(ready, key=lambda filed: self._turns.tried(filed.number)))
+            self._lead(view, min(ready, key=self._turns.tried))
 
-    def _is_ready(self, view: MemberView, filed: FiledRequest) -> bool:
-        """Whether this member's turn has come to lead the request."""
-        try:
-            request = self._request(view, filed)
-            if not self._is_due(view, filed, request):
-                self._turns.over(filed.number)
-                return False
-            progress = _progress(view, request)
-        except BlockfulError as error:
-            self._passed_over[filed.number] = str(error)  # another request may be carried out
+    def _undecided(self, view: MemberView) -> list[int]:
+        """Requests that this member is to have admitted, or dismissed."""
+        filed_requests = view.contracts.participants.filed_requests()
+        waiting = [filed for filed in filed_requests if filed.state is RequestState.FILED]
+        numbers = {filed.number for filed in waiting}
+        self._unread = {number: each for number, each in self._unread.items() if number in numbers}
+        return [filed.number for filed in waiting if self._is_to_be_decided(view, filed)]
+
+    def _is_to_be_decided(self, view: MemberView, filed: FiledRequest) -> bool:
+        before = self._unread.get(filed.number)
+        if before is not None and self._now() < before.until:
             return False
+        try:
+            verdict = view.admission.verdict(filed.number)
+        except BlockfulError as error:  # its file may come, and its node answer; another one can be decided
+            pause = FIRST_PAUSE if before is None else before.pause
+            self._unread[filed.number] = _Unread(
+                str(error), self._now() + pause, min(2 * pause, LONGEST_PAUSE)
+            )
+            return False
+        self._unread.pop(filed.number, None)
+        if verdict.ruling is Ruling.WAIT:
+            self._turns.over(filed.number)
+            return False
+        return self._has_come(view, filed, verdict.ruling)
+
+    def _admitted(self, view: MemberView) -> list[int]:
+        """Admitted requests with parts to gather, or models to withdraw."""
+        numbers = []
+        for standing in view.docket.admitted():
+            complete = standing.is_parallel and standing.stage.is_open and standing.is_complete
+            if not (complete or standing.unanswered()):
+                self._turns.over(standing.number)
+            elif self._has_come(view, standing.filed, _progress(view, standing)):
+                numbers.append(standing.number)
+        return numbers
+
+    def _has_come(self, view: MemberView, filed: Filed, progress: Hashable) -> bool:
+        """Whether this member's turn has come to lead the request."""
         roster = self._office.roster(view.contracts.committee.current_epoch())
         if self._folder.address not in roster:
             return False
         stall_seconds = view.run.settings.committee.stall_seconds
         return self._turns.has_come(filed.number, keccak(filed.uri.digest), roster, stall_seconds, progress)
 
-    @staticmethod
-    def _is_due(view: MemberView, filed: FiledRequest, request: Request) -> bool:
-        """Whether a leader has something to do: parts to gather, or models to withdraw."""
-        catalogue, rules = view.record.catalogue.read(), view.run.settings.unlearning
-        if not missing(catalogue, request):
-            return False
-        if request.paradigm == Paradigm.PARALLEL:
-            return is_complete(catalogue, request, view.contracts.participants.hand_ins(filed.number))
-        now = view.contracts.live.node.block_number()
-        over = unanswered(catalogue, request, filed, rules.blocks, now)
-        return rules.unanswered == "withdraw" and bool(over)
-
-    def _request(self, view: MemberView, filed: FiledRequest) -> Request:
-        live = view.contracts.live
-        data = view.live_store.read(filed.uri)
-        return request_from_bytes(data, live.chain_id, live.address, view.record.catalogue.read())
-
-    def _lead(self, view: MemberView, filed: FiledRequest) -> None:
+    def _lead(self, view: MemberView, number: int) -> None:
         keys = self._folder.keys
         require_funds(view, keys.account)
         secret = self._folder.voting_secret
         try:
             self._processes.run(
-                LeaderProcess(view.run.path, view.place, keys.account_secret, secret, filed.number).to_json()
+                LeaderProcess(view.run.path, view.place, keys.account_secret, secret, number).to_json()
             )
         finally:
-            self._turns.led(filed.number)
+            self._turns.led(number)
 
 
-def _progress(view: MemberView, request: Request) -> tuple[tuple[str, ...], int]:
+def _progress(view: MemberView, standing: RequestStanding) -> tuple[tuple[str, ...], int]:
     """The models that are left to replace, and how many records the archive has of them."""
-    catalogue = view.record.catalogue.read()
-    left = missing(catalogue, request)
-    positions = {catalogue[name].position for name in left}
-    return left, sum(stored.record.position in positions for stored in view.record.archive.read())
+    positions = {standing.record[name].position for name in standing.missing}
+    archived = sum(stored.record.position in positions for stored in view.record.archive.read())
+    return standing.missing, archived

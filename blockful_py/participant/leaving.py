@@ -19,7 +19,7 @@ def leave(participant: ParticipantService, keys: ReaderKeys, anyway: bool) -> di
     reads = contracts.readers.reader(account).joined
     if not (joined or reads):
         raise RunError(f"0x{account.hex()} has left this federation already.")
-    waiting = _waiting(participant) if joined else {}
+    waiting = participant.owed() if joined else {}
     if waiting and not anyway:
         listed = "; ".join(f"request {number}: {', '.join(names)}" for number, names in waiting.items())
         raise RunError(
@@ -33,12 +33,3 @@ def leave(participant: ParticipantService, keys: ReaderKeys, anyway: bool) -> di
     if reads:
         contracts.readers.leave()
     return waiting
-
-
-def _waiting(participant: ParticipantService) -> dict[int, tuple[str, ...]]:
-    catalogue = participant.catalogue()
-    parts = {
-        filed.number: participant.open_parts(filed, catalogue)
-        for filed in participant.contracts.participants.filed_requests()
-    }
-    return {number: names for number, names in parts.items() if names}

@@ -11,7 +11,7 @@ from datetime import datetime
 
 from prometheus_client import CollectorRegistry
 
-from blockful_py.chain.participant_registry import Endpoint, FiledRequest
+from blockful_py.chain.participant_registry import Endpoint
 from blockful_py.chain.signer import Signer
 from blockful_py.child_process import ChildProcesses
 from blockful_py.closable import Closable
@@ -26,21 +26,14 @@ from blockful_py.participant.turn import turn_of
 from blockful_py.pipeline.run.catching_up import catch_up
 from blockful_py.pipeline.run.contracts import open_contracts
 from blockful_py.pipeline.run.endpoints import announce
+from blockful_py.pipeline.run.filed import docket_of
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.pipeline.run.stores import Stores
 from blockful_py.record.catalogue import Catalogue, CatalogueReader
 from blockful_py.record.model_node import Request
-from blockful_py.record.parts import (
-    due,
-    has_lapsed,
-    missing,
-    newest_parts,
-    request_from_bytes,
-    with_parts,
-    withdrawn_for,
-)
+from blockful_py.record.request_state import Filed, Stage
 from blockful_py.settings.limits import OwnerLimits
-from blockful_py.types import Paradigm
+from blockful_py.types import RequestState
 
 _log = logging.getLogger(__name__)
 
@@ -65,30 +58,44 @@ class NextWork:
 
 
 @dataclass(frozen=True, slots=True)
-class RequestState:
+class RequestStatus:
     """A filed request as a participant sees it.
 
     Attributes:
-        deadline: last block of the live chain's node in which parts are handed in.
+        deadline: last block of the live chain's node in which parts are handed in; 0 before its admission.
         waits_for: models that it has not replaced yet, in topological order.
         withdrawn: models that it has withdrawn.
+        built_on_old: later models that were trained from versions that it replaced.
         due: own models whose parts can be done now.
         refused: why the owner has no part of it done; None where it has.
-        problem: why nobody carries it out any more; None where that can be done.
+        failed: why this participant's last try failed, which is repeated; None where it did not.
+        problem: why the request cannot be read; None where it can.
     """
 
     number: int
+    stage: Stage
     deadline: int
     waits_for: tuple[str, ...] = ()
     withdrawn: tuple[str, ...] = ()
+    built_on_old: tuple[str, ...] = ()
     due: tuple[str, ...] = ()
     refused: str | None = None
+    failed: str | None = None
     problem: str | None = None
 
     def __str__(self) -> str:
+        waits = f", waits for {', '.join(self.waits_for)}" if self.stage.is_open else ""
         gone = f"; withdrawn: {', '.join(self.withdrawn)}" if self.withdrawn else ""
-        told = f"waits for {', '.join(self.waits_for)}" if self.waits_for else "it is done"
-        return f"request {self.number}: {self.problem or told}{gone}"
+        problem = f": {self.problem}" if self.problem else ""
+        return f"request {self.number}: {self.stage}{waits}{gone}{problem}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Pause:
+    """When work that failed is tried again, and how long the pause was (seconds)."""
+
+    until: float
+    seconds: float
 
 
 class ParticipantService(Closable):
@@ -137,8 +144,8 @@ class ParticipantService(Closable):
         self._plan = plan(self.run.settings.federation, holders_of(self.run.settings))
         self._seen = (-1, self._now())
         self._settled = ("", self._now())
-        self._pause = 0.0
-        self._after = self._now()
+        self._docket = docket_of(self.run.settings, self.contracts, self._catalogue, self._store)
+        self._pauses: dict[int | None, _Pause] = {}
         self._logged: str | None = None
         self._cores = Cores()
 
@@ -154,9 +161,10 @@ class ParticipantService(Closable):
     def step(self) -> None:
         """Does what is due, one piece of work, by the federation file and within the owner's limits.
 
-        Raises the work's error; what failed is tried again after a pause, which grows.
+        Raises the work's error; what failed is tried again after a pause, which grows, and other work goes on
+        meanwhile.
         """
-        if self._folder.is_paused or self._now() < self._after:
+        if self._folder.is_paused:
             return
         block = self.contracts.live.newest_block()
         if block == self._settled[0] and self._now() < self._settled[1] + LOOK_SECONDS:
@@ -167,18 +175,28 @@ class ParticipantService(Closable):
         catalogue = self._catalogue.read()
         waiting = self.waiting(catalogue)
         self._metrics.queue.set(sum(len(each.models) for each in waiting))
-        work = waiting[0] if waiting else None
-        why = None if work is None else self.withheld(work, catalogue)
+        ready = [work for work in waiting if not self._rests(work)]
+        allowed = next((work for work in ready if not self._put_off(work, catalogue)), None)
+        if allowed is not None:
+            limits = self._folder.limits()
+            with turn_of(limits.turn) as is_ours:
+                if is_ours:
+                    self._do(allowed, limits)
+        elif len(ready) == len(waiting):
+            self._settled = (block, self._now())
+
+    def _rests(self, work: NextWork) -> bool:
+        """Whether work failed a short while ago."""
+        pause = self._pauses.get(work.request)
+        return pause is not None and self._now() < pause.until
+
+    def _put_off(self, work: NextWork, catalogue: Catalogue) -> bool:
+        """Whether the owner's limits put work off, which is logged once."""
+        why = self.withheld(work, catalogue)
         if why and why != self._logged:
             _log.info("%s: %s", work, why)
-        self._logged = why
-        if work is None or why:
-            self._settled = (block, self._now())
-            return
-        limits = self._folder.limits()
-        with turn_of(limits.turn) as is_ours:
-            if is_ours:
-                self._do(work, limits)
+            self._logged = why
+        return bool(why)
 
     def next_work(self, catalogue: Catalogue) -> NextWork | None:
         """The first piece of work that waits; None when nothing is due."""
@@ -188,10 +206,10 @@ class ParticipantService(Closable):
     def waiting(self, catalogue: Catalogue) -> tuple[NextWork, ...]:
         """Work that is due: the parts of requests, by number, then the next model."""
         work = []
-        for filed in self.contracts.participants.filed_requests():
-            names = () if self.refusal(filed, catalogue) else self.due(filed, catalogue)
+        for standing in self._docket.admitted():
+            names = () if self._refused(standing.request) else standing.due(self._keys.account)
             if names:
-                work.append(NextWork(names, filed.number))
+                work.append(NextWork(names, standing.number))
         spec = self.next_model(catalogue)
         if spec is not None:
             work.append(NextWork((spec.name,)))
@@ -208,15 +226,11 @@ class ParticipantService(Closable):
         own = sum(each.node.statement.user == self.user for each in catalogue.models.values())
         return limits.enough(own, self._folder.log.trained_since(midnight.timestamp()))
 
-    def refusal(self, filed: FiledRequest, catalogue: Catalogue) -> str | None:
+    def _refused(self, request: Request) -> str | None:
         """The reason why the owner lets this participant do no part of a request; None when it does.
 
         Raises SettingsError.
         """
-        try:
-            request = self._request(filed, catalogue)
-        except BlockfulError:
-            return None  # nobody does a part of it
         method = request.method.partition(" ")[0]
         if ":" in method and method not in self._folder.opened()[0].own_methods:
             return f"its owner does not name the code {method} (`blockful participant join --method`)"
@@ -258,75 +272,51 @@ class ParticipantService(Closable):
             f"{self._folder.path} --federation FILE --data DATA` joins it again."
         )
 
-    def due(self, filed: FiledRequest, catalogue: Catalogue) -> tuple[str, ...]:
-        """Own models whose part of a request can be done now; none for a request that is unusable, nor for a
-        parallel one that takes no parts any more."""
-        try:
-            request = self._request(filed, catalogue)
-            over = self.contracts.live.node.block_number() >= filed.deadline
-            if over and request.paradigm == Paradigm.PARALLEL:
-                return ()
-            hand_ins = self.contracts.participants.hand_ins(filed.number)
-            return due(catalogue, request, self._keys.account, hand_ins)
-        except BlockfulError:
-            return ()
+    def owed(self) -> dict[int, tuple[str, ...]]:
+        """Own models whose parts open requests wait for, now or later, by the requests' numbers."""
+        parts = {each.number: each.owed(self._keys.account) for each in self._docket.admitted()}
+        return {number: names for number, names in parts.items() if names}
 
-    def open_parts(self, filed: FiledRequest, catalogue: Catalogue) -> tuple[str, ...]:
-        """Own models whose parts an open request waits for, now or later; none for one that is unusable."""
-        registry = self.contracts.participants
-        owner = "0x" + self._keys.account.hex()
-        try:
-            request = self._request(filed, catalogue)
-        except BlockfulError:
-            return ()
-        handed_in, now = registry.hand_ins(filed.number), registry.node.block_number()
-        if has_lapsed(catalogue, request, handed_in, filed.deadline, now):
-            return ()
-        done = newest_parts(catalogue, request, handed_in).keys()
-        wanted = with_parts(catalogue, request) - done
-        return tuple(
-            name
-            for name in missing(catalogue, request)
-            if name in wanted and catalogue[name].node.statement.owner == owner
-        )
-
-    def states(self, catalogue: Catalogue) -> tuple[RequestState, ...]:
+    def statuses(self, catalogue: Catalogue) -> tuple[RequestStatus, ...]:
         """All filed requests, in the order of their numbers."""
-        return tuple(self._state(each, catalogue) for each in self.contracts.participants.filed_requests())
+        last = {each.request: each.error for each in self._folder.log.entries()}
+        return tuple(self._status(each, catalogue, last.get(each.number)) for each in self._docket.filed())
 
-    def _state(self, filed: FiledRequest, catalogue: Catalogue) -> RequestState:
-        registry = self.contracts.participants
+    def _status(self, filed: Filed, catalogue: Catalogue, failed: str | None) -> RequestStatus:
+        if filed.state is not RequestState.ADMITTED:
+            stage = Stage.FILED if filed.state is RequestState.FILED else Stage.DISMISSED
+            return RequestStatus(filed.number, stage, filed.deadline)
         try:
-            request = self._request(filed, catalogue)
+            standing = self._docket[filed.number]
         except BlockfulError as error:
-            return RequestState(filed.number, filed.deadline, problem=f"it cannot be used: {error}")
-        handed_in, now = registry.hand_ins(filed.number), registry.node.block_number()
-        lapsed = has_lapsed(catalogue, request, handed_in, filed.deadline, now)
-        return RequestState(
+            return RequestStatus(
+                filed.number, Stage.OPEN, filed.deadline, problem=f"it cannot be read: {error}"
+            )
+        return RequestStatus(
             filed.number,
+            standing.stage,
             filed.deadline,
-            missing(catalogue, request),
-            withdrawn_for(catalogue, request),
-            self.due(filed, catalogue),
-            self.refusal(filed, catalogue),
-            "it has lapsed: not all who signed it did their parts in time" if lapsed else None,
+            standing.missing,
+            standing.withdrawn,
+            standing.built_on_old(catalogue),
+            standing.due(self._keys.account),
+            self._refused(standing.request),
+            failed,
         )
-
-    def _request(self, filed: FiledRequest, catalogue: Catalogue) -> Request:
-        live = self.contracts.live
-        return request_from_bytes(self._store.read(filed.uri), live.chain_id, live.address, catalogue)
 
     def next_model(self, catalogue: Catalogue) -> ModelSpec | None:
-        """The next model to train, if its references are there or have been waited for."""
+        """The next model to train, if its references are there or have been waited for, and no request is
+        about to replace them."""
         spec = next_of(self.user, self._plan, catalogue.models)
         if spec is None:
             return None
         if len(catalogue.models) != self._seen[0]:
             self._seen = (len(catalogue.models), self._now())
-        if spec.needs <= catalogue.models.keys():
+        usable = catalogue.models.keys() - self._docket.awaited()
+        if spec.needs <= usable:
             return spec
         patient = self._now() - self._seen[1] < self.run.settings.federation.patience
-        there = spec.needs & catalogue.models.keys()
+        there = spec.needs & usable
         return None if patient or spec.references is not None or not there else spec
 
     def _do(self, work: NextWork, limits: OwnerLimits) -> None:
@@ -343,10 +333,11 @@ class ParticipantService(Closable):
                 if not self._processes.run(task.to_json()):
                     raise RunError("the participant was stopped before it was done.")
         except BlockfulError:
-            self._pause = min(max(FIRST_PAUSE, 2 * self._pause), LONGEST_PAUSE)
-            self._after = self._now() + self._pause
+            before = self._pauses.get(work.request)
+            seconds = FIRST_PAUSE if before is None else min(2 * before.seconds, LONGEST_PAUSE)
+            self._pauses[work.request] = _Pause(self._now() + seconds, seconds)
             raise
-        self._pause = 0.0
+        self._pauses.pop(work.request, None)
         _log.info("done: %s", work)
 
     def close(self) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
@@ -21,22 +22,27 @@ from blockful_py.learning.federation import Wave
 from blockful_py.learning.scenario import ModelSpec, next_of
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.jobs.certificate import issue
+from blockful_py.pipeline.jobs.deciding import admission_of, decide_request
 from blockful_py.pipeline.jobs.increments import Stored
 from blockful_py.pipeline.jobs.lifecycle import JobLifecycle
-from blockful_py.pipeline.jobs.parts import FiledRequests, Gathering, OwnParts, require_parts
+from blockful_py.pipeline.jobs.parts import Gathering, OwnParts
 from blockful_py.pipeline.jobs.publishing import Publisher
 from blockful_py.pipeline.jobs.requesting import draft_request, method_of, sign_request
 from blockful_py.pipeline.jobs.training import train_next
 from blockful_py.pipeline.jobs.unlearning import replaced_for
+from blockful_py.pipeline.review.admission import Ruling
+from blockful_py.pipeline.review.methods import require_parts
 from blockful_py.pipeline.run.catching_up import catch_up
 from blockful_py.pipeline.run.clock import tick
 from blockful_py.pipeline.run.lease import KINDS, training_text
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.pipeline.run.stores import Stores
+from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.certificates.document import ErasureCertificate
 from blockful_py.record.model_node import ModelNode, Request
-from blockful_py.record.parts import missing, request_to_bytes
-from blockful_py.types import Paradigm
+from blockful_py.record.parts import request_to_bytes
+from blockful_py.record.request_state import Stage
+from blockful_py.types import Paradigm, RequestState
 
 ATTEMPTS = 40
 """Proposals of one model, where others' come first."""
@@ -61,6 +67,19 @@ def in_turn(attempt: Callable[[], Answer]) -> Answer:
                 raise
         time.sleep(random.uniform(0, MOST_SECONDS))
     raise AssertionError("the last attempt returns or raises")
+
+
+@dataclass(frozen=True, slots=True)
+class _Trained:
+    """A participant's new model, what is stored beside it, and the versions that it was trained from."""
+
+    wave: Wave
+    stored: Stored
+    versions: Mapping[str, int]
+
+    def is_of(self, catalogue: Catalogue) -> bool:
+        """Whether its references stand as they were."""
+        return all(catalogue[name].version == version for name, version in self.versions.items())
 
 
 class PartyRun(Closable):
@@ -103,20 +122,22 @@ class PartyRun(Closable):
     def train_next(self) -> tuple[Executed, ...]:
         """Trains and publishes the participant's next model; returns the transactions.
 
-        Another leader's block may come first: then the model is proposed again, and not trained again.
+        Another leader's block may come first: then the model is proposed again, and trained again only where
+        one of its references was replaced meanwhile.
 
         Raises RunError when there is none, otherwise as `Federation.train`.
         """
-        trained: list[tuple[Wave, Stored]] = []
+        trained: list[_Trained] = []
 
         def publish() -> tuple[Executed, ...]:
             with self.federation.publishing(Kind.TRAIN, training_text(None)):
-                if not trained:
-                    trained.append(self._trained())
-                wave, stored = trained[0]
-                models = self.federation.catalogue().models
-                placed = {name: node.position for name, node in models.items()}
-                executed = Publisher(self._opened.context).publish(wave, placed, stored)[1]
+                catalogue = self.federation.catalogue()
+                if not (trained and trained[-1].is_of(catalogue)):
+                    trained.append(self._trained(catalogue))
+                wave, stored, versions = trained[-1].wave, trained[-1].stored, trained[-1].versions
+                placed = {name: node.position for name, node in catalogue.models.items()}
+                publisher = Publisher(self._opened.context)
+                executed = publisher.publish(wave, placed, stored, versions)[1]
             self._opened.telling.published([model.name for model in wave])
             return executed
 
@@ -131,14 +152,19 @@ class PartyRun(Closable):
         plan = self.federation.setup.federation.plan()
         return next_of(user.index, plan, self.federation.catalogue().models)
 
-    def _trained(self) -> tuple[Wave, Stored]:
+    def _trained(self, catalogue: Catalogue) -> _Trained:
         federation = self.federation
         wave, stored = train_next(
-            federation.setup, federation.opted_out(), federation.catalogue(), federation.weights
+            federation.setup,
+            federation.opted_out(),
+            catalogue,
+            federation.weights,
+            self._opened.context.docket.awaited(),
         )
         keep_curves(federation.run.curves, wave)
         self._opened.telling.trained(wave)
-        return wave, stored
+        references = {each.name for model in wave for each in model.references}
+        return _Trained(wave, stored, {name: catalogue[name].version for name in references})
 
     def request(self, starts: tuple[str, ...], forget: Forget, paradigm: Paradigm, method: str | None) -> int:
         """Signs a request that the participant's own models start, and files it; returns its number.
@@ -151,56 +177,75 @@ class PartyRun(Closable):
         return self.file(sign_request(context, catalogue, drafted))
 
     def file(self, request: Request) -> int:
-        """Files a request that the owners of its starts have signed; returns its number.
+        """Files a request that the owners of its starts have signed, and has the committee admit it; returns
+        its number.
+
+        Where too few members answer it stays filed: they decide by themselves, later.
 
         Raises UnlearningError for a request that owners cannot carry out each with its own data.
         """
-        context = self._opened.context
+        context, catalogue = self._opened.context, self.federation.catalogue()
         method = method_of(context, request)
-        require_parts(request, method, self.federation.catalogue().graph)
+        require_parts(request, method, catalogue.graph)
         uri = context.stores.live.add(request_to_bytes(request))
         context.hand_out([uri])
-        registry = context.contracts.participants
-        registry.file(uri, context.run.settings.unlearning.blocks)
-        return max(each.number for each in registry.filed_requests() if each.uri == uri)
+        registry, blocks = context.contracts.participants, context.run.settings.unlearning.blocks
+        if request.paradigm != Paradigm.PARALLEL:
+            depths = catalogue.graph.depth([start.name for start in request.starts])
+            blocks *= 1 + max(depth.longest for depth in depths.values())
+        registry.file(uri, min(blocks, registry.most_blocks()))
+        registry.node.await_settled()
+        number = max(each.number for each in registry.filed_requests() if each.uri == uri)
+        with suppress(QuorumError):
+            decide_request(context, number, admitted=True)
+        return number
 
     def filed(self, number: int) -> Request:
-        """A filed request.  Raises as `FiledRequests`."""
-        return FiledRequests(self._opened.context)[number][1]
+        """A filed request.  Raises as `Docket`."""
+        return self._opened.context.docket[number].request
+
+    def stage(self, number: int) -> Stage:
+        """Where a filed request stands.  Raises as `Docket`."""
+        return self._opened.context.docket[number].stage
 
     def take_part(self, number: int) -> tuple[ModelNode, ...]:
         """Does the parts of a filed request that this participant can do now; returns its new nodes."""
         context = self._opened.context
         with self._leading():
-            _, request = FiledRequests(context)[number]
-            parts = OwnParts(context)
-            names = parts.due(number, request)
+            standing, parts = context.docket[number], OwnParts(context)
+            names = parts.due(standing)
             if not names:
                 return ()
-            with self._job(request):
-                nodes = tuple(parts.take(number, request, name) for name in names)
-            self._opened.telling.carried_out(request, nodes)
+            with self._job(standing.request):
+                nodes = tuple(parts.take(number, standing.request, name) for name in names)
+            self._opened.telling.carried_out(standing.request, nodes)
             return nodes
 
     def lead(self, number: int) -> None:
         """Does a leader's part of a filed request.
 
-        A parallel one whose parts are all there is carried to its end.  In a sequential one, models are
-        withdrawn whose owners did not do their parts in time.
+        One that waits for a decision is admitted or dismissed.  A parallel one whose parts are all there is
+        carried to its end.  In a sequential one, models are withdrawn whose owners did not do their parts in
+        time.
 
         Raises RunError while there is nothing to lead, otherwise as `Federation.unlearn`.
         """
         context = self._opened.context
         with self._leading():
-            filed, request = FiledRequests(context)[number]
-            gathering = Gathering(context)
-            with self._job(request) as lifecycle:
-                if request.paradigm != Paradigm.PARALLEL:
-                    gathering.withdraw(filed, request)
+            if context.docket.entry(number).state is RequestState.FILED:
+                verdict = admission_of(context).verdict(number)
+                if verdict.ruling is Ruling.WAIT:
+                    raise RunError(f"request {number} is not to be decided yet: {verdict.reason}.")
+                decide_request(context, number, verdict.ruling is Ruling.ADMIT)
+                return
+            standing, gathering = context.docket[number], Gathering(context)
+            with self._job(standing.request) as lifecycle:
+                if not standing.is_parallel:
+                    gathering.withdraw(standing)
                     return
-                gathering.replace(number, request)
+                gathering.replace(standing)
                 lifecycle.forget()
-                nodes = replaced_for(self.federation.catalogue(), request)
+                nodes = replaced_for(self.federation.catalogue(), standing.request)
                 lifecycle.erase(lambda: self.federation.erase_replaced(nodes))
 
     def certificate(self, number: int, seconds: float = 0.0) -> ErasureCertificate:
@@ -212,15 +257,17 @@ class PartyRun(Closable):
         Raises RunError when it is not, otherwise as `issue`.
         """
         context = self._opened.context
-        request = FiledRequests(context)[number][1]
         deadline = time.monotonic() + seconds
-        while left := missing(self.federation.catalogue(), request):
-            if time.monotonic() >= deadline:
+        while (standing := context.docket[number]).stage is not Stage.CARRIED_OUT:
+            over = standing.stage in (Stage.LAPSED, Stage.DISMISSED)
+            if over or time.monotonic() >= deadline:
+                waits = f", and waits for {', '.join(standing.missing)}" if not over else ""
                 raise RunError(
-                    f"request {number} still waits for {', '.join(left)}: repeat once `blockful participant "
-                    "status` says that it is done, or wait for it with --wait SECONDS."
+                    f"request {number} is {standing.stage}{waits}: repeat once `blockful participant status` "
+                    "says that it is carried out, or wait for it with --wait SECONDS."
                 )
             time.sleep(LOOK_SECONDS)
+        request = standing.request
         self.federation.erase_replaced(replaced_for(self.federation.catalogue(), request))
         certificate = in_turn(lambda: issue(context, request))
         self._opened.telling.certified(certificate, None)

@@ -16,7 +16,7 @@ from blockful_py.html_table import html_table
 from blockful_py.record.archive_reader import ArchiveReader
 from blockful_py.record.chain_readers import ArchiveChainReader, LiveChainReader
 from blockful_py.record.known_transactions import KnownTransactions
-from blockful_py.record.model_node import ModelNode, PlacedNode, Request, parse_node
+from blockful_py.record.model_node import Answer, ModelNode, PlacedNode, Redaction, parse_node
 from blockful_py.types import Header, ModelTransaction, Position, Uri
 
 
@@ -37,6 +37,14 @@ class Catalogue:
     def with_weights(self) -> Mapping[str, PlacedNode]:
         """The models that are not withdrawn."""
         return {name: placed for name, placed in self.models.items() if not placed.node.is_withdrawn}
+
+    def up_to(self, height: int) -> Catalogue:
+        """The models that were published up to a height of the live chain, as they stand now."""
+        models = {name: placed for name, placed in self.models.items() if placed.position.height <= height}
+        if len(models) == len(self.models):
+            return self
+        references = {name: self.graph.references(name) for name in models}
+        return Catalogue(models, InheritanceGraph.from_references(references))
 
     def references(self) -> dict[str, tuple[str, ...]]:
         """Names of the references of every model."""
@@ -109,7 +117,7 @@ class CatalogueReader:
         self._live = live
         self._store = store
         self._archived = archived
-        self._requests: dict[Uri, Request | None] = {}
+        self._redactions: dict[Uri, Redaction | None] = {}
         self._reading = threading.Lock()
         self._transactions = KnownTransactions(live, kept)
         self._nodes: dict[Uri, ModelNode] = {}
@@ -121,38 +129,37 @@ class CatalogueReader:
         with self._reading:
             block = self._live.newest_block()
             if self._catalogue is None or block != self._block:
-                self._catalogue = self._with_earlier(Catalogue.of(self._transactions.read(), self._node))
+                self._catalogue = self._with_answers(Catalogue.of(self._transactions.read(), self._node))
                 self._block = block
                 self._nodes = {placed.uri: placed.node for placed in self._catalogue.models.values()}
             return self._catalogue
 
-    def _with_earlier(self, catalogue: Catalogue) -> Catalogue:
+    def _with_answers(self, catalogue: Catalogue) -> Catalogue:
         if self._archived is None:
             return catalogue
-        replaced: dict[Position, list[Request]] = {}
-        since: dict[Position, int] = {}
-        versions = {placed.position: placed.version for placed in catalogue.models.values()}
+        answers: dict[Position, list[Answer]] = {}
+        versions = {placed.position: placed for placed in catalogue.models.values()}
         for each in self._live.redactions():
-            since[each.position] = each.block_number
-            if each.version < versions.get(each.position, 0):
-                request = self._request(each.uri, self._archived)
-                replaced.setdefault(each.position, []).extend((request,) if request else ())
+            placed = versions.get(each.position)
+            if placed is None or each.version > placed.version:
+                continue  # the chain has moved on since the catalogue was read
+            current = each.version == placed.version
+            redaction = placed.node.redaction if current else self._redaction(each.uri, self._archived)
+            if redaction is not None:
+                answers.setdefault(each.position, []).append(
+                    Answer(redaction.request, each.version, each.block_number, redaction.weights is None)
+                )
         models = {
-            name: replace(
-                placed,
-                earlier=tuple(replaced.get(placed.position, ())),
-                since=since.get(placed.position, 0),
-            )
+            name: replace(placed, answers=tuple(answers.get(placed.position, ())))
             for name, placed in catalogue.models.items()
         }
         return replace(catalogue, models=models)
 
-    def _request(self, uri: Uri, archived: Store) -> Request | None:
-        """The request that a replaced version came of."""
-        if uri not in self._requests:
-            redaction = parse_node(archived.read(uri)).redaction
-            self._requests[uri] = redaction.request if redaction else None
-        return self._requests[uri]
+    def _redaction(self, uri: Uri, archived: Store) -> Redaction | None:
+        """How a replaced version came about."""
+        if uri not in self._redactions:
+            self._redactions[uri] = parse_node(archived.read(uri)).redaction
+        return self._redactions[uri]
 
     def _node(self, uri: Uri) -> ModelNode:
         return self._nodes.get(uri) or parse_node(self._store.read(uri))

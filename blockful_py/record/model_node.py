@@ -32,7 +32,7 @@ from blockful_py.forget import Forget
 from blockful_py.html_table import html_table
 from blockful_py.record.statement_parts import Increment, Privacy, SpotCheck
 from blockful_py.storage.cid import parse_cid
-from blockful_py.types import Position, Uri
+from blockful_py.types import Paradigm, Position, Uri
 
 FORMAT = "blockful-model/1"
 MAX_NODE_BYTES = 1 << 20
@@ -41,13 +41,24 @@ SAMPLE = r"^[1-9]\d{0,8}:\d{1,9}$"
 
 
 class Reference(BaseModel):
-    """A referenced model, by position, and its accuracy on the user's own test data (eq. 1)."""
+    """A referenced model, by position, and its accuracy on the user's own test data (eq. 1).
+
+    `version`: the one that the owner trained from.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     name: str
     position: str = Field(pattern=POSITION)
     accuracy: float | None
+    version: int = Field(default=0, ge=0)
+
+    @model_serializer(mode="wrap")
+    def _leave_out_the_first_version(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        document: dict[str, Any] = serialise(self)
+        if not self.version:
+            document.pop("version", None)
+        return document
 
     def place(self) -> Position:
         return _place(self.position)
@@ -126,6 +137,12 @@ class Request(BaseModel):
     method: str
     created: int = Field(ge=0)
     signatures: tuple[str, ...] = ()
+
+    @model_validator(mode="after")
+    def _is_of_a_paradigm(self) -> Request:
+        if self.paradigm not in set(Paradigm):
+            raise ValueError(f"a request is parallel or sequential, not {self.paradigm!r}")
+        return self
 
     @model_validator(mode="after")
     def _names_one_kind(self) -> Request:
@@ -291,21 +308,38 @@ class ModelNode(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
+class Answer:
+    """A version of a model that came of a request, by the node's block that put it on the live chain."""
+
+    request: Request
+    version: int
+    block_number: int
+    is_withdrawal: bool
+
+
+@dataclass(frozen=True, slots=True)
 class PlacedNode:
     """A model node and where it stands on the live chain.
 
-    `earlier`: the requests that versions before this one came of, `since`: the node's block in which this one
-    replaced another (0 for none), where they were read.  `settled`: whether the live chain has executed the
-    whole decision that this version came of.
+    `answers`: the versions that came of requests, oldest first, this one included, where they were read.
+    `settled`: whether the live chain has executed the whole decision that this version came of.
     """
 
     position: Position
     version: int
     uri: Uri
     node: ModelNode
-    earlier: tuple[Request, ...] = ()
-    since: int = 0
+    answers: tuple[Answer, ...] = ()
     settled: bool = True
+
+    @property
+    def since(self) -> int:
+        """The node's block in which this version replaced another; 0 for none."""
+        return self.answers[-1].block_number if self.answers else 0
+
+    def answer_to(self, request: Request) -> Answer | None:
+        """The first version that came of a request, also where another request followed."""
+        return next((each for each in self.answers if each.request == request), None)
 
 
 def sign_statement(statement: Statement, secret: int, chain_id: int, contract: bytes) -> ModelNode:

@@ -17,13 +17,12 @@ from blockful_py.chain.participant_registry import (
     HandIn,
     ParticipantRegistryContract,
     RegisteredParticipant,
-    RequestState,
     StoredRequest,
 )
 from blockful_py.chain.sender import Sender
 from blockful_py.chain.signer import DEV_MNEMONIC, Signer
 from blockful_py.errors import ContractError
-from blockful_py.types import Codec, Position, Receipt, Uri
+from blockful_py.types import Codec, Position, Receipt, RequestState, Uri
 from tests.chain.conftest import SEATS, Scene
 
 FILE, OTHER_FILE = b"\1" * 32, b"\2" * 32

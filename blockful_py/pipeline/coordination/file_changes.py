@@ -5,16 +5,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from blockful_py.errors import BlockfulError, RefusedError
+from blockful_py.errors import RefusedError
 from blockful_py.pipeline.run.catching_up import following
 from blockful_py.pipeline.run.contracts import Contracts
 from blockful_py.pipeline.run.directory import Party, RunDirectory
+from blockful_py.pipeline.run.filed import docket_of
 from blockful_py.pipeline.run.stores import Stores
 from blockful_py.pipeline.run.training_data import setup_of
 from blockful_py.record.catalogue import CatalogueReader
 from blockful_py.record.federation_file import MAX_BYTES, FederationFile, uri_of_digest
 from blockful_py.record.file_change import Difference, differences, require_allowed
-from blockful_py.record.parts import has_lapsed, missing, request_from_bytes
 from blockful_py.storage.cid import parse_cid
 from blockful_py.storage.interface import FileStore
 from blockful_py.types import Uri
@@ -47,23 +47,11 @@ class FileChanges:
         return uri_of_digest(digest), parse_cid(public.measuring), parse_cid(public.initial)
 
     def open_requests(self) -> tuple[int, ...]:
-        """Numbers of the requests that still wait for parts, or whose parts are yet to be carried out."""
-        registry, live = self._contracts.participants, self._contracts.live
+        """Numbers of the admitted requests whose parts are yet to be made or carried out."""
         archived = Stores.of(self._run, self._contracts).archive
-        catalogue = CatalogueReader(live, self._store, archived).read()
-        height, waiting = live.node.block_number(), []
-        for filed in registry.filed_requests():
-            try:
-                data = self._store.read(filed.uri)
-                request = request_from_bytes(data, live.chain_id, live.address, catalogue)
-            except BlockfulError:
-                continue  # nobody carries out a request that is unreadable or not signed by its owners
-            handed_in = registry.hand_ins(filed.number)
-            if missing(catalogue, request) and not has_lapsed(
-                catalogue, request, handed_in, filed.deadline, height
-            ):
-                waiting.append(filed.number)
-        return tuple(waiting)
+        catalogue = CatalogueReader(self._contracts.live, self._store, archived)
+        docket = docket_of(self._run.settings, self._contracts, catalogue, self._store)
+        return tuple(each.number for each in docket.admitted() if each.stage.is_open)
 
     def require_party(self) -> Party:
         """Whose run it is.  Raises RefusedError for a laboratory's."""

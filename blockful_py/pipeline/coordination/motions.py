@@ -9,7 +9,7 @@ from pathlib import Path
 
 from blockful_py.chain.contract import Contract
 from blockful_py.committee import codec
-from blockful_py.committee.motions import Matter, Motion
+from blockful_py.committee.motions import REQUESTS, Matter, Motion
 from blockful_py.committee.service.agreements import Agreements
 from blockful_py.crypto.randomness import system_rng
 from blockful_py.errors import MessageError, RefusedError, SettingsError
@@ -55,7 +55,7 @@ class OpenMotions:
 
 
 class OwnMotions:
-    """Members of this process agree to every motion of its one operator."""
+    """Members of this process agree to every motion of its one operator; a laboratory files no requests."""
 
     def __init__(self, contracts: Contracts) -> None:
         self._contracts = contracts
@@ -67,19 +67,28 @@ class OwnMotions:
 
 class AgreedMotions(OwnMotions):
     """A member votes only for the motions that its operator has agreed to, and for a federation file only
-    that it holds and finds in order itself."""
+    that it holds and finds in order itself.  Whether a request is admitted it finds out alone."""
 
     def __init__(
-        self, contracts: Contracts, agreements: Agreements, review_file: Callable[[bytes], object]
+        self,
+        contracts: Contracts,
+        agreements: Agreements,
+        review_file: Callable[[bytes], object],
+        review_request: Callable[[int, bool], object],
     ) -> None:
-        """`review_file`: raises BlockfulError unless the federation may go on with the file of a digest."""
+        """`review_file`: raises BlockfulError unless the federation may go on with the file of a digest.
+        `review_request`: raises BlockfulError unless a request is to be admitted, or dismissed."""
         super().__init__(contracts)
         self._agreements = agreements
         self._review_file = review_file
+        self._review_request = review_request
 
     def review(self, motion: Motion) -> bytes:
-        """Raises RefusedError unless the operator has agreed, otherwise as `review_file`."""
-        if not self._agreements.holds(motion):
+        """Raises RefusedError unless the operator has agreed, otherwise as `review_file` or
+        `review_request`."""
+        if motion.matter in REQUESTS:
+            self._review_request(motion.request, motion.matter is Matter.ADMIT_REQUEST)
+        elif not self._agreements.holds(motion):
             raise RefusedError(f"its operator has not agreed to {motion}")
         if motion.matter is Matter.CHANGE_FILE:
             self._review_file(motion.subject)
@@ -121,3 +130,6 @@ def carry_out(contracts: Contracts, motion: Motion, action: Action) -> None:
             contracts.participants.set_barred(subject, motion.matter is Matter.BAR_PARTICIPANT, action)
         case Matter.CHANGE_FILE:
             contracts.participants.change_file(subject, action)
+        case Matter.ADMIT_REQUEST | Matter.DISMISS_REQUEST:
+            admitted = motion.matter is Matter.ADMIT_REQUEST
+            contracts.participants.decide(motion.request, admitted, action)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from blockful_py.committee.protocols import Clock
 from blockful_py.engine.journal import Journal
@@ -24,6 +25,7 @@ from blockful_py.pipeline.review.content import ContentReviewer, ReviewSources
 from blockful_py.pipeline.run.accounts import Accounts, OwnAccount, accounts_of, identities_in
 from blockful_py.pipeline.run.contracts import EVENTS, Contracts, clock_for
 from blockful_py.pipeline.run.directory import RunDirectory
+from blockful_py.pipeline.run.filed import docket_of
 from blockful_py.pipeline.run.identities import Identities
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.pipeline.run.operations import Counter
@@ -31,6 +33,7 @@ from blockful_py.pipeline.run.progress import Stopwatch
 from blockful_py.pipeline.run.stores import Stores
 from blockful_py.pipeline.run.training_data import setup_of
 from blockful_py.record.catalogue import RecordReaders
+from blockful_py.record.docket import Docket
 from blockful_py.storage.federated import FederatedStore
 from blockful_py.types import Uri
 from blockful_py.unlearning.model_job import Changer, change_here
@@ -119,6 +122,11 @@ class FederationContext:
     def history(self) -> RequestHistory:
         """The earlier requests on the record."""
         return RequestHistory(self.record, self.stores.archive)
+
+    @cached_property
+    def docket(self) -> Docket:
+        """The filed requests of a federation of machines."""
+        return docket_of(self.run.settings, self.contracts, self.record.catalogue, self.stores.live)
 
     def executor(self, stopwatch: Stopwatch) -> JournaledExecutor:
         """Certifies and executes decisions, with each step in the run's journal."""

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from blockful_py.chain.participant_registry import FiledRequest, HandIn
 from blockful_py.engine.jobs import Act, PlannedStep
 from blockful_py.errors import BlockfulError, RunError, UnlearningError
 from blockful_py.graph.inheritance import InheritanceGraph
@@ -31,65 +30,13 @@ from blockful_py.pipeline.run.operations import Counter
 from blockful_py.pipeline.run.progress import Stopwatch
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.model_node import ModelNode, PlacedNode, Redaction, Request, parse_node
-from blockful_py.record.parts import due, is_complete, missing, newest_parts, request_from_bytes, unanswered
-from blockful_py.storage.interface import FileStore
+from blockful_py.record.request_state import RequestStanding
 from blockful_py.storage.unixfs import file_uri
 from blockful_py.types import Paradigm, Uri
 from blockful_py.unlearning.method import Method, Need
 from blockful_py.unlearning.proxy import balanced_proxy
 from blockful_py.unlearning.recompute import is_recomputable, recompute
 from blockful_py.unlearning.task import UnlearningTask
-
-TOGETHER = frozenset({Need.HOLDERS_DATA, Need.FORGOTTEN_DATA, Need.PUBLISHED_FISHER})
-"""Needs of methods that look at several users' data at once, which only a laboratory has."""
-
-
-def require_parts(request: Request, method: Method, graph: InheritanceGraph) -> None:
-    """Raises UnlearningError for a request that owners cannot carry out each with its own data.
-
-    `method`: the one that the request names.
-    """
-    paradigm = Paradigm(request.paradigm)
-    together = sorted(method.needs & TOGETHER)
-    one_by_one = paradigm is Paradigm.PARALLEL or Need.DESCENDANT_DATA in method.needs
-    if together or not one_by_one:
-        raise UnlearningError(
-            f"method {method.name!r} ({paradigm}) needs more than each owner's own data "
-            f"({', '.join(together) or 'the models of others'}): among machines take gradient_ascent "
-            "(parallel) or retrain (sequential)."
-        )
-    starts = {start.name for start in request.starts}
-    below = sorted(start for start in starts if starts.intersection(graph.ancestors([start])))
-    if paradigm is Paradigm.PARALLEL and below:
-        raise UnlearningError(
-            f"{', '.join(below)} inherits from another start, whose new weights its owner does not have yet: "
-            "take the sequential paradigm, or one request after the other."
-        )
-
-
-class FiledRequests:
-    """The requests on the chain, as a party reads them."""
-
-    def __init__(self, context: FederationContext) -> None:
-        self._context = context
-        self._registry = context.contracts.participants
-
-    def __getitem__(self, number: int) -> tuple[FiledRequest, Request]:
-        """Raises RunError for an unknown number, otherwise as `request_from_bytes`."""
-        for filed in self._registry.filed_requests():
-            if filed.number == number:
-                return filed, read_request(self._context.stores.live, self._context, filed)
-        raise RunError(f"no request {number} is filed: see `blockful participant status`.")
-
-    def handed_in(self, number: int) -> tuple[HandIn, ...]:
-        return self._registry.hand_ins(number)
-
-
-def read_request(store: FileStore, context: FederationContext, filed: FiledRequest) -> Request:
-    """Raises StorageError when its file cannot be had, otherwise as `request_from_bytes`."""
-    live = context.contracts.live
-    catalogue = context.record.catalogue.read()
-    return request_from_bytes(store.read(filed.uri), live.chain_id, live.address, catalogue)
 
 
 class OwnParts:
@@ -100,11 +47,9 @@ class OwnParts:
         self._redactor = Redactor(context, Counter(), Stopwatch())
         (self._user,) = context.setup.users
 
-    def due(self, number: int, request: Request) -> tuple[str, ...]:
+    def due(self, standing: RequestStanding) -> tuple[str, ...]:
         """Own models whose parts can be done now."""
-        catalogue = self._context.record.catalogue.read()
-        account = self._account()
-        return due(catalogue, request, account, self._context.contracts.participants.hand_ins(number))
+        return standing.due(self._account())
 
     def take(self, number: int, request: Request, name: str) -> ModelNode:
         """Unlearns an own model, and hands it in or has it replaced.  A job must be open."""
@@ -179,50 +124,47 @@ class Gathering:
         self._context = context
         self._redactor = Redactor(context, Counter(), Stopwatch())
 
-    def replace(self, number: int, request: Request) -> None:
+    def replace(self, standing: RequestStanding) -> None:
         """Has the models of a parallel request replaced; does nothing where they are.  A job must be open.
 
         Raises RunError while parts are missing, UnlearningError for a part that is unusable.
         """
-        catalogue = self._context.record.catalogue.read()
-        left = missing(catalogue, request)
+        request, record, left = standing.request, standing.record, standing.missing
         if not left:
             return
-        handed_in = self._context.contracts.participants.hand_ins(number)
-        if request.paradigm != Paradigm.PARALLEL or not is_complete(catalogue, request, handed_in):
-            raise RunError(f"request {number} still waits for its participants: {', '.join(left)}.")
-        nodes = self._nodes(newest_parts(catalogue, request, handed_in))
+        if not (standing.is_parallel and standing.stage.is_open and standing.is_complete):
+            raise RunError(
+                f"request {standing.number} is {standing.stage} and waits for parts of {', '.join(left)}."
+            )
+        nodes = self._nodes(standing.newest_parts)
         method = parse_method(request.method, self._context.run.own_methods)
         follows: Mapping[str, Weights] = {}
         if is_recomputable(method):
             starts = tuple(start.name for start in request.starts)
             if not nodes.keys() >= set(starts):
-                raise RunError(f"request {number} is carried out in part: its decision comes first.")
-            uris = {name: catalogue[name].node.weights for name in left}
+                raise RunError(f"request {standing.number} is carried out in part: its decision comes first.")
+            uris = {name: record[name].node.weights for name in left}
             weights = self._context.weights.on_demand(
                 [*uris.values(), *(nodes[name].weights for name in starts)]
             )
             old = OnDemand(left, lambda name: weights[uris[name]])
             announced = {name: weights[nodes[name].weights] for name in starts}
-            new = recompute(method, catalogue.graph, starts, old, announced)
+            new = recompute(method, record.graph, starts, old, announced)
             follows = OnDemand((name for name in new if name not in nodes), new.__getitem__)
-        self._redactor.replace(catalogue, follows, request, (), nodes)
+        self._redactor.replace(record, follows, request, (), nodes)
 
-    def withdraw(self, filed: FiledRequest, request: Request) -> None:
+    def withdraw(self, standing: RequestStanding) -> None:
         """Has the models withdrawn whose owners did not answer in time.  A job must be open.
 
         Raises RunError where every owner has answered or still has time.
         """
-        catalogue = self._context.record.catalogue.read()
-        now = self._context.contracts.live.node.block_number()
-        blocks = self._context.run.settings.unlearning.blocks
-        names = unanswered(catalogue, request, filed, blocks, now)
+        names, record = standing.unanswered(), standing.record
         if not names:
-            raise RunError(f"no model of request {filed.number} is to be withdrawn now.")
-        nodes = {name: withdrawn(catalogue[name], request) for name in names}
+            raise RunError(f"no model of request {standing.number} is to be withdrawn now.")
+        nodes = {name: withdrawn(record[name], standing.request) for name in names}
         live = self._context.stores.live
         self._context.hand_out([live.add(node.to_bytes()) for node in nodes.values()])
-        self._redactor.replace(catalogue, {}, request, (), nodes)
+        self._redactor.replace(record, {}, standing.request, (), nodes)
 
     def _nodes(self, parts: Mapping[str, Uri]) -> dict[str, ModelNode]:
         """The nodes that were handed in.  Members check their statements and figures."""

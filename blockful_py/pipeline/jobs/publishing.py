@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from blockful_py.chain.settlement import ARCHIVE, LIVE, Executed, Settlement, SettlementCall
 from blockful_py.committee.certified import CertifiedPublication
@@ -41,18 +42,23 @@ class Publisher:
         self._packager = Packager(chain.packaging_interval, chain.block_size, context.clock)
 
     def publish(
-        self, models: Sequence[TrainedModel], placed: Mapping[str, Position], stored: Stored | None = None
+        self,
+        models: Sequence[TrainedModel],
+        placed: Mapping[str, Position],
+        stored: Stored | None = None,
+        versions: Mapping[str, int] = MappingProxyType({}),
     ) -> tuple[dict[str, Position], tuple[Executed, ...]]:
         """Publishes models whose references are all in `placed`; returns their positions and transactions.
 
-        `stored`: increments that are stored with them.  A job must be open; its journal holds each step.
+        `stored`: increments that are stored with them.  `versions`: those that the references had when the
+        models were trained, 0 where it names none.  A job must be open; its journal holds each step.
         """
         context = self._context
         journal, live, archive = context.journal, context.stores.live, context.stores.archive
         sealed = [context.keys.seal(model.weights) for model in models]
         increments = seal_increments(context.keys, stored or {})
         nodes = [
-            self._node(model, file, increments.statements.get(model.name, ()), placed)
+            self._node(model, file, increments.statements.get(model.name, ()), placed, versions)
             for model, file in zip(models, sealed, strict=True)
         ]
         wave = ", ".join(model.name for model in models)
@@ -98,6 +104,7 @@ class Publisher:
         sealed: SealedFile,
         increments: tuple[Increment, ...],
         placed: Mapping[str, Position],
+        versions: Mapping[str, int],
     ) -> bytes:
         secret = self._context.accounts.secret(model.user)
         owner = address_of(secret)
@@ -108,7 +115,12 @@ class Publisher:
             owner="0x" + owner.hex(),
             weights=cid_string(sealed.uri),
             references=tuple(
-                Reference(name=r.name, position=str(placed[r.name]), accuracy=r.accuracy)
+                Reference(
+                    name=r.name,
+                    position=str(placed[r.name]),
+                    accuracy=r.accuracy,
+                    version=versions.get(r.name, 0),
+                )
                 for r in model.references
             ),
             accuracy=model.accuracy,

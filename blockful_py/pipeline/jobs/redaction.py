@@ -167,7 +167,7 @@ class Redactor:
                 )
                 node = catalogue[name].node
                 if name in signed_by_owner:
-                    node = self._resigned(catalogue[name], weights, sealed, request)
+                    node = self._resigned(catalogue, name, weights, sealed, request)
                 made[name] = sealed, node.model_copy(update={"redaction": redaction})
         return made
 
@@ -202,13 +202,18 @@ class Redactor:
         stored.keys.update((file.uri, file.key) for file in sealed)
 
     def _resigned(
-        self, placed: PlacedNode, weights: Weights, sealed: SealedFile, request: Request
+        self, catalogue: Catalogue, name: str, weights: Weights, sealed: SealedFile, request: Request
     ) -> ModelNode:
         """The node with a new statement of the owner, about the new weights."""
+        placed = catalogue[name]
         statement = placed.node.statement
         user = self._context.setup.user(statement.user)
         changed = {
             "weights": cid_string(sealed.uri),
+            "references": tuple(
+                each.model_copy(update={"version": catalogue[each.name].version})
+                for each in statement.references
+            ),
             "accuracy": accuracy(self._context.setup.architecture, weights, user.test),
             "privacy": statement.privacy
             and retrained_privacy(statement, request, user, self._earlier(placed, request)),

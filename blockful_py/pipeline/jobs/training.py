@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
 from pathlib import Path
@@ -97,6 +98,7 @@ def train_and_publish(
     settings = setup.federation
     left = _left(setup, opted_out)
     placed = {name: node.position for name, node in catalogue.models.items()}
+    versions = {name: node.version for name, node in catalogue.models.items()}
     published = load_models(catalogue, catalogue.models, store, progress if catalogue.models else None)
     increments = IncrementMaker(setup, catalogue, store)
     waves_to_come = without_users(settings.plan(), left, published)
@@ -107,7 +109,7 @@ def train_and_publish(
 
     def publish(wave: Wave, stored: Stored) -> Published:
         with stopwatch("publish"):
-            return publisher.publish(wave, placed, stored)
+            return publisher.publish(wave, placed, stored, versions)
 
     with progress.stage("train and publish", len(missing)) as advance, ThreadPoolExecutor(1) as aside:
 
@@ -141,11 +143,13 @@ def train_next(
     opted_out: Mapping[int, tuple[Forget, ...]],
     catalogue: Catalogue,
     store: SealedWeights,
+    awaited: AbstractSet[str] = frozenset(),
 ) -> tuple[Wave, Stored]:
     """The next model of the one user whose data is here, with the bits that `train_and_publish` gives it, and
     the increments to store with it.
 
-    It draws from the models that are published: who waits for the others asks for nothing before.
+    It draws from the models that are published, without those that requests are about to replace (`awaited`):
+    who waits for the others asks for nothing before.
 
     Raises RunError when the user has no model to publish, otherwise as `train_and_publish`.
     """
@@ -155,7 +159,7 @@ def train_next(
     if spec is None or user.index in _left(setup, opted_out):
         raise RunError(f"user {user.index} has no model to publish.")
     published = CurrentModels(catalogue, store)
-    spec = from_those_there(spec, catalogue.with_weights)
+    spec = from_those_there(spec, catalogue.with_weights.keys() - awaited)
     wave = train_wave(setup.federation, [spec], setup.users, published)
     return wave, IncrementMaker(setup, catalogue, store).with_wave(wave, published)
 

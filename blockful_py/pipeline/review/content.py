@@ -45,7 +45,9 @@ from blockful_py.pipeline.run.contracts import Contracts
 from blockful_py.pipeline.run.operations import Counter
 from blockful_py.record.catalogue import Catalogue, RecordReaders
 from blockful_py.record.certificates.verifying import Chains
+from blockful_py.record.docket import Docket
 from blockful_py.record.model_node import ModelNode, Redaction, Request, parse_node
+from blockful_py.record.request_state import RequestStanding, Stage
 from blockful_py.storage.cid import parse_cid
 from blockful_py.types import ArchiveReason, Paradigm, Uri
 from blockful_py.unlearning.method import Method
@@ -79,9 +81,8 @@ class ReviewSources:
         store: the store of the live chain.
         attested: whether the member also signs results that only owners attest.
         methods: import paths of unlearning methods that the member's own settings name.
-        registered: whether owners are participants of the registry, who publish under their own number.
-        blocks: of the live chain's node, in which an owner does its part before members withdraw the model;
-            None where they withdraw none.
+        docket: the filed requests, among machines, where owners are participants of the registry; None in a
+            laboratory.
         known: weights that the member has read.
     """
 
@@ -92,8 +93,7 @@ class ReviewSources:
     setup: TrainingSetup
     attested: bool = False
     methods: frozenset[str] = frozenset()
-    registered: bool = False
-    blocks: int | None = None
+    docket: Docket | None = None
     known: KnownWeights = field(default_factory=KnownWeights)
 
 
@@ -143,15 +143,17 @@ class ContentReviewer:
                     next(weights)
             _require(signer == publication.owner, f"model {node.name} is not signed by its owner")
             _require(node.redaction is None, f"model {node.name} is published as a redaction")
-            if self._sources.registered:
+            if self._sources.docket is not None:
                 self._check_registered(node, publication.owner)
+                self._check_versions(node)
+                self._require_not_awaited(node, self._sources.docket)
                 self._require_own(node)
             listed = sorted(reference.place() for reference in node.statement.references)
             _require(listed == list(publication.references), f"model {node.name} lists other references")
 
     def _require_timely(self, archive: Sequence[ArchiveChunk]) -> None:
         """Where several lead, one of their clocks may be wrong."""
-        if self._sources.registered:
+        if self._sources.docket is not None:
             contracts = self._sources.contracts
             require_timely(archive, newest_time((self._live.node, contracts.archive.node)))
 
@@ -160,7 +162,7 @@ class ContentReviewer:
 
         One that nobody has finished for GIVEN_UP_SECONDS does not hold the others up.
         """
-        records = self._sources.record.archive.read() if self._sources.registered else ()
+        records = self._sources.record.archive.read() if self._sources.docket is not None else ()
         if not records:
             return
         newest = records[-1]
@@ -183,6 +185,27 @@ class ContentReviewer:
         planned = names.index(node.name) % self._sources.setup.federation.scenario.users + 1
         _require(planned == user, f"model {node.name} is that of user {planned}, not of {user}")
 
+    def _check_versions(self, node: ModelNode) -> None:
+        """The model was trained from its references as they stand."""
+        models = self._sources.record.catalogue.read()
+        for each in node.statement.references:
+            standing = models[each.name].version
+            _require(
+                each.version == standing,
+                f"model {node.name} was trained from version {each.version} of {each.name}, which is at "
+                f"version {standing}: train it again",
+            )
+
+    def _require_not_awaited(self, node: ModelNode, docket: Docket) -> None:
+        """No request is about to replace what the model was trained from."""
+        references = {each.name for each in node.statement.references}
+        for standing in docket.admitted():
+            if waiting := sorted(references & standing.awaited):
+                raise EarlyError(
+                    f"request {standing.number} is about to replace {', '.join(waiting)}, from which model "
+                    f"{node.name} was trained: train it once that is done"
+                )
+
     def _require_own(self, node: ModelNode) -> None:
         """The weights are not another model's.  Copies that were changed, however little, are not noticed."""
         known = self._sources.known
@@ -202,40 +225,59 @@ class ContentReviewer:
         )
         self._require_timely(draft.archive)
         self._require_finished()
-        catalogue = self._sources.record.catalogue.read()
+        method = self._reviewable(request)
+        standing = self._standing(request)
+        catalogue = self._sources.record.catalogue.read() if standing is None else standing.record
         self._check_request(request, catalogue)
         self._check_archived([each.target for each in proposed])
         names = {each.node.name for each in proposed}
         starts = tuple(start.name for start in request.starts)
         affected = {*starts, *catalogue.graph.descendants(starts)}
-        _require(names <= affected, f"{', '.join(sorted(names - affected))} descends from no start")
+        _require(
+            names <= affected,
+            f"{', '.join(sorted(names - affected))} descends from no start, or came after the request",
+        )
         for each in proposed:
             self._check_statement(each, catalogue)
-        standing = [placed.node for name, placed in catalogue.models.items() if name in affected]
-        nodes = (*standing, *(each.node for each in proposed))
+        current = [placed.node for name, placed in catalogue.models.items() if name in affected]
+        nodes = (*current, *(each.node for each in proposed))
         self._have_keys([node.weights for node in nodes if not node.is_withdrawn])
         withdrawn = [each.node for each in proposed if each.node.is_withdrawn]
         if withdrawn:
             _require(len(withdrawn) == len(proposed), "models are withdrawn by a decision of their own")
-            participants = self._sources.contracts.participants
-            review_withdrawal(withdrawn, request, catalogue, participants, self._sources.blocks)
+            review_withdrawal(withdrawn, standing)
             return
         content = ReviewedContent(draft.digest(), frozenset(catalogue[name].uri for name in affected))
         if content in self._reviewed:
             return
-        self._check_weights(request, proposed, catalogue, affected, draft.proposal)
+        self._check_weights(request, method, proposed, catalogue, affected, draft.proposal)
         self._reviewed.add(content)
+
+    def _standing(self, request: Request) -> RequestStanding | None:
+        """Where a request stands that the committee has admitted; None in a laboratory, which files none."""
+        docket = self._sources.docket
+        if docket is None:
+            return None
+        standing = docket.of(request)
+        if standing is None:
+            raise EarlyError("the request was not filed, or the committee has not admitted it")
+        _require(
+            standing.stage in (Stage.OPEN, Stage.PARTLY, Stage.CARRIED_OUT),
+            f"request {standing.number} is {standing.stage}",
+        )
+        return standing
 
     def _check_weights(
         self,
         request: Request,
+        method: Method,
         proposed: Sequence[Proposed],
         catalogue: Catalogue,
         affected: AbstractSet[str],
         purpose: bytes,
     ) -> None:
         """Requires the new weights that the method gives where it is recomputed, and true claims."""
-        method, names = self._reviewable(request), {each.node.name for each in proposed}
+        names = {each.node.name for each in proposed}
         if request.paradigm == Paradigm.PARALLEL:
             gone = sorted(affected - catalogue.with_weights.keys())
             _require(not gone, f"{', '.join(gone)} is withdrawn and passes no change on")
@@ -253,8 +295,12 @@ class ContentReviewer:
     def review_erasure(self, statement: bytes) -> None:
         committee = AppointedCommitteeContract(self._live.node, self._live.quorum())
         chains = Chains(self._live, committee, self._sources.contracts.archive)
-        catalogue = self._sources.record.catalogue.read()
-        review_erasure(statement, chains, catalogue, self._sources.store, self._sources.keyring)
+        review_erasure(statement, chains, self._reachable, self._sources.store, self._sources.keyring)
+
+    def _reachable(self, request: Request) -> Catalogue:
+        """The models that a request can reach, as they stand."""
+        standing = self._standing(request)
+        return self._sources.record.catalogue.read() if standing is None else standing.record
 
     def review_motion(self, motion: Motion) -> bytes:
         return self._motions.review(motion)
@@ -314,6 +360,14 @@ class ContentReviewer:
             (node.statement.training, node.statement.samples) == (current.training, current.samples),
             f"model {node.name} states another recipe of training, or other samples",
         )
+        standing = {each.name: catalogue[each.name].version for each in node.statement.references}
+        for each in node.statement.references:
+            signed_now = node.statement != current
+            _require(
+                not signed_now or each.version == standing[each.name],
+                f"model {node.name} was trained from version {each.version} of {each.name}, which is at "
+                f"version {standing[each.name]}",
+            )
         _require(
             catalogue[node.name].position == target.position and proposed.redaction.version == target.version,
             f"model {node.name} is proposed for another place or version",

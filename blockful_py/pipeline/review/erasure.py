@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from blockful_py.committee.protocols import Store
 from blockful_py.errors import ContractError, RefusedError, StorageError, VerificationError
 from blockful_py.keys.sealing import Keyring
@@ -10,6 +12,7 @@ from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.certificates.checking import CheckedStatement, check_statement
 from blockful_py.record.certificates.document import parse_statement
 from blockful_py.record.certificates.verifying import Chains, check_on_chains
+from blockful_py.record.model_node import Request
 from blockful_py.record.proofs.anchors import (
     anchors_in_archive,
     anchors_of_blocks,
@@ -19,12 +22,16 @@ from blockful_py.record.proofs.anchors import (
 from blockful_py.storage.cid import parse_cid
 
 
-def review_erasure(data: bytes, chains: Chains, catalogue: Catalogue, store: Store, keyring: Keyring) -> None:
+def review_erasure(
+    data: bytes, chains: Chains, reachable: Callable[[Request], Catalogue], store: Store, keyring: Keyring
+) -> None:
     """Raises RefusedError with the first claim of the statement that does not hold.
 
     Besides the public checks of a certificate: the new versions are current; replaced and left-alone models
     are all that descend from the starts; the live store has no file that the statement calls deleted; this
     member has no key that it calls destroyed.
+
+    `reachable`: the models that a request can reach, as they stand.
     """
     try:
         checked = check_statement(parse_statement(data))
@@ -36,7 +43,7 @@ def review_erasure(data: bytes, chains: Chains, catalogue: Catalogue, store: Sto
     except (VerificationError, StorageError, ContractError) as error:
         raise RefusedError(str(error)) from None
     _require(not superseded, f"{', '.join(sorted(superseded))} was replaced again since")
-    _check_affected(checked, catalogue)
+    _check_affected(checked, reachable(checked.statement.request))
     _check_deleted(checked, store)
     _check_keys(checked, keyring)
 

@@ -9,11 +9,15 @@ from typing import Any
 from blockful_py.bounded_json import parse_json
 from blockful_py.errors import SettingsError, UnlearningError
 from blockful_py.forget import Forget, Level
-from blockful_py.record.model_node import canonical_json, parse_sample
+from blockful_py.graph.inheritance import InheritanceGraph
+from blockful_py.record.model_node import Request, canonical_json, parse_sample
 from blockful_py.settings import UnlearningSettings
 from blockful_py.types import Checked, Paradigm
-from blockful_py.unlearning.method import Method, Review
+from blockful_py.unlearning.method import Method, Need, Review
 from blockful_py.unlearning.registry import create_method
+
+TOGETHER = frozenset({Need.HOLDERS_DATA, Need.FORGOTTEN_DATA, Need.PUBLISHED_FISHER})
+"""Needs of methods that look at several users' data at once, which only a laboratory has."""
 
 
 def method_settings(name: str, settings: UnlearningSettings) -> dict[str, Any]:
@@ -102,3 +106,26 @@ def require_paradigm(method: Method, paradigm: Paradigm) -> None:
     if paradigm not in method.paradigms:
         able = ", ".join(sorted(method.paradigms))
         raise SettingsError(f"method {method.name!r} works in paradigm {able}, not in {paradigm}.")
+
+
+def require_parts(request: Request, method: Method, graph: InheritanceGraph) -> None:
+    """Raises UnlearningError for a request that owners cannot carry out each with its own data.
+
+    `method`: the one that the request names.
+    """
+    paradigm = Paradigm(request.paradigm)
+    together = sorted(method.needs & TOGETHER)
+    one_by_one = paradigm is Paradigm.PARALLEL or Need.DESCENDANT_DATA in method.needs
+    if together or not one_by_one:
+        raise UnlearningError(
+            f"method {method.name!r} ({paradigm}) needs more than each owner's own data "
+            f"({', '.join(together) or 'the models of others'}): among machines take gradient_ascent "
+            "(parallel) or retrain (sequential)."
+        )
+    starts = {start.name for start in request.starts}
+    below = sorted(start for start in starts if starts.intersection(graph.ancestors([start])))
+    if paradigm is Paradigm.PARALLEL and below:
+        raise UnlearningError(
+            f"{', '.join(below)} inherits from another start, whose new weights its owner does not have yet: "
+            "take the sequential paradigm, or one request after the other."
+        )

@@ -23,7 +23,8 @@ from blockful_py.pipeline.review.methods import named_method
 from blockful_py.pipeline.review.statements import training_of
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.model_node import ModelNode, PlacedNode, Request
-from blockful_py.record.parts import MAX_REQUEST_BYTES, first_commitment
+from blockful_py.record.parts import MAX_REQUEST_BYTES
+from blockful_py.record.request_state import first_commitment
 from blockful_py.record.training_trace import parse_trace, schedule_seed
 from blockful_py.settings import TrainingSettings
 from blockful_py.storage.cid import parse_cid
@@ -45,6 +46,7 @@ class Commitments:
         listed = [
             each
             for filed in self._participants.filed_requests()
+            if filed.is_admitted
             for each in self._of(filed, catalogue[name].position)
         ]
         return first_commitment(catalogue, name, listed)
@@ -135,7 +137,7 @@ class SpotChecks:
         result: Weights,
     ) -> ClaimedTraining:
         statement = placed.node.statement
-        earlier = [*placed.earlier, *([placed.node.redaction.request] if placed.node.redaction else [])]
+        earlier = [each.request for each in placed.answers]
         listed = catalogue.graph.references(placed.node.name)
         references = [each for each in listed if each in catalogue.with_weights]
         weights = [self._read(catalogue[each].node.weights) for each in references]

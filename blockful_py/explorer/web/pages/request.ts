@@ -39,7 +39,7 @@ interface Affected {
 interface Whole extends Heading {
   checked: "recomputed" | "measured" | "attested";
   document: { signatures: string[]; starts: { name: string; position: string }[] };
-  filing: (Happening & { account: string; user: number | null; file: string; deadline: number; parts: (Happening & { model: string | null; position: string; account: string; user: number | null; node: string })[] }) | null;
+  filing: (Happening & { account: string; user: number | null; file: string; decision: string | null; deadline: number | null; parts: (Happening & { model: string | null; position: string; account: string; user: number | null; node: string })[] }) | null;
   decisions: Decision[];
   models: Affected[];
   certificate: { models: string[]; destroyed: number; audited: boolean } | null;
@@ -102,7 +102,7 @@ function moments(request: Whole): Moment[] {
   ];
   const { filing } = request;
   if (filing) {
-    found.push({ time: filing.time, block: filing.block, title: "Filed", body: [`by ${who(filing)} in block ${filing.block}, open until block ${filing.deadline} `, hash(filing.transaction, 8, 4)], kind: "asked" });
+    found.push({ time: filing.time, block: filing.block, title: "Filed", body: [`by ${who(filing)} in block ${filing.block}, ${filing.decision === null ? "waits for the committee" : filing.decision}${filing.deadline === null ? "" : `, open until block ${filing.deadline}`} `, hash(filing.transaction, 8, 4)], kind: "asked" });
     for (const part of filing.parts)
       found.push({ time: part.time, block: part.block, title: "Part handed in", body: [`for ${part.model ?? part.position} by ${who(part)} `, hash(part.transaction, 8, 4)], kind: "part" });
   }

@@ -5,8 +5,7 @@ import pytest
 
 from blockful_py.errors import UnlearningError
 from blockful_py.graph.inheritance import InheritanceGraph
-from blockful_py.pipeline.jobs.parts import require_parts
-from blockful_py.pipeline.review.methods import parse_method
+from blockful_py.pipeline.review.methods import parse_method, require_parts
 from blockful_py.record.model_node import Request, Start
 from blockful_py.types import Paradigm
 

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether a member admits a filed request: its first look, before anybody works for it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from enum import Enum
+
+from blockful_py.chain.participant_registry import ParticipantRegistryContract
+from blockful_py.errors import BlockfulError, NodeError, RefusedError, StorageError
+from blockful_py.pipeline.review.methods import (
+    parse_method,
+    require_paradigm,
+    require_parts,
+    require_review,
+)
+from blockful_py.record.docket import Docket
+from blockful_py.record.request_state import RequestStanding
+from blockful_py.types import Paradigm, RequestState
+
+UNREADABLE_BLOCKS = 7200
+"""Blocks of the live chain's node after which a request whose file nobody has is dismissed."""
+
+
+class Ruling(Enum):
+    """What a member says of a request that is not decided."""
+
+    ADMIT = "admit"
+    DISMISS = "dismiss"
+    WAIT = "wait"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A member's ruling, and the reason where it does not admit the request."""
+
+    ruling: Ruling
+    reason: str = ""
+
+
+class Admission:
+    """A member's look at requests that are not decided.
+
+    It admits a request that the owners of its starts have signed, one of whom filed it, whose method members
+    sign for, and that takes no longer than the federation's rules allow.  An account has one open request at
+    a time, and the next one waits.  What can never be admitted is dismissed.
+    """
+
+    def __init__(
+        self,
+        participants: ParticipantRegistryContract,
+        docket: Docket,
+        attested: bool,
+        methods: Collection[str],
+    ) -> None:
+        """`attested`, `methods`: as for `ReviewSources`."""
+        self._participants = participants
+        self._docket = docket
+        self._attested = attested
+        self._methods = methods
+
+    def review(self, number: int, admitted: bool) -> None:
+        """Raises RefusedError unless this member, too, would admit the request, or dismiss it."""
+        wanted = Ruling.ADMIT if admitted else Ruling.DISMISS
+        verdict = self.verdict(number)
+        if verdict.ruling is not wanted:
+            raise RefusedError(
+                f"request {number} is to {verdict.ruling.value}{': ' * bool(verdict.reason)}{verdict.reason}"
+            )
+
+    def verdict(self, number: int) -> Verdict:
+        """This member's ruling on a request.
+
+        Raises RefusedError where it is decided, RunError where nobody filed it, NodeError when the node
+        fails, StorageError while its file cannot be had, and may come.
+        """
+        filed = self._docket.entry(number)
+        if filed.state is not RequestState.FILED:
+            raise RefusedError(f"request {number} does not wait for a decision")
+        if not self._participants.participant(filed.by).since:
+            return Verdict(Ruling.DISMISS, "the account that filed it is no participant any more")
+        try:
+            standing = self._docket.standing(filed)
+        except StorageError as error:
+            if self._participants.node.block_number() <= filed.block_number + UNREADABLE_BLOCKS:
+                raise
+            return Verdict(Ruling.DISMISS, str(error))
+        except NodeError:
+            raise
+        except BlockfulError as error:
+            return Verdict(Ruling.DISMISS, str(error))
+        try:
+            self._require_admissible(standing)
+        except NodeError:
+            raise
+        except BlockfulError as error:
+            return Verdict(Ruling.DISMISS, str(error))
+        for other in self._docket.admitted():
+            if other.filed.by == filed.by and other.stage.is_open:
+                return Verdict(Ruling.WAIT, f"request {other.number} of the same account is open")
+        return Verdict(Ruling.ADMIT)
+
+    def _require_admissible(self, standing: RequestStanding) -> None:
+        """Raises BlockfulError for a request that can never be carried out as it is."""
+        filed, request, record = standing.filed, standing.request, standing.record
+        method = parse_method(request.method, self._methods)
+        require_paradigm(method, Paradigm(request.paradigm))
+        require_review(method, request.forget, Paradigm(request.paradigm), self._attested)
+        require_parts(request, method, record.graph)
+        require_starts(standing)
+        owners = {record[start.name].node.statement.owner for start in request.starts}
+        _require("0x" + filed.by.hex() in owners, "it was filed by nobody who signed it")
+        if any(each.request == request for each in self._docket.admitted()):
+            raise RefusedError("the same request was admitted before")
+        gone = sorted(set(standing.affected) - record.with_weights.keys())
+        if standing.is_parallel:
+            _require(not gone, f"{', '.join(gone)} is withdrawn and passes no change on")
+        _require(bool(standing.missing), "it reaches no model that has weights")
+        most = most_blocks(standing)
+        _require(
+            filed.blocks <= most, f"it would be open for {filed.blocks} blocks, at most {most} are allowed"
+        )
+
+
+def require_starts(standing: RequestStanding) -> None:
+    """Raises RefusedError unless the starts are models of the record whose owners own what is forgotten."""
+    request, record = standing.request, standing.record
+    for start in request.starts:
+        placed = record.models.get(start.name)
+        _require(
+            placed is not None and placed.position == start.place(),
+            f"there was no start {start.name} at {start.position} when the request was filed",
+        )
+    owners = {record[start.name].node.statement.user for start in request.starts}
+    strangers = sorted(set(request.forget.owners()) - owners)
+    _require(not strangers, f"user {', '.join(map(str, strangers))} owns no start of the request")
+
+
+def most_blocks(standing: RequestStanding) -> int:
+    """Longest time that a request may take hand-ins: an owner's for each edge of the longest path, or its
+    starts' owners' alone where others hand in nothing."""
+    blocks = standing.rules.blocks
+    if standing.is_parallel:
+        return blocks
+    depths = standing.record.graph.depth([start.name for start in standing.request.starts])
+    return blocks * (1 + max(depth.longest for depth in depths.values()))
+
+
+def _require(holds: bool, reason: str) -> None:
+    if not holds:
+        raise RefusedError(reason)

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The filed requests of a federation, each beside the record as it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from functools import lru_cache
+from typing import Protocol
+
+from blockful_py.committee.protocols import Store
+from blockful_py.errors import BlockfulError, RunError
+from blockful_py.record.catalogue import Catalogue, CatalogueReader
+from blockful_py.record.model_node import Request
+from blockful_py.record.parts import request_from_bytes
+from blockful_py.record.request_state import Filed, PartHandedIn, RequestStanding, Rules
+from blockful_py.types import RequestState, Uri
+
+REMEMBERED = 64
+"""Parsed requests that a docket remembers."""
+
+
+class RequestsLedger(Protocol):
+    """The registry of participants, as far as requests go."""
+
+    def filed_requests(self) -> Sequence[Filed]: ...
+
+    def hand_ins(self, request: int) -> Sequence[PartHandedIn]: ...
+
+
+class BlockCounter(Protocol):
+    def block_number(self) -> int: ...
+
+
+class LiveContract(Protocol):
+    """The live chain's contract, to which requests are bound."""
+
+    @property
+    def chain_id(self) -> int: ...
+
+    @property
+    def address(self) -> bytes: ...
+
+    @property
+    def node(self) -> BlockCounter: ...
+
+
+class Docket:
+    """The requests of a federation as one party reads them: everybody asks here where one stands."""
+
+    def __init__(
+        self,
+        registry: RequestsLedger,
+        live: LiveContract,
+        catalogue: CatalogueReader,
+        store: Store,
+        rules: Rules,
+    ) -> None:
+        """`store`: of the requests' files."""
+        self._registry = registry
+        self._live = live
+        self._catalogue = catalogue
+        self._store = store
+        self._rules = rules
+        self._parsed = lru_cache(REMEMBERED)(self._read)
+
+    def filed(self) -> Sequence[Filed]:
+        """All filed requests, by number."""
+        return self._registry.filed_requests()
+
+    def request(self, filed: Filed) -> Request:
+        """A request that the owners of its starts have signed.
+
+        Raises StorageError when its file cannot be had, otherwise as `request_from_bytes`.
+        """
+        return self._parsed(filed.uri)
+
+    def entry(self, number: int) -> Filed:
+        """What the chain holds of a request.  Raises RunError for an unknown number."""
+        for each in self._registry.filed_requests():
+            if each.number == number:
+                return each
+        raise RunError(f"no request {number} is filed: see `blockful participant status`.")
+
+    def __getitem__(self, number: int) -> RequestStanding:
+        """Raises RunError for an unknown number, otherwise as `request`."""
+        filed = self.entry(number)
+        return self.standing(filed, tuple(each.request for each in self.admitted() if each.number < number))
+
+    def admitted(self) -> Iterator[RequestStanding]:
+        """The requests that the committee has admitted, by number, as far as they can be read."""
+        earlier: tuple[Request, ...] = ()
+        for filed in self._registry.filed_requests():
+            if filed.state is RequestState.ADMITTED:
+                with suppress(BlockfulError):
+                    standing = self.standing(filed, earlier)
+                    yield standing
+                    earlier = (*earlier, standing.request)
+
+    def of(self, request: Request) -> RequestStanding | None:
+        """The first admitted filing of a request; None where there is none."""
+        return next((each for each in self.admitted() if each.request == request), None)
+
+    def awaited(self) -> frozenset[str]:
+        """The models that open requests are about to replace."""
+        return frozenset(name for standing in self.admitted() for name in standing.awaited)
+
+    def standing(self, filed: Filed, earlier: tuple[Request, ...] = ()) -> RequestStanding:
+        """Where a request stands.  Raises as `request`.  `earlier`: as for `RequestStanding`."""
+        catalogue = self.catalogue()
+        return RequestStanding(
+            filed,
+            self.request(filed),
+            catalogue.up_to(filed.height),
+            earlier,
+            self._registry.hand_ins(filed.number),
+            self._live.node.block_number(),
+            self._rules,
+        )
+
+    def catalogue(self) -> Catalogue:
+        """The models as they stand."""
+        return self._catalogue.read()
+
+    def _read(self, uri: Uri) -> Request:
+        data = self._store.read(uri)
+        return request_from_bytes(data, self._live.chain_id, self._live.address, self.catalogue())

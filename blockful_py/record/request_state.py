@@ -1,0 +1,355 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A filed request as a state machine, read from the record alone: what it reaches, what is due, when it ends.
+
+    filed -> open -> partly carried out -> carried out
+      |        `-----------`------------> lapsed
+      `-> dismissed
+
+docs/explanation/requests.md says who moves it, and by when.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from typing import Protocol, TypeVar
+
+from blockful_py.record.catalogue import Catalogue
+from blockful_py.record.model_node import PlacedNode, Request
+from blockful_py.record.parts import STARTS_ONLY, checked_by_members, is_replaced
+from blockful_py.types import Checked, Paradigm, Position, RequestState, Uri
+
+
+class Filed(Protocol):
+    """A request on the chain; block numbers are those of the live chain's node."""
+
+    @property
+    def number(self) -> int: ...
+
+    @property
+    def by(self) -> bytes: ...
+
+    @property
+    def uri(self) -> Uri: ...
+
+    @property
+    def blocks(self) -> int: ...
+
+    @property
+    def height(self) -> int: ...
+
+    @property
+    def block_number(self) -> int: ...
+
+    @property
+    def state(self) -> RequestState: ...
+
+    @property
+    def decided(self) -> int: ...
+
+    @property
+    def deadline(self) -> int: ...
+
+
+class PartHandedIn(Protocol):
+    """A part that was handed in on the chain."""
+
+    @property
+    def position(self) -> Position: ...
+
+    @property
+    def by(self) -> bytes: ...
+
+    @property
+    def uri(self) -> Uri: ...
+
+    @property
+    def block_number(self) -> int: ...
+
+
+Commitment = TypeVar("Commitment", bound=PartHandedIn)
+
+
+class Stage(StrEnum):
+    """Where a request stands."""
+
+    FILED = "filed"
+    """The committee has not decided whether it admits it."""
+    OPEN = "open"
+    """Admitted; no model was replaced for it."""
+    PARTLY = "partly carried out"
+    """Some models were replaced for it, others wait."""
+    CARRIED_OUT = "carried out"
+    """Every model that it reaches was replaced, withdrawn, or left alone by passing."""
+    LAPSED = "lapsed"
+    """Its time is over; what was not replaced stays as it is."""
+    DISMISSED = "dismissed"
+    """The committee has refused it, or could not read it."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether work on it goes on."""
+        return self in (Stage.OPEN, Stage.PARTLY)
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The federation's rules for requests.
+
+    Attributes:
+        blocks: of the live chain's node, in which an owner does its part for one model.
+        withdraws: whether members withdraw a model whose owner has not done its part by then.
+    """
+
+    blocks: int
+    withdraws: bool
+
+
+@dataclass(frozen=True, eq=False)
+class RequestStanding:
+    """A filed request beside the record as it stands.
+
+    It reaches the models that were published before it was filed, and no others: `record` holds only those.
+
+    Attributes:
+        record: the models up to the height at which the request was filed, as they stand.
+        earlier: requests that were admitted before it and may reach the same models.
+        handed_in: parts and commitments that were handed in for it, oldest first.
+        now: number of the newest block of the live chain's node.
+    """
+
+    filed: Filed
+    request: Request
+    record: Catalogue
+    earlier: tuple[Request, ...]
+    handed_in: Sequence[PartHandedIn]
+    now: int
+    rules: Rules
+
+    @property
+    def number(self) -> int:
+        return self.filed.number
+
+    @property
+    def is_parallel(self) -> bool:
+        return self.request.paradigm == Paradigm.PARALLEL
+
+    @cached_property
+    def affected(self) -> tuple[str, ...]:
+        """The starts and their descendants, in topological order."""
+        starts = [start.name for start in self.request.starts]
+        wanted = {*starts, *self.record.graph.descendants(starts)}
+        return tuple(name for name in self.record.graph.topological_order() if name in wanted)
+
+    @cached_property
+    def with_parts(self) -> frozenset[str]:
+        """The models whose owners do a part of the request."""
+        if self.request.method.partition(" ")[0] in STARTS_ONLY:
+            return frozenset(start.name for start in self.request.starts)
+        return frozenset(self.affected)
+
+    @cached_property
+    def missing(self) -> tuple[str, ...]:
+        """The affected models that the request has yet to replace, in topological order; a model that is
+        withdrawn has nothing to forget."""
+        if self._is_passed_on:
+            return ()
+        return tuple(
+            name
+            for name in self.affected
+            if name in self.record.with_weights and not self._has_answered(name)
+        )
+
+    @property
+    def withdrawn(self) -> tuple[str, ...]:
+        """The models that the request has withdrawn, and that their owners have not published again."""
+        return tuple(
+            name
+            for name in self.affected
+            if name not in self.record.with_weights and is_replaced(self.record[name], self.request)
+        )
+
+    @cached_property
+    def stage(self) -> Stage:
+        """Where the request stands."""
+        match self.filed.state:
+            case RequestState.DISMISSED:
+                return Stage.DISMISSED
+            case RequestState.ADMITTED:
+                if not self.missing:
+                    return Stage.CARRIED_OUT
+                if self._is_over:
+                    return Stage.LAPSED
+                begun = any(self._has_answered(name) for name in self.affected)
+                return Stage.PARTLY if begun else Stage.OPEN
+            case _:
+                return Stage.FILED
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every part of a parallel request is there: handed in by its owner, or replaced."""
+        return set(self.missing) & self.with_parts == self.newest_parts.keys()
+
+    @property
+    def awaited(self) -> frozenset[str]:
+        """The models that its work is about to replace: nobody builds on them until it has.
+
+        None before its first part is there, so that a request which nobody answers holds nobody up.
+        """
+        begun = self.stage is Stage.PARTLY or (
+            self.stage is Stage.OPEN and self.is_parallel and self.is_complete
+        )
+        return frozenset(self.missing) if begun else frozenset()
+
+    def due(self, account: bytes) -> tuple[str, ...]:
+        """The models of an account whose parts can be done now; withdrawn ones can come back."""
+        if self.is_parallel:
+            taken = self.stage.is_open and self.now < self.filed.deadline
+            names = self.with_parts - self.newest_parts.keys() if taken else frozenset()
+            return tuple(name for name in self._owned(self.missing, account) if name in names)
+        if self.stage in (Stage.FILED, Stage.LAPSED, Stage.DISMISSED):
+            return ()
+        return self._after_references(self._owned((*self.missing, *self.withdrawn), account))
+
+    def owed(self, account: bytes) -> tuple[str, ...]:
+        """The models of an account whose parts it waits for, now or later."""
+        wanted = self.with_parts - self.newest_parts.keys() if self.stage.is_open else frozenset()
+        return tuple(name for name in self._owned(self.missing, account) if name in wanted)
+
+    def unanswered(self) -> tuple[str, ...]:
+        """The models to be withdrawn, because their owners had their time: the last resort.
+
+        None in the parallel paradigm, where only those who signed the request hand in.
+        """
+        if self.is_parallel or not self.rules.withdraws or not self.stage.is_open:
+            return ()
+        return tuple(
+            name
+            for name in self._after_references(self.missing)
+            if self.now > self.due_since(name) + self.rules.blocks
+        )
+
+    def due_since(self, name: str) -> int:
+        """Block since which the owner of a model has been able to do its part.
+
+        The references' parts come first.  An owner does one part after another, so its time counts from the
+        last that it did for an earlier request.
+        """
+        affected = [each for each in self.record.graph.references(name) if each in self._reached]
+        answers = [self.record[each].answer_to(self.request) for each in affected]
+        own = self._last_answers.get(self.record[name].node.statement.owner, 0)
+        return max([self.filed.decided, own, *(each.block_number for each in answers if each is not None)])
+
+    @cached_property
+    def newest_parts(self) -> dict[str, Uri]:
+        """The node that the owner of each model handed in last, of those that the request has not replaced;
+        none in a sequential request, where owners hand in commitments to their trainings alone.
+
+        A part that was handed in before another request replaced its model is of a version that is gone.
+        """
+        if not self.is_parallel:
+            return {}
+        left = set(self.missing) & self.with_parts
+        names = {(self.record[name].position, self.record[name].node.statement.owner): name for name in left}
+        parts = ((names.get((each.position, "0x" + each.by.hex())), each) for each in self.handed_in)
+        return {
+            name: each.uri
+            for name, each in parts
+            if name is not None and each.block_number > self.record[name].since
+        }
+
+    def built_on_old(self, catalogue: Catalogue) -> tuple[str, ...]:
+        """Later models that were trained from versions that the request replaced, or from such models.
+
+        The request does not reach them: their owners, or those of its starts, sign one that does.
+        """
+        old: dict[str, None] = {}
+        for name in catalogue.graph.topological_order():
+            placed = catalogue[name]
+            if placed.position.height <= self.filed.height or name not in catalogue.with_weights:
+                continue
+            reached = any(each.request.forget == self.request.forget for each in placed.answers)
+            if not reached and any(
+                self._is_old(each.name, each.version, old) for each in placed.node.statement.references
+            ):
+                old[name] = None
+        return tuple(old)
+
+    def _is_old(self, reference: str, version: int, old: Iterable[str]) -> bool:
+        if reference in old:
+            return True
+        answer = self.record[reference].answer_to(self.request) if reference in self._reached else None
+        return answer is not None and version < answer.version
+
+    @cached_property
+    def _reached(self) -> frozenset[str]:
+        return frozenset(self.affected)
+
+    @cached_property
+    def _last_answers(self) -> dict[str, int]:
+        """By owner, the block of the last new weights of its own for an earlier request."""
+        last: dict[str, int] = {}
+        for placed in self.record.models.values():
+            owner = placed.node.statement.owner
+            for answer in placed.answers:
+                if not answer.is_withdrawal and answer.request in self.earlier:
+                    last[owner] = max(last.get(owner, 0), answer.block_number)
+        return last
+
+    @property
+    def _is_over(self) -> bool:
+        """Whether its time has passed: for parts, and as long again for a decision on those that are there.
+
+        A sequential request whose missing parts members withdraw ends by that.
+        """
+        if self.is_parallel:
+            late = self.now > self.filed.deadline
+            return late and (not self.is_complete or self.now > self.filed.deadline + self.filed.blocks)
+        return not self.rules.withdraws and self.now > self.filed.deadline
+
+    @property
+    def _is_passed_on(self) -> bool:
+        """Whether what the starts changed has been passed to all descendants that it reaches.
+
+        Members recompute such a request and decide on it once.  The decision replaces every start, and
+        leaves a descendant alone whose update is at most epsilon.
+        """
+        if checked_by_members(self.request) is not Checked.RECOMPUTED:
+            return False
+        decided = all(self._has_answered(start.name) for start in self.request.starts)
+        models = [self.record[name] for name in self.affected]
+        return decided and all(placed.settled for placed in models if is_replaced(placed, self.request))
+
+    def _has_answered(self, name: str) -> bool:
+        placed = self.record[name]
+        return is_replaced(placed, self.request) or placed.answer_to(self.request) is not None
+
+    def _owned(self, names: Iterable[str], account: bytes) -> tuple[str, ...]:
+        owner = "0x" + account.hex()
+        return tuple(name for name in names if self.record[name].node.statement.owner == owner)
+
+    def _after_references(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Those whose references the request does not wait for."""
+        waiting = set(self.missing)
+        return tuple(name for name in names if not waiting.intersection(self.record.graph.references(name)))
+
+
+def first_commitment(catalogue: Catalogue, name: str, handed_in: Iterable[Commitment]) -> Commitment | None:
+    """The first commitment to the training of a model's next version; None without one.
+
+    Later ones do not count, whatever request they are for: their owner knows what the first would have it
+    show.  A reference that was replaced since begins another training, and so does the model itself.
+
+    `handed_in`: by anybody, for sequential requests; those of one block in an order that all members share.
+    """
+    placed: PlacedNode = catalogue[name]
+    since = max(catalogue[each].since for each in (name, *catalogue.graph.references(name)))
+    by = (placed.position, placed.node.statement.owner)
+    own = (
+        each
+        for each in handed_in
+        if (each.position, "0x" + each.by.hex()) == by and each.block_number > since
+    )
+    return min(own, key=lambda each: each.block_number, default=None)
