@@ -18,15 +18,17 @@ from blockful_py.learning.federation import TrainedModel
 from blockful_py.participant.serving import ParticipantService
 from blockful_py.participant.task import MODULE
 from blockful_py.pipeline.coordination.file_changes import FileChanges
-from blockful_py.pipeline.jobs.parts import FiledRequests, OwnParts
+from blockful_py.pipeline.jobs.parts import OwnParts
 from blockful_py.pipeline.jobs.publishing import Publisher
 from blockful_py.pipeline.jobs.requesting import draft_request
 from blockful_py.pipeline.party import PartyRun
 from blockful_py.pipeline.review.claims import measure
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.stores import machines_of
+from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.model_node import Claimed, ModelNode, Request
 from blockful_py.record.parts import request_to_bytes
+from blockful_py.record.request_state import Stage
 from blockful_py.storage.store import ContentStore
 from blockful_py.storage.unixfs import file_uri
 from blockful_py.types import Paradigm
@@ -54,9 +56,10 @@ def publish(machines: Machines, name: str, lie: Callable[[TrainedModel], Trained
         if lie is not None:
             honest = party._trained
 
-            def trained() -> Any:
-                (model,), stored = honest()
-                return (lie(model),), stored
+            def trained(catalogue: Catalogue) -> Any:
+                made = honest(catalogue)
+                (model,) = made.wave
+                return replace(made, wave=(lie(model),))
 
             patch.setattr(party, "_trained", trained)
         party.train_next()
@@ -85,13 +88,14 @@ def filed(machines: Machines, name: str, request: Request, blocks: int = BLOCKS)
         uri = context.stores.live.add(request_to_bytes(request))
         context.hand_out([uri])
         context.contracts.participants.file(uri, blocks)
+    until(lambda: machines.contracts.participants.filed_requests()[-1].is_admitted)
     return len(machines.contracts.participants.filed_requests())
 
 
 def hand_in(party: PartyRun, number: int, name: str) -> ModelNode:
     """Hands a part in, also where one was handed in already."""
     context = party.federation.opened.context
-    request = FiledRequests(context)[number][1]
+    request = context.docket[number].request
     with party._leading(), party._job(request):
         return OwnParts(context).take(number, request, name)
 
@@ -178,15 +182,16 @@ def test_a_late_part_is_refused_and_not_made_again(machines: Machines) -> None:
     before, number = versions(machines), filed(machines, "s", asked(machines, "s", 7), blocks=1)
     late = machines.participants["s"]
     machines.contracts.participants.announce(Endpoint(bytes(19) + b"\1", "http://127.0.0.1:1"))  # a block
-    with late.run() as party, pytest.raises(ContractError, match="RequestClosed"):
-        party.take_part(number)
-    request = machines.contracts.participants.filed_requests()[-1]
+    with late.run() as party:
+        assert party.take_part(number) == ()
+        with pytest.raises(ContractError, match="RequestClosed"):
+            hand_in(party, number, "s")
     with (
         ChildProcesses(MODULE) as processes,
         ParticipantService(late.folder, late.keys, processes) as service,
     ):
-        assert service.due(request, service.catalogue()) == ()
-        assert service.states(service.catalogue())[request.number - 1].waits_for == ("s", "x")
+        status = service.statuses(service.catalogue())[number - 1]
+        assert (status.stage, status.due, status.waits_for) == (Stage.LAPSED, (), ("s", "x"))
     assert versions(machines) == before
 
 

@@ -174,14 +174,11 @@ def test_an_owners_limits_put_work_off_and_refuse_requests(
         ParticipantService(folder, participant.keys, processes, now, metrics=metrics) as service,
     ):
         limits, catalogue = folder.path / LIMITS, service.catalogue()
-        (filed,) = (
-            each for each in published.contracts.participants.filed_requests() if each.number == number
-        )
         limits.write_text('refused_levels = ["class"]')
         service.step()
         assert service.next_work(catalogue) is None
         assert measured("queue") == 0
-        assert "level class" in str(service.refusal(filed, catalogue))
+        assert "level class" in str(service.statuses(catalogue)[number - 1].refused)
         later = [f"{(datetime.now().astimezone() + timedelta(hours=ahead)):%H:%M}" for ahead in (2, 3)]
         limits.write_text(f'hours = ["{"-".join(later)}"]')
         service.step()
@@ -206,7 +203,7 @@ def test_in_a_sequential_request_each_owner_replaces_its_own_model(
     before = versions(published)
     with published.participants["t"].run() as party:
         number = party.request(("t",), Forget.of_classes([5]), Paradigm.SEQUENTIAL, None)
-        with pytest.raises(RunError, match=f"request {number} still waits for t, y"):
+        with pytest.raises(RunError, match=f"request {number} is open, and waits for t, y"):
             party.certificate(number)
     with published.participants["y"].run() as party:
         assert party.take_part(number) == ()  # its reference comes first

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from blockful_py.callbacks.events import RequestDone
-from blockful_py.chain.participant_registry import FiledRequest
 from blockful_py.child_process import ChildProcesses
 from blockful_py.errors import QuorumError, SettingsError
 from blockful_py.forget import Forget
@@ -22,6 +21,7 @@ from blockful_py.pipeline.party import PartyRun
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.record.certificates.checking import check_certificate
 from blockful_py.record.federation_file import FederationFile
+from blockful_py.record.request_state import Stage
 from blockful_py.types import Paradigm
 from tests.cli.commands import blockful
 from tests.member.leaders import until
@@ -78,13 +78,13 @@ def names(machines: Machines, participant: Participant, **code: tuple[str, ...])
     )
 
 
-def refusal(participant: Participant, filed: FiledRequest) -> str | None:
+def refusal(participant: Participant, number: int) -> str | None:
     """Why a participant that serves does no part of a request."""
     with (
         ChildProcesses(WORK) as processes,
         ParticipantService(participant.folder, participant.keys, processes) as service,
     ):
-        return service.refusal(filed, service.catalogue())
+        return service.statuses(service.catalogue())[number - 1].refused
 
 
 def taken(party: PartyRun, number: int) -> list[str]:
@@ -113,14 +113,8 @@ def test_owner_and_members_each_name_the_code_that_they_run(
     names(machines, owner, methods=(OWN,))
     with owner.run() as party:
         number = party.request(*asked)
-        with pytest.raises(QuorumError, match=REFUSED):
-            party.take_part(number)
-        assert party.federation.catalogue()["z"].version == 0
-    (filed,) = machines.contracts.participants.filed_requests()
-    assert (why := refusal(owner, filed)) is None, why
-    names(machines, owner, methods=())
-    assert "does not name the code in_turn_over:InTurn" in str(refusal(owner, filed))
-    names(machines, owner, methods=(OWN,))
+        assert party.stage(number) is Stage.FILED  # no member names the method yet
+        assert party.take_part(number) == ()
     (tmp_path / "words").write_text(WORDS)
     place = ("--live-url", owner.nodes.live.url, "--archive-url", owner.nodes.archive.url)
     for member in machines.members[:3]:  # a quorum
@@ -131,7 +125,13 @@ def test_owner_and_members_each_name_the_code_that_they_run(
         )
         assert named.status == 0, named.err
     with owner.run() as party:
-        until(lambda: taken(party, number) == ["z"])  # members soon look at their settings again
+        until(lambda: party.stage(number) is Stage.OPEN)  # members soon look at their settings again
+    assert (why := refusal(owner, number)) is None, why
+    names(machines, owner, methods=())
+    assert "does not name the code in_turn_over:InTurn" in str(refusal(owner, number))
+    names(machines, owner, methods=(OWN,))
+    with owner.run() as party:
+        until(lambda: taken(party, number) == ["z"])
         assert party.federation.catalogue()["z"].version == 1
         assert party.federation.verify().passed
         certificate = party.certificate(number)

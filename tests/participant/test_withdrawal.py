@@ -14,6 +14,7 @@ from blockful_py.pipeline.run.clock import tick
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.certificates.checking import check_certificate
 from blockful_py.record.model_node import PlacedNode
+from blockful_py.record.request_state import RequestStanding
 from blockful_py.types import Paradigm
 from tests.federations import GRAPH, promised
 from tests.member.leaders import until
@@ -46,7 +47,7 @@ def asked(machines: Machines) -> int:
 def withdrawn(machines: Machines, asked: int) -> int:
     """The request, once a member has led the withdrawal of y."""
     node = machines.contracts.live.node
-    for _ in range(2 * BLOCKS):  # y is one edge below the start
+    for _ in range(BLOCKS):
         tick(node)
     until(lambda: placed(machines, "y").node.is_withdrawn)
     return asked
@@ -64,7 +65,7 @@ def placed(machines: Machines, name: str) -> PlacedNode:
 def test_members_withdraw_no_model_whose_owner_has_time(
     machines: Machines, asked: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("blockful_py.pipeline.jobs.parts.unanswered", lambda *args: ("y",))
+    monkeypatch.setattr(RequestStanding, "unanswered", lambda standing: ("y",))
     with (
         machines.participants["t"].run() as party,
         pytest.raises(QuorumError, match="the owner of model y still has time to do its part"),

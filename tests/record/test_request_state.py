@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a filed request reaches and needs, whose time is over, and when it ends, on a chain of models a <- b <- c
-and a <- c, and d."""
+"""What a filed request reaches and needs, whose time is over, and when it ends, on a chain of models
+a <- b <- c and a <- c, and d."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from blockful_py.chain.participant_registry import ParticipantRegistryContract
-from blockful_py.errors import BlockfulError, NodeError, RefusedError, StorageError
+from blockful_py.errors import BlockfulError, FormatError, NodeError, RefusedError, StorageError
 from blockful_py.pipeline.review.methods import (
     parse_method,
     require_paradigm,
@@ -16,11 +16,11 @@ from blockful_py.pipeline.review.methods import (
     require_review,
 )
 from blockful_py.record.docket import Docket
-from blockful_py.record.request_state import RequestStanding
+from blockful_py.record.request_state import Filed, RequestStanding
 from blockful_py.types import Paradigm, RequestState
 
-UNREADABLE_BLOCKS = 7200
-"""Blocks of the live chain's node after which a request whose file nobody has is dismissed."""
+UNREAD_BLOCKS = 7200
+"""Blocks of the live chain's node after which a request is dismissed whose file or method a member lacks."""
 
 
 class Ruling(Enum):
@@ -82,14 +82,16 @@ class Admission:
             return Verdict(Ruling.DISMISS, "the account that filed it is no participant any more")
         try:
             standing = self._docket.standing(filed)
-        except StorageError as error:
-            if self._participants.node.block_number() <= filed.block_number + UNREADABLE_BLOCKS:
-                raise
-            return Verdict(Ruling.DISMISS, str(error))
         except NodeError:
             raise
         except BlockfulError as error:
+            absent = isinstance(error, StorageError) and not isinstance(error, FormatError)
+            if absent and not self._is_late(filed):
+                raise
             return Verdict(Ruling.DISMISS, str(error))
+        code = standing.request.method.partition(" ")[0]
+        if ":" in code and code not in self._methods and not self._is_late(filed):
+            return Verdict(Ruling.WAIT, f"the operator of this member does not name the code {code}")
         try:
             self._require_admissible(standing)
         except NodeError:
@@ -100,6 +102,10 @@ class Admission:
             if other.filed.by == filed.by and other.stage.is_open:
                 return Verdict(Ruling.WAIT, f"request {other.number} of the same account is open")
         return Verdict(Ruling.ADMIT)
+
+    def _is_late(self, filed: Filed) -> bool:
+        """Whether whoever filed it has had the time to have it read."""
+        return self._participants.node.block_number() > filed.block_number + UNREAD_BLOCKS
 
     def _require_admissible(self, standing: RequestStanding) -> None:
         """Raises BlockfulError for a request that can never be carried out as it is."""
