@@ -37,14 +37,14 @@ def seconds(action: Callable[[], object]) -> float:
     return time.perf_counter() - begun
 
 
-def fetched(url: str, folder: Path, uri: Uri, root: bytes | None) -> float:
+def fetched(url: str, folder: Path, uri: Uri, size: int, root: bytes | None) -> float:
     """Seconds of a fetch into a new store; with the root here, the leaves are asked for one by one."""
     own, arrivals = ContentStore(folder), Arrivals(folder / FOLDER)
     sign = signed_fetch(LEADER, lambda: 1)
     store = FederatedStore(own, arrivals, lambda: [Machine(url, ADDRESS)], sign=sign, seconds=600)
     if root is not None:
         arrivals.put("root", uri, root)
-    took = seconds(lambda: store.keep(uri))
+    took = seconds(lambda: store.keep(uri, size))
     store.delete(uri)
     return took
 
@@ -76,8 +76,8 @@ def main() -> None:
         print(f"file of {size} MiB, added at {size / alone:.0f} MiB/s")
         for by_tls in (False, True):
             with machine(by_tls, source.directory) as url:
-                car = fetched(url, folder / f"car{by_tls}", uri, None)
-                raw = fetched(url, folder / f"raw{by_tls}", uri, source.block(uri))
+                car = fetched(url, folder / f"car{by_tls}", uri, size * MIB, None)
+                raw = fetched(url, folder / f"raw{by_tls}", uri, size * MIB, source.block(uri))
             with machine(by_tls, folder / f"pushed{by_tls}") as url:
                 push_ = pushed(url, source, uri)
             for what, took in (("CAR", car), ("block by block", raw), ("pushed", push_)):

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from blockful_py.crypto.envelope import KEY_BYTES, seal, unseal
+from blockful_py.crypto.envelope import KEY_BYTES, seal, sealed_size, unseal
 from blockful_py.storage import ContentStore, file_uri
 from blockful_py.storage.pieces import ahead
 
@@ -62,12 +62,12 @@ def main() -> None:
         with path.open("rb") as file:
             added = spent(lambda: plain.add_stream(file))
         (uri,) = plain
-        read = spent(lambda: all(plain.stream(uri)))
+        read = spent(lambda: all(plain.stream(uri, size * MIB)))
         plain.delete(uri)
         with path.open("rb") as file:
             closed = spent(lambda: sealed.add_pieces(ahead(seal(key, file))))
         (uri,) = sealed
-        opened = spent(lambda: all(unseal(key, ahead(sealed.stream(uri)))))
+        opened = spent(lambda: all(unseal(key, ahead(sealed.stream(uri, sealed_size(size * MIB))))))
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         print(f"file of {size} MiB")
         for what, took in (
@@ -85,7 +85,7 @@ def main() -> None:
         models = [os.urandom(SMALL_SIZE) for _ in range(SMALL_FILES)]
         took = spent(lambda: [plain.add(model) for model in models])
         uris = [file_uri(model) for model in models]
-        read = spent(lambda: [plain.read(uri) for uri in uris])
+        read = spent(lambda: [plain.read(uri, SMALL_SIZE) for uri in uris])
         print(f"{SMALL_FILES} files of {SMALL_SIZE} bytes")
         print(f"  add, durable    {SMALL_FILES / took.clock:8.0f} files/s")
         print(f"  read, verified  {SMALL_FILES / read.clock:8.0f} files/s")

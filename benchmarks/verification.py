@@ -33,6 +33,7 @@ from blockful_py.crypto.roster import Roster
 from blockful_py.record.checks import check_opening
 from blockful_py.record.events import CheckedHistory
 from blockful_py.record.model_node import (
+    MAX_NODE_BYTES,
     Claimed,
     ModelNode,
     Redaction,
@@ -66,7 +67,7 @@ class Memory:
         self.files[uri] = data
         return uri
 
-    def read(self, uri: Uri) -> bytes:
+    def read(self, uri: Uri, limit: int) -> bytes:
         return self.files[uri]
 
     def has(self, uri: Uri) -> bool:
@@ -184,7 +185,7 @@ def verified(live: Snapshot, store: Store) -> Callable[[], None]:
 def measure(count: int, repeats: int) -> dict[str, float]:
     memory = Memory()
     live = snapshot(count, memory, WEIGHTS)
-    nodes = [parse_node(memory.read(each.uri)) for each in live.models.values()]
+    nodes = [parse_node(memory.read(each.uri, MAX_NODE_BYTES)) for each in live.models.values()]
     moved = replace(live, models={p: replace(t, ch=t.ch ^ 1) for p, t in live.models.items()})
     assert len(verify(moved, memory).failures) == count
 

@@ -30,6 +30,7 @@ from blockful_py.record.history import check_promises
 from blockful_py.settings import Settings
 from blockful_py.storage.cid import cid_string
 from blockful_py.types import ModelTransaction, Uri
+from tests.limits import ANY_SIZE
 
 GRAPH = {
     "a": (),
@@ -136,7 +137,7 @@ def store_weights(federation: Federation, weights: Weights) -> Uri:
 @contextmanager
 def readable(federation: Federation) -> Iterator[None]:
     """Files of the live store and data keys that are gone afterwards come back."""
-    kept = {uri: federation.stores.live.read(uri) for uri in federation.stores.live}
+    kept = {uri: federation.stores.live.read(uri, ANY_SIZE) for uri in federation.stores.live}
     keys = {uri: key for uri in kept if (key := _key_of(federation, uri)) is not None}
     try:
         yield

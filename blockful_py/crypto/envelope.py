@@ -40,6 +40,8 @@ MAGIC = b"BlockFUL sealed1"
 HEADER_BYTES = len(MAGIC) + 32
 WRAPPED_BYTES = KEY_BYTES + ecies.OVERHEAD
 DST_SEALED = tag("sealed")
+MAX_SEALED_BYTES = 1 << 30
+"""Bytes of a sealed file, for whoever does not know what is in it."""
 _TAG = 16
 _PREFIX = 7
 _MOST_SEGMENTS = 2**32

@@ -9,7 +9,7 @@ from blockful_py.closable import Closable
 from blockful_py.engine.engine import Engine, Order
 from blockful_py.engine.jobs import Act, PlannedStep, Step, StepState
 from blockful_py.engine.journal import Journal, StepResult
-from blockful_py.engine.tasks import EngineTask
+from blockful_py.engine.tasks import MAX_FILE_BYTES, EngineTask
 from blockful_py.engine.worker import result_of
 from blockful_py.errors import BlockNotFoundError, IntegrityError, RunError
 from blockful_py.storage.cid import parse_cid
@@ -64,7 +64,7 @@ class JournaledTasks(Closable):
         }
         for key, answer in self._engine.answers(orders):
             cid = result_of(answer)
-            result = self.store.read(parse_cid(cid))
+            result = self.store.read(parse_cid(cid), MAX_FILE_BYTES)
             self._journal.finish(taken[key], StepResult(body={"result": cid}))
             yield from ((place, result) for place in places[key])
 
@@ -80,6 +80,6 @@ class JournaledTasks(Closable):
         if step is None or step.state is not StepState.DONE:
             return None
         try:
-            return self.store.read(parse_cid(step.body["result"]))
+            return self.store.read(parse_cid(step.body["result"]), MAX_FILE_BYTES)
         except (BlockNotFoundError, IntegrityError):
             return None

@@ -17,6 +17,9 @@ from blockful_py.engine.code_version import code_version
 from blockful_py.storage.cid import cid_string
 from blockful_py.types import Uri
 
+MAX_FILE_BYTES = 1 << 30
+"""Bytes of an input or a result."""
+
 TaskFunction = Callable[[Mapping[str, Any], Sequence[bytes], Sequence[int]], bytes]
 """Settings, the bytes of the input files and seeds to the bytes of the result."""
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from blockful_py import errors
 from blockful_py.engine.code_version import code_version
-from blockful_py.engine.tasks import TaskFunction
+from blockful_py.engine.tasks import MAX_FILE_BYTES, TaskFunction
 from blockful_py.errors import BlockfulError, EngineError, StorageError
 from blockful_py.storage.cid import cid_string, parse_cid
 from blockful_py.storage.store import ContentStore
@@ -49,7 +49,7 @@ def _result(call: Mapping[str, Any]) -> Uri:
         )
     store = _store(Path(call["store"]), host)
     with _store_errors(f"a worker on {host} lacks what a task needs"):
-        inputs = [store.read(parse_cid(cid)) for cid in call["inputs"]]
+        inputs = [store.read(parse_cid(cid), MAX_FILE_BYTES) for cid in call["inputs"]]
     result = _function(call["function"], host)(call["settings"], inputs, call["seeds"])
     with _store_errors(f"a worker on {host} cannot store a task's result"):
         return store.add(result)

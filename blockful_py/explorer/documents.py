@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from blockful_py.errors import BlockfulError
 from blockful_py.explorer.database import change
 from blockful_py.explorer.sources import FileSource
-from blockful_py.record.model_node import ModelNode, Request, parse_node, request_key
+from blockful_py.record.model_node import MAX_NODE_BYTES, ModelNode, Request, parse_node, request_key
 from blockful_py.record.parts import MAX_REQUEST_BYTES
 from blockful_py.types import Codec, Uri
 
@@ -55,7 +55,7 @@ class DocumentReader:
         rows, names, problems = [], [], list[tuple[Any, ...]]()
         for position, version, digest, codec in due:
             try:
-                node = parse_node(self._files.read_file(Uri(digest, Codec(codec))))
+                node = parse_node(self._files.read_file(Uri(digest, Codec(codec)), MAX_NODE_BYTES))
             except BlockfulError as error:
                 problems.append((str(error), time.time() + RETRY_SECONDS, position, version))
                 continue
@@ -102,7 +102,7 @@ class DocumentReader:
         ).fetchall()
         for number, digest, codec in due:
             try:
-                data = self._files.read_file(Uri(digest, Codec(codec)))
+                data = self._files.read_file(Uri(digest, Codec(codec)), MAX_REQUEST_BYTES)
                 request = _request(data)
             except (BlockfulError, ValueError) as error:
                 with change(self._connection):
@@ -138,8 +138,6 @@ def _figures(node: ModelNode) -> tuple[float, float | None, float | None, bool]:
 
 def _request(data: bytes) -> Request:
     """Raises ValueError."""
-    if len(data) > MAX_REQUEST_BYTES:
-        raise ValueError(f"a request has at most {MAX_REQUEST_BYTES} bytes")
     try:
         return Request.model_validate_json(data)
     except ValidationError as error:

@@ -13,7 +13,7 @@ from blockful_py.errors import BlockfulError, BlockNotFoundError
 from blockful_py.explorer.lists import Document, cid, hexed, models_at, without_paths
 from blockful_py.explorer.reviews import reviewers
 from blockful_py.explorer.watched import Watched
-from blockful_py.record.model_node import ModelNode, parse_node
+from blockful_py.record.model_node import MAX_NODE_BYTES, ModelNode, parse_node
 from blockful_py.storage.cid import cid_string
 from blockful_py.types import ArchiveReason, Codec, Header, ModelTransaction, Opening, Position, Uri
 
@@ -183,7 +183,8 @@ def _content(connection: sqlite3.Connection, watched: Watched, row: sqlite3.Row)
         "review": reviewers(connection, row["proposal"], row["request"]),
     }
     try:
-        node = parse_node(watched.files.read_file(Uri(row["uri"], Codec(row["codec"]))))
+        uri = Uri(row["uri"], Codec(row["codec"]))
+        node = parse_node(watched.files.read_file(uri, MAX_NODE_BYTES))
     except BlockfulError as error:
         return {**told, "problem": without_paths(str(error))}
     return {**told, "problem": None, "statement": _statement(node), "weights": _weights(watched, node)}

@@ -54,8 +54,8 @@ class ReceiptSource(Protocol):
 class FileSource(Protocol):
     """Public files by CID: model nodes and requests, of current and of replaced versions."""
 
-    def read_file(self, uri: Uri) -> bytes:
-        """Raises StorageError."""
+    def read_file(self, uri: Uri, limit: int) -> bytes:
+        """At most `limit` bytes.  Raises StorageError."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,9 +24,6 @@ from blockful_py.pipeline.run.stores import Stores
 from blockful_py.record.federation_file import FederationFile
 from blockful_py.types import Uri
 
-NODE_LIMIT = 1 << 20
-"""Bytes of a model node or a request."""
-
 
 class NodeReceipts:
     """Receipts by way of a chain's node."""
@@ -55,11 +52,11 @@ class EitherStore:
     def __init__(self, stores: Stores) -> None:
         self._stores = stores
 
-    def read_file(self, uri: Uri) -> bytes:
+    def read_file(self, uri: Uri, limit: int) -> bytes:
         try:
-            return self._stores.live.read(uri, NODE_LIMIT)
+            return self._stores.live.read(uri, limit)
         except (BlockNotFoundError, IntegrityError):
-            return self._stores.archive.read(uri, NODE_LIMIT)
+            return self._stores.archive.read(uri, limit)
 
 
 @dataclass(frozen=True, eq=False)

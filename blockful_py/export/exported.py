@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from blockful_py.crypto.envelope import unseal
+from blockful_py.crypto.envelope import MAX_SEALED_BYTES, unseal
 from blockful_py.errors import CryptoError, FormatError, RunError
 from blockful_py.export.network_folder import network_of
 from blockful_py.learning.datasets.registry import SCHEMAS
@@ -54,7 +54,7 @@ def exported(federation: Federation, name: str, progress: Progress | None = None
         certificate = _certificate(federation.run.certificates, redaction.request, name)
     key = federation.weights.keyring.find((uri,))[uri]
     try:
-        weights = b"".join(unseal(key, (federation.stores.live.read(uri),)))
+        weights = b"".join(unseal(key, (federation.stores.live.read(uri, MAX_SEALED_BYTES),)))
     except CryptoError as error:
         raise FormatError(f"the weights {cid_string(uri)} cannot be decrypted: {error}") from None
     architecture = federation.setup.architecture

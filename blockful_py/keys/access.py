@@ -17,7 +17,7 @@ from blockful_py.crypto.chameleon import tag
 from blockful_py.crypto.keccak import words
 from blockful_py.errors import ContractError, RefusedError
 from blockful_py.keys.sealing import Keyring
-from blockful_py.record.model_node import parse_node
+from blockful_py.record.model_node import MAX_NODE_BYTES, parse_node
 from blockful_py.settings import AccessSettings
 from blockful_py.types import ModelTransaction, Point, Position, Uri
 
@@ -90,4 +90,4 @@ class Access:
             )
         if not transaction.settled:
             raise RefusedError(f"the model at {wanted.position} is being replaced: ask again.")
-        return parse_node(self._store.read(transaction.uri)).weights
+        return parse_node(self._store.read(transaction.uri, MAX_NODE_BYTES)).weights

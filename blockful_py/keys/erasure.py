@@ -16,7 +16,7 @@ from blockful_py.keys.auditor_keys import AuditorKeys
 from blockful_py.keys.sealing import CommitteeKeyring, Destruction
 from blockful_py.record.archive_reader import ArchiveReader
 from blockful_py.record.catalogue import Catalogue, CatalogueReader
-from blockful_py.record.model_node import parse_node
+from blockful_py.record.model_node import MAX_NODE_BYTES, parse_node
 from blockful_py.storage.interface import FileStore
 from blockful_py.types import ArchiveReason, Position, Uri
 
@@ -114,7 +114,7 @@ class ReplacedVersions:
             placed = places.get(record.position)
             if placed is None or record.reason is not ArchiveReason.SUPERSEDED:
                 continue
-            sealed = parse_node(self._store.read(record.uri)).sealed
+            sealed = parse_node(self._store.read(record.uri, MAX_NODE_BYTES)).sealed
             if not sealed:  # it was withdrawn
                 continue
             weights, *increments = sealed

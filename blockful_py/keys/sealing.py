@@ -18,6 +18,7 @@ from blockful_py.committee.protocols import Store
 from blockful_py.crypto import envelope
 from blockful_py.crypto.randomness import system_rng
 from blockful_py.errors import CryptoError, FormatError, KeyDestroyedError
+from blockful_py.learning.form import WeightsForm
 from blockful_py.learning.weights import Weights, from_bytes, to_bytes
 from blockful_py.on_demand import OnDemand
 from blockful_py.storage.cid import cid_string
@@ -27,6 +28,9 @@ from blockful_py.types import Uri
 NewKey = Callable[[bytes], bytes]
 """Returns the data key for a content; a key seals one content, and a content has one key."""
 
+
+HEADER_SLACK = 1 << 12
+"""Bytes by which another spelling of the header of weights may be longer."""
 
 ERASED = "no member has it, as this version was erased; what is left of it is unreadable."
 
@@ -100,6 +104,11 @@ class SealedFile:
     key: bytes = field(repr=False)
 
 
+def most_sealed(size: int) -> int:
+    """Bytes that a sealed file of weights may have, whose plain file `to_bytes` would write in `size`."""
+    return envelope.sealed_size(size + HEADER_SLACK)
+
+
 def random_keys(content: bytes) -> bytes:
     return system_rng(envelope.KEY_BYTES)
 
@@ -117,9 +126,11 @@ def is_sealed(uri: Uri, weights: Weights, key: bytes) -> bool:
 class SealedWeights:
     """Reads and decrypts weights of a store with the keys of a keyring."""
 
-    def __init__(self, store: Store, keyring: Keyring) -> None:
+    def __init__(self, store: Store, keyring: Keyring, form: WeightsForm) -> None:
+        """`form`: of the federation's weights."""
         self._store = store
         self.keyring = keyring
+        self._limit = most_sealed(form.size)
 
     def read(self, uri: Uri) -> Weights:
         """The weights in a sealed file; errors as `read_each`."""
@@ -132,12 +143,17 @@ class SealedWeights:
         """
         keys = self.keyring.find(uris)
         for uri in uris:
-            yield decrypted(keys[uri], self._store.read(uri), uri)
+            yield decrypted(keys[uri], self._store.read(uri, self._limit), uri)
+
+    def read_disclosure(self, uri: Uri) -> Weights:
+        """The tensors that an owner shows of a training; errors as `read_each`."""
+        key = self.keyring.find((uri,))[uri]
+        return decrypted(key, self._store.read(uri, envelope.MAX_SEALED_BYTES), uri)
 
     def on_demand(self, uris: Sequence[Uri]) -> Mapping[Uri, Weights]:
         """As `read_each`, each file when its weights are asked for."""
         keys = self.keyring.find(uris)
-        return OnDemand(uris, lambda uri: decrypted(keys[uri], self._store.read(uri), uri))
+        return OnDemand(uris, lambda uri: decrypted(keys[uri], self._store.read(uri, self._limit), uri))
 
 
 def decrypted(key: bytes, data: bytes, uri: Uri) -> Weights:

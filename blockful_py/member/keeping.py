@@ -5,21 +5,28 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
 from blockful_py.chain.participant_registry import FiledRequest
+from blockful_py.crypto.envelope import MAX_SEALED_BYTES
 from blockful_py.errors import BlockfulError, RunError, StorageError
+from blockful_py.keys.sealing import most_sealed
 from blockful_py.member.office import MemberOffice, MemberView
 from blockful_py.pipeline.run.lease import request_under_way
-from blockful_py.record.model_node import parse_node
+from blockful_py.record.federation_file import MAX_BYTES, MAX_PUBLIC_BYTES
+from blockful_py.record.model_node import MAX_NODE_BYTES, ModelNode, parse_node
+from blockful_py.record.parts import MAX_REQUEST_BYTES
 from blockful_py.storage.cid import parse_cid
 from blockful_py.storage.federated import FederatedStore
 from blockful_py.storage.interface import FileStore
 from blockful_py.storage.store import ContentStore
 from blockful_py.types import ArchiveReason, Codec, RequestState, Uri
+
+Limits = Mapping[Uri, int]
+"""Files, each with the bytes that it may have."""
 
 UNNAMED_SECONDS = 3600.0
 """How long blocks and files stay that no current version and no open proposal names."""
@@ -52,11 +59,12 @@ class KeepingDuty:
     def __init__(
         self,
         store: FederatedStore,
-        named: Callable[[], Collection[Uri]],
+        named: Callable[[], Mapping[Uri, int]],
         now: Callable[[], float] = time.monotonic,
         replaced: Callable[[], Collection[Uri]] = tuple,
     ) -> None:
-        """`named`: files of current versions and open proposals; raises BlockfulError while unknown.
+        """`named`: files of current versions and open proposals, each with the bytes that it may have; raises
+        BlockfulError while unknown.
 
         `replaced`: files of versions that the record says were replaced.
         """
@@ -69,11 +77,11 @@ class KeepingDuty:
 
     def step(self) -> None:
         """Raises the last error of those files that cannot be fetched, once all others are here."""
-        named = frozenset(self._named())
+        named = self._named()
         problem: BlockfulError | None = None
-        for uri in named:
+        for uri, limit in named.items():
             try:
-                self._store.keep(uri)
+                self._store.keep(uri, limit)
             except StorageError as error:
                 problem = error
         self._remove(named)
@@ -157,7 +165,7 @@ def _duties(view: MemberView) -> tuple[KeepingDuty, ...]:
     )
 
 
-def kept_files(view: MemberView) -> tuple[tuple[FederatedStore, Callable[[], Collection[Uri]]], ...]:
+def kept_files(view: MemberView) -> tuple[tuple[FederatedStore, Callable[[], Limits]], ...]:
     """The stores of a member, each with what names the files that it keeps there.
 
     None in a laboratory, and where IPFS nodes keep the files.
@@ -167,7 +175,7 @@ def kept_files(view: MemberView) -> tuple[tuple[FederatedStore, Callable[[], Col
         return ()
     return (
         (archive, partial(_every_version, view, NodeFiles(archive))),
-        (live, lambda: {*_public(view), *_current(view), *_handed_in(view)}),
+        (live, lambda: _merged(_public(view), _current(view), _handed_in(view))),
     )
 
 
@@ -181,27 +189,33 @@ class NodeFiles:
     def __getitem__(self, node: Uri) -> tuple[Uri, ...]:
         """Raises StorageError when the node cannot be had."""
         if node not in self._files:
-            self._files[node] = (node, *parse_node(self._store.read(node)).sealed)
+            self._files[node] = (node, *parse_node(self._store.read(node, MAX_NODE_BYTES)).sealed)
         return self._files[node]
 
 
-def _public(view: MemberView) -> list[Uri]:
+def _public(view: MemberView) -> Limits:
     """What everybody needs: the files that the federation file names, itself, the requests, and what would
     follow it."""
     party, participants = view.run.party, view.contracts.participants
     if party is None or participants.file_digest() is None:
-        return []  # nobody has them before the federation is founded
+        return {}  # nobody has them before the federation is founded
     digest = bytes.fromhex(party.federation)
     own = [Uri(digest, Codec.RAW)] if participants.file_digest() == digest else []
     requests = [filed.uri for filed in participants.filed_requests() if _is_kept(view, filed)]
-    return [parse_cid(party.measuring), parse_cid(party.initial), *own, *requests, *view.agreed_files()]
+    public = [parse_cid(party.measuring), parse_cid(party.initial)]
+    return _merged(
+        dict.fromkeys(requests, MAX_REQUEST_BYTES),
+        dict.fromkeys(own, MAX_BYTES),
+        dict.fromkeys(public, MAX_PUBLIC_BYTES),
+        view.agreed_files(),
+    )
 
 
-def _current(view: MemberView) -> list[Uri]:
+def _current(view: MemberView) -> Limits:
     if view.contracts.followers is None:
-        return []
-    models = view.record.catalogue.read().models.values()
-    return [uri for placed in models for uri in (placed.uri, *placed.node.sealed)]
+        return {}
+    models, most = view.record.catalogue.read().models.values(), _most_of_weights(view)
+    return _merged(*(_of_version(placed.uri, placed.node, most) for placed in models))
 
 
 def _is_kept(view: MemberView, filed: FiledRequest) -> bool:
@@ -211,17 +225,48 @@ def _is_kept(view: MemberView, filed: FiledRequest) -> bool:
     return filed.is_admitted
 
 
-def _handed_in(view: MemberView) -> list[Uri]:
+def _handed_in(view: MemberView) -> Limits:
     """The parts of requests that are not carried out yet, as far as they can be read here."""
     if view.contracts.followers is None:
-        return []
-    uris: list[Uri] = []
+        return {}
+    most, files = _most_of_weights(view), dict[Uri, int]()
     for standing in view.docket.admitted():
         if standing.stage.is_open:
             for uri in standing.newest_parts.values():
                 with suppress(BlockfulError):
-                    uris += (uri, *parse_node(view.live_store.read(uri)).sealed)
-    return uris
+                    node = parse_node(view.live_store.read(uri, MAX_NODE_BYTES))
+                    files[uri] = MAX_NODE_BYTES
+                    files |= dict.fromkeys(node.sealed[:1], most)
+    return files
+
+
+def _of_version(uri: Uri, node: ModelNode, most: int) -> Limits:
+    """A version's node, its weights and increments of at most `most` bytes, and what its owner disclosed."""
+    weights = (node.weights, *(parse_cid(each.weights) for each in node.increments)) if node.sealed else ()
+    disclosed = set(node.sealed) - set(weights)
+    return {
+        **dict.fromkeys(disclosed, MAX_SEALED_BYTES),
+        **dict.fromkeys(weights, most),
+        uri: MAX_NODE_BYTES,
+    }
+
+
+def _most_of_weights(view: MemberView) -> int:
+    """Bytes of sealed weights: they have the form of the shared initialisation, which is here."""
+    party, store = view.run.party, view.live_store
+    if party is None or not isinstance(store, FederatedStore):
+        return MAX_SEALED_BYTES
+    initial = parse_cid(party.initial)
+    store.keep(initial, MAX_PUBLIC_BYTES)
+    return most_sealed(store.own.size(initial))
+
+
+def _merged(*limits: Limits) -> Limits:
+    """All files; one that several name may have what any of them allows."""
+    merged: dict[Uri, int] = {}
+    for uri, limit in (item for each in limits for item in each.items()):
+        merged[uri] = max(limit, merged.get(uri, 0))
+    return merged
 
 
 def _replaced(view: MemberView, archive: ContentStore, files: NodeFiles) -> list[Uri]:
@@ -239,14 +284,13 @@ def _replaced(view: MemberView, archive: ContentStore, files: NodeFiles) -> list
     return uris
 
 
-def _every_version(view: MemberView, files: NodeFiles) -> list[Uri]:
+def _every_version(view: MemberView, files: NodeFiles) -> Limits:
     if view.contracts.followers is None:
-        return []
+        return {}
     archived = (stored.record.uri for stored in view.record.archive.read())
     current = (placed.uri for placed in view.record.catalogue.read().models.values())
-    uris: list[Uri] = []
-    for node in dict.fromkeys((*archived, *current)):
-        uris.append(node)
+    nodes, weights = dict.fromkeys((*archived, *current), MAX_NODE_BYTES), list[Uri]()
+    for node in nodes:
         with suppress(StorageError):  # it is fetched, or reported, by its own name
-            uris += files[node][1:2]
-    return uris
+            weights += files[node][1:2]
+    return _merged(nodes, dict.fromkeys(weights, _most_of_weights(view)))

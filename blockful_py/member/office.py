@@ -28,6 +28,7 @@ from blockful_py.committee.service.messages import Identity, MessageKind, ReadRe
 from blockful_py.committee.service.request_handler import Seat
 from blockful_py.committee.succession import MirrorVoter
 from blockful_py.crypto import curve, eip712, multisignature
+from blockful_py.crypto.envelope import MAX_SEALED_BYTES
 from blockful_py.crypto.randomness import gathered_rng
 from blockful_py.crypto.roster import Roster
 from blockful_py.errors import BlockfulError, RefusedError
@@ -125,16 +126,16 @@ class MemberView(Closable):
         """Judges changes of the federation file."""
         return FileChanges(self.run, self.contracts, self.live_store)
 
-    def agreed_files(self) -> tuple[Uri, ...]:
+    def agreed_files(self) -> dict[Uri, int]:
         """The federation files that the operator agreed to in this epoch, and what they name, as far as they
-        are here."""
+        are here; each with the bytes that it may have."""
         agreed = self._agreements.motions(self.contracts.committee.current_epoch())
-        files = list[Uri]()
+        files = dict[Uri, int]()
         for motion in agreed:
             if motion.matter is Matter.CHANGE_FILE:
                 with suppress(BlockfulError):
-                    files += self.file_changes.files(motion.subject)
-        return tuple(files)
+                    files |= self.file_changes.files(motion.subject)
+        return files
 
     def catch_up(self) -> None:
         """Brings the run to the federation file that the chain names, where this member can go by it.
@@ -208,7 +209,7 @@ class MemberView(Closable):
 
     def require_decrypts(self, uri: Uri, key: bytes) -> None:
         try:
-            require_key(key, self.live_store.stream(uri), uri)
+            require_key(key, self.live_store.stream(uri, MAX_SEALED_BYTES), uri)
         except BlockfulError as error:
             raise RefusedError(f"the key does not decrypt this version: {error}") from None
 

@@ -67,7 +67,7 @@ class Administration:
         changes.require_party()
         digest = store.add(data).digest
         changed = changes.review(digest)
-        context.hand_out(changes.files(digest))
+        context.hand_out(tuple(changes.files(digest)))
         self._carry(Matter.CHANGE_FILE, digest)
         return changed
 

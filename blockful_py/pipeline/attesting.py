@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime
 from hashlib import sha256
 from pathlib import Path
 
-from blockful_py.crypto.envelope import seal
+from blockful_py.crypto.envelope import MAX_SEALED_BYTES, seal
 from blockful_py.crypto.pem import PrivateKey
 from blockful_py.errors import SettingsError
 from blockful_py.keys.auditor_keys import AuditorKeys
@@ -104,7 +104,7 @@ def _sealed_subjects(certificate: ErasureCertificate, stores: Stores) -> Iterato
         if each.new_weights is not None:
             uri = parse_cid(each.new_weights)
             store = stores.live if stores.live.has(uri) else stores.archive
-            digest = sha256(store.read(uri)).hexdigest()
+            digest = sha256(store.read(uri, MAX_SEALED_BYTES)).hexdigest()
             yield Subject(sealed_name(each.name), uris[sealed_name(each.name)], digest)
 
 

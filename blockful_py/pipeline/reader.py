@@ -12,6 +12,7 @@ from blockful_py.chain.signer import Signer
 from blockful_py.closable import Closable
 from blockful_py.committee.service.messages import ReadRequest
 from blockful_py.crypto import envelope
+from blockful_py.crypto.envelope import MAX_SEALED_BYTES
 from blockful_py.errors import RunError
 from blockful_py.keys.access import Access
 from blockful_py.keys.appointed_keyring import AppointedKeyring
@@ -28,7 +29,7 @@ from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.pipeline.run.pocket_money import provide
 from blockful_py.pipeline.run.stores import Stores
 from blockful_py.record.catalogue import Catalogue
-from blockful_py.record.model_node import parse_node
+from blockful_py.record.model_node import MAX_NODE_BYTES, parse_node
 from blockful_py.types import Position, Uri
 
 
@@ -82,7 +83,8 @@ class ReaderSession(Closable):
 
     def open(self, position: Position, version: int, weights: Uri) -> Weights:
         """The weights in the sealed file of a current version; raises as `read`."""
-        return decrypted(self.key(ReadRequest(position, version)), self._store.read(weights), weights)
+        key = self.key(ReadRequest(position, version))
+        return decrypted(key, self._store.read(weights, MAX_SEALED_BYTES), weights)
 
     def read_archived(self, name: str, version: int) -> Weights:
         """A version from the archive, for an auditor.
@@ -94,7 +96,8 @@ class ReaderSession(Closable):
 
     def open_archived(self, weights: Uri) -> Weights:
         """The weights in a sealed file of the archive; raises as `read_archived`."""
-        return decrypted(self._auditors_key(weights), self._stores.archive.read(weights), weights)
+        key = self._auditors_key(weights)
+        return decrypted(key, self._stores.archive.read(weights, MAX_SEALED_BYTES), weights)
 
     def data_key(self, name: str, version: int | None = None) -> bytes:
         """The data key of a model's current version, or of an archived one; raises as reading it does."""
@@ -119,7 +122,7 @@ class ReaderSession(Closable):
         for stored in archive.records(0, archive.length()):
             record = stored.record
             if (record.position, record.version) == (placed.position, version):
-                return parse_node(self._stores.archive.read(record.uri)).weights
+                return parse_node(self._stores.archive.read(record.uri, MAX_NODE_BYTES)).weights
         raise RunError(f"version {version} of {name} is not in the archive.")
 
     def _auditors_key(self, weights: Uri) -> bytes:

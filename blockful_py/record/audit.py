@@ -9,12 +9,13 @@ from typing import Literal, Protocol
 
 from blockful_py.committee.protocols import ArchiveLedger, LiveLedger
 from blockful_py.crypto import payload
+from blockful_py.crypto.envelope import MAX_SEALED_BYTES
 from blockful_py.errors import CryptoError, LearningError, StorageError
 from blockful_py.record.archive_memory import departures
 from blockful_py.record.catalogue import all_transactions
 from blockful_py.record.decryption import Decryptor
 from blockful_py.record.events import LoggedVersion
-from blockful_py.record.model_node import parse_node
+from blockful_py.record.model_node import MAX_NODE_BYTES, parse_node
 from blockful_py.storage.cid import cid_string
 from blockful_py.storage.interface import FileStore
 from blockful_py.types import ModelTransaction, Position, StoredArchiveRecord, Uri
@@ -215,11 +216,11 @@ def _entry(stored: StoredArchiveRecord, store: FileStore, decryptor: Decryptor |
     unread, node = None, None
     weights: Uri | None = None
     try:
-        node = parse_node(store.read(record.uri))
+        node = parse_node(store.read(record.uri, MAX_NODE_BYTES))
         name = node.name
         if not node.is_withdrawn:
             weights = node.weights
-            store.read(weights)
+            store.read(weights, MAX_SEALED_BYTES)
     except StorageError as error:
         part: Literal["node", "weights"] = "node" if node is None else "weights"
         unread = Unread(part, cid_string(weights or record.uri), str(error))

@@ -16,7 +16,14 @@ from blockful_py.html_table import html_table
 from blockful_py.record.archive_reader import ArchiveReader
 from blockful_py.record.chain_readers import ArchiveChainReader, LiveChainReader
 from blockful_py.record.known_transactions import KnownTransactions
-from blockful_py.record.model_node import Answer, ModelNode, PlacedNode, Redaction, parse_node
+from blockful_py.record.model_node import (
+    MAX_NODE_BYTES,
+    Answer,
+    ModelNode,
+    PlacedNode,
+    Redaction,
+    parse_node,
+)
 from blockful_py.types import Header, ModelTransaction, Position, Uri
 
 
@@ -70,7 +77,7 @@ class Catalogue:
 
         Raises StorageError when a node cannot be read, RunError when two models share a name.
         """
-        return cls.of(all_transactions(live), lambda uri: parse_node(store.read(uri)))
+        return cls.of(all_transactions(live), lambda uri: parse_node(store.read(uri, MAX_NODE_BYTES)))
 
     @classmethod
     def of(cls, transactions: Iterable[ModelTransaction], node_of: Callable[[Uri], ModelNode]) -> Catalogue:
@@ -158,11 +165,11 @@ class CatalogueReader:
     def _redaction(self, uri: Uri, archived: Store) -> Redaction | None:
         """How a replaced version came about."""
         if uri not in self._redactions:
-            self._redactions[uri] = parse_node(archived.read(uri)).redaction
+            self._redactions[uri] = parse_node(archived.read(uri, MAX_NODE_BYTES)).redaction
         return self._redactions[uri]
 
     def _node(self, uri: Uri) -> ModelNode:
-        return self._nodes.get(uri) or parse_node(self._store.read(uri))
+        return self._nodes.get(uri) or parse_node(self._store.read(uri, MAX_NODE_BYTES))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -12,7 +12,7 @@ from blockful_py.committee.protocols import Store
 from blockful_py.errors import BlockfulError, RunError
 from blockful_py.record.catalogue import Catalogue, CatalogueReader
 from blockful_py.record.model_node import Request
-from blockful_py.record.parts import request_from_bytes
+from blockful_py.record.parts import MAX_REQUEST_BYTES, request_from_bytes
 from blockful_py.record.request_state import Filed, PartHandedIn, RequestStanding, Rules
 from blockful_py.types import RequestState, Uri
 
@@ -123,5 +123,5 @@ class Docket:
         return self._catalogue.read()
 
     def _read(self, uri: Uri) -> Request:
-        data = self._store.read(uri)
+        data = self._store.read(uri, MAX_REQUEST_BYTES)
         return request_from_bytes(data, self._live.chain_id, self._live.address, self.catalogue())

@@ -35,6 +35,8 @@ from blockful_py.types import Codec, Uri
 
 FORMAT = "blockful-federation/1"
 MAX_BYTES = 1 << 20
+MAX_PUBLIC_BYTES = 1 << 30
+"""Bytes of a public file that a federation file names."""
 RULES = ("federation", "learning", "unlearning", "committee", "access", "archive", "chain")
 """Sections of the settings that all have in common."""
 OWN: Mapping[str, tuple[str, ...]] = {

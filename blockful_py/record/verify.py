@@ -25,6 +25,7 @@ from types import MappingProxyType
 
 from blockful_py.committee.protocols import LiveReader, Store
 from blockful_py.crypto import merkle, payload
+from blockful_py.crypto.envelope import MAX_SEALED_BYTES
 from blockful_py.errors import CryptoError, LearningError, StorageError, VerificationError
 from blockful_py.record.chain_view import ChainView, Rosters
 from blockful_py.record.checks import (
@@ -41,7 +42,7 @@ from blockful_py.record.checks import (
 from blockful_py.record.decryption import Decryptor
 from blockful_py.record.events import PROMISES, CheckedHistory
 from blockful_py.record.known import NOTHING_KNOWN, Known
-from blockful_py.record.model_node import ModelNode, Request, parse_node
+from blockful_py.record.model_node import MAX_NODE_BYTES, ModelNode, Request, parse_node
 from blockful_py.types import ModelTransaction, Position
 
 NOTHING_VERIFIED: Mapping[Position, str] = MappingProxyType({})
@@ -209,10 +210,10 @@ class Verifier:
 
     def _content(self, transaction: ModelTransaction, subject: str) -> ModelNode:
         try:
-            node = parse_node(self._store.read(transaction.uri))
+            node = parse_node(self._store.read(transaction.uri, MAX_NODE_BYTES))
             if node.is_withdrawn:
                 return node
-            self._store.read(node.weights)
+            self._store.read(node.weights, MAX_SEALED_BYTES)
             if self._decryptor is not None and self._decryptor.decrypts(
                 transaction.position, transaction.version, node.weights
             ):

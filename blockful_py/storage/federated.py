@@ -6,13 +6,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 
 from blockful_py.errors import BlockNotFoundError, BusyError, IntegrityError, StoreUnreachableError
 from blockful_py.storage.arrivals import FETCHED, Arrivals
 from blockful_py.storage.assembly import Assembly
 from blockful_py.storage.cid import cid_string
 from blockful_py.storage.fetch import AbsentError, Fetch, Keep, Machine, Sign
-from blockful_py.storage.interface import READ_LIMIT
 from blockful_py.storage.store import ContentStore
 from blockful_py.storage.unixfs import Parts, read_file, read_whole
 from blockful_py.storage.writers import Writers
@@ -78,7 +78,7 @@ class FederatedStore:
     def add_pieces(self, pieces: Iterable[bytes]) -> Uri:
         return self.own.add_pieces(pieces)
 
-    def read(self, uri: Uri, limit: int = READ_LIMIT) -> bytes:
+    def read(self, uri: Uri, limit: int) -> bytes:
         """The bytes of the file `uri`, which is kept here afterwards.
 
         Raises:
@@ -87,14 +87,14 @@ class FederatedStore:
             FormatError: it is not a file, or longer than `limit` bytes.
         """
         self.keep(uri, limit)
-        return read_whole(uri, self._block, limit)
+        return read_whole(uri, partial(self._block, limit=limit), limit)
 
-    def stream(self, uri: Uri) -> Iterator[bytes]:
+    def stream(self, uri: Uri, limit: int) -> Iterator[bytes]:
         """Yields the bytes of the file `uri` in verified pieces of at most 2 MiB; otherwise as `read`."""
-        self.keep(uri)
-        yield from read_file(uri, self._block)
+        self.keep(uri, limit)
+        yield from read_file(uri, partial(self._block, limit=limit), limit)
 
-    def keep(self, uri: Uri, limit: int = READ_LIMIT) -> None:
+    def keep(self, uri: Uri, limit: int) -> None:
         """Keeps the file `uri`, fetched where it is not here; errors as `read`."""
         if not self.own.has(uri):
             self.own.adopt(uri, self._gathered(uri, limit), self.arrivals)
@@ -108,11 +108,11 @@ class FederatedStore:
     def __iter__(self) -> Iterator[Uri]:
         return iter(self.own)
 
-    def _block(self, uri: Uri) -> bytes:
-        """A block of a kept file, fetched again where it is lost or damaged."""
+    def _block(self, uri: Uri, limit: int) -> bytes:
+        """A block of a kept file of at most `limit` bytes, fetched again where it is lost or damaged."""
         with suppress(BlockNotFoundError, IntegrityError):
             return self.own.block(uri)
-        self.own.take(self._gathered(uri, READ_LIMIT), self.arrivals)
+        self.own.take(self._gathered(uri, limit), self.arrivals)
         return self.own.block(uri)
 
     def _here(self, uri: Uri) -> bytes | None:

@@ -8,9 +8,6 @@ from typing import Protocol
 
 from blockful_py.types import Readable, Uri
 
-READ_LIMIT = 2**30
-"""Default limit of `read`, in bytes."""
-
 
 class FileStore(Protocol):
     """Files named by their CIDs; every byte is verified on the way out.
@@ -30,7 +27,7 @@ class FileStore(Protocol):
     def add_pieces(self, pieces: Iterable[bytes]) -> Uri:
         """Keeps the concatenation of `pieces`; otherwise as `add_stream`."""
 
-    def read(self, uri: Uri, limit: int = READ_LIMIT) -> bytes:
+    def read(self, uri: Uri, limit: int) -> bytes:
         """The bytes of the file `uri`, every block checked against its CID.
 
         Raises:
@@ -39,7 +36,7 @@ class FileStore(Protocol):
             FormatError: it is not a file, or longer than `limit` bytes.
         """
 
-    def stream(self, uri: Uri) -> Iterator[bytes]:
+    def stream(self, uri: Uri, limit: int) -> Iterator[bytes]:
         """Yields the bytes of the file `uri` in verified pieces of at most 2 MiB; errors as `read`."""
 
     def has(self, uri: Uri) -> bool:

@@ -14,7 +14,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 from blockful_py.errors import BlockNotFoundError, FormatError, IntegrityError
-from blockful_py.storage.interface import READ_LIMIT
 from blockful_py.storage.ipfs_api import IpfsApi
 from blockful_py.storage.pieces import stream_of
 from blockful_py.storage.unixfs import blocks_of, read_file, read_whole, write_file
@@ -52,11 +51,11 @@ class IpfsStore:
     def add_pieces(self, pieces: Iterable[bytes]) -> Uri:
         return self.add_stream(stream_of(pieces))
 
-    def read(self, uri: Uri, limit: int = READ_LIMIT) -> bytes:
+    def read(self, uri: Uri, limit: int) -> bytes:
         return read_whole(uri, self._api.get_block, limit)
 
-    def stream(self, uri: Uri) -> Iterator[bytes]:
-        return read_file(uri, self._api.get_block)
+    def stream(self, uri: Uri, limit: int) -> Iterator[bytes]:
+        return read_file(uri, self._api.get_block, limit)
 
     def has(self, uri: Uri) -> bool:
         return self._api.is_pinned(uri)

@@ -22,7 +22,6 @@ from blockful_py.storage.arrivals import Arrivals
 from blockful_py.storage.blockstore import BlockStore, readable_errors
 from blockful_py.storage.cid import cid_string, parse_cid
 from blockful_py.storage.dag_pb import decode
-from blockful_py.storage.interface import READ_LIMIT
 from blockful_py.storage.pieces import chunks_of_pieces
 from blockful_py.storage.unixfs import (
     Parts,
@@ -86,7 +85,7 @@ class ContentStore:
         """Stores the concatenation of `pieces`, without copies of large ones; otherwise as `add_stream`."""
         return self._add_chunks(chunks_of_pieces(pieces))
 
-    def read(self, uri: Uri, limit: int = READ_LIMIT) -> bytes:
+    def read(self, uri: Uri, limit: int) -> bytes:
         """The bytes of the file `uri`, every block checked against its CID.
 
         Raises:
@@ -96,9 +95,9 @@ class ContentStore:
         """
         return read_whole(uri, self._blocks.get, limit)
 
-    def stream(self, uri: Uri) -> Iterator[bytes]:
+    def stream(self, uri: Uri, limit: int) -> Iterator[bytes]:
         """Yields the bytes of the file `uri` in verified pieces of at most 2 MiB; errors as `read`."""
-        return read_file(uri, self._blocks.get)
+        return read_file(uri, self._blocks.get, limit)
 
     def has(self, uri: Uri) -> bool:
         """Whether the file `uri` is kept here."""

@@ -72,16 +72,18 @@ def file_uri(data: bytes | Readable) -> Uri:
     return write_file(stream, lambda _uri, _block: None)
 
 
-def read_file(uri: Uri, get: GetBlock) -> Iterator[bytes]:
+def read_file(uri: Uri, get: GetBlock, limit: int) -> Iterator[bytes]:
     """Yields the bytes of the file `uri` in order; `get` returns verified blocks.
 
-    Every step yields at least one byte or ends the file, so a consumer that stops at a size
-    bounds the work too.
+    A file whose root says that it has more than `limit` bytes is refused before its leaves are read.
 
     Raises:
-        FormatError: malformed nodes, sizes that do not add up, too many levels, oversized blocks.
+        FormatError: it is longer than `limit` bytes; malformed nodes, sizes that do not add up, too many
+            levels, oversized blocks.
     """
     root = _load(uri, get)
+    if (len(root) if isinstance(root, bytes) else root.size) > limit:
+        raise FormatError(f"{cid_string(uri)} is longer than the {limit} bytes allowed here.")
     if isinstance(root, bytes):
         yield root
         return
@@ -106,18 +108,8 @@ def read_file(uri: Uri, get: GetBlock) -> Iterator[bytes]:
 
 
 def read_whole(uri: Uri, get: GetBlock, limit: int) -> bytes:
-    """The bytes of the file `uri`.
-
-    Raises:
-        FormatError: it is longer than `limit` bytes, and as `read_file`.
-    """
-    parts: list[bytes] = []
-    size = 0
-    for part in read_file(uri, get):
-        size += len(part)
-        if size > limit:
-            raise FormatError(f"{cid_string(uri)} is longer than the {limit} bytes allowed here.")
-        parts.append(part)
+    """The bytes of the file `uri`; errors as `read_file`."""
+    parts = list(read_file(uri, get, limit))
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 

@@ -30,6 +30,7 @@ from blockful_py.types import ArchiveReason
 from tests.colluders import Blind, Conspiracy
 from tests.committee.plan import Plan, record_measurements, spoiled
 from tests.federations import AFFECTED, readable, set_back, small, store_weights, trained
+from tests.limits import ANY_SIZE
 
 
 @pytest.fixture(scope="module")
@@ -230,7 +231,7 @@ def test_a_start_that_is_left_out_is_refused(plan: Plan) -> None:
 
 def test_weights_of_a_start_that_are_not_in_the_store_are_refused(plan: Plan) -> None:
     store, uri = plan.federation.stores.live, plan.nodes["t"].weights
-    data = store.read(uri)
+    data = store.read(uri, ANY_SIZE)
     store.delete(uri)
     try:
         assert "the new weights of t: " in plan.refused(plan.draft())
@@ -276,7 +277,7 @@ def test_a_node_of_another_version_is_refused(plan: Plan) -> None:
 def test_a_node_that_is_not_in_the_store_is_refused(plan: Plan) -> None:
     draft = plan.draft()
     uri = draft.chunks[0].targets[0].uri
-    content = plan.federation.stores.live.read(uri)
+    content = plan.federation.stores.live.read(uri, ANY_SIZE)
     plan.federation.stores.live.delete(uri)
     assert "a model node cannot be read" in plan.refused(draft)
     plan.federation.stores.live.add(content)

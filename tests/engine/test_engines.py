@@ -21,6 +21,7 @@ from blockful_py.errors import EngineError, SettingsError
 from blockful_py.settings import EngineSettings, Settings
 from blockful_py.storage.cid import parse_cid
 from blockful_py.storage.store import ContentStore
+from tests.limits import ANY_SIZE
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +40,7 @@ def result(engine: LocalProcesses, folder: Path, function: str, **settings: Any)
     store = ContentStore(folder)
     ((key, answer),) = engine.answers({"key": order(folder, function, **settings)})
     assert key == "key"
-    return store.read(parse_cid(result_of(answer)))
+    return store.read(parse_cid(result_of(answer)), ANY_SIZE)
 
 
 def test_another_process_computes_and_stays(engine: LocalProcesses, tmp_path: Path) -> None:

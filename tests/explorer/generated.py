@@ -98,7 +98,7 @@ class GeneratedFederation:
         ]
         return IndexSources(logs, self.receipts, self)
 
-    def read_file(self, uri: Uri) -> bytes:
+    def read_file(self, uri: Uri, limit: int) -> bytes:
         self.reads += 1
         try:
             return self._files[uri]

@@ -38,6 +38,7 @@ from blockful_py.settings import ControllerSettings
 from blockful_py.storage.cid import parse_cid
 from tests.export.conftest import Place, write_pair
 from tests.federations import AFFECTED
+from tests.limits import ANY_SIZE
 from tests.record.mutations import altered, leaves, replaced
 
 DOCS = Path(__file__).parents[2] / "docs" / "reference"
@@ -100,7 +101,7 @@ def test_others_verify_it_and_find_the_sealed_weights(
         cid = weights[subject.name]
         assert cid is not None
         assert subject.uri == f"ipfs://{cid}"
-        sealed = federation.stores.live.read(parse_cid(cid))
+        sealed = federation.stores.live.read(parse_cid(cid), ANY_SIZE)
         assert dict(subject.digest) == {"sha256": sha256(sealed).hexdigest()}
 
 
@@ -274,7 +275,7 @@ def test_versions_that_were_replaced_again_are_found_in_the_archives_store(
     """Where the next redaction leaves them."""
     live, archive = federation.stores.live, federation.stores.archive
     uri = federation.catalogue()["x"].node.weights
-    sealed = live.read(uri)
+    sealed = live.read(uri, ANY_SIZE)
     archive.add(sealed)
     live.delete(uri)
     try:

@@ -15,6 +15,7 @@ import pytest
 from blockful_py.pipeline.federation import Federation
 from tests.cli.commands import Outcome, blockful
 from tests.export.conftest import Place
+from tests.limits import ANY_SIZE
 
 GUIDE = Path(__file__).parents[2] / "docs" / "how-to" / "hand-a-certificate-on.md"
 CONTROLLER = ("--set", "controller.name=Clinic")
@@ -64,7 +65,7 @@ def test_the_program_in_the_docs_needs_nothing_of_ours(place: Place, envelope: P
     assert "blockful" not in program
     (place.folder / "check_erasure.py").write_text(program)
     with Federation.open(place.run) as federation:
-        sealed = federation.stores.live.read(federation.catalogue()["x"].node.weights)
+        sealed = federation.stores.live.read(federation.catalogue()["x"].node.weights, ANY_SIZE)
     (place.folder / "x.sealed").write_bytes(sealed)
     (place.folder / "erasure.json").write_bytes(place.certificate.read_bytes())
     done = check_erasure(place, "erasure.json", "x.sealed")

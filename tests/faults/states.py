@@ -9,6 +9,7 @@ from blockful_py.pipeline.federation import Federation
 from blockful_py.record.history import check_promises
 from blockful_py.types import ArchiveReason
 from tests.federations import weights
+from tests.limits import ANY_SIZE
 
 
 @dataclass(frozen=True)
@@ -60,4 +61,4 @@ def assert_archived_before_replaced(federation: Federation) -> None:
     for placed in federation.catalogue().models.values():
         for version in range(placed.version):
             assert (placed.position, version) in superseded
-    assert all(federation.stores.archive.read(record.uri) for record in records)
+    assert all(federation.stores.archive.read(record.uri, ANY_SIZE) for record in records)

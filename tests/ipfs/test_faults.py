@@ -12,6 +12,7 @@ from blockful_py.storage.ipfs import IpfsStore
 from blockful_py.storage.ipfs_api import IpfsApi
 from tests.ipfs.conftest import SECONDS
 from tests.ipfs.nodes import IpfsNode
+from tests.limits import ANY_SIZE
 from tests.storage.conftest import PATTERN, Pattern
 
 MIB = 2**20
@@ -28,13 +29,13 @@ def test_a_node_that_is_killed_midway_loses_nothing_that_was_kept(mortal: IpfsNo
     kept = store.add(b"kept" + PATTERN)
     with pytest.raises(StorageError, match="start it"):
         store.add_stream(Deadly(3 * MIB))
-    for attempt in (lambda: store.read(kept), lambda: store.has(kept), lambda: store.delete(kept)):
+    for attempt in (lambda: store.read(kept, ANY_SIZE), lambda: store.has(kept), lambda: store.delete(kept)):
         with pytest.raises(StorageError, match="start it"):
             attempt()
     mortal.start()
     assert list(store) == [kept]
-    assert store.read(kept) == b"kept" + PATTERN
-    assert store.read(store.add_stream(Pattern(3 * MIB))) == PATTERN * 3
+    assert store.read(kept, ANY_SIZE) == b"kept" + PATTERN
+    assert store.read(store.add_stream(Pattern(3 * MIB)), ANY_SIZE) == PATTERN * 3
 
 
 def test_a_block_that_went_missing_before_the_pin_is_said(
@@ -52,7 +53,7 @@ def test_a_block_that_went_missing_before_the_pin_is_said(
     with monkeypatch.context() as patch, pytest.raises(StorageError, match="add the file again"):
         patch.setattr(store._api, "pin", hasty.pin)  # a node without the block waits for it in vain
         store.add_stream(Collected(2 * MIB))
-    assert store.read(store.add(PATTERN * 2)) == PATTERN * 2
+    assert store.read(store.add(PATTERN * 2), ANY_SIZE) == PATTERN * 2
 
 
 def test_nothing_at_the_address_is_a_storage_error() -> None:

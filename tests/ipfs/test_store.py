@@ -16,6 +16,7 @@ from blockful_py.storage.ipfs_api import IpfsApi
 from blockful_py.storage.unixfs import blocks_of
 from tests.ipfs.conftest import SECONDS
 from tests.ipfs.nodes import IpfsNode
+from tests.limits import ANY_SIZE
 
 MIB = 2**20
 IMPATIENT = 0.5
@@ -32,7 +33,7 @@ def test_what_was_added_is_read(store: FileStore, size: int) -> None:
     data = fresh(size)
     uri = store.add(data)
     assert uri == file_uri(data)
-    assert store.read(uri) == data
+    assert store.read(uri, ANY_SIZE) == data
     assert store.has(uri)
     assert uri in list(store)
     store.delete(uri)
@@ -67,7 +68,7 @@ def test_deleting_removes_every_block_and_again_nothing(store: IpfsStore, node: 
         with pytest.raises(BlockNotFoundError, match=cid_string(block)):
             api.get_block(block, offline=True)
     with pytest.raises(BlockNotFoundError, match="deleted"):
-        IpfsStore(node.api, IMPATIENT).read(uri)
+        IpfsStore(node.api, IMPATIENT).read(uri, ANY_SIZE)
     store.delete(uri)
     assert store.has(kept)
 
@@ -77,7 +78,7 @@ def test_deleting_spares_blocks_of_other_files(store: FileStore) -> None:
     long, short = store.add(data + b"tail"), store.add(data)
     store.delete(short)
     assert not store.has(short)
-    assert store.read(long) == data + b"tail"
+    assert store.read(long, ANY_SIZE) == data + b"tail"
 
 
 def test_a_deletion_that_was_cut_short_is_completed(store: IpfsStore, node: IpfsNode) -> None:
@@ -107,4 +108,4 @@ def test_an_unknown_file_is_named(node: IpfsNode) -> None:
     uri = file_uri(b"elsewhere")
     assert not store.has(uri)
     with pytest.raises(BlockNotFoundError, match=cid_string(uri)):
-        store.read(uri)
+        store.read(uri, ANY_SIZE)

@@ -29,6 +29,7 @@ from blockful_py.storage.store import ContentStore
 from blockful_py.types import Uri
 from tests.faults.fuse import PowerCut
 from tests.federations import AFFECTED, GRAPH, UNTOUCHED, put_back, small, trained, versions
+from tests.limits import ANY_SIZE
 
 MEMBERS = range(1, 5)
 
@@ -52,7 +53,7 @@ class Case:
         return self.placed[name].node.weights
 
     def sealed(self, name: str) -> bytes:
-        return ContentStore(self.before / "live").read(self.weights(name))
+        return ContentStore(self.before / "live").read(self.weights(name), ANY_SIZE)
 
 
 @pytest.fixture(scope="module")
@@ -154,7 +155,7 @@ def test_the_account_names_what_is_left_and_who_can_still_read(fresh: Federation
     auditor = ReaderKeys.generate(SeededRng(b"auditor"))
     fresh.administration().set_auditor(auditor.account, auditor.encryption_key)
     store, old = fresh.stores.live, fresh.catalogue()["x"].node.weights
-    kept = store.read(old)
+    kept = store.read(old, ANY_SIZE)
     fresh.unlearn()
     store.add(kept)
     nodes = {name: placed.node for name, placed in fresh.catalogue().models.items() if name in AFFECTED}

@@ -30,6 +30,7 @@ from blockful_py.record.model_node import Request, parse_node
 from blockful_py.record.proofs.anchors import Anchors
 from tests.colluders import attested_by, session_for
 from tests.federations import AFFECTED, transactions
+from tests.limits import ANY_SIZE
 from tests.member.conftest import Crew, row_of_each_start
 from tests.member.processes import WORDS
 
@@ -85,8 +86,8 @@ def seized(crew: Crew) -> Seized:
 
         def stop(self: RemoteMember, draft: RedactionDraft, session: CollisionSession) -> PledgedNonces:
             seen.append(draft)
-            nodes = [store.read(target.uri) for chunk in draft.chunks for target in chunk.targets]
-            content.update(nodes, (store.read(parse_node(node).weights) for node in nodes))
+            nodes = [store.read(target.uri, ANY_SIZE) for chunk in draft.chunks for target in chunk.targets]
+            content.update(nodes, (store.read(parse_node(node).weights, ANY_SIZE) for node in nodes))
             raise RefusedError("the leader stops here")
 
         patch.setattr(RemoteMember, "commit", stop)

@@ -3,21 +3,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from pathlib import Path
 
 import pytest
 
-from blockful_py.errors import BlockNotFoundError, StorageError, UnreachableError
+from blockful_py.errors import BlockNotFoundError, FormatError, StorageError, UnreachableError
 from blockful_py.member import keeping
-from blockful_py.member.keeping import UNNAMED_SECONDS, KeepingDuty
+from blockful_py.member.keeping import UNNAMED_SECONDS, KeepingDuty, Limits
+from blockful_py.record.parts import MAX_REQUEST_BYTES
 from blockful_py.storage import ContentStore, cid_string, file_uri, uri_of
-from blockful_py.storage.arrivals import Arrivals
+from blockful_py.storage.arrivals import FETCHED, LEAST, Arrivals
 from blockful_py.storage.federated import FederatedStore
 from blockful_py.types import Codec, Uri
+from tests.limits import ANY_SIZE
 from tests.storage.machines import serving, store_at
 
 MINUTE = 60.0
+MIB = 1 << 20
 
 
 class Record:
@@ -27,10 +29,10 @@ class Record:
         self.names: frozenset[Uri] | None = frozenset(names)
         self.now = 0.0
 
-    def named(self) -> Collection[Uri]:
+    def named(self) -> Limits:
         if self.names is None:
             raise UnreachableError("no node answers")
-        return self.names
+        return dict.fromkeys(self.names, ANY_SIZE)
 
     def duty(self, store: FederatedStore) -> KeepingDuty:
         return KeepingDuty(store, self.named, lambda: self.now)
@@ -63,6 +65,17 @@ def test_a_file_that_nobody_has_holds_up_no_other(tmp_path: Path, store: Federat
     with pytest.raises(StorageError):
         duty.step()
     assert not store.has(unnamed)
+
+
+def test_a_file_longer_than_its_kind_may_be_is_not_fetched(tmp_path: Path) -> None:
+    source = ContentStore(tmp_path / "source")
+    bomb, small = source.add(bytes(3 * MIB)), source.add(b"one")
+    with serving(source) as machine:
+        store, _ = store_at(tmp_path / "store", [machine])
+        with pytest.raises(FormatError, match=f"longer than the {MAX_REQUEST_BYTES} bytes"):
+            KeepingDuty(store, lambda: {bomb: MAX_REQUEST_BYTES, small: MAX_REQUEST_BYTES}).step()
+    assert list(store) == [small]
+    assert store.arrivals.used()[FETCHED] <= 2 * LEAST
 
 
 def test_an_unnamed_file_goes_after_its_time_and_not_before(store: FederatedStore) -> None:

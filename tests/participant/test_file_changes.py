@@ -23,6 +23,7 @@ from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.record.federation_file import FederationFile, uri_of, uri_of_digest
 from blockful_py.types import Paradigm
 from tests.cli.commands import Outcome, blockful
+from tests.limits import ANY_SIZE
 from tests.member.leaders import until
 from tests.member.processes import WORDS, MemberProcess
 from tests.participant.conftest import Machines, Participant
@@ -57,7 +58,7 @@ def standing(machines: Machines) -> FederationFile:
         party = federation.run.party
         assert party is not None
         return FederationFile.parse(
-            federation.stores.live.read(uri_of_digest(bytes.fromhex(party.federation)))
+            federation.stores.live.read(uri_of_digest(bytes.fromhex(party.federation)), ANY_SIZE)
         )
 
 

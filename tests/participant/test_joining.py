@@ -34,6 +34,7 @@ from blockful_py.storage.store import ContentStore
 from tests.devnets import set_balance
 from tests.disks import small_disk
 from tests.federations import small
+from tests.limits import ANY_SIZE
 from tests.member.processes import QUICK, WORDS
 from tests.participant.conftest import ETHER, nodes_for
 from tests.storage.machines import serving
@@ -60,7 +61,7 @@ class Ground:
             data = create(f"number {self._made}", self.settings(participants), directory, nodes)
         public, store = FederationFile.parse(data).public, ContentStore(directory / "live")
         for cid in (public.measuring, public.initial):
-            self._served.add(store.read(parse_cid(cid)))
+            self._served.add(store.read(parse_cid(cid), ANY_SIZE))
         return data
 
     def funded(self, keys: ReaderKeys) -> ReaderKeys:
@@ -166,7 +167,7 @@ def test_a_file_that_is_not_the_one_on_the_chain_is_refused(
         standing = create("founded", ground.settings(), directory, nodes)
         public = FederationFile.parse(standing).public
         for cid in (public.measuring, public.initial):
-            ground._served.add(ContentStore(directory / "live").read(parse_cid(cid)))
+            ground._served.add(ContentStore(directory / "live").read(parse_cid(cid), ANY_SIZE))
         open_contracts(nodes, directory / "deployments").participants.found(uri_of(standing).digest)
     parsed = FederationFile.parse(standing)
     altered = replace(parsed, learning=replace(parsed.learning, epochs=9)).to_bytes()

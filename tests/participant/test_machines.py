@@ -38,6 +38,7 @@ from blockful_py.storage.unixfs import file_uri
 from blockful_py.types import Paradigm, Uri
 from tests.cli.commands import begin, end
 from tests.federations import GRAPH, promised, small
+from tests.limits import ANY_SIZE
 from tests.member.leaders import until
 from tests.participant.conftest import Machines, Participant
 
@@ -297,14 +298,14 @@ def test_a_file_that_only_a_participant_keeps_is_fetched_from_it_while_it_serves
     with published.participants["y"].run() as party:
         reader = party.federation.stores.live
         with pytest.raises(BlockNotFoundError):
-            reader.read(uri)
+            reader.read(uri, ANY_SIZE)
         with (
             serving_blocks(run, owner.keys.account_secret, "127.0.0.1", 0) as server,
             ParticipantService(owner.folder, owner.keys, ChildProcesses(MODULE), url=server.url) as service,
         ):
             service.step()
             assert published.contracts.participants.endpoint(account) == Endpoint(account, server.url)
-            assert reader.read(uri) == b"a file that no member has"
+            assert reader.read(uri, ANY_SIZE) == b"a file that no member has"
         with ParticipantService(owner.folder, owner.keys, ChildProcesses(MODULE)) as service:
             service.step()
     assert published.contracts.participants.endpoint(account) is None

@@ -18,6 +18,7 @@ from blockful_py.record.model_node import PlacedNode
 from blockful_py.storage.store import ContentStore
 from blockful_py.types import ArchiveReason, ModelTransaction, Paradigm
 from tests.federations import AFFECTED, BLOCKS, GRAPH, STARTS, UNTOUCHED, small, trained, transactions
+from tests.limits import ANY_SIZE
 
 REFERENCES_FETCHED = sum(len(GRAPH[name]) for name in AFFECTED[1:])
 """N (K - 1): references of the updated models but the first start."""
@@ -167,7 +168,7 @@ def test_old_bytes_are_gone_from_the_live_store_and_kept_for_auditors(case: Case
         old = case.before.placed[name]
         for uri in (old.uri, old.node.weights):
             assert not federation.stores.live.has(uri)
-            assert federation.stores.archive.read(uri)
+            assert federation.stores.archive.read(uri, ANY_SIZE)
     assert federation.audit().passed
 
 

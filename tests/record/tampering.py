@@ -18,6 +18,7 @@ from blockful_py.record.verify import Verification
 from blockful_py.storage.cid import cid_string
 from blockful_py.types import Position, Uri
 from tests.colluders import Conspiracy
+from tests.limits import ANY_SIZE
 from tests.record import slots
 from tests.record.slots import Slots
 
@@ -180,7 +181,7 @@ def last_digit(signature: str) -> str:
 def restored(world: World, name: str) -> ModelNode:
     """The node as it was published, its weights back from the archive's store."""
     node = world.node(name).model_copy(update={"redaction": None})
-    world.federation.stores.live.add(world.federation.stores.archive.read(node.weights))
+    world.federation.stores.live.add(world.federation.stores.archive.read(node.weights, ANY_SIZE))
     return node
 
 

@@ -22,6 +22,7 @@ from blockful_py.storage.cid import cid_string
 from blockful_py.storage.unixfs import file_uri
 from tests.chain.pruning import pruned
 from tests.federations import AFFECTED, GRAPH, set_back, small, trained
+from tests.limits import ANY_SIZE
 from tests.record.slots import VERSION, Slots
 
 
@@ -67,7 +68,7 @@ def test_models_that_a_request_replaced_since_are_checked_wholly(ground: Ground)
     federation = ground.federation
     node = federation.catalogue()["x"].node
     store = federation.stores.live
-    data = store.read(node.weights)
+    data = store.read(node.weights, ANY_SIZE)
     store.delete(node.weights)
     try:
         failures = ground.since(ground.before).failures
@@ -97,7 +98,7 @@ def test_what_was_altered_without_an_event_is_found(ground: Ground) -> None:
 def test_a_failed_verification_writes_no_checkpoint(ground: Ground, tmp_path: Path) -> None:
     federation, path = ground.federation, tmp_path / "none.json"
     store, node = federation.stores.live, federation.catalogue()["b"].node
-    data = store.read(node.weights)
+    data = store.read(node.weights, ANY_SIZE)
     store.delete(node.weights)
     try:
         assert not federation.verify(checkpoint=path).passed

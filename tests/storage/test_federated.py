@@ -26,6 +26,7 @@ from blockful_py.storage.fetch import Machine
 from blockful_py.storage.gateway import gateway
 from blockful_py.storage.unixfs import MAX_BLOCK_SIZE, blocks_of
 from blockful_py.types import Codec, Uri
+from tests.limits import ANY_SIZE
 from tests.storage.conftest import PATTERN
 from tests.storage.machines import ADDRESS, SECONDS, SECRET, Liar, Pieces, honest, lying, serving, store_at
 
@@ -45,10 +46,10 @@ def test_what_is_not_here_is_fetched_and_kept(tmp_path: Path, source: ContentSto
     with serving(source) as machine:
         store, reports = store_at(tmp_path / "store", [machine])
         assert not store.has(uri)
-        assert store.read(uri) == data
+        assert store.read(uri, ANY_SIZE) == data
     assert store.has(uri)
-    assert b"".join(store.stream(uri)) == data
-    assert ContentStore(tmp_path / "store").read(uri) == data
+    assert b"".join(store.stream(uri, ANY_SIZE)) == data
+    assert ContentStore(tmp_path / "store").read(uri, ANY_SIZE) == data
     assert list(store) == [uri]
     assert reports == []
     assert store.arrivals.used().get(FETCHED) == 0
@@ -68,19 +69,19 @@ def test_the_chain_is_asked_again_where_machines_are_when_those_known_bring_noth
         own = ContentStore(tmp_path / "own")
         store = FederatedStore(own, Arrivals(tmp_path / FOLDER), machines)
         for text in (b"one", b"two"):
-            assert store.read(source.add(text)) == text
+            assert store.read(source.add(text), ANY_SIZE) == text
         assert listed == [(first,)]
-        assert store.read(ContentStore(tmp_path / "other").add(b"three")) == b"three"
+        assert store.read(ContentStore(tmp_path / "other").add(b"three"), ANY_SIZE) == b"three"
         assert listed == [(first,), (second,)]
 
 
 def test_a_store_adds_streams_and_deletes_as_any_other(tmp_path: Path) -> None:
     store, _ = store_at(tmp_path / "store")
     assert store.add(LONG) == store.add_pieces([LONG[:7], LONG[7:]]) == file_uri(LONG)
-    assert store.read(file_uri(LONG)) == LONG
+    assert store.read(file_uri(LONG), ANY_SIZE) == LONG
     store.delete(file_uri(LONG))
     with pytest.raises(BlockNotFoundError, match="no machine that it may ask has all of it"):
-        store.read(file_uri(LONG))
+        store.read(file_uri(LONG), ANY_SIZE)
 
 
 def test_tls_is_pinned_to_the_key_of_the_machine(tmp_path: Path, source: ContentStore) -> None:
@@ -89,12 +90,12 @@ def test_tls_is_pinned_to_the_key_of_the_machine(tmp_path: Path, source: Content
         wrong, right = Machine(server.url, bytes(20)), Machine(server.url, ADDRESS)
         store, reports = store_at(tmp_path / "store", [wrong])
         with pytest.raises(StoreUnreachableError, match="not to the member asked"):
-            store.read(uri)
+            store.read(uri, ANY_SIZE)
         store, reports = store_at(tmp_path / "store", [wrong, right])
-        assert store.read(uri) == LONG
+        assert store.read(uri, ANY_SIZE) == LONG
         assert [url for url, _ in reports] == [server.url]
         store, reports = store_at(tmp_path / "other", [Machine(server.url, None)])
-        assert store.read(uri) == LONG
+        assert store.read(uri, ANY_SIZE) == LONG
 
 
 @pytest.mark.parametrize("year", [2001, 2100])
@@ -107,7 +108,7 @@ def test_no_clock_makes_a_certificate_invalid(
     uri = source.add(LONG)
     with Server(None, tls=server_context(SECRET), gateway=gateway(source)) as server:
         store, _ = store_at(tmp_path / "store", [Machine(server.url, ADDRESS)])
-        assert store.read(uri) == LONG
+        assert store.read(uri, ANY_SIZE) == LONG
 
 
 @pytest.mark.parametrize("status", [301, 302, 307, 308])
@@ -120,7 +121,7 @@ def test_a_machine_that_sends_elsewhere_is_not_followed(
         with lying(Liar(lambda form, asked: [], status=status, headers=location)) as machine:
             store, _ = store_at(tmp_path / "store", [machine])
             with pytest.raises(StoreUnreachableError, match=f"it answers {status}"):
-                store.read(uri)
+                store.read(uri, ANY_SIZE)
     assert target.asked == []
 
 
@@ -234,12 +235,12 @@ def test_a_machine_that_lies_or_breaks_off_is_passed_over_and_then_asked_last(
     liar.answer = lie(source, liar)
     with lying(liar) as crooked, serving(source) as machine:
         store, reports = store_at(tmp_path / "store", [crooked, machine])
-        assert store.read(uri) == data
+        assert store.read(uri, ANY_SIZE) == data
         assert [url for url, _ in reports] == [crooked.url]
         assert liar.sent < 64 << 20
         asked = len(liar.asked)
         other = source.add(b"another file")
-        assert store.read(other) == b"another file"
+        assert store.read(other, ANY_SIZE) == b"another file"
         assert len(liar.asked) == asked + (lie is _absent)
 
 
@@ -253,13 +254,13 @@ def test_liars_alone_give_nothing_and_what_they_sent_rightly_stays(
     with lying(liar) as crooked:
         store, reports = store_at(tmp_path / "store", [crooked], patience=0.5 if lie in SLOW else SECONDS)
         with pytest.raises((BlockNotFoundError, StoreUnreachableError), match=cid_string(uri)):
-            store.read(uri)
+            store.read(uri, ANY_SIZE)
         assert list(store) == []
         assert {url for url, _ in reports} == {crooked.url}
         assert (lie in SLOW) == ("it sent no block for 0.5 s" in reports[0][1])
     with serving(source) as machine:
         store, reports = store_at(tmp_path / "store", [machine])
-        assert store.read(uri) == LONG
+        assert store.read(uri, ANY_SIZE) == LONG
         assert reports == []
 
 
@@ -267,7 +268,7 @@ def test_a_machine_that_answers_another_status_is_passed_over(tmp_path: Path, so
     uri = source.add(b"small")
     with lying(Liar(honest(source), status=418)) as crooked, serving(source) as machine:
         store, reports = store_at(tmp_path / "store", [crooked, machine])
-        assert store.read(uri) == b"small"
+        assert store.read(uri, ANY_SIZE) == b"small"
     assert reports == [(crooked.url, "it answers 418")]
 
 
@@ -277,9 +278,9 @@ def test_a_machine_that_is_gone_is_passed_over(tmp_path: Path, source: ContentSt
         gone = Machine(f"http://127.0.0.1:{listening.getsockname()[1]}", ADDRESS)
     with serving(source) as machine:
         store, _ = store_at(tmp_path / "store", [Machine("http://192.0.2.1:1", ADDRESS), gone, machine])
-        assert store.read(uri) == b"small"
+        assert store.read(uri, ANY_SIZE) == b"small"
     with pytest.raises(StoreUnreachableError, match="run the command again"):
-        store.read(file_uri(b"other"))
+        store.read(file_uri(b"other"), ANY_SIZE)
 
 
 def test_no_machine_that_has_it_is_another_error_than_none_that_answers(
@@ -288,7 +289,7 @@ def test_no_machine_that_has_it_is_another_error_than_none_that_answers(
     with serving(source) as machine:
         store, _ = store_at(tmp_path / "store", [machine])
         with pytest.raises(BlockNotFoundError, match="it does not have"):
-            store.read(file_uri(b"unknown"))
+            store.read(file_uri(b"unknown"), ANY_SIZE)
 
 
 def test_what_came_is_not_fetched_again(tmp_path: Path, source: ContentStore) -> None:
@@ -308,7 +309,7 @@ def test_what_came_is_not_fetched_again(tmp_path: Path, source: ContentStore) ->
     with ExitStack() as stack:
         machines = [stack.enter_context(lying(each)) for each in liars]
         store, reports = store_at(tmp_path / "store", machines)
-        assert store.read(uri) == LONG
+        assert store.read(uri, ANY_SIZE) == LONG
         assert [form for form, _ in liars[0].asked].count("car") == 1
         for number, liar in enumerate(liars[1:], start=1):
             assert {form for form, _ in liar.asked} == {"raw"}
@@ -327,11 +328,11 @@ def test_a_restarted_machine_goes_on_where_it_stopped(tmp_path: Path, source: Co
     with lying(partial) as machine:
         store, _ = store_at(tmp_path / "store", [machine])
         with pytest.raises(BlockNotFoundError):
-            store.read(uri)
+            store.read(uri, ANY_SIZE)
     whole = Liar(honest(source))
     with lying(whole) as machine:
         store, _ = store_at(tmp_path / "store", [machine])
-        assert store.read(uri) == LONG
+        assert store.read(uri, ANY_SIZE) == LONG
     assert {asked for _, asked in whole.asked} == set(blocks_of(uri, source.block)) - {root, first}
 
 
@@ -346,7 +347,7 @@ def test_blocks_that_were_pushed_and_those_of_other_files_are_not_fetched(
         assert store.add(source.block(first)) == first
         store.arrivals.put("a", root, source.block(root))
         store.arrivals.put("b", last, source.block(last))
-        assert store.read(uri) == LONG
+        assert store.read(uri, ANY_SIZE) == LONG
     assert liar.asked == [("raw", second)]
 
 
@@ -356,17 +357,17 @@ def test_a_lost_or_damaged_block_of_a_kept_file_is_fetched_again(
     uri = source.add(LONG)
     with serving(source) as machine:
         store, _ = store_at(tmp_path / "store", [machine])
-        store.keep(uri)
+        store.keep(uri, ANY_SIZE)
         for each in blocks_of(uri, source.block):
             (path,) = (tmp_path / "store" / "blocks").rglob(cid_string(each))
             path.write_bytes(b"damaged")
-        assert store.read(uri) == LONG
+        assert store.read(uri, ANY_SIZE) == LONG
         path.unlink()
-        assert b"".join(store.stream(uri)) == LONG
-    assert ContentStore(tmp_path / "store").read(uri) == LONG
+        assert b"".join(store.stream(uri, ANY_SIZE)) == LONG
+    assert ContentStore(tmp_path / "store").read(uri, ANY_SIZE) == LONG
     path.unlink()
     with pytest.raises(StorageError):
-        store.read(uri)
+        store.read(uri, ANY_SIZE)
 
 
 def test_a_file_over_the_limit_is_refused_before_its_leaves_are_asked_for(
@@ -418,7 +419,7 @@ def test_a_dag_that_is_too_deep_is_refused(tmp_path: Path) -> None:
     with lying(liar) as machine:
         store, _ = store_at(tmp_path / "store", [machine])
         with pytest.raises(FormatError, match="more than 8 levels"):
-            store.read(uri)
+            store.read(uri, ANY_SIZE)
 
 
 def test_a_file_that_is_none_is_its_authors_fault(tmp_path: Path) -> None:
@@ -427,7 +428,7 @@ def test_a_file_that_is_none_is_its_authors_fault(tmp_path: Path) -> None:
     with lying(Liar(lambda form, asked: car.write(uri, [(uri, block)]))) as machine:
         store, reports = store_at(tmp_path / "store", [machine])
         with pytest.raises(FormatError, match="type 1"):
-            store.read(uri)
+            store.read(uri, ANY_SIZE)
     assert reports == []
 
 
@@ -445,7 +446,7 @@ def test_a_busy_machine_is_asked_again(
     liar.answer = answer
     with lying(liar) as machine:
         store, reports = store_at(tmp_path / "store", [machine])
-        assert store.read(uri) == LONG
+        assert store.read(uri, ANY_SIZE) == LONG
     assert set(reports) == {(machine.url, "it is busy")}
 
 
@@ -457,12 +458,12 @@ def test_a_busy_machine_and_one_that_hangs_are_left_at_the_deadline(
     with lying(Liar(honest(source), status=503)) as machine:
         store, _ = store_at(tmp_path / "store", [machine], seconds=0.2)
         with pytest.raises(StoreUnreachableError, match=r"could not be fetched.*(busy|in time)"):
-            store.read(uri)
+            store.read(uri, ANY_SIZE)
     hanging = Liar(lambda form, asked: iter(lambda: bytes(hanging.over.wait()), None))
     with lying(hanging) as machine:
         store, _ = store_at(tmp_path / "store", [machine], seconds=0.2)
         with pytest.raises(StoreUnreachableError, match="it sent no block in time"):
-            store.read(uri)
+            store.read(uri, ANY_SIZE)
 
 
 def test_many_readers_at_once_get_the_file(tmp_path: Path, source: ContentStore) -> None:
@@ -470,7 +471,7 @@ def test_many_readers_at_once_get_the_file(tmp_path: Path, source: ContentStore)
     found: list[bytes] = []
     with serving(source) as machine:
         store, _ = store_at(tmp_path / "store", [machine])
-        readers = [threading.Thread(target=lambda: found.append(store.read(uri))) for _ in range(6)]
+        readers = [threading.Thread(target=lambda: found.append(store.read(uri, ANY_SIZE))) for _ in range(6)]
         for each in readers:
             each.start()
         for each in readers:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from blockful_py.errors import BlockNotFoundError, IntegrityError, StorageError
 from blockful_py.storage import cid_string, file_uri
 from blockful_py.storage.ipfs import IpfsStore
+from tests.limits import ANY_SIZE
 from tests.storage.answers import VERSION, Liar, lying
 from tests.storage.conftest import PATTERN
 
@@ -45,20 +46,20 @@ def test_an_honest_answer_is_taken(liar: Liar) -> None:
     liar.answers["pin/add"] = json.dumps({"Pins": [cid_string(URI)]}).encode()
     store = IpfsStore(liar.api)
     assert store.add(b"model") == URI
-    assert store.read(URI) == b"model"
+    assert store.read(URI, ANY_SIZE) == b"model"
 
 
 @pytest.mark.parametrize("wrong", [b"", b"mode", b"models", b"Model"])
 def test_other_bytes_than_the_cid_says_are_refused(liar: Liar, wrong: bytes) -> None:
     liar.answers["block/get"] = wrong
     with pytest.raises(IntegrityError, match=cid_string(URI)):
-        IpfsStore(liar.api).read(URI)
+        IpfsStore(liar.api).read(URI, ANY_SIZE)
 
 
 def test_an_answer_without_end_is_cut_off(liar: Liar) -> None:
     liar.answers["block/get"] = repeat(PATTERN)
     with pytest.raises(IntegrityError):
-        IpfsStore(liar.api).read(URI)
+        IpfsStore(liar.api).read(URI, ANY_SIZE)
     assert liar.sent < 100 * MIB
 
 
@@ -105,7 +106,7 @@ def test_a_refusal_is_passed_on_in_the_nodes_own_words(liar: Liar) -> None:
         with pytest.raises(StorageError, match="refuses: no space left on device"):
             attempt()
     with pytest.raises(BlockNotFoundError, match="no space left on device"):
-        store.read(URI)
+        store.read(URI, ANY_SIZE)
 
 
 @settings(max_examples=20)
@@ -132,4 +133,4 @@ def test_any_answer_is_taken_or_a_storage_error(_server: Liar, answer: bytes) ->
         with suppress(StorageError):
             attempt()
     with pytest.raises(StorageError):
-        store.read(URI)
+        store.read(URI, ANY_SIZE)

@@ -9,6 +9,7 @@ import pytest
 from blockful_py.errors import BlockNotFoundError, FormatError, IntegrityError
 from blockful_py.storage import ContentStore, cid_string, file_uri, uri_of
 from blockful_py.types import Codec
+from tests.limits import ANY_SIZE
 from tests.storage.conftest import PATTERN, Pattern
 
 MIB = 2**20
@@ -19,7 +20,7 @@ def test_what_was_added_is_read(store: ContentStore, size: int) -> None:
     data = (PATTERN * 4)[:size]
     uri = store.add(data)
     assert uri == file_uri(data)
-    assert store.read(uri) == data
+    assert store.read(uri, ANY_SIZE) == data
     assert store.has(uri)
 
 
@@ -32,7 +33,7 @@ def test_several_files_are_kept_as_each_is(store: ContentStore, tmp_path: Path) 
     files = [*(bytes([number]) * 1000 for number in range(40)), b"", PATTERN * 3, b"same", b"same"]
     uris = store.add_each(files)
     assert uris == tuple(map(file_uri, files))
-    assert [store.read(uri) for uri in uris] == files
+    assert [store.read(uri, ANY_SIZE) for uri in uris] == files
     one_by_one = ContentStore(tmp_path / "other")
     assert [one_by_one.add(data) for data in files] == [*uris]
     assert [*one_by_one] == [*store]
@@ -49,20 +50,20 @@ def test_of_several_files_none_is_kept_where_one_fails(store: ContentStore) -> N
     with pytest.raises(RuntimeError, match="third"):
         store.add_each(files())
     assert list(store) == [kept]
-    assert store.read(kept) == b"shared"
+    assert store.read(kept, ANY_SIZE) == b"shared"
     assert len(_stored(store)) == 1
 
 
 def test_a_file_is_kept_by_another_store_object_on_the_same_directory(store: ContentStore) -> None:
     uri = store.add(b"model")
-    assert ContentStore(store.directory).read(uri) == b"model"
+    assert ContentStore(store.directory).read(uri, ANY_SIZE) == b"model"
 
 
 def test_streams_are_stored_and_read_in_pieces(store: ContentStore) -> None:
     uri = store.add_stream(Pattern(5 * MIB))
-    pieces = list(store.stream(uri))
+    pieces = list(store.stream(uri, ANY_SIZE))
     assert [len(piece) for piece in pieces] == [MIB] * 5
-    assert store.read(uri) == PATTERN * 5
+    assert store.read(uri, ANY_SIZE) == PATTERN * 5
 
 
 def test_a_file_longer_than_the_limit_is_refused(store: ContentStore) -> None:
@@ -75,7 +76,7 @@ def test_an_unknown_file_is_named(store: ContentStore) -> None:
     uri = file_uri(b"elsewhere")
     assert not store.has(uri)
     with pytest.raises(BlockNotFoundError, match=cid_string(uri)):
-        store.read(uri)
+        store.read(uri, ANY_SIZE)
 
 
 def test_deleting_removes_every_block(store: ContentStore) -> None:
@@ -84,19 +85,19 @@ def test_deleting_removes_every_block(store: ContentStore) -> None:
     assert not store.has(uri)
     assert _stored(store) == []
     with pytest.raises(BlockNotFoundError):
-        store.read(uri)
+        store.read(uri, ANY_SIZE)
 
 
 def test_deleting_what_is_not_here_changes_nothing(store: ContentStore) -> None:
     kept = store.add(b"kept")
     store.delete(file_uri(b"never added"))
-    assert store.read(kept) == b"kept"
+    assert store.read(kept, ANY_SIZE) == b"kept"
 
 
 def test_deleting_several_removes_what_only_they_have(store: ContentStore) -> None:
     kept, first, second = (store.add(PATTERN + tail) for tail in (b"kept", b"first", b"second"))
     store.delete(first, file_uri(b"never added"), second)
-    assert list(store) == [kept] and store.read(kept) == PATTERN + b"kept"
+    assert list(store) == [kept] and store.read(kept, ANY_SIZE) == PATTERN + b"kept"
     store.delete()
     store.delete(kept)
     assert _stored(store) == []
@@ -106,10 +107,10 @@ def test_deleting_spares_blocks_of_other_files(store: ContentStore) -> None:
     long = store.add(PATTERN + b"tail")
     short = store.add(PATTERN)
     store.delete(short)
-    assert store.read(long) == PATTERN + b"tail"
+    assert store.read(long, ANY_SIZE) == PATTERN + b"tail"
     other = store.add(PATTERN + b"other")
     store.delete(long)
-    assert store.read(other) == PATTERN + b"other"
+    assert store.read(other, ANY_SIZE) == PATTERN + b"other"
     store.delete(other)
     assert _stored(store) == []
 
@@ -122,7 +123,7 @@ def test_every_flipped_bit_of_a_small_file_is_detected(store: ContentStore) -> N
         damaged[bit // 8] ^= 1 << bit % 8
         path.write_bytes(damaged)
         with pytest.raises(IntegrityError, match=cid_string(uri)):
-            store.read(uri)
+            store.read(uri, ANY_SIZE)
 
 
 @pytest.mark.parametrize("damage", [b"", b"mode", b"models", bytes(3 * MIB)])
@@ -131,7 +132,7 @@ def test_a_truncated_or_longer_block_is_detected(store: ContentStore, damage: by
     (path,) = _stored(store)
     path.write_bytes(damage)
     with pytest.raises(IntegrityError, match=cid_string(uri)):
-        store.read(uri)
+        store.read(uri, ANY_SIZE)
 
 
 def test_a_damaged_leaf_of_a_long_file_is_named(store: ContentStore) -> None:
@@ -140,7 +141,7 @@ def test_a_damaged_leaf_of_a_long_file_is_named(store: ContentStore) -> None:
     (path,) = (path for path in _stored(store) if path.name == cid_string(leaf))
     path.write_bytes(b"tall")
     with pytest.raises(IntegrityError, match=cid_string(leaf)):
-        store.read(uri)
+        store.read(uri, ANY_SIZE)
 
 
 def test_adding_again_repairs_a_damaged_block(store: ContentStore) -> None:
@@ -148,7 +149,7 @@ def test_adding_again_repairs_a_damaged_block(store: ContentStore) -> None:
     (path,) = _stored(store)
     path.write_bytes(b"wrong")
     assert store.add(b"model") == uri
-    assert store.read(uri) == b"model"
+    assert store.read(uri, ANY_SIZE) == b"model"
 
 
 def test_deleting_a_file_with_a_damaged_root_leaves_nothing_of_it(store: ContentStore) -> None:
@@ -166,7 +167,7 @@ def test_garbage_is_what_no_kept_file_has(store: ContentStore) -> None:
     (store.directory / "pins" / cid_string(lost)).unlink()
     (store.directory / "tmp" / "interrupted").write_bytes(b"half")
     assert store.collect_garbage() == 1
-    assert store.read(kept) == PATTERN + b"tail"
+    assert store.read(kept, ANY_SIZE) == PATTERN + b"tail"
     assert list((store.directory / "tmp").iterdir()) == []
 
 

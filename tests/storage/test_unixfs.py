@@ -16,6 +16,7 @@ from blockful_py.storage.cid import cid_string, uri_of
 from blockful_py.storage.dag_pb import Link, decode, encode
 from blockful_py.storage.unixfs import CHUNK_SIZE, MAX_LINKS, blocks_of, file_uri, read_file, write_file
 from blockful_py.types import Codec, Uri
+from tests.limits import ANY_SIZE
 from tests.storage.conftest import Pattern
 
 MIB = 2**20
@@ -63,7 +64,7 @@ def test_reading_inverts_writing_for_every_shape_of_dag(data: bytes, links: int)
         patch.setattr(unixfs, "MAX_LINKS", links)
         blocks: dict[Uri, bytes] = {}
         root = write_file(OneByOne(data), blocks.__setitem__)
-    assert b"".join(read_file(root, blocks.__getitem__)) == data
+    assert b"".join(read_file(root, blocks.__getitem__, ANY_SIZE)) == data
     assert set(blocks_of(root, blocks.__getitem__)) == set(blocks)
     assert _leaf_depths(root, blocks, 0) in ({d} for d in range(9))
 
@@ -80,7 +81,7 @@ def test_a_child_of_another_size_than_its_parent_says_is_refused() -> None:
     block = encode((Link(uri_of(b"abc", Codec.RAW), 4, 3),))
     root = uri_of(block, Codec.DAG_PB)
     with pytest.raises(FormatError, match="holds 3 bytes, its parent says 4"):
-        list(read_file(root, {**blocks, root: block}.__getitem__))
+        list(read_file(root, {**blocks, root: block}.__getitem__, ANY_SIZE))
 
 
 def test_empty_children_are_refused_so_that_work_is_bounded_by_output() -> None:
@@ -88,7 +89,7 @@ def test_empty_children_are_refused_so_that_work_is_bounded_by_output() -> None:
     block = encode((Link(empty, 0, 0),) * 1000)
     root = uri_of(block, Codec.DAG_PB)
     with pytest.raises(FormatError, match="holds 0 bytes"):
-        list(read_file(root, {empty: b"", root: block}.__getitem__))
+        list(read_file(root, {empty: b"", root: block}.__getitem__, ANY_SIZE))
 
 
 def test_a_tower_of_nodes_is_refused() -> None:
@@ -99,20 +100,20 @@ def test_a_tower_of_nodes_is_refused() -> None:
         uri = uri_of(block, Codec.DAG_PB)
         blocks[uri] = block
     with pytest.raises(FormatError, match="more than 8 levels"):
-        list(read_file(uri, blocks.__getitem__))
+        list(read_file(uri, blocks.__getitem__, ANY_SIZE))
 
 
 def test_an_oversized_block_is_refused() -> None:
     block = bytes(2 * MIB + 1)
     with pytest.raises(FormatError, match="2097153 bytes"):
-        list(read_file(uri_of(block, Codec.RAW), lambda _uri: block))
+        list(read_file(uri_of(block, Codec.RAW), lambda _uri: block, ANY_SIZE))
 
 
 def test_a_node_that_is_not_a_file_names_its_cid() -> None:
     directory = b"\x0a\x02\x08\x01"
     uri = uri_of(directory, Codec.DAG_PB)
     with pytest.raises(FormatError, match=cid_string(uri)):
-        list(read_file(uri, lambda _uri: directory))
+        list(read_file(uri, lambda _uri: directory, ANY_SIZE))
 
 
 class OneByOne:

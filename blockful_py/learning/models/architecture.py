@@ -93,7 +93,7 @@ class Architecture:
 
     def ordered(self, weights: Weights) -> Weights:
         """Weights of this architecture in the order of the network's state dict."""
-        return {name: weights[name] for name in self._built().state_dict()}
+        return {name: weights[name] for name in self.state()}
 
     def initial(self, generator: torch.Generator) -> Weights:
         """State dict of initial weights (see `initialise`), on the CPU.
@@ -104,6 +104,10 @@ class Architecture:
         module = self._empty(torch.device("cpu"))
         initialise(module, self.name, generator)
         return detached(module.state_dict())
+
+    def state(self) -> Weights:
+        """The state dict on meta: names, shapes and types without numbers."""
+        return self._built().state_dict()
 
     def _empty(self, device: torch.device) -> nn.Module:
         """`Module.to_empty`, which would take a second to import what it needs for tensors on meta."""

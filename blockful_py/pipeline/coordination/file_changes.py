@@ -13,7 +13,7 @@ from blockful_py.pipeline.run.filed import docket_of
 from blockful_py.pipeline.run.stores import Stores
 from blockful_py.pipeline.run.training_data import setup_of
 from blockful_py.record.catalogue import CatalogueReader
-from blockful_py.record.federation_file import MAX_BYTES, FederationFile, uri_of_digest
+from blockful_py.record.federation_file import MAX_BYTES, MAX_PUBLIC_BYTES, FederationFile, uri_of_digest
 from blockful_py.record.file_change import Difference, differences, require_allowed
 from blockful_py.storage.cid import parse_cid
 from blockful_py.storage.interface import FileStore
@@ -41,10 +41,11 @@ class FileChanges:
         setup_of(replace(self._run, settings=settings, party=replace(party, user=None)), self._store)
         return changed
 
-    def files(self, digest: bytes) -> tuple[Uri, ...]:
-        """The file and the public files that it names."""
+    def files(self, digest: bytes) -> dict[Uri, int]:
+        """The file and the public files that it names, each with the bytes that it may have."""
         public = self._file(digest).public
-        return uri_of_digest(digest), parse_cid(public.measuring), parse_cid(public.initial)
+        named = (parse_cid(public.measuring), parse_cid(public.initial))
+        return {uri_of_digest(digest): MAX_BYTES, **dict.fromkeys(named, MAX_PUBLIC_BYTES)}
 
     def open_requests(self) -> tuple[int, ...]:
         """Numbers of the admitted requests whose parts are yet to be made or carried out."""

@@ -23,6 +23,7 @@ from blockful_py.committee.service.messages import (
 )
 from blockful_py.committee.vault import Vault
 from blockful_py.crypto import curve, envelope
+from blockful_py.crypto.envelope import MAX_SEALED_BYTES
 from blockful_py.crypto.randomness import system_rng
 from blockful_py.errors import BlockfulError, MessageError, QuorumError, UnreachableError
 from blockful_py.keys.sealing import ERASED, Destruction, FoundKeys, Keyring, require_key
@@ -64,7 +65,7 @@ class PeerKeyring:
         problem = None
         for uri, key in lent.keys.items():
             try:
-                require_key(key, self._store.stream(uri), uri)
+                require_key(key, self._store.stream(uri, MAX_SEALED_BYTES), uri)
                 found[uri] = key
             except BlockfulError as error:
                 problem = error

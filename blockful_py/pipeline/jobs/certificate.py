@@ -36,7 +36,7 @@ from blockful_py.record.certificates.document import (
     ErasureCertificate,
     ReplacedModel,
 )
-from blockful_py.record.model_node import PlacedNode, Request, request_key
+from blockful_py.record.model_node import MAX_NODE_BYTES, PlacedNode, Request, request_key
 from blockful_py.record.proofs.exporting import export_history, export_record
 from blockful_py.record.proofs.fields import of_number, of_octets
 from blockful_py.record.proofs.record import Archived
@@ -135,7 +135,8 @@ def _entry(store: Store, placed: PlacedNode, records: Sequence[StoredArchiveReco
             placed.version - 1,
             ArchiveReason.SUPERSEDED,
         ):
-            return replaced(store.read(record.uri).decode(), placed.node, placed.uri, stored)
+            old = store.read(record.uri, MAX_NODE_BYTES).decode()
+            return replaced(old, placed.node, placed.uri, stored)
     raise RunError(f"version {placed.version - 1} of {placed.node.name} is not in the archive: audit it.")
 
 

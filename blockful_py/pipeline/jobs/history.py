@@ -9,7 +9,7 @@ from blockful_py.committee.protocols import Store
 from blockful_py.errors import RunError
 from blockful_py.forget import Forget
 from blockful_py.record.catalogue import RecordReaders
-from blockful_py.record.model_node import ModelNode, PlacedNode, Request, parse_node
+from blockful_py.record.model_node import MAX_NODE_BYTES, ModelNode, PlacedNode, Request, parse_node
 from blockful_py.types import Position
 
 Forgets = tuple[Forget, ...]
@@ -60,7 +60,7 @@ class RequestHistory:
         """An archived version of the model at `position`."""
         if (position, number) not in self._archived:
             raise RunError(f"version {number} of the model at {position} is not in the archive.")
-        return parse_node(self._store.read(self._archived[position, number]))
+        return parse_node(self._store.read(self._archived[position, number], MAX_NODE_BYTES))
 
     def _opted_out(self, other_than: Request | None) -> dict[int, Forgets]:
         forgets: dict[int, list[Forget]] = {}

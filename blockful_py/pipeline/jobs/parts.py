@@ -29,7 +29,14 @@ from blockful_py.pipeline.run.identities import address_of
 from blockful_py.pipeline.run.operations import Counter
 from blockful_py.pipeline.run.progress import Stopwatch
 from blockful_py.record.catalogue import Catalogue
-from blockful_py.record.model_node import ModelNode, PlacedNode, Redaction, Request, parse_node
+from blockful_py.record.model_node import (
+    MAX_NODE_BYTES,
+    ModelNode,
+    PlacedNode,
+    Redaction,
+    Request,
+    parse_node,
+)
 from blockful_py.record.request_state import RequestStanding
 from blockful_py.storage.unixfs import file_uri
 from blockful_py.types import Paradigm, Uri
@@ -171,7 +178,7 @@ class Gathering:
         nodes: dict[str, ModelNode] = {}
         for name, uri in parts.items():
             try:
-                nodes[name] = parse_node(self._context.stores.live.read(uri))
+                nodes[name] = parse_node(self._context.stores.live.read(uri, MAX_NODE_BYTES))
             except BlockfulError as error:
                 raise UnlearningError(f"the part of {name} cannot be read: {error}") from None
         return nodes

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -11,6 +11,7 @@ from types import MappingProxyType
 from blockful_py.chain.settlement import ARCHIVE, LIVE, Executed, Settlement, SettlementCall
 from blockful_py.committee.certified import CertifiedRedaction
 from blockful_py.committee.drafting import Replacement
+from blockful_py.crypto.envelope import MAX_SEALED_BYTES
 from blockful_py.engine.jobs import Act, PlannedStep
 from blockful_py.errors import BlockfulError
 from blockful_py.forget import Forget
@@ -28,6 +29,7 @@ from blockful_py.pipeline.run.operations import Counter
 from blockful_py.pipeline.run.progress import Progress, Silent, Stopwatch
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.model_node import (
+    MAX_NODE_BYTES,
     ModelNode,
     PlacedNode,
     Redaction,
@@ -195,8 +197,8 @@ class Redactor:
             live.add_each([*(file.data for file in (*sealed, *disclosed)), *data])
             for _ in sealed:
                 self._counter.uploaded()
-            replaced = (uri for name in nodes for uri in _files(catalogue[name]))
-            archive.add_each(live.read(uri) for uri in replaced if not archive.has(uri))
+            replaced = (each for name in nodes for each in _files(catalogue[name]))
+            archive.add_each(live.read(uri, limit) for uri, limit in replaced if not archive.has(uri))
             self._context.hand_out(uris)
         stored.nodes.update(nodes)
         stored.keys.update((file.uri, file.key) for file in sealed)
@@ -228,9 +230,11 @@ class Redactor:
         return self._context.history.earlier_forgets([placed], request)[placed.node.name]
 
 
-def _files(placed: PlacedNode) -> tuple[Uri, ...]:
-    """A version's node, and its weights if it has any."""
-    return placed.uri, *placed.node.sealed[:1]
+def _files(placed: PlacedNode) -> Iterator[tuple[Uri, int]]:
+    """A version's node, and its weights if it has any, each with the bytes that it may have."""
+    yield placed.uri, MAX_NODE_BYTES
+    for uri in placed.node.sealed[:1]:
+        yield uri, MAX_SEALED_BYTES
 
 
 def erased(catalogue: Catalogue, replaced: Mapping[str, ModelNode]) -> tuple[str, ...]:

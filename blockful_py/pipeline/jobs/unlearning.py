@@ -17,7 +17,6 @@ from blockful_py.chain.settlement import Executed
 from blockful_py.costs import Operations, expected_parallel, expected_sequential, mean_references
 from blockful_py.errors import KeyDestroyedError, UnlearningError, VerificationError
 from blockful_py.keys.erasure import Erasure
-from blockful_py.keys.sealing import SealedWeights
 from blockful_py.learning.federation import TrainedModel, initial_weights
 from blockful_py.learning.weights import Weights, equal
 from blockful_py.on_demand import OnDemand
@@ -147,9 +146,8 @@ class Unlearner:
         if redaction is None or redaction.request != request:
             return model
         older = self._context.history.version(placed.position, placed.version - 1)
-        archived = SealedWeights(self._context.stores.archive, self._context.keys.keyring)
         try:
-            return replace(model, weights=archived.read(older.weights))
+            return replace(model, weights=self._context.archived_weights.read(older.weights))
         except KeyDestroyedError:
             self._erased.add(model.name)
             return model

@@ -29,6 +29,7 @@ from blockful_py.errors import (
     RefusedError,
 )
 from blockful_py.keys.sealing import FoundKeys, Keyring, SealedWeights, is_sealed
+from blockful_py.learning.form import form_of
 from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.learning.weights import Weights
 from blockful_py.on_demand import OnDemand, batches
@@ -46,7 +47,7 @@ from blockful_py.pipeline.run.operations import Counter
 from blockful_py.record.catalogue import Catalogue, RecordReaders
 from blockful_py.record.certificates.verifying import Chains
 from blockful_py.record.docket import Docket
-from blockful_py.record.model_node import ModelNode, Redaction, Request, parse_node
+from blockful_py.record.model_node import MAX_NODE_BYTES, ModelNode, Redaction, Request, parse_node
 from blockful_py.record.request_state import RequestStanding, Stage
 from blockful_py.storage.cid import parse_cid
 from blockful_py.types import ArchiveReason, Paradigm, Uri
@@ -121,10 +122,10 @@ class ContentReviewer:
         self._sources = sources
         self._motions = motions
         self._live = sources.contracts.live
-        self._weights = SealedWeights(sources.store, sources.keyring)
+        self._weights = SealedWeights(sources.store, sources.keyring, form_of(sources.setup.architecture))
         self._fetched = FetchedWeights(self._weights, counter)
         self._spot_checks = SpotChecks(
-            sources.contracts.participants, sources.store, sources.setup, self._weights.read
+            sources.contracts.participants, sources.store, sources.setup, self._weights
         )
         self._reviewed: set[ReviewedContent] = set()
 
@@ -444,7 +445,7 @@ class ContentReviewer:
 
     def _node(self, uri: Uri) -> ModelNode:
         with refusing("a model node cannot be read"):
-            return parse_node(self._sources.store.read(uri))
+            return parse_node(self._sources.store.read(uri, MAX_NODE_BYTES))
 
 
 def _require(holds: bool, reason: str) -> None:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from pydantic import ValidationError
@@ -11,6 +10,7 @@ from pydantic import ValidationError
 from blockful_py.chain.participant_registry import FiledRequest, HandIn, ParticipantRegistryContract
 from blockful_py.committee.protocols import Store
 from blockful_py.errors import RefusedError, StorageError
+from blockful_py.keys.sealing import SealedWeights
 from blockful_py.learning.aggregation import aggregate
 from blockful_py.learning.disclosure import Disclosure
 from blockful_py.learning.federation import initial_weights
@@ -29,7 +29,7 @@ from blockful_py.record.training_trace import parse_trace, schedule_seed
 from blockful_py.settings import TrainingSettings
 from blockful_py.storage.cid import parse_cid
 from blockful_py.storage.unixfs import file_uri
-from blockful_py.types import Paradigm, Position, Uri
+from blockful_py.types import Paradigm, Position
 from blockful_py.unlearning.retrain import Retrain
 
 
@@ -61,8 +61,8 @@ class Commitments:
         """Whether what is handed in for a request is a part of it: that of a parallel one.  One that nobody
         can read hides no commitment."""
         try:
-            data = self._store.read(filed.uri)
-            request = Request.model_validate_json(data[: MAX_REQUEST_BYTES + 1])
+            data = self._store.read(filed.uri, MAX_REQUEST_BYTES)
+            request = Request.model_validate_json(data)
         except (StorageError, ValidationError):
             return False
         return request.paradigm == Paradigm.PARALLEL
@@ -84,13 +84,13 @@ class SpotChecks:
         participants: ParticipantRegistryContract,
         store: Store,
         setup: TrainingSetup,
-        read: Callable[[Uri], Weights],
+        weights: SealedWeights,
     ) -> None:
-        """`store`: of filed requests; `read`: tensors of sealed files."""
+        """`store`: of filed requests; `weights`: of the models as they stand."""
         self._commitments = Commitments(participants, store)
         self._node = participants.node
         self._setup = setup
-        self._read = read
+        self._weights = weights
 
     def review(self, node: ModelNode, result: Weights, request: Request, catalogue: Catalogue) -> None:
         """Raises RefusedError, which names the first thing that is wrong.
@@ -116,7 +116,7 @@ class SpotChecks:
         with refusing(f"model {node.name}"):
             training = training_of(placed.node.statement)
             _require(is_checkable(self._setup, training), "nobody else could compute its training again")
-            disclosure = Disclosure.of(self._read(parse_cid(said.disclosure)))
+            disclosure = Disclosure.of(self._weights.read_disclosure(parse_cid(said.disclosure)))
             trace = parse_trace(disclosure.trace)
             _require(file_uri(disclosure.trace) == committed.uri, "its trace is not the committed one")
             _require(
@@ -140,7 +140,7 @@ class SpotChecks:
         earlier = [each.request for each in placed.answers]
         listed = catalogue.graph.references(placed.node.name)
         references = [each for each in listed if each in catalogue.with_weights]
-        weights = [self._read(catalogue[each].node.weights) for each in references]
+        weights = [self._weights.read(catalogue[each].node.weights) for each in references]
         return ClaimedTraining(
             architecture=self._setup.architecture,
             training=training,

@@ -12,6 +12,7 @@ from blockful_py.learning.sample_files import SUFFIX, own_data, samples_from_byt
 from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.learning.weights import from_bytes
 from blockful_py.pipeline.run.directory import Party, RunDirectory
+from blockful_py.record.federation_file import MAX_PUBLIC_BYTES
 from blockful_py.settings import Settings
 from blockful_py.storage.cid import parse_cid
 from blockful_py.storage.interface import FileStore
@@ -23,8 +24,8 @@ def setup_of(run: RunDirectory, store: FileStore) -> TrainingSetup:
     party = run.party
     if party is None:
         return TrainingSetup.of(run.settings)
-    public = samples_from_bytes(store.read(parse_cid(party.measuring)))
-    initial = from_bytes(store.read(parse_cid(party.initial)))
+    public = samples_from_bytes(store.read(parse_cid(party.measuring), MAX_PUBLIC_BYTES))
+    initial = from_bytes(store.read(parse_cid(party.initial), MAX_PUBLIC_BYTES))
     own = () if party.user is None else (_own(run, party, party.user),)
     return TrainingSetup.of_party(run.settings, public, initial, own)
 

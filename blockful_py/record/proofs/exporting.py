@@ -9,7 +9,7 @@ from blockful_py.committee.protocols import LiveLedger, Store
 from blockful_py.crypto import merkle, payload
 from blockful_py.errors import RunError
 from blockful_py.record.chain_view import ChainView, Rosters
-from blockful_py.record.model_node import parse_node
+from blockful_py.record.model_node import MAX_NODE_BYTES, parse_node
 from blockful_py.record.proofs.anchors import ArchiveSource
 from blockful_py.record.proofs.fields import of_octets
 from blockful_py.record.proofs.record import (
@@ -39,7 +39,9 @@ def export_record(
     """
     view = ChainView(live, rosters)
     models = {position: view.transaction(position) for position in sorted(positions)}
-    nodes = {position: store.read(transaction.uri) for position, transaction in models.items()}
+    nodes = {
+        position: store.read(transaction.uri, MAX_NODE_BYTES) for position, transaction in models.items()
+    }
     others: dict[Position, ModelTransaction] = {}
     for position, data in nodes.items():
         redaction = parse_node(data).redaction

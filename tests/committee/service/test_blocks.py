@@ -39,6 +39,7 @@ from blockful_py.storage.unixfs import MAX_BLOCK_SIZE, blocks_of
 from blockful_py.types import Codec, Uri
 from tests.committee.service.dealers import DOMAIN, LEADER, Hall, Party, party
 from tests.committee.service.desks import SECONDS, Desk, connected, raw, request
+from tests.limits import ANY_SIZE
 from tests.storage.conftest import PATTERN
 
 LONG = PATTERN + PATTERN[::-1] + b"end"
@@ -65,7 +66,7 @@ class Cellar(Hall):
 
     def file(self, uri: Uri) -> bytes:
         """The file, from this machine alone."""
-        return FederatedStore(self.store, self.arrivals, lambda: ()).read(uri)
+        return FederatedStore(self.store, self.arrivals, lambda: ()).read(uri, ANY_SIZE)
 
 
 @dataclass
@@ -277,8 +278,8 @@ def test_strangers_that_fetch_starve_no_peer(crowded: Members, tmp_path: Path) -
     uri = crowded.cellars[0].store.add(LONG)
     assert raw(crowded.party.servers[0], get(f"/ipfs/{cid_string(uri)}?format=raw"))[9:12] == b"503"
     with pytest.raises(StoreUnreachableError, match="busy"):
-        reader_of(crowded, tmp_path / "stranger", None, 0.1).read(uri)
-    assert reader_of(crowded, tmp_path / "peer", LEADER, SECONDS).read(uri) == LONG
+        reader_of(crowded, tmp_path / "stranger", None, 0.1).read(uri, ANY_SIZE)
+    assert reader_of(crowded, tmp_path / "peer", LEADER, SECONDS).read(uri, ANY_SIZE) == LONG
     assert identify(crowded.one().url, LEADER, SECONDS)[0] == crowded.one().address
 
 

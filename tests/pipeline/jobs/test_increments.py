@@ -23,6 +23,7 @@ from blockful_py.storage.cid import cid_string, parse_cid
 from blockful_py.types import Uri
 from tests.faults.fuse import PowerCut
 from tests.federations import AFFECTED, GRAPH, UNTOUCHED, put_back, readable, small, trained
+from tests.limits import ANY_SIZE
 
 METHOD = "clean_increments"
 KEEPING = {"increments": (3,)}
@@ -105,7 +106,7 @@ def test_one_that_is_gone_is_made_again_and_said(federation: Federation) -> None
 @pytest.mark.parametrize("method", [METHOD, "gradient_ascent"])
 def test_they_are_erased_with_the_version_that_they_belong_to(federation: Federation, method: str) -> None:
     before = increments(federation)
-    sealed = {name: federation.stores.live.read(uri) for name, uri in before.items()}
+    sealed = {name: federation.stores.live.read(uri, ANY_SIZE) for name, uri in before.items()}
     unlearned = federation.unlearn(method=method)
     erasure, signed = unlearned.erasure, federation.certify_erasure(unlearned.request).statement.erasure
     assert erasure is not None

@@ -30,6 +30,7 @@ from blockful_py.storage.cid import parse_cid
 from blockful_py.verdicts.figures import Row
 from blockful_py.verdicts.outcome import AuditOutcome
 from tests.federations import AFFECTED, GRAPH, STARTS
+from tests.limits import ANY_SIZE
 from tests.record.conftest import Scene
 from tests.record.mutations import leaves, one_change_each, replaced, spelt
 from tests.record.relay import through_relays
@@ -222,7 +223,7 @@ def test_members_do_not_sign_that_bytes_are_deleted_which_are_there(
 ) -> None:
     store, archive = scene.federation.stores.live, scene.federation.stores.archive
     cid = parse_cid(certificate.statement.erasure.deleted[0])
-    store.add(archive.read(cid))
+    store.add(archive.read(cid, ANY_SIZE))
     try:
         coordinator = scene.federation.opened.context.session(Counter()).coordinator
         with pytest.raises(QuorumError, match="the live store still has"):

@@ -17,6 +17,7 @@ from blockful_py.pipeline.proving import prove, sources_of
 from blockful_py.record.proofs.anchors import Anchors
 from blockful_py.record.proofs.fields import MAX_BYTES
 from blockful_py.record.proofs.proof import Proof, parse_proof, verify_proof
+from tests.limits import ANY_SIZE
 from tests.record.conftest import Scene
 from tests.record.mutations import leaves, one_change_each, replaced, spelt
 from tests.record.proofs.forging import block_hash_of, forge
@@ -103,7 +104,7 @@ def _anchors_of(proof: Proof) -> Anchors:
 
 def test_weights_are_those_of_the_model_or_not(scene: Scene, anchors: Anchors, tmp_path: Path) -> None:
     path, federation = tmp_path / "x.sealed", scene.federation
-    path.write_bytes(federation.stores.live.read(federation.catalogue()["x"].node.weights))
+    path.write_bytes(federation.stores.live.read(federation.catalogue()["x"].node.weights, ANY_SIZE))
     verify_proof(scene.proof, anchors, weights=path)
     path.write_bytes(path.read_bytes()[:-1] + b"\x01")
     for other in (path, tmp_path / "nothing"):
@@ -117,7 +118,8 @@ def test_weights_in_the_clear_are_those_of_the_model_to_who_has_their_key(
 ) -> None:
     federation, path = scene.federation, tmp_path / "x"
     uri = federation.catalogue()["x"].node.weights
-    key, sealed = federation.opened.context.keys.keyring.find((uri,))[uri], federation.stores.live.read(uri)
+    key = federation.opened.context.keys.keyring.find((uri,))[uri]
+    sealed = federation.stores.live.read(uri, ANY_SIZE)
     plain = b"".join(unseal(key, (sealed,)))
     for content in (sealed, plain):
         path.write_bytes(content)
