@@ -7,15 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from blockful_py.errors import FormatError
+from blockful_py.storage.bounds import Bounds, require_block_size
 from blockful_py.storage.cid import cid_string
 from blockful_py.storage.dag_pb import decode
-from blockful_py.storage.unixfs import MAX_BLOCK_SIZE, MAX_DEPTH
+from blockful_py.storage.unixfs import MAX_DEPTH
 from blockful_py.types import Codec, Uri
-
-FEW_BLOCKS = 1024
-"""Blocks that any file may have."""
-SMALL_BLOCK = 2**14
-"""Bytes that the blocks of a larger file have on average, at least."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +25,14 @@ class _Place:
 class Assembly:
     """Knows the blocks of a file as far as its nodes are here, and which of them are missing.
 
-    A file of more than `limit` bytes, of more than 1024 blocks that have less than 16 KiB on average, or of
-    more than 8 levels is refused as soon as a node shows it; so is one whose sizes do not add up.
+    A file of more than `limit` bytes, with those of repeated blocks, beyond its `Bounds`, or of more than 8
+    levels is refused as soon as a node shows it; so is one whose sizes do not add up.
     """
 
     def __init__(self, root: Uri, limit: int, here: Callable[[Uri], bytes | None]) -> None:
         """`here` gives a block that this machine has, verified, or None.  Raises FormatError as `take`."""
         self._root = root
-        self._limit = limit
+        self._bounds = Bounds(root, limit)
         self._here = here
         self._places: dict[Uri, _Place] = {root: _Place(None, 0)}
         self._missing: dict[Uri, None] = {root: None}
@@ -77,8 +73,7 @@ class Assembly:
 
     def _take(self, uri: Uri, block: bytes) -> list[Uri]:
         """Takes a block; returns the blocks that it shows to be missing."""
-        if len(block) > MAX_BLOCK_SIZE:
-            raise FormatError(f"{cid_string(uri)} is a block of {len(block)} bytes, over {MAX_BLOCK_SIZE}.")
+        require_block_size(uri, block)
         place = self._places[uri]
         if uri.codec is Codec.RAW:
             self._require_size(uri, place, len(block))
@@ -86,6 +81,7 @@ class Assembly:
             return []
         if place.depth == MAX_DEPTH:
             raise FormatError(f"{cid_string(self._root)} has more than {MAX_DEPTH} levels of nodes.")
+        self._bounds.count_node(len(block))
         node = decode(block)
         self._require_size(uri, place, node.size)
         shown = []
@@ -99,16 +95,13 @@ class Assembly:
                     f"{cid_string(uri)} says that {cid_string(link.uri)} holds {link.size} bytes, which is "
                     "nothing, or not what another node says."
                 )
-        most = FEW_BLOCKS + self._limit // SMALL_BLOCK
-        if len(self._places) > most:
-            raise FormatError(f"{cid_string(self._root)} has more than {most} blocks.")
+        self._bounds.count_blocks(len(shown) + (place.size is None))
         del self._missing[uri]
         self._missing.update(dict.fromkeys(shown))
         return shown
 
     def _require_size(self, uri: Uri, place: _Place, size: int) -> None:
         if place.size is None:
-            if size > self._limit:
-                raise FormatError(f"{cid_string(uri)} is longer than the {self._limit} bytes allowed here.")
+            self._bounds.require_length(size)
         elif size != place.size:
             raise FormatError(f"{cid_string(uri)} holds {size} bytes, its parent says {place.size}.")

@@ -19,8 +19,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from blockful_py.errors import BlockNotFoundError, FormatError, IntegrityError, StorageError
+from blockful_py.storage.bounds import MAX_BLOCK_SIZE
 from blockful_py.storage.cid import cid_string, parse_cid
-from blockful_py.storage.unixfs import MAX_BLOCK_SIZE, Parts
+from blockful_py.storage.unixfs import Parts
 from blockful_py.types import Uri
 from blockful_py.whole_file import replace, sync
 

@@ -15,8 +15,8 @@ from collections.abc import Iterable, Iterator
 
 from blockful_py.errors import FormatError, IntegrityError
 from blockful_py.storage import varint
+from blockful_py.storage.bounds import MAX_BLOCK_SIZE
 from blockful_py.storage.cid import cid_bytes, cid_string, uri_from_bytes
-from blockful_py.storage.unixfs import MAX_BLOCK_SIZE
 from blockful_py.types import Uri
 
 MEDIA_TYPE = "application/vnd.ipld.car"

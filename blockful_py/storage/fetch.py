@@ -20,9 +20,9 @@ from blockful_py.errors import (
     StoreUnreachableError,
 )
 from blockful_py.storage.assembly import Assembly
+from blockful_py.storage.bounds import MAX_BLOCK_SIZE
 from blockful_py.storage.car import MEDIA_TYPE, CarReader
 from blockful_py.storage.cid import cid_string
-from blockful_py.storage.unixfs import MAX_BLOCK_SIZE
 from blockful_py.types import Codec, Uri
 
 CONNECTIONS = 2

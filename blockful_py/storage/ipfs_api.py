@@ -23,8 +23,8 @@ from blockful_py.errors import (
     StoreUnreachableError,
 )
 from blockful_py.extras import needed_by
+from blockful_py.storage.bounds import MAX_BLOCK_SIZE
 from blockful_py.storage.cid import cid_string, parse_cid
-from blockful_py.storage.unixfs import MAX_BLOCK_SIZE
 from blockful_py.types import Codec, Uri
 
 OLDEST_KUBO = (0, 13)

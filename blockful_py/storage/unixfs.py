@@ -12,6 +12,7 @@ import io
 from collections.abc import Callable, Iterable, Iterator
 
 from blockful_py.errors import FormatError
+from blockful_py.storage.bounds import Bounds, require_block_size
 from blockful_py.storage.cid import cid_string, uri_of, uri_of_parts
 from blockful_py.storage.dag_pb import FileNode, Link, decode, encode
 from blockful_py.types import Codec, Readable, Uri
@@ -20,8 +21,6 @@ CHUNK_SIZE = 2**20
 """Bytes of a leaf."""
 MAX_LINKS = 1024
 """Links of a node, as written."""
-MAX_BLOCK_SIZE = 2 * 2**20
-"""Bytes of a block, as read: the limit that IPFS nodes have for blocks they exchange."""
 MAX_DEPTH = 8
 """Levels of nodes, as read: 4 hold 10^18 bytes in this profile."""
 
@@ -75,15 +74,16 @@ def file_uri(data: bytes | Readable) -> Uri:
 def read_file(uri: Uri, get: GetBlock, limit: int) -> Iterator[bytes]:
     """Yields the bytes of the file `uri` in order; `get` returns verified blocks.
 
-    A file whose root says that it has more than `limit` bytes is refused before its leaves are read.
+    A file whose root says that it has more than `limit` bytes is refused before its leaves are read.  Blocks
+    that a file repeats count each time (`Bounds`).
 
     Raises:
-        FormatError: it is longer than `limit` bytes; malformed nodes, sizes that do not add up, too many
-            levels, oversized blocks.
+        FormatError: it is longer than `limit` bytes, of too many or oversized blocks, or of too many levels;
+            malformed nodes, sizes that do not add up.
     """
-    root = _load(uri, get)
-    if (len(root) if isinstance(root, bytes) else root.size) > limit:
-        raise FormatError(f"{cid_string(uri)} is longer than the {limit} bytes allowed here.")
+    bounds = Bounds(uri, limit)
+    root = _load(uri, get, bounds)
+    bounds.require_length(len(root) if isinstance(root, bytes) else root.size)
     if isinstance(root, bytes):
         yield root
         return
@@ -94,7 +94,7 @@ def read_file(uri: Uri, get: GetBlock, limit: int) -> Iterator[bytes]:
         if link is None:
             pending.pop()
             continue
-        child = _load(link.uri, get)
+        child = _load(link.uri, get, bounds)
         size = len(child) if isinstance(child, bytes) else child.size
         if size != link.size or size == 0:
             raise FormatError(f"{cid_string(link.uri)} holds {size} bytes, its parent says {link.size}.")
@@ -165,12 +165,13 @@ def _inline(node: FileNode) -> Iterator[bytes]:
         yield node.data
 
 
-def _load(uri: Uri, get: GetBlock) -> bytes | FileNode:
+def _load(uri: Uri, get: GetBlock, bounds: Bounds) -> bytes | FileNode:
+    bounds.count_blocks(1)
     block = get(uri)
-    if len(block) > MAX_BLOCK_SIZE:
-        raise FormatError(f"{cid_string(uri)} is a block of {len(block)} bytes, over {MAX_BLOCK_SIZE}.")
+    require_block_size(uri, block)
     if uri.codec is Codec.RAW:
         return block
+    bounds.count_node(len(block))
     try:
         return decode(block)
     except FormatError as error:

@@ -10,11 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from blockful_py.errors import FormatError, StorageError
-from blockful_py.storage import assembly as module
+from blockful_py.record.model_node import MAX_NODE_BYTES
+from blockful_py.record.parts import MAX_REQUEST_BYTES
+from blockful_py.storage import bounds as module
+from blockful_py.storage import varint
 from blockful_py.storage.assembly import Assembly
+from blockful_py.storage.bounds import MAX_BLOCK_SIZE
 from blockful_py.storage.cid import uri_of
 from blockful_py.storage.dag_pb import Link, encode
-from blockful_py.storage.unixfs import MAX_BLOCK_SIZE, MAX_DEPTH, blocks_of, read_whole
+from blockful_py.storage.unixfs import MAX_DEPTH, blocks_of, read_whole
 from blockful_py.types import Codec, Uri
 from tests.storage.dags import dags, file_of
 
@@ -123,6 +127,54 @@ def test_a_file_that_repeats_itself_has_few_blocks_and_too_many_bytes() -> None:
     with pytest.raises(FormatError, match="longer than"):
         Assembly(uri, 2**29, blocks.get)
     assert Assembly(uri, 2**30, blocks.get).missing == ()
+    with pytest.raises(FormatError, match="more than 66560 blocks"):
+        read_whole(uri, blocks.__getitem__, 2**30)
+
+
+def padded(uri: Uri, size: int) -> tuple[Uri, bytes]:
+    """A node over a file, of almost 2 MiB by the names of its links."""
+    block = bytearray(encode((Link(uri, size, size),)))
+    name = bytes(module.MAX_BLOCK_SIZE - 2**10)
+    link = block[2:42]
+    body = bytes(link[:38]) + b"\x12" + varint.encode(len(name)) + name
+    node = b"\x12" + varint.encode(len(body)) + body + bytes(block[2 + block[1] :])
+    return uri_of(node, Codec.DAG_PB), node
+
+
+def test_nodes_that_are_longer_than_a_file_needs_are_refused() -> None:
+    """A kilobyte below two nodes of 2 MiB each."""
+    leaf = bytes(1000)
+    uri, blocks = uri_of(leaf, Codec.RAW), {uri_of(leaf, Codec.RAW): leaf}
+    for fits in (True, False):
+        uri, block = padded(uri, len(leaf))
+        blocks[uri] = block
+        if fits:
+            assert read_whole(uri, blocks.__getitem__, LIMIT) == leaf
+            assert Assembly(uri, LIMIT, blocks.get).missing == ()
+    for read in (
+        lambda: Assembly(uri, LIMIT, blocks.get),
+        lambda: read_whole(uri, blocks.__getitem__, LIMIT),
+    ):
+        with pytest.raises(FormatError, match="nodes of more than 2097167 bytes together"):
+            read()
+
+
+@pytest.mark.parametrize("limit", [MAX_REQUEST_BYTES, MAX_NODE_BYTES])
+def test_a_bomb_of_one_block_linked_1024_times_is_refused_by_its_root(limit: int) -> None:
+    """Finding 4: 1.1 MB that were sent, read as 1 GiB."""
+    leaf = bytes(2**20)
+    root, blocks = file_of([leaf] * 1024, 1024)
+    assert len(blocks) == 2
+    read: list[Uri] = []
+
+    def here(uri: Uri) -> bytes:
+        read.append(uri)
+        return blocks[uri]
+
+    for attempt in (lambda: Assembly(root, limit, here), lambda: read_whole(root, here, limit)):
+        with pytest.raises(FormatError, match=f"longer than the {limit} bytes"):
+            attempt()
+    assert read == [root, root]
 
 
 LEAF = uri_of(b"leaf", Codec.RAW)

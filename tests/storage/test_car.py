@@ -13,8 +13,8 @@ from multiformats import CID, varint
 
 from blockful_py.errors import FormatError, IntegrityError
 from blockful_py.storage import car, cid_string, uri_of
+from blockful_py.storage.bounds import MAX_BLOCK_SIZE
 from blockful_py.storage.cid import cid_bytes
-from blockful_py.storage.unixfs import MAX_BLOCK_SIZE
 from blockful_py.types import Codec, Uri
 
 blocks = st.lists(

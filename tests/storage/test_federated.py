@@ -17,14 +17,16 @@ from blockful_py.committee.service.server import Server
 from blockful_py.crypto import transport
 from blockful_py.crypto.tls import server_context
 from blockful_py.errors import BlockNotFoundError, FormatError, StorageError, StoreUnreachableError
+from blockful_py.record.parts import MAX_REQUEST_BYTES
 from blockful_py.storage import ContentStore, car, cid_string, file_uri, uri_of
 from blockful_py.storage import federated as module
 from blockful_py.storage.arrivals import FETCHED, FOLDER, Arrivals
+from blockful_py.storage.bounds import MAX_BLOCK_SIZE
 from blockful_py.storage.dag_pb import Link, encode
 from blockful_py.storage.federated import FederatedStore
 from blockful_py.storage.fetch import Machine
 from blockful_py.storage.gateway import gateway
-from blockful_py.storage.unixfs import MAX_BLOCK_SIZE, blocks_of
+from blockful_py.storage.unixfs import blocks_of
 from blockful_py.types import Codec, Uri
 from tests.limits import ANY_SIZE
 from tests.storage.conftest import PATTERN
@@ -387,6 +389,21 @@ def test_a_file_over_the_limit_is_refused_before_its_leaves_are_asked_for(
             store.read(uri, 1000)
     assert reports == []
     assert list(store) == []
+
+
+def test_a_bomb_is_refused_by_its_root_and_no_leaf_of_it_is_kept(
+    tmp_path: Path, source: ContentStore
+) -> None:
+    """Finding 4: one block of 1 MiB that is linked 1,024 times."""
+    bomb = source.add_pieces([PATTERN] * 1024)
+    assert len(list(blocks_of(bomb, source.block))) == 2
+    with serving(source) as machine:
+        store, _ = store_at(tmp_path / "store", [machine])
+        for _ in range(3):
+            with pytest.raises(FormatError, match=f"longer than the {MAX_REQUEST_BYTES} bytes"):
+                store.read(bomb, MAX_REQUEST_BYTES)
+    assert list(store) == []
+    assert store.arrivals.used()[FETCHED] <= 2**17
 
 
 def wide(count: int) -> tuple[Uri, dict[Uri, bytes]]:

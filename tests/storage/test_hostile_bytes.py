@@ -19,9 +19,10 @@ from blockful_py.crypto import envelope
 from blockful_py.crypto.envelope import seal, unseal
 from blockful_py.errors import BlockNotFoundError, EnvelopeError, FormatError, StorageError
 from blockful_py.storage import ContentStore, cid_string
+from blockful_py.storage.bounds import MAX_BLOCK_SIZE
 from blockful_py.storage.cid import uri_of
 from blockful_py.storage.dag_pb import Link, decode, encode
-from blockful_py.storage.unixfs import MAX_BLOCK_SIZE, blocks_of, read_whole
+from blockful_py.storage.unixfs import blocks_of, read_whole
 from blockful_py.types import Codec, Uri
 from tests.limits import ANY_SIZE
 from tests.storage.dags import dags, uris

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from blockful_py.committee.packaging import MAX_BLOCK_MODELS
 from blockful_py.committee.service.messages import MessageKind
-from blockful_py.storage.unixfs import MAX_BLOCK_SIZE
+from blockful_py.storage.bounds import MAX_BLOCK_SIZE
 
 KIB = 1024
 MIB = 1024 * KIB

@@ -32,10 +32,11 @@ from blockful_py.errors import (
 )
 from blockful_py.storage import ContentStore, car, cid_string, uri_of
 from blockful_py.storage.arrivals import Arrivals
+from blockful_py.storage.bounds import MAX_BLOCK_SIZE
 from blockful_py.storage.federated import FederatedStore
 from blockful_py.storage.fetch import Machine
 from blockful_py.storage.gateway import gateway
-from blockful_py.storage.unixfs import MAX_BLOCK_SIZE, blocks_of
+from blockful_py.storage.unixfs import blocks_of
 from blockful_py.types import Codec, Uri
 from tests.committee.service.dealers import DOMAIN, LEADER, Hall, Party, party
 from tests.committee.service.desks import SECONDS, Desk, connected, raw, request

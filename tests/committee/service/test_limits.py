@@ -58,7 +58,7 @@ from blockful_py.crypto.envelope import WRAPPED_BYTES
 from blockful_py.crypto.roster import Roster
 from blockful_py.crypto.threshold.keys import CommitteeKey
 from blockful_py.crypto.threshold.messages import NonceCommitments, Reveal, SignatureShares
-from blockful_py.storage.unixfs import MAX_BLOCK_SIZE
+from blockful_py.storage.bounds import MAX_BLOCK_SIZE
 from blockful_py.types import (
     Action,
     ArchiveReason,

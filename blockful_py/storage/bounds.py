@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a file of so many bytes may consist of, whoever made it."""
+
+from __future__ import annotations
+
+from blockful_py.errors import FormatError
+from blockful_py.storage.cid import cid_string
+from blockful_py.types import Uri
+
+MAX_BLOCK_SIZE = 2 * 2**20
+"""Bytes of a block, as read: the limit that IPFS nodes have for blocks they exchange."""
+FEW_BLOCKS = 1024
+"""Blocks that any file may have."""
+SMALL_BLOCK = 2**14
+"""Bytes that the blocks of a larger file have on average, at least."""
+NODE_SHARE = 64
+"""Bytes of a file for each byte of its nodes, at least; a node alone may have MAX_BLOCK_SIZE."""
+
+
+class Bounds:
+    """Counts the blocks of a file of at most `limit` bytes, and the bytes of its nodes.
+
+    Raises FormatError beyond `limit // SMALL_BLOCK` blocks and FEW_BLOCKS, or `limit // NODE_SHARE` bytes of
+    nodes and MAX_BLOCK_SIZE.
+    """
+
+    def __init__(self, root: Uri, limit: int) -> None:
+        self._root = root
+        self._limit = limit
+        self._blocks = 0
+        self._node_bytes = 0
+
+    def require_length(self, size: int) -> None:
+        """Raises FormatError where the file has more than `limit` bytes."""
+        if size > self._limit:
+            raise FormatError(
+                f"{cid_string(self._root)} is longer than the {self._limit} bytes allowed here."
+            )
+
+    def count_blocks(self, count: int) -> None:
+        self._blocks += count
+        most = FEW_BLOCKS + self._limit // SMALL_BLOCK
+        if self._blocks > most:
+            raise FormatError(f"{cid_string(self._root)} has more than {most} blocks.")
+
+    def count_node(self, size: int) -> None:
+        self._node_bytes += size
+        most = MAX_BLOCK_SIZE + self._limit // NODE_SHARE
+        if self._node_bytes > most:
+            raise FormatError(f"{cid_string(self._root)} has nodes of more than {most} bytes together.")
+
+
+def require_block_size(uri: Uri, block: bytes) -> None:
+    """Raises FormatError for a block over MAX_BLOCK_SIZE."""
+    if len(block) > MAX_BLOCK_SIZE:
+        raise FormatError(f"{cid_string(uri)} is a block of {len(block)} bytes, over {MAX_BLOCK_SIZE}.")
