@@ -164,7 +164,7 @@ contract ParticipantRegistry is IParticipantRegistry, Certified {
         uint8 place = _takePlace();
         number = ++requests;
         _filed[number] = FiledRequest({
-            content: bytes24(keccak256(abi.encode(digest, codec))),
+            content: bytes24(keccak256(abi.encode(msg.sender, digest, codec, blocks, height))),
             deadline: 0,
             by: msg.sender,
             height: height,
@@ -179,18 +179,20 @@ contract ParticipantRegistry is IParticipantRegistry, Certified {
     /// @inheritdoc IParticipantRegistry
     function decide(uint32 number, bool admitted, Action calldata action) external override {
         _requireCanonical(abi.encodeCall(this.decide, (number, admitted, action)));
-        _execute(action, keccak256(abi.encode(number, admitted)));
         FiledRequest storage request = _filed[number];
+        // Decided once: it cannot run twice.
+        _executeUncounted(action, keccak256(abi.encode(number, request.content, admitted)));
         if (request.state != RequestState.Filed) revert RequestNotWaiting(number);
+        bytes32 proposal = action.certificate.proposal;
         if (admitted) {
             uint64 deadline = uint64(block.number) + request.blocks;
             (request.state, request.deadline) = (RequestState.Admitted, deadline);
             _places[request.by][request.place] = 0;
-            emit RequestAdmitted(number, deadline);
+            emit RequestAdmitted(number, proposal, deadline);
         } else {
             request.state = RequestState.Dismissed;
             _places[request.by][request.place] = uint64(block.number) + HOLD_BLOCKS;
-            emit RequestDismissed(number);
+            emit RequestDismissed(number, proposal);
         }
     }
 
@@ -198,9 +200,9 @@ contract ParticipantRegistry is IParticipantRegistry, Certified {
     function handIn(uint32 request, uint64 position, bytes32 digest, uint8 codec) external override {
         _requireJoined();
         _requireKnown(codec);
-        FiledRequest storage named = _filed[request];
-        if (named.state != RequestState.Admitted) revert RequestNotAdmitted(request);
-        if (block.number > named.deadline) revert RequestClosed(request, named.deadline);
+        uint64 deadline = _filed[request].deadline;
+        if (deadline == 0) revert RequestNotAdmitted(request);
+        if (block.number > deadline) revert RequestClosed(request, deadline);
         _countHandIn();
         emit HandedIn(request, position, msg.sender, digest, codec);
     }
@@ -220,9 +222,9 @@ contract ParticipantRegistry is IParticipantRegistry, Certified {
     function _countHandIn() private {
         HandIns storage counted = _handIns[msg.sender];
         uint64 period = uint64(block.number) / HOLD_BLOCKS;
-        uint64 count = counted.period == period ? counted.count : 0;
-        if (count == MAX_HAND_INS) revert TooManyHandIns(msg.sender, MAX_HAND_INS);
-        _handIns[msg.sender] = HandIns(period, count + 1);
+        uint64 before = counted.period == period ? counted.count : 0;
+        if (before == MAX_HAND_INS) revert TooManyHandIns(msg.sender, MAX_HAND_INS);
+        _handIns[msg.sender] = HandIns(period, before + 1);
     }
 
     function _setFile(bytes32 digest) private {

@@ -72,14 +72,16 @@ def file_digest(digest: bytes) -> bytes:
     return keccak(_encode(["bytes32"], [digest]))
 
 
-def filed_content(request: Uri) -> bytes:
-    """What ParticipantRegistry stores of a request's file: H(digest || codec), cut to 24 bytes."""
-    return keccak(_encode(["bytes32", "uint8"], [request.digest, int(request.codec)]))[:24]
+def filed_content(by: bytes, request: Uri, blocks: int, height: int) -> bytes:
+    """What ParticipantRegistry stores of a request: H(by || digest || codec || blocks || height), cut to 24
+    bytes."""
+    types = ["address", "bytes32", "uint8", "uint64", "uint32"]
+    return keccak(_encode(types, [by, request.digest, int(request.codec), blocks, height]))[:24]
 
 
-def decision_digest(request: int, admitted: bool) -> bytes:
-    """Digest of `ParticipantRegistry.decide`."""
-    return keccak(_encode(["uint32", "bool"], [request, admitted]))
+def decision_digest(request: int, content: bytes, admitted: bool) -> bytes:
+    """Digest of `ParticipantRegistry.decide`; `content` is what the contract stores of the request."""
+    return keccak(_encode(["uint32", "bytes24", "bool"], [request, content, admitted]))
 
 
 def auditor_digest(auditor: bytes, key_x: int, key_y: int) -> bytes:

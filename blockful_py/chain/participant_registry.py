@@ -68,6 +68,11 @@ class FiledRequest:
     decided: int = 0
 
     @property
+    def content(self) -> bytes:
+        """What the contract's state holds of its event: 24 bytes."""
+        return abi.filed_content(self.by, self.uri, self.blocks, self.height)
+
+    @property
     def is_admitted(self) -> bool:
         return self.state is RequestState.ADMITTED
 
@@ -79,7 +84,7 @@ class FiledRequest:
 
 @dataclass(frozen=True, slots=True)
 class StoredRequest:
-    """What the contract's state holds of a request; `content` is `abi.filed_content` of its file."""
+    """What the contract's state holds of a request; `content` is that of its FiledRequest."""
 
     content: bytes
     deadline: int
@@ -228,7 +233,8 @@ class ParticipantRegistryContract(Contract):
     def decide(self, request: int, admitted: bool, action: Action) -> Receipt:
         """Admits a request, or dismisses it.
 
-        Raises ContractError RequestNotWaiting, or what IQuorum and ICertified refuse with.
+        Raises ContractError RequestNotWaiting, or what IQuorum and ICertified refuse with: NotCertified where
+        the chain was reorganised, and another request has the number.
         """
         return self._send("decide", request, admitted, abi.action(action))
 
@@ -254,9 +260,10 @@ class ParticipantRegistryContract(Contract):
         """Leaf of `change_file(digest)` in a certificate's content."""
         return self._leaf("changeFile", chunk, chunks, abi.file_digest(digest))
 
-    def decide_leaf(self, request: int, admitted: bool, chunk: int = 0, chunks: int = 1) -> bytes:
-        """Leaf of `decide(request, admitted)` in a certificate's content."""
-        return self._leaf("decide", chunk, chunks, abi.decision_digest(request, admitted))
+    def decide_leaf(self, filed: FiledRequest, admitted: bool, chunk: int = 0, chunks: int = 1) -> bytes:
+        """Leaf of `decide(filed.number, admitted)` in a certificate's content, about this request only."""
+        digest = abi.decision_digest(filed.number, filed.content, admitted)
+        return self._leaf("decide", chunk, chunks, digest)
 
     def admit_leaf(self, account: bytes, chunk: int = 0, chunks: int = 1) -> bytes:
         """Leaf of `admit(account)` in a certificate's content."""

@@ -31,7 +31,7 @@ enum RequestState {
 
 /// @notice A request, two slots. What it asks is in the file that its event names.
 struct FiledRequest {
-    /// First 24 bytes of `keccak256(abi.encode(digest, codec))`.
+    /// First 24 bytes of `keccak256(abi.encode(by, digest, codec, blocks, height))`, which its event opens.
     bytes24 content;
     /// Last block that takes hand-ins; 0 unless the request was admitted.
     uint64 deadline;
@@ -62,8 +62,8 @@ interface IParticipantRegistry is ICertified {
     /// @notice An account is reached at `url`, by TLS pinned to `key`; at an empty `url` no more.
     event Announced(address indexed account, address key, string url);
     event Filed(uint32 indexed number, address indexed by, bytes32 digest, uint8 codec, uint64 blocks, uint32 height);
-    event RequestAdmitted(uint32 indexed number, uint64 deadline);
-    event RequestDismissed(uint32 indexed number);
+    event RequestAdmitted(uint32 indexed number, bytes32 indexed proposal, uint64 deadline);
+    event RequestDismissed(uint32 indexed number, bytes32 indexed proposal);
     event HandedIn(uint32 indexed request, uint64 indexed position, address indexed by, bytes32 digest, uint8 codec);
 
     error NotDeployer(address caller, address deployer);
@@ -166,7 +166,9 @@ interface IParticipantRegistry is ICertified {
     /// Emits Filed. Reverts with ParticipantIsBarred, NotJoined, UnknownCodec, InvalidDuration or AllPlacesTaken.
     function file(bytes32 digest, uint8 codec, uint64 blocks) external returns (uint32 number);
     /// @notice Admits a request, or dismisses it: once, for ever.
-    /// @dev Digest of the action: `keccak256(abi.encode(number, admitted))`.
+    /// @dev Digest of the action: `keccak256(abi.encode(number, filed(number).content, admitted))`. So a decision is
+    /// about what members have read, also where the chain was reorganised and another request has its number.
+    /// `progress` does not count a proposal of one chunk, which cannot run twice; the event names it.
     /// Post: deadline = block.number + blocks where it is admitted.
     /// Emits RequestAdmitted or RequestDismissed. Reverts with RequestNotWaiting.
     function decide(uint32 number, bool admitted, Action calldata action) external;

@@ -119,7 +119,7 @@ def registries(sender: Sender, other: Sender, council: Council, deployed: Deploy
     theirs.join()
     theirs.announce(Endpoint(b"\5" * 20, "https://ann.example:4433"))
     theirs.file(content, 2)
-    (action,) = council.certify(book, [book.decide_leaf(1, True)])
+    (action,) = council.certify(book, [book.decide_leaf(book.filed_requests()[0], True)])
     book.decide(1, True, action)
     theirs.hand_in(1, Position(1, 3), content)
     theirs.announce(None)

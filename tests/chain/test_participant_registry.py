@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from blockful_py.chain import abi
 from blockful_py.chain.interface import interface_of
 from blockful_py.chain.participant_registry import (
     Endpoint,
@@ -84,7 +83,8 @@ def test_participants_join_leave_and_return(scene: Scene, ann: Sender, ben: Send
 
 def decide(scene: Scene, request: int, admitted: bool) -> Receipt:
     book = scene.participants
-    (action,) = scene.council.certify(book, [book.decide_leaf(request, admitted)])
+    filed = book.filed_requests()[request - 1]
+    (action,) = scene.council.certify(book, [book.decide_leaf(filed, admitted)])
     return book.decide(request, admitted, action)
 
 
@@ -102,7 +102,7 @@ def test_requests_and_their_parts(scene: Scene, ann: Sender, ben: Sender) -> Non
     assert book.filed_requests() == (filed,)
     assert filed.deadline == admitted.block_number + 2
     assert book.filed(1) == StoredRequest(
-        abi.filed_content(REQUEST), filed.deadline, ann.address, 0, 2, RequestState.ADMITTED
+        filed.content, filed.deadline, ann.address, 0, 2, RequestState.ADMITTED
     )
     handed = hand_in(1, Position(3, 4), PART)
     place = (handed.block_number, handed.transaction_hash)

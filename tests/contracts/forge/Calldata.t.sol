@@ -82,8 +82,17 @@ contract CalldataTest is World {
         _refusedWithGaps(registry, abi.encodeCall(IParticipantRegistry.changeFile, (digest, action)), 2);
     }
 
+    function test_gaps_in_a_decision_on_a_request() external {
+        IParticipantRegistry registry = IParticipantRegistry(_participants());
+        registry.join();
+        uint32 number = registry.file(bytes32(uint256(1)), RAW, 5);
+        bytes32 digest = keccak256(abi.encode(number, registry.filed(number).content, true));
+        Action memory action = certify(address(registry), IParticipantRegistry.decide.selector, digest);
+        _refusedWithGaps(address(registry), abi.encodeCall(IParticipantRegistry.decide, (number, true, action)), 3);
+    }
+
     function _participants() private returns (address) {
-        return VM.deployCode("ParticipantRegistry.sol", abi.encode(committee, uint32(2), false));
+        return VM.deployCode("ParticipantRegistry.sol", abi.encode(committee, live, uint32(2), true));
     }
 
     /// @dev A word behind the call; a word before what an argument's place in the head points to, for the last

@@ -222,7 +222,7 @@ contract ParticipantRegistryTest is World {
     }
 
     function _deployed(uint32 seats, bool open) private returns (IParticipantRegistry) {
-        return IParticipantRegistry(VM.deployCode("ParticipantRegistry.sol", abi.encode(committee, seats, open)));
+        return IParticipantRegistry(VM.deployCode("ParticipantRegistry.sol", abi.encode(committee, live, seats, open)));
     }
 
     function _joins(address account, uint32 number) private {
