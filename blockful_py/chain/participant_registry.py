@@ -120,6 +120,11 @@ class ParticipantRegistryContract(Contract):
         quorum: bytes = self._read("quorum")
         return quorum
 
+    def live(self) -> bytes:
+        """Address of the live chain whose height a request notes, 20 bytes."""
+        live: bytes = self._read("live")
+        return live
+
     def deployer(self) -> bytes:
         """Account that founds the federation, 20 bytes."""
         deployer: bytes = self._read("deployer")

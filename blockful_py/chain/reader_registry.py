@@ -31,6 +31,16 @@ class ReaderRegistryContract(Contract):
 
     NAME: ClassVar[str] = "ReaderRegistry"
 
+    def quorum(self) -> bytes:
+        """Address of the contract that checks certificates, 20 bytes."""
+        quorum: bytes = self._read("quorum")
+        return quorum
+
+    def live(self) -> bytes:
+        """Address of the live chain whose heights count, 20 bytes."""
+        live: bytes = self._read("live")
+        return live
+
     def reader(self, account: bytes) -> Reader:
         """The entry of an account (20 bytes)."""
         key_x, key_y, joined, barred = self._read("reader", account)

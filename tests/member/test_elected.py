@@ -146,7 +146,7 @@ def test_followers_that_do_not_follow_are_refused(town: Electorate, tmp_path: Pa
     for founded, reason in (
         (false, r"does not follow .* \(epochs that differ: \[1\]\)"),
         (elsewhere, "another committee"),
-        (mixed, "obeys 0x.*, not the QuorumMirror"),
+        (mixed, "asks 0x.*, not the QuorumMirror"),
     ):
         founded.write(tmp_path)
         with pytest.raises(DeploymentError, match=reason):

@@ -204,19 +204,24 @@ def _followers(nodes: Nodes, directory: Path, kept: Path) -> Followers:
 
 
 def _require_fitting(contracts: Contracts, directory: Path) -> None:
-    """Raises DeploymentError where a contract of a deployments file belongs to another committee."""
+    """Raises DeploymentError where a contract of a deployments file asks another committee or live chain."""
+    live, participants, readers = contracts.live, contracts.participants, contracts.readers
     followers = contracts.followers
-    obeyed: list[tuple[Contract, bytes, Contract]] = [
-        (contracts.live, contracts.live.quorum(), contracts.committee),
-        (contracts.participants, contracts.participants.quorum(), contracts.committee),
+    asked: list[tuple[Contract, bytes, Contract]] = [
+        (live, live.quorum(), contracts.committee),
+        (participants, participants.quorum(), contracts.committee),
+        (participants, participants.live(), live),
+        (readers, readers.quorum(), contracts.committee),
+        (readers, readers.live(), live),
+        (contracts.alarms, contracts.alarms.quorum(), contracts.committee),
     ]
     if followers is not None:
-        obeyed.append((followers.archive, followers.archive.quorum(), followers.mirror))
-    for contract, quorum, named in obeyed:
-        if quorum != named.address:
+        asked.append((followers.archive, followers.archive.quorum(), followers.mirror))
+    for contract, address, named in asked:
+        if address != named.address:
             raise DeploymentError(
                 f"{directory}/{contract.chain_id}.json was altered: its {contract.NAME} at "
-                f"0x{contract.address.hex()} obeys 0x{quorum.hex()}, not the {named.NAME} at "
+                f"0x{contract.address.hex()} asks 0x{address.hex()}, not the {named.NAME} at "
                 f"0x{named.address.hex()}. Put the file back from a copy of the run, and trust no other."
             )
 

@@ -28,19 +28,43 @@ def test_each_user_has_a_seat_among_the_participants(
     registry = contracts.participants
     assert (registry.seats(), registry.is_open(), registry.accounts()) == (len(GRAPH), True, ())
     assert registry.deployer() == chains.live_sender.address
-    assert registry.quorum() == contracts.committee.address
+    assert (registry.quorum(), registry.live()) == (contracts.committee.address, contracts.live.address)
 
 
-def test_a_registry_of_another_committee_is_refused(chains: Nodes, tmp_path: Path) -> None:
+STRANGER = bytes([2]) * 20
+
+
+@pytest.mark.parametrize(
+    ("name", "asked"),
+    [
+        ("AlarmRegistry", "AppointedCommittee"),
+        ("LiveChain", "AppointedCommittee"),
+        ("ParticipantRegistry", "AppointedCommittee"),
+        ("ParticipantRegistry", "LiveChain"),
+        ("ReaderRegistry", "AppointedCommittee"),
+        ("ReaderRegistry", "LiveChain"),
+    ],
+)
+def test_a_contract_that_asks_another_is_refused(
+    chains: Nodes, tmp_path: Path, name: str, asked: str
+) -> None:
     directory = tmp_path / "deployments"
     deploy(chains, small(), directory)
     right = load(deployments_path(directory, chains.live.chain_id), chains.live)
-    interface = interface_of("ParticipantRegistry")
-    address, receipt = chains.live_sender.deploy(interface, bytes([2]) * 20, len(GRAPH), True)
+    committee, live = (
+        STRANGER if each == asked else right.address(each) for each in ("AppointedCommittee", "LiveChain")
+    )
+    arguments = {
+        "AlarmRegistry": (committee,),
+        "LiveChain": (committee,),
+        "ParticipantRegistry": (committee, live, len(GRAPH), True),
+        "ReaderRegistry": (committee, live),
+    }[name]
+    address, receipt = chains.live_sender.deploy(interface_of(name), *arguments)
     strange = DeployedContract(address, receipt.block_number, receipt.transaction_hash)
-    mixed = replace(right, contracts={**right.contracts, "ParticipantRegistry": strange})
+    mixed = replace(right, contracts={**right.contracts, name: strange})
     mixed.write(directory)
-    with pytest.raises(DeploymentError, match=r"ParticipantRegistry at 0x.* obeys 0x0202"):
+    with pytest.raises(DeploymentError, match=rf"{name} at 0x.* asks 0x0202.*, not the {asked}"):
         open_contracts(chains, directory)
     right.write(directory)
     open_contracts(chains, directory)
