@@ -265,10 +265,12 @@ class ParticipantRegistryContract(Contract):
         """Leaf of `change_file(digest)` in a certificate's content."""
         return self._leaf("changeFile", chunk, chunks, abi.file_digest(digest))
 
-    def decide_leaf(self, filed: FiledRequest, admitted: bool, chunk: int = 0, chunks: int = 1) -> bytes:
-        """Leaf of `decide(filed.number, admitted)` in a certificate's content, about this request only."""
-        digest = abi.decision_digest(filed.number, filed.content, admitted)
-        return self._leaf("decide", chunk, chunks, digest)
+    def decide_leaf(
+        self, request: int, content: bytes, admitted: bool, chunk: int = 0, chunks: int = 1
+    ) -> bytes:
+        """Leaf of `decide(request, admitted)` in a certificate's content, about the request of this content
+        only."""
+        return self._leaf("decide", chunk, chunks, abi.decision_digest(request, content, admitted))
 
     def admit_leaf(self, account: bytes, chunk: int = 0, chunks: int = 1) -> bytes:
         """Leaf of `admit(account)` in a certificate's content."""

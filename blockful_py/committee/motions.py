@@ -17,7 +17,7 @@ from blockful_py.crypto.keccak import keccak
 from blockful_py.types import Point
 
 DST_MOTION = tag("motion")
-ACCOUNT_BYTES, DIGEST_BYTES, NUMBER_BYTES = 20, 32, 4
+ACCOUNT_BYTES, DIGEST_BYTES, NUMBER_BYTES, CONTENT_BYTES = 20, 32, 4, 24
 
 
 class Matter(IntEnum):
@@ -72,7 +72,9 @@ class ParticipantsLedger(Protocol):
     def change_file_leaf(self, digest: bytes, chunk: int = 0, chunks: int = 1) -> bytes:
         """Leaf of `changeFile(digest)` in a certificate's content."""
 
-    def decide_leaf(self, request: int, admitted: bool, chunk: int = 0, chunks: int = 1) -> bytes:
+    def decide_leaf(
+        self, request: int, content: bytes, admitted: bool, chunk: int = 0, chunks: int = 1
+    ) -> bytes:
         """Leaf of `decide(request, admitted)` in a certificate's content."""
 
     def admit_leaf(self, account: bytes, chunk: int = 0, chunks: int = 1) -> bytes:
@@ -101,7 +103,7 @@ class Motion:
 
     Attributes:
         subject: the account that it is about (20 bytes), the digest of the new federation file (32 bytes), or
-            the number of the request (4 bytes, the highest first).
+            the number of the request (4 bytes, the highest first) and what the contract stores of it (24).
         key_x, key_y: encryption key of an auditor to be named; 0, 0 otherwise.
         salt: distinguishes it from equal motions, so that one agreement allows one decision.
 
@@ -121,7 +123,7 @@ class Motion:
             raise ValueError("a motion has a key exactly when it names an auditor")
         size = DIGEST_BYTES if self.matter is Matter.CHANGE_FILE else ACCOUNT_BYTES
         if self.matter in REQUESTS:
-            size = NUMBER_BYTES
+            size = NUMBER_BYTES + CONTENT_BYTES
         if len(self.subject) != size:
             raise ValueError(f"the subject of this motion has {size} bytes, not {len(self.subject)}")
 
@@ -138,15 +140,16 @@ class Motion:
         return cls(epoch, matter, subject, x, y, salt)
 
     @classmethod
-    def about_request(cls, epoch: int, request: int, admitted: bool) -> Motion:
+    def about_request(cls, epoch: int, request: int, content: bytes, admitted: bool) -> Motion:
         """The one motion of an epoch that admits a request, or dismisses it."""
         matter = Matter.ADMIT_REQUEST if admitted else Matter.DISMISS_REQUEST
-        return cls.about(epoch, matter, request.to_bytes(NUMBER_BYTES, "big"), bytes(DIGEST_BYTES))
+        subject = request.to_bytes(NUMBER_BYTES, "big") + content
+        return cls.about(epoch, matter, subject, bytes(DIGEST_BYTES))
 
     @property
     def request(self) -> int:
         """Number of the request that it is about."""
-        return int.from_bytes(self.subject, "big")
+        return int.from_bytes(self.subject[:NUMBER_BYTES], "big")
 
     @property
     def proposal(self) -> bytes:
@@ -169,4 +172,5 @@ class Motion:
                 return ledgers.participants.change_file_leaf(self.subject)
             case Matter.ADMIT_REQUEST | Matter.DISMISS_REQUEST:
                 admitted = self.matter is Matter.ADMIT_REQUEST
-                return ledgers.participants.decide_leaf(self.request, admitted)
+                content = self.subject[NUMBER_BYTES:]
+                return ledgers.participants.decide_leaf(self.request, content, admitted)

@@ -16,7 +16,9 @@ from blockful_py.member.leader_process import LeaderProcess
 from blockful_py.member.office import MemberOffice, MemberView
 from blockful_py.member.takeover import require_funds
 from blockful_py.member.turns import Turns
+from blockful_py.pipeline.coordination.deciding import decide_request
 from blockful_py.pipeline.review.admission import Ruling
+from blockful_py.pipeline.run.operations import Counter
 from blockful_py.record.request_state import Filed, RequestStanding
 from blockful_py.types import RequestState
 
@@ -63,42 +65,56 @@ class RequestDuty:
         self._unread: dict[int, _Unread] = {}
 
     def step(self) -> None:
-        """Raises RunError when the leader process fails, SettingsError when the member's account is empty."""
+        """Raises RunError when the leader process fails, SettingsError when the member's account is empty,
+        QuorumError when others see a request otherwise."""
         try:
             view = self._office.view()
         except RunError:
             return  # the run may come after the member
         if view.run.party is None or view.contracts.followers is None:
             return
-        ready = [*self._undecided(view), *self._admitted(view)]
+        problem: BlockfulError | None = None
+        undecided, ready = self._undecided(view), self._admitted(view)
+        if undecided:
+            number = min(undecided, key=self._turns.tried)
+            try:
+                self._decide(view, number, undecided[number])
+            except BlockfulError as error:
+                problem = error
         if ready:
             self._lead(view, min(ready, key=self._turns.tried))
+        if problem is not None:
+            raise problem
 
-    def _undecided(self, view: MemberView) -> list[int]:
-        """Requests that this member is to have admitted, or dismissed."""
+    def _undecided(self, view: MemberView) -> dict[int, bool]:
+        """Requests that this member is to have admitted (true), or dismissed, as its turn has come."""
         filed_requests = view.contracts.participants.filed_requests()
         waiting = [filed for filed in filed_requests if filed.state is RequestState.FILED]
         numbers = {filed.number for filed in waiting}
         self._unread = {number: each for number, each in self._unread.items() if number in numbers}
-        return [filed.number for filed in waiting if self._is_to_be_decided(view, filed)]
+        rulings = {filed: self._ruling(view, filed) for filed in waiting}
+        return {
+            filed.number: ruling is Ruling.ADMIT
+            for filed, ruling in rulings.items()
+            if ruling is not Ruling.WAIT and self._has_come(view, filed, ruling)
+        }
 
-    def _is_to_be_decided(self, view: MemberView, filed: FiledRequest) -> bool:
+    def _ruling(self, view: MemberView, filed: FiledRequest) -> Ruling:
         before = self._unread.get(filed.number)
         if before is not None and self._now() < before.until:
-            return False
+            return Ruling.WAIT
         try:
-            verdict = view.admission.verdict(filed.number)
+            ruling = view.admission.verdict(filed.number).ruling
         except BlockfulError as error:  # its file may come, and its node answer; another one can be decided
             pause = FIRST_PAUSE if before is None else before.pause
             self._unread[filed.number] = _Unread(
                 str(error), self._now() + pause, min(2 * pause, LONGEST_PAUSE)
             )
-            return False
+            return Ruling.WAIT
         self._unread.pop(filed.number, None)
-        if verdict.ruling is Ruling.WAIT:
+        if ruling is Ruling.WAIT:
             self._turns.over(filed.number)
-            return False
-        return self._has_come(view, filed, verdict.ruling)
+        return ruling
 
     def _admitted(self, view: MemberView) -> list[int]:
         """Admitted requests with parts to gather, or models to withdraw."""
@@ -118,6 +134,15 @@ class RequestDuty:
             return False
         stall_seconds = view.run.settings.committee.stall_seconds
         return self._turns.has_come(filed.number, keccak(filed.uri.digest), roster, stall_seconds, progress)
+
+    def _decide(self, view: MemberView, number: int, admitted: bool) -> None:
+        """Asks the others in this process: it takes no model, and a process would start for longer."""
+        require_funds(view, self._folder.keys.account)
+        coordinator = view.led_by(self._folder).coordinator(Counter())
+        try:
+            decide_request(view.contracts, coordinator, number, admitted)
+        finally:
+            self._turns.led(number)
 
     def _lead(self, view: MemberView, number: int) -> None:
         keys = self._folder.keys

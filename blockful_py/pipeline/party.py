@@ -20,9 +20,9 @@ from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.learning.curve_file import keep_curves
 from blockful_py.learning.federation import Wave
 from blockful_py.learning.scenario import ModelSpec, next_of
+from blockful_py.pipeline.coordination.deciding import decide_request
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.jobs.certificate import issue
-from blockful_py.pipeline.jobs.deciding import admission_of, decide_request
 from blockful_py.pipeline.jobs.increments import Stored
 from blockful_py.pipeline.jobs.lifecycle import JobLifecycle
 from blockful_py.pipeline.jobs.parts import Gathering, OwnParts
@@ -30,19 +30,19 @@ from blockful_py.pipeline.jobs.publishing import Publisher
 from blockful_py.pipeline.jobs.requesting import draft_request, method_of, sign_request
 from blockful_py.pipeline.jobs.training import train_next
 from blockful_py.pipeline.jobs.unlearning import replaced_for
-from blockful_py.pipeline.review.admission import Ruling
 from blockful_py.pipeline.review.methods import require_parts
 from blockful_py.pipeline.run.catching_up import catch_up
 from blockful_py.pipeline.run.clock import tick
 from blockful_py.pipeline.run.lease import KINDS, training_text
 from blockful_py.pipeline.run.nodes import Nodes
+from blockful_py.pipeline.run.operations import Counter
 from blockful_py.pipeline.run.stores import Stores
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.certificates.document import ErasureCertificate
 from blockful_py.record.model_node import ModelNode, Request
 from blockful_py.record.parts import request_to_bytes
 from blockful_py.record.request_state import Stage
-from blockful_py.types import Paradigm, RequestState
+from blockful_py.types import Paradigm
 
 ATTEMPTS = 40
 """Proposals of one model, where others' come first."""
@@ -197,8 +197,12 @@ class PartyRun(Closable):
         registry.node.await_settled()
         number = max(each.number for each in registry.filed_requests() if each.uri == uri)
         with suppress(QuorumError):
-            decide_request(context, number, admitted=True)
+            self._decide(number, admitted=True)
         return number
+
+    def _decide(self, number: int, admitted: bool) -> None:
+        context = self._opened.context
+        decide_request(context.contracts, context.session(Counter()).coordinator, number, admitted)
 
     def filed(self, number: int) -> Request:
         """A filed request.  Raises as `Docket`."""
@@ -224,20 +228,13 @@ class PartyRun(Closable):
     def lead(self, number: int) -> None:
         """Does a leader's part of a filed request.
 
-        One that waits for a decision is admitted or dismissed.  A parallel one whose parts are all there is
-        carried to its end.  In a sequential one, models are withdrawn whose owners did not do their parts in
-        time.
+        A parallel one whose parts are all there is carried to its end.  In a sequential one, models are
+        withdrawn whose owners did not do their parts in time.
 
         Raises RunError while there is nothing to lead, otherwise as `Federation.unlearn`.
         """
         context = self._opened.context
         with self._leading():
-            if context.docket.entry(number).state is RequestState.FILED:
-                verdict = admission_of(context).verdict(number)
-                if verdict.ruling is Ruling.WAIT:
-                    raise RunError(f"request {number} is not to be decided yet: {verdict.reason}.")
-                decide_request(context, number, verdict.ruling is Ruling.ADMIT)
-                return
             standing, gathering = context.docket[number], Gathering(context)
             with self._job(standing.request) as lifecycle:
                 if not standing.is_parallel:

@@ -84,7 +84,7 @@ def test_participants_join_leave_and_return(scene: Scene, ann: Sender, ben: Send
 def decide(scene: Scene, request: int, admitted: bool) -> Receipt:
     book = scene.participants
     filed = book.filed_requests()[request - 1]
-    (action,) = scene.council.certify(book, [book.decide_leaf(filed, admitted)])
+    (action,) = scene.council.certify(book, [book.decide_leaf(filed.number, filed.content, admitted)])
     return book.decide(request, admitted, action)
 
 

@@ -22,6 +22,7 @@ from blockful_py.pipeline.coordination.remote_blocks import RemoteBlocks
 from blockful_py.pipeline.jobs.history import RequestHistory
 from blockful_py.pipeline.jobs.journaled_sends import JournaledExecutor
 from blockful_py.pipeline.jobs.leader import CommitteeSession, Leader
+from blockful_py.pipeline.review.admission import Admission
 from blockful_py.pipeline.review.content import ContentReviewer, ReviewSources
 from blockful_py.pipeline.run.accounts import Accounts, OwnAccount, accounts_of, identities_in
 from blockful_py.pipeline.run.contracts import EVENTS, Contracts, clock_for
@@ -133,6 +134,12 @@ class FederationContext:
     def docket(self) -> Docket:
         """The filed requests of a federation of machines."""
         return docket_of(self.run.settings, self.contracts, self.record.catalogue, self.stores.live)
+
+    @property
+    def admission(self) -> Admission:
+        """This party's own look at requests that are not decided."""
+        settings, participants = self.run.settings, self.contracts.participants
+        return Admission(participants, self.docket, settings.committee.attested, self.run.own_methods)
 
     def executor(self, stopwatch: Stopwatch) -> JournaledExecutor:
         """Certifies and executes decisions, with each step in the run's journal."""

@@ -13,14 +13,15 @@ from blockful_py.chain.sender import Sender
 from blockful_py.chain.signer import Signer
 from blockful_py.errors import BlockNotFoundError, ContractError, RefusedError
 from blockful_py.forget import Forget
+from blockful_py.pipeline.coordination.deciding import decide_request
 from blockful_py.pipeline.federation import Federation
-from blockful_py.pipeline.jobs.deciding import admission_of, decide_request
 from blockful_py.pipeline.jobs.requesting import draft_request
 from blockful_py.pipeline.review import admission
 from blockful_py.pipeline.review.admission import Ruling, Verdict
 from blockful_py.pipeline.run.clock import tick
 from blockful_py.pipeline.run.identities import address_of
 from blockful_py.pipeline.run.nodes import Nodes
+from blockful_py.pipeline.run.operations import Counter
 from blockful_py.record.model_node import Request, Start
 from blockful_py.record.parts import MAX_REQUEST_BYTES, request_to_bytes
 from blockful_py.record.request_state import Stage
@@ -76,10 +77,11 @@ class Court:
         return len(registry.filed_requests())
 
     def verdict(self, number: int) -> Verdict:
-        return admission_of(self.federation.opened.context).verdict(number)
+        return self.federation.opened.context.admission.verdict(number)
 
     def decide(self, number: int, admitted: bool = True) -> None:
-        decide_request(self.federation.opened.context, number, admitted)
+        context = self.federation.opened.context
+        decide_request(context.contracts, context.session(Counter()).coordinator, number, admitted)
 
     def pass_blocks(self, count: int) -> None:
         for _ in range(count):
@@ -241,7 +243,7 @@ def test_what_a_barred_account_filed_is_dismissed(court: Court) -> None:
 
 def test_a_member_votes_only_for_what_it_finds_itself(court: Court) -> None:
     good, bad = court.file(court.request()), court.file(b"no request")
-    look = admission_of(court.federation.opened.context)
+    look = court.federation.opened.context.admission
     look.review(good, True)
     look.review(bad, False)
     for number, admitted in ((good, False), (bad, True)):

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Has the committee decide whether it admits a filed request."""
+
+from __future__ import annotations
+
+from blockful_py.committee.certificates import Executor
+from blockful_py.committee.coordinator import Coordinator
+from blockful_py.committee.motions import Motion
+from blockful_py.errors import ContractError
+from blockful_py.pipeline.coordination.motions import carry_out
+from blockful_py.pipeline.run.contracts import Contracts
+
+OVERTAKEN = frozenset({"RequestNotWaiting", "ChunkOutOfOrder"})
+"""Refusals of a decision that another leader sent first."""
+
+
+def decide_request(contracts: Contracts, coordinator: Coordinator, number: int, admitted: bool) -> None:
+    """Admits a request, or dismisses it; does nothing where another leader's decision came first.
+
+    Raises QuorumError, with the members' reasons, when too few agree.
+    """
+    registry, epoch = contracts.participants, contracts.committee.current_epoch()
+    motion = Motion.about_request(epoch, number, registry.filed(number).content, admitted)
+    executor = Executor(registry.chain_id, registry.address)
+    action = coordinator.certify_motion(motion, motion.leaf(contracts), executor)
+    try:
+        carry_out(contracts, motion, action)
+    except ContractError as error:
+        if error.name not in OVERTAKEN:
+            raise
+    registry.node.await_settled()
