@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import ArchiveUrl, AsJson, LiveUrl, OwnMethods, PassphraseFile
+from blockful_py.cli.options import AllowedCode, ArchiveUrl, AsJson, LiveUrl, PassphraseFile
 from blockful_py.cli.passphrase import passphrase_from
 
 
@@ -20,7 +20,7 @@ def enter(
     ],
     live_url: LiveUrl = None,
     archive_url: ArchiveUrl = None,
-    methods: OwnMethods = None,
+    allow: AllowedCode = None,
     passphrase_file: PassphraseFile = None,
     as_json: AsJson = False,
 ) -> None:
@@ -35,6 +35,6 @@ def enter(
 
     out = Output(as_json)
     keys = keys_in(folder, passphrase_from(passphrase_file))
-    run = member_run(folder, None, federation, live_url, archive_url, keys, methods)
+    run = member_run(folder, None, federation, live_url, archive_url, keys, allow)
     out.result({"run": str(run)})
     out.say(f"the member in {folder} works by {federation}")

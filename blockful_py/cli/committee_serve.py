@@ -13,12 +13,12 @@ import typer
 
 from blockful_py.cli.console import Output
 from blockful_py.cli.options import (
+    AllowedCode,
     ArchiveUrl,
     AsJson,
     FederationOption,
     LiveUrl,
     Monitor,
-    OwnMethods,
     PassphraseFile,
     address,
     urls,
@@ -41,7 +41,7 @@ def serve(
     ] = "127.0.0.1",
     live_url: LiveUrl = None,
     archive_url: ArchiveUrl = None,
-    methods: OwnMethods = None,
+    allow: AllowedCode = None,
     url: Annotated[
         str | None,
         typer.Option(
@@ -95,7 +95,7 @@ def serve(
     from blockful_py.member.watching import when_changed
     from blockful_py.monitoring.page import monitor_page, registry_of
 
-    run = member_run(folder, run, federation, live_url, archive_url, member.keys, methods)
+    run = member_run(folder, run, federation, live_url, archive_url, member.keys, allow)
     stopping = {signal.SIGTERM, signal.SIGINT}
     with _held_back(stopping):
         custody, gate = (None, None) if federation is None else blocks_of(run)

@@ -39,6 +39,7 @@ from blockful_py.monitoring import logs
 from blockful_py.participant.folder import KEYS, LIMITS
 from blockful_py.pipeline.run.entering import FILE, RUN
 from blockful_py.settings import RunSettings, Settings
+from blockful_py.settings.code import code_of
 from blockful_py.settings.text import apply_override, read_document
 from blockful_py.whole_file import OWN, write_whole
 
@@ -108,7 +109,7 @@ class LocalFederation:
         """
         founded = is_founded(self.folder)
         if not founded:
-            self._code = _usable(settings_file, _sets(overrides, range(1, members + 1))).run
+            self._code = code_of(_usable(settings_file, _sets(overrides, range(1, members + 1))))
         chains: dict[int, str] = {}
         together(lambda chain: chains.update({chain: self._chain(chain)}), (LIVE, ARCHIVE))
         self._urls = ("--live-url", chains[LIVE], "--archive-url", chains[ARCHIVE])
@@ -171,7 +172,7 @@ class LocalFederation:
         return "--port", str(self._ports(())[name])
 
     def _serve_member(self, name: str) -> None:
-        file, code = ("--federation", self.file), _repeated("--method", self._code.methods)
+        file, code = ("--federation", self.file), _repeated("--allow", self._code.allow)
         place = (*self._listening(name), *self._urls)
         self._serve(name, "committee", "serve", self.party(name), *file, *code, *place)
 
@@ -228,8 +229,8 @@ class LocalFederation:
         if (folder / "joined").exists():
             return
         joining = ("--federation", self.file, "--data", folder / SAMPLES, "--device", "cpu")
-        methods, callbacks = self._code.methods, self._code.callbacks
-        code = (*_repeated("--method", methods), *_repeated("--callback", callbacks))
+        allow, callbacks = self._code.allow, self._code.callbacks
+        code = (*_repeated("--allow", allow), *_repeated("--callback", callbacks))
         self._run(name, "participant", "join", folder, *joining, *code, *self._urls)
         self._limit(folder, number)
         (folder / "joined").touch()

@@ -139,12 +139,13 @@ MethodName = Annotated[
         "settings, which is the best that the situation allows unless they name one."
     ),
 ]
-OwnMethods = Annotated[
+AllowedCode = Annotated[
     list[str] | None,
     typer.Option(
-        "--method",
-        metavar="MODULE:CLASS",
-        help="A method of your own that requests may name here. Repeatable; replaces those named before.",
+        "--allow",
+        metavar="MODULE:OBJECT",
+        help="Code that the federation file and requests may name here: a model, a trainer, an unlearning "
+        "method. Repeatable; replaces what was allowed before.",
         show_default=False,
     ),
 ]

@@ -11,13 +11,13 @@ import typer
 
 from blockful_py.cli.console import Output
 from blockful_py.cli.options import (
+    AllowedCode,
     ArchiveUrl,
     AsJson,
     LiveUrl,
     MethodName,
     Monitor,
     OwnCallbacks,
-    OwnMethods,
     PassphraseFile,
 )
 from blockful_py.cli.passphrase import passphrase_from
@@ -59,7 +59,7 @@ def join(
     live_url: LiveUrl = None,
     archive_url: ArchiveUrl = None,
     device: Annotated[str, typer.Option(help="Device of torch that trains.")] = "auto",
-    methods: OwnMethods = None,
+    allow: AllowedCode = None,
     callbacks: OwnCallbacks = None,
     disclose: Annotated[
         float | None,
@@ -92,7 +92,7 @@ def join(
 
     with nodes_of(FederationFile.parse(file).chain, live_url, archive_url, keys.account_secret) as nodes:
         require_funds(nodes, keys.account)
-        code = own_code(methods=methods, callbacks=callbacks)
+        code = own_code(allow=allow, callbacks=callbacks)
         run = join(party, keys, file, data, nodes, device=device, progress=out, code=code, discloses=disclose)
     number = run.party.user if run.party else None
     out.result({"number": number, "account": "0x" + keys.account.hex(), "run": str(run.path)})

@@ -66,30 +66,35 @@ def member_run(
     live: list[str] | None,
     archive: list[str] | None,
     keys: MemberKeys,
-    methods: list[str] | None = None,
+    allow: list[str] | None = None,
 ) -> Path:
     """The run directory that a member works on: a laboratory's, or its own, made from the federation file.
 
-    `methods`: import paths of unlearning methods of its own; those that it has if None.
+    `allow`: import paths of the code that others may name; those that it has if None.
 
-    A file that the committee has replaced since leaves the member's own as it is: the member has a newer one,
-    or fetches it.  Raises SettingsError without either, otherwise as `enter`.
+    Of a file that the committee has replaced since the member takes `allow` alone: it has a newer one, or
+    fetches it.  Raises SettingsError without either, otherwise as `enter`.
     """
+    from blockful_py.pipeline.run.directory import RunDirectory
     from blockful_py.pipeline.run.entering import RUN, enter, is_outdated
     from blockful_py.record.federation_file import FederationFile, read_federation_file
 
     if federation is None:
         if run is None:
             raise SettingsError("a member works for a federation: give --federation FILE, or --run DIR.")
-        if methods:
-            raise SettingsError("--method goes with --federation: a laboratory's run names its own methods.")
+        if allow:
+            raise SettingsError(
+                "--allow goes with --federation: a laboratory's settings allow what they name."
+            )
         return run
     data = read_federation_file(federation)
     with nodes_of(FederationFile.parse(data).chain, live, archive, keys.account_secret) as nodes:
         own = folder / RUN
         if is_outdated(own, data, nodes):
+            if allow is not None:
+                RunDirectory.open(own).allowing(allow)
             return own
-        return enter(own, data, nodes, own={"run": own_code(methods=methods)}).path
+        return enter(own, data, nodes, own={"run": own_code(allow=allow)}).path
 
 
 def own_code(**named: list[str] | None) -> dict[str, tuple[str, ...]]:

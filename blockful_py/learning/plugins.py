@@ -52,7 +52,7 @@ def require_importable(names: Iterable[str], what: str) -> None:
     """Raises SettingsError unless all are import paths whose objects can be imported."""
     for name in names:
         if ":" not in name:
-            raise SettingsError(f"{name!r} is not a {what} of your own: name it as package.module:object.")
+            raise SettingsError(f"{name!r} is no {what} of your own: name it as package.module:object.")
         with _importing(name, what):
             imported(name)
 

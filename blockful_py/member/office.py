@@ -101,7 +101,7 @@ class MemberView(Closable):
             self.keyring,
             setup,
             self.run.settings.committee.attested,
-            self.run.own_methods,
+            self.run.allowed_code,
             docket=self.docket if self.run.party is not None else None,
         )
         return FreshReviewer(sources, motions)
@@ -114,7 +114,7 @@ class MemberView(Closable):
     @cached_property
     def admission(self) -> Admission:
         """This member's look at requests that are not decided."""
-        attested, methods = self.run.settings.committee.attested, self.run.own_methods
+        attested, methods = self.run.settings.committee.attested, self.run.allowed_code
         return Admission(self.contracts.participants, self.docket, attested, methods)
 
     @property

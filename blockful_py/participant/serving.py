@@ -232,8 +232,8 @@ class ParticipantService(Closable):
         Raises SettingsError.
         """
         method = request.method.partition(" ")[0]
-        if ":" in method and method not in self._folder.opened()[0].own_methods:
-            return f"its owner does not name the code {method} (`blockful participant join --method`)"
+        if ":" in method and method not in self._folder.opened()[0].allowed_code:
+            return f"its owner does not allow the code {method} (`blockful participant join --allow`)"
         return self._folder.limits().refused(request.forget.level, method)
 
     def _follow(self) -> None:

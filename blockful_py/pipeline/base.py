@@ -154,10 +154,10 @@ class OpenRun(Closable):
 
         Raises SettingsError where it cannot be imported.
         """
-        if name is None or ":" not in name or name in self.run.own_methods:
+        if name is None or ":" not in name or name in self.run.allowed_code:
             return
         require_importable([name], "method")
-        self.run = self.run.with_method(name)
+        self.run = self.run.allowing((*self.run.settings.run.allow, name))
         self.settings = self.run.settings
         if self._context is not None:
             self._context = replace(self._context, run=self.run)

@@ -4,6 +4,7 @@ committee."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 
 from blockful_py.chain import deployments
@@ -23,6 +24,7 @@ from blockful_py.pipeline.run.entering import FILE, file_of
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.record.federation_file import FederationFile, PublicFiles, uri_of
 from blockful_py.settings import Settings
+from blockful_py.settings.code import code_of
 from blockful_py.storage.cid import cid_string, parse_cid
 from blockful_py.storage.store import ContentStore
 from blockful_py.whole_file import write_whole
@@ -32,7 +34,8 @@ def create(name: str, settings: Settings, directory: Path, nodes: Nodes) -> byte
     """Deploys the contracts of the home chain; returns the federation file as far as it goes.
 
     The measuring samples are the data set's test and proxy samples, the initialisation that of the seed.
-    `directory` becomes the founder's run directory, with these files in its store.
+    `directory` becomes the founder's run directory, with these files in its store.  It allows the code that
+    the settings, which are the founder's own, name.
 
     Raises SettingsError for a committee that is not elected, otherwise as `TrainingSetup.of` and
     `deploy_elected`.
@@ -59,7 +62,7 @@ def create(name: str, settings: Settings, directory: Path, nodes: Nodes) -> byte
         )
         made.write(directory / "deployments")
         data = file_of(name, settings, public, nodes, directory / "deployments")
-        common = FederationFile.parse(data).settings(settings.seed)
+        common = FederationFile.parse(data).settings(settings.seed, run=asdict(code_of(settings)))
         party = Party(uri_of(data).digest.hex(), public.measuring, public.initial)
         RunDirectory.create(directory, common, nodes.place, party)
         write_whole(directory / FILE, data)
@@ -105,6 +108,6 @@ def _complete(directory: Path, nodes: Nodes) -> bytes:
     data = file_of(draft.name, draft.settings(), draft.public, nodes, run.deployments)
     party = Party(uri_of(data).digest.hex(), draft.public.measuring, draft.public.initial)
     write_whole(directory / FILE, data)
-    run.renewed(FederationFile.parse(data).settings(run.settings.seed), party)
+    run.renewed(FederationFile.parse(data).settings(run.settings.seed, run=asdict(run.settings.run)), party)
     open_contracts(nodes, run.deployments)
     return data

@@ -163,15 +163,15 @@ class ChainSettings(Section):
 
 @dataclass(frozen=True)
 class RunSettings(Section):
-    """Code of one's own that a run may import, as package.module:Class.  No federation file has this section,
-    so nobody names code for others.
+    """Code of one's own that a run may import, as package.module:object.  No federation file has this
+    section, so nobody names code for others.
 
     Attributes:
-        methods: unlearning methods that requests may name.
+        allow: models, trainers and unlearning methods that a federation file or a request may name.
         callbacks: `blockful_py.callbacks` to be told what happens; "mlflow" is one that is built in.
     """
 
-    methods: tuple[str, ...] = ()
+    allow: tuple[str, ...] = ()
     callbacks: tuple[str, ...] = ()
 
 

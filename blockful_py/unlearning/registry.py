@@ -64,7 +64,7 @@ def create_method(name: str, own: Collection[str] = (), /, **settings: Any) -> M
     if ":" in name and name not in own:
         raise SettingsError(
             f"there is no method {name!r} here: code of one's own runs only where this run's own settings "
-            f"name it (run.methods). Known: {', '.join(sorted({*own, *known(METHODS, GROUP)}))}."
+            f"name it (run.allow). Known: {', '.join(sorted({*own, *known(METHODS, GROUP)}))}."
         )
     factory = find(name, "method", METHODS, GROUP)
     try:

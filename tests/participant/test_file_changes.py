@@ -20,8 +20,10 @@ from blockful_py.participant.joining import join
 from blockful_py.participant.serving import RETRY_SECONDS, ParticipantService
 from blockful_py.participant.task import MODULE
 from blockful_py.pipeline.run.directory import RunDirectory
+from blockful_py.pipeline.run.entering import FILE
 from blockful_py.record.federation_file import FederationFile, uri_of, uri_of_digest
 from blockful_py.types import Paradigm
+from tests.canary import TRAINER, canary_in
 from tests.cli.commands import Outcome, blockful
 from tests.limits import ANY_SIZE
 from tests.member.leaders import until
@@ -142,15 +144,7 @@ def test_members_refuse_other_rules_for_a_request_that_is_open(published: Machin
     (tmp_path / "new.toml").write_bytes(changed.to_bytes())
     refused = command(published, "federation", "change", str(tmp_path / "new.toml"), str(leader))
     assert f"request {number} is open" in refused.error
-    with led_by_member(leader, keys_in(leader, WORDS)) as federation:
-        administration, context = federation.administration(), federation.opened.context
-        uri = context.stores.live.add(changed.to_bytes())
-        context.hand_out([uri])
-        with pytest.raises(QuorumError):  # a leader that does not look
-            administration._carry(Matter.CHANGE_FILE, uri.digest)
-        motion = administration._open.find(1, Matter.CHANGE_FILE, uri.digest)
-        told = agree(published, published.members)
-        administration._open.close(motion)
+    told = _agreed_unseen(published, changed)
     assert all(f"request {number} is open" in each.error for each in told)
     with published.participants["a"].run() as party:
         party.take_part(number)
@@ -188,3 +182,67 @@ def test_a_barred_participant_stops_and_goes_on_once_it_is_readmitted(published:
         assert participant.next_model(participant.catalogue()) is None
     decided(published, "participant", "admit", account, leader)
     assert published.contracts.participants.participant(barred.keys.account).admitted
+
+
+def test_code_that_a_new_file_names_is_imported_by_nobody_who_has_not_allowed_it(
+    published: Machines, tmp_path: Path
+) -> None:
+    file, (leader, *_, reluctant) = standing(published), published.members
+    naming = replace(file, learning=replace(file.learning, trainer=TRAINER))
+    (tmp_path / "new.toml").write_bytes(naming.to_bytes())
+    (tmp_path / "old.toml").write_bytes(file.to_bytes())
+    change = ("federation", "change", str(tmp_path / "new.toml"), str(leader.folder))
+    line = f"learning.trainer = '{TRAINER}'"
+    with canary_in(tmp_path) as canary:
+        assert line in command(published, *change).error
+        told = _agreed_unseen(published, naming)
+        assert all(line in each.error and f"--allow {TRAINER}" in each.error for each in told)
+        assert not canary.was_imported
+        for member in published.members[:3]:  # a quorum
+            nodes = published.participants["t"].nodes
+            place = ("--live-url", nodes.live.url, "--archive-url", nodes.archive.url)
+            allowed = ("--federation", str(tmp_path / "old.toml"), "--allow", TRAINER)
+            assert command(published, "committee", "enter", str(member.folder), *allowed, *place).status == 0
+        decided(published, *change)
+        until(lambda: all(trainer_of(member) == TRAINER for member in published.members[:3]))
+        canary.forget()
+        late = published.participants["t"]
+        with serving(late) as participant:
+            with pytest.raises(SettingsError, match=f"cannot go by .*{line}") as refused:
+                participant.step()
+            assert not canary.was_imported
+            kept = late.folder.run / FILE
+            assert str(kept) in str(refused.value)
+            assert kept.read_bytes() == naming.to_bytes()
+        data = RunDirectory.open(late.folder.run).party
+        assert data is not None and data.data is not None
+        join(
+            *(late.folder, late.keys, kept.read_bytes(), data.data, late.nodes),
+            device="cpu",
+            code={"allow": (TRAINER,)},
+        )
+        canary.forget()
+        with late.run() as party:
+            assert party.federation.settings.learning.trainer == TRAINER
+            assert party.federation.setup.federation.trainer is not None
+        assert canary.was_imported
+        assert trainer_of(reluctant) is None
+
+
+def trainer_of(member: MemberProcess) -> str | None:
+    return RunDirectory.open(member.folder / "run").settings.learning.trainer
+
+
+def _agreed_unseen(machines: Machines, file: FederationFile) -> list[Outcome]:
+    """What operators are told who would agree to the file of a leader that did not look at it."""
+    leader = machines.members[0].folder
+    with led_by_member(leader, keys_in(leader, WORDS)) as federation:
+        administration, context = federation.administration(), federation.opened.context
+        uri = context.stores.live.add(file.to_bytes())
+        context.hand_out([uri])
+        with pytest.raises(QuorumError):
+            administration._carry(Matter.CHANGE_FILE, uri.digest)
+        motion = administration._open.find(1, Matter.CHANGE_FILE, uri.digest)
+        told = agree(machines, machines.members)
+        administration._open.close(motion)
+    return told

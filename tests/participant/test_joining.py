@@ -7,10 +7,13 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from blockful_py.chain.participant_registry import ParticipantRegistryContract
+from blockful_py.cli.parties import member_run
+from blockful_py.committee.service.folder import MemberFolder
 from blockful_py.errors import (
     BlockfulError,
     DeploymentError,
@@ -31,6 +34,7 @@ from blockful_py.record.federation_file import FederationFile, uri_of
 from blockful_py.settings import Settings
 from blockful_py.storage.cid import parse_cid
 from blockful_py.storage.store import ContentStore
+from tests.canary import NAME, NET, TRAINER, Canary, canary_in
 from tests.devnets import set_balance
 from tests.disks import small_disk
 from tests.federations import small
@@ -87,15 +91,21 @@ def file(ground: Ground) -> bytes:
     return ground.federation()
 
 
+@pytest.fixture
+def canary(tmp_path: Path) -> Iterator[Canary]:
+    with canary_in(tmp_path) as canary:
+        yield canary
+
+
 class Newcomer:
     """A participant that has joined nothing."""
 
     def __init__(self, ground: Ground, folder: Path, nodes: Nodes, keys: ReaderKeys) -> None:
         self.ground, self.party, self.nodes, self.keys = ground, ParticipantFolder(folder), nodes, keys
 
-    def join(self, file: bytes, data: Path | None = None) -> int | None:
-        path = str(data or self.ground.data[0])
-        party = join(self.party, self.keys, file, path, self.nodes, device="cpu").party
+    def join(self, file: bytes, data: Path | None = None, allow: tuple[str, ...] = ()) -> int | None:
+        path, code = str(data or self.ground.data[0]), {"allow": allow}
+        party = join(self.party, self.keys, file, path, self.nodes, device="cpu", code=code).party
         return party.user if party else None
 
     def number(self, file: bytes) -> int:
@@ -180,6 +190,43 @@ def test_a_file_that_is_not_the_one_on_the_chain_is_refused(
         newcomer.join(altered)
     assert contents(newcomer.party.run) == before
     assert newcomer.join(standing) == number
+
+
+FLOWER = "blockful_py.flower.network:network"
+NAMING: dict[str, dict[str, dict[str, Any]]] = {
+    "learning.model": {"learning": {"model": NET}},
+    "learning.options.of": {"learning": {"model": FLOWER, "options": {"of": NET}}},
+    "learning.trainer": {"learning": {"trainer": TRAINER}},
+    "unlearning.parallel": {"unlearning": {"parallel": NET}},
+    "unlearning.sequential": {"unlearning": {"sequential": NET}},
+}
+
+
+@pytest.mark.parametrize("key", NAMING)
+def test_code_that_the_file_names_is_refused_before_it_is_imported(
+    file: bytes, newcomer: Newcomer, canary: Canary, tmp_path: Path, key: str
+) -> None:
+    parsed = FederationFile.parse(file)
+    changed = {name: replace(getattr(parsed, name), **entries) for name, entries in NAMING[key].items()}
+    naming = replace(parsed, **changed).to_bytes()
+    (tmp_path / "federation.toml").write_bytes(naming)
+    with pytest.raises(SettingsError, match=f"{key} = .* with --allow {FLOWER} --allow {NAME}"):
+        newcomer.join(naming, allow=(FLOWER,))
+    member = MemberFolder.create(tmp_path / "member", WORDS, QUICK)
+    live, archive = [newcomer.nodes.live.url], [newcomer.nodes.archive.url]
+    with pytest.raises(SettingsError, match=f"{key} = .* with --allow .*{NAME}"):
+        member_run(member.path, None, tmp_path / "federation.toml", live, archive, member.keys)
+    member.close()
+    assert not newcomer.party.run.exists() and not (member.path / "run").exists()
+    enter(tmp_path / "observer", naming, newcomer.nodes)
+    assert not canary.was_imported
+
+
+def test_a_trainer_that_is_allowed_runs(file: bytes, newcomer: Newcomer, canary: Canary) -> None:
+    parsed = FederationFile.parse(file)
+    naming = replace(parsed, learning=replace(parsed.learning, trainer=TRAINER)).to_bytes()
+    assert newcomer.join(naming, allow=(TRAINER,)) == newcomer.number(file) > 0
+    assert canary.was_imported
 
 
 def test_an_account_without_gas_joins_once_it_has_some(

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Among machines code of one's own runs only at parties that name it themselves."""
+"""Among machines a method of one's own runs only at parties that allow it themselves."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -20,7 +19,6 @@ from blockful_py.participant.task import MODULE as WORK
 from blockful_py.pipeline.party import PartyRun
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.record.certificates.checking import check_certificate
-from blockful_py.record.federation_file import FederationFile
 from blockful_py.record.request_state import Stage
 from blockful_py.types import Paradigm
 from tests.cli.commands import blockful
@@ -43,12 +41,6 @@ class InTurn(StartOver):
     paradigms, needs = frozenset({Paradigm.SEQUENTIAL}), frozenset({Need.DESCENDANT_DATA})
 """
 )
-
-
-@pytest.fixture(scope="module")
-def rules() -> Mapping[str, Any]:
-    """The federation file names the method; that alone has nobody run it."""
-    return {"unlearning": {"sequential": OWN}}
 
 
 @pytest.fixture(scope="module")
@@ -96,10 +88,9 @@ def taken(party: PartyRun, number: int) -> list[str]:
 
 
 @pytest.mark.slow
-def test_owner_and_members_each_name_the_code_that_they_run(
+def test_owner_and_members_each_allow_the_code_that_they_run(
     machines: Machines, folder: Path, tmp_path: Path
 ) -> None:
-    assert FederationFile.parse(machines.file.read_bytes()).unlearning.sequential == OWN
     assert "[run]" not in machines.file.read_text()
     owner = machines.participants["z"]
     Made.made.clear()
@@ -107,13 +98,10 @@ def test_owner_and_members_each_name_the_code_that_they_run(
     for name in ("a", "b", "z"):
         with machines.participants[name].run() as party:
             party.train_next()
-    asked = (("z",), Forget.of_classes([3]), Paradigm.SEQUENTIAL, None)
-    with owner.run() as party, pytest.raises(SettingsError, match=REFUSED):
-        party.request(*asked)
-    names(machines, owner, methods=(OWN,))
     with owner.run() as party:
-        number = party.request(*asked)
-        assert party.stage(number) is Stage.FILED  # no member names the method yet
+        assert OWN not in party.federation.run.allowed_code
+        number = party.request(("z",), Forget.of_classes([3]), Paradigm.SEQUENTIAL, OWN)
+        assert party.stage(number) is Stage.FILED  # no member allows the method yet
         assert party.take_part(number) == ()
     (tmp_path / "words").write_text(WORDS)
     place = ("--live-url", owner.nodes.live.url, "--archive-url", owner.nodes.archive.url)
@@ -121,15 +109,15 @@ def test_owner_and_members_each_name_the_code_that_they_run(
         named = blockful(
             tmp_path,
             *("committee", "enter", str(member.folder), "--federation", str(machines.file), *place),
-            *("--method", OWN, "--passphrase-file", "words"),
+            *("--allow", OWN, "--passphrase-file", "words"),
         )
         assert named.status == 0, named.err
     with owner.run() as party:
         until(lambda: party.stage(number) is Stage.OPEN)  # members soon look at their settings again
     assert (why := refusal(owner, number)) is None, why
-    names(machines, owner, methods=())
-    assert "does not name the code in_turn_over:InTurn" in str(refusal(owner, number))
-    names(machines, owner, methods=(OWN,))
+    names(machines, owner, allow=())
+    assert "does not allow the code in_turn_over:InTurn" in str(refusal(owner, number))
+    names(machines, owner, allow=(OWN,))
     with owner.run() as party:
         until(lambda: taken(party, number) == ["z"])
         assert party.federation.catalogue()["z"].version == 1
@@ -142,4 +130,4 @@ def test_owner_and_members_each_name_the_code_that_they_run(
     assert isinstance(done := told[2][1], RequestDone)
     assert [(each.model, each.version) for each in done.versions] == [("z", 1)]
     silent = RunDirectory.open(machines.members[3].folder / "run")
-    assert silent.own_methods == frozenset()
+    assert silent.allowed_code == frozenset()

@@ -53,7 +53,7 @@ def test_a_run_whose_owner_names_a_method_forgets_by_it(folder: Path, chains: No
         redactions = [federation.catalogue()[name].node.redaction for name in AFFECTED]
         (key,) = {each.request.method for each in redactions if each}
         assert key == f"{OWN} {{}}"
-        assert federation.settings.run.methods == (OWN,)
+        assert federation.settings.run.allow == (OWN,)
         request = next(each.request for each in redactions if each)
         certificate = federation.certify_erasure(request)
         check_certificate(certificate)

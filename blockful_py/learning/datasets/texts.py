@@ -61,7 +61,7 @@ def tokenizer(options: DataOptions) -> tuple[Tokenize, int]:
     with needed_by(f"tokenizer {options.tokenizer!r} (not {WORDS!r})"):
         import transformers
     try:
-        loaded: Any = transformers.AutoTokenizer.from_pretrained(options.tokenizer)
+        loaded: Any = transformers.AutoTokenizer.from_pretrained(options.tokenizer, trust_remote_code=False)
     except (OSError, ValueError) as error:
         raise SettingsError(
             f"the tokenizer {options.tokenizer!r} is neither {WORDS!r} nor a folder with a tokenizer nor to "

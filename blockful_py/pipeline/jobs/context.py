@@ -139,7 +139,7 @@ class FederationContext:
     def admission(self) -> Admission:
         """This party's own look at requests that are not decided."""
         settings, participants = self.run.settings, self.contracts.participants
-        return Admission(participants, self.docket, settings.committee.attested, self.run.own_methods)
+        return Admission(participants, self.docket, settings.committee.attested, self.run.allowed_code)
 
     def executor(self, stopwatch: Stopwatch) -> JournaledExecutor:
         """Certifies and executes decisions, with each step in the run's journal."""
@@ -154,7 +154,7 @@ class FederationContext:
             self.keys.keyring,
             self.setup,
             self.run.settings.committee.attested,
-            self.run.own_methods,
+            self.run.allowed_code,
         )
         return self.leader.session(ContentReviewer(sources, OwnMotions(self.contracts), counter), counter)
 

@@ -61,7 +61,7 @@ class OwnParts:
     def take(self, number: int, request: Request, name: str) -> ModelNode:
         """Unlearns an own model, and hands it in or has it replaced.  A job must be open."""
         catalogue = self._context.record.catalogue.read()
-        method = parse_method(request.method, self._context.run.own_methods)
+        method = parse_method(request.method, self._context.run.allowed_code)
         checkable = CheckableTraining.of(self._context, catalogue, name, request, method)
         task = self._task(catalogue, request, method, name, checkable)
         weights = method.unlearn(task).weights[name]
@@ -144,7 +144,7 @@ class Gathering:
                 f"request {standing.number} is {standing.stage} and waits for parts of {', '.join(left)}."
             )
         nodes = self._nodes(standing.newest_parts)
-        method = parse_method(request.method, self._context.run.own_methods)
+        method = parse_method(request.method, self._context.run.allowed_code)
         follows: Mapping[str, Weights] = {}
         if is_recomputable(method):
             starts = tuple(start.name for start in request.starts)

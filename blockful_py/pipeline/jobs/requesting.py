@@ -97,7 +97,7 @@ def _require_weights(catalogue: Catalogue, starts: Sequence[str], paradigm: Para
 
 def method_of(context: FederationContext, request: Request) -> Method:
     """The method that a request names.  Raises as `draft_request` when it cannot be applied."""
-    chosen = parse_method(request.method, context.run.own_methods)
+    chosen = parse_method(request.method, context.run.allowed_code)
     paradigm = Paradigm(request.paradigm)
     require_paradigm(chosen, paradigm)
     require_classes(request.forget.classes, range(context.setup.dataset.class_count), "the data")

@@ -91,7 +91,7 @@ class Admission:
             return Verdict(Ruling.DISMISS, str(error))
         code = standing.request.method.partition(" ")[0]
         if ":" in code and code not in self._methods and not self._is_late(filed):
-            return Verdict(Ruling.WAIT, f"the operator of this member does not name the code {code}")
+            return Verdict(Ruling.WAIT, f"the operator of this member does not allow the code {code}")
         try:
             self._require_admissible(standing)
         except NodeError:

@@ -95,7 +95,7 @@ def named_method(text: str) -> tuple[str, dict[str, Any]]:
 def parse_method(text: str, own: Collection[str] = ()) -> Method:
     """The method of a request.  Raises SettingsError when the text names none.
 
-    `own`: import paths that the run's owner has named (`RunDirectory.own_methods`).
+    `own`: import paths that the run's owner has named (`RunDirectory.allowed_code`).
     """
     name, settings = named_method(text)
     return create_method(name, own, **settings)

@@ -9,11 +9,13 @@ from dataclasses import asdict, replace
 from blockful_py.errors import BlockfulError, NodeError, SettingsError, StorageError
 from blockful_py.pipeline.run.contracts import Contracts
 from blockful_py.pipeline.run.directory import Party, RunDirectory
-from blockful_py.pipeline.run.entering import renewed_under, require_contracts
+from blockful_py.pipeline.run.entering import FILE, renewed_under, require_contracts
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.record.federation_file import MAX_BYTES, OWN, FederationFile, uri_of_digest
 from blockful_py.settings import Settings
+from blockful_py.settings.code import require_allowed
 from blockful_py.storage.interface import FileStore
+from blockful_py.whole_file import write_whole
 
 Check = Callable[[RunDirectory], object]
 """Raises BlockfulError when a party cannot work by a run as it would be."""
@@ -30,20 +32,22 @@ def catch_up(
 
     The file is fetched from members where `store` lacks it.  What is the party's own stays.
 
-    Raises SettingsError when the file cannot be had, or this party cannot go by it; nothing has changed then.
+    Raises SettingsError when the file cannot be had, or this party cannot go by it; nothing has changed then,
+    and a file that the party cannot go by lies in its run directory (FILE), to be read and entered.
     """
     digest = contracts.participants.file_digest()
     if run.party is None or digest in (None, bytes.fromhex(run.party.federation)):
         return None
     try:
-        file = FederationFile.parse(store.read(uri_of_digest(digest), MAX_BYTES))
+        data = store.read(uri_of_digest(digest), MAX_BYTES)
+        file = FederationFile.parse(data)
     except StorageError as error:
         raise SettingsError(
             f"the federation's file has changed to 0x{digest.hex()}, and no member hands it out: {error} Get "
             "it from another party, and give it with `blockful participant join` or `committee enter`."
         ) from None
     except SettingsError as error:
-        raise _unusable(digest, error) from None
+        raise _unusable(digest, "it", error) from None
     try:
         require_contracts(file, nodes)
         settings, party = following(run, file, digest)
@@ -52,13 +56,16 @@ def catch_up(
     except NodeError:
         raise
     except BlockfulError as error:
-        raise _unusable(digest, error) from None
+        kept = run.path / FILE
+        write_whole(kept, data)
+        raise _unusable(digest, f"{kept}", error) from None
 
 
 def following(run: RunDirectory, file: FederationFile, digest: bytes) -> tuple[Settings, Party]:
     """Settings and entry of a party under another federation file; what is the party's own stays.
 
-    Raises SettingsError for a laboratory's run, or where the settings do not fit together.
+    Raises SettingsError for a laboratory's run, for code that the party does not allow, or where the settings
+    do not fit together.
     """
     if run.party is None:
         raise SettingsError(f"{run.path} is a laboratory's run, and has no federation file.")
@@ -66,10 +73,12 @@ def following(run: RunDirectory, file: FederationFile, digest: bytes) -> tuple[S
     own = {rule: {key: getattr(getattr(settings, rule), key) for key in keys} for rule, keys in OWN.items()}
     own |= {"storage": asdict(settings.storage), "run": asdict(settings.run)}
     party = replace(run.party, federation=digest.hex(), measuring=public.measuring, initial=public.initial)
-    return file.settings(settings.seed, **own), party
+    followed = file.settings(settings.seed, **own)
+    require_allowed(followed)
+    return followed, party
 
 
-def _unusable(digest: bytes, error: BlockfulError) -> SettingsError:
+def _unusable(digest: bytes, what: str, error: BlockfulError) -> SettingsError:
     return SettingsError(
-        f"the federation's file has changed to 0x{digest.hex()}, and this party cannot go by it: {error}"
+        f"the federation's file has changed to 0x{digest.hex()}, and this party cannot go by {what}: {error}"
     )

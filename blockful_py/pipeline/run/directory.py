@@ -25,6 +25,7 @@ from __future__ import annotations
 import json
 import secrets
 import sys
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,7 @@ from blockful_py.learning.plugins import folders
 from blockful_py.pipeline.run.finding import no_run
 from blockful_py.pipeline.run.nodes import Place
 from blockful_py.settings import Settings
+from blockful_py.settings.code import code_of
 from blockful_py.whole_file import write_whole
 
 FORMAT = "blockful-run/1"
@@ -97,16 +99,13 @@ class RunDirectory:
     party: Party | None = None
 
     @property
-    def own_methods(self) -> frozenset[str]:
-        """Import paths of the unlearning methods that the run's owner has named.
+    def allowed_code(self) -> frozenset[str]:
+        """Import paths of the code that the run's owner lets others name.
 
-        Among machines, the settings of `[unlearning]` come from others: there only `run.methods` counts.
+        Among machines, the other sections of the settings come from others: there only `run.allow` counts.
         """
-        settings = self.settings
-        named = {*settings.run.methods}
-        if self.party is None:
-            named |= {settings.unlearning.parallel, settings.unlearning.sequential}
-        return frozenset(name for name in named if ":" in name)
+        own = self.settings.run if self.party is not None else code_of(self.settings)
+        return frozenset(own.allow)
 
     @property
     def deployments(self) -> Path:
@@ -176,12 +175,10 @@ class RunDirectory:
             run._write()
         return run
 
-    def with_method(self, name: str) -> RunDirectory:
-        """The run with another method of the owner's own, which run.json remembers; itself if it has it."""
-        if ":" not in name or name in self.own_methods:
-            return self
-        own = self.settings.run
-        run = replace(self, settings=replace(self.settings, run=replace(own, methods=(*own.methods, name))))
+    def allowing(self, names: Iterable[str]) -> RunDirectory:
+        """The run whose owner lets others name this code, and no other; run.json remembers it."""
+        own = replace(self.settings.run, allow=tuple(dict.fromkeys(names)))
+        run = replace(self, settings=replace(self.settings, run=own))
         run._write()
         return run
 
@@ -218,10 +215,8 @@ class RunDirectory:
 
     def _names(self) -> tuple[str, ...]:
         """Names in the settings that may be import paths."""
-        settings = self.settings
         data = () if self.party is None or self.party.data is None else (self.party.data,)
-        learning = (settings.learning.model, settings.learning.dataset)
-        return (*learning, *data, *self.own_methods, *settings.run.callbacks)
+        return (*data, *self.allowed_code, *self.settings.run.callbacks)
 
     def opened_journal(self) -> Journal:
         """The jobs of the run."""

@@ -21,9 +21,10 @@ from blockful_py.pipeline.run.directory import Party, RunDirectory
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.record.federation_file import ContractEntry, FederationFile, PublicFiles, uri_of
 from blockful_py.settings import Settings
+from blockful_py.settings.code import require_allowed
 
 FILE = "federation.toml"
-"""The federation file, in the founder's run directory."""
+"""The federation file, in the run directory of its founder, and of a party that could not go by it."""
 RUN = "run"
 """The run directory in the folder of a founder or a member."""
 
@@ -40,11 +41,12 @@ def enter(
     """The run directory of a party at `path`, made or brought to this file.
 
     `data`: the federation file.  `seed`, `user`, `own_data`: a participant's.  `own`: its own settings, by
-    section; the code that a run names already stays where `own` names none.
+    section; the code that a run allows already stays where `own` names none.  None: of an observer, who runs
+    nothing that the file names.
 
-    Raises SettingsError for another file than the federation's or code that is not there, DeploymentError
-    where the chains hold other contracts, RunError when the directory cannot be made; what is there stays as
-    it is then.
+    Raises SettingsError for another file than the federation's, for code that the party does not allow and
+    for code that is not there, DeploymentError where the chains hold other contracts, RunError when the
+    directory cannot be made; what is there stays as it is then.
     """
     file = FederationFile.parse(data)
     require_contracts(file, nodes)
@@ -54,7 +56,9 @@ def enter(
     code = {} if before is None else asdict(before.settings.run)
     given = own or {}
     settings = file.settings(seed, **{**given, "run": {**code, **given.get("run", {})}})
-    require_importable(settings.run.methods, "method")
+    if own is not None:
+        require_allowed(settings)
+    require_importable(settings.run.allow, "code")
     Callbacks(settings.run.callbacks).make()
     public = file.public
     party = Party(digest.hex(), public.measuring, public.initial, user, own_data)

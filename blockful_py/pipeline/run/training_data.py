@@ -14,16 +14,21 @@ from blockful_py.learning.weights import from_bytes
 from blockful_py.pipeline.run.directory import Party, RunDirectory
 from blockful_py.record.federation_file import MAX_PUBLIC_BYTES
 from blockful_py.settings import Settings
+from blockful_py.settings.code import require_allowed
 from blockful_py.storage.cid import parse_cid
 from blockful_py.storage.interface import FileStore
 from blockful_py.whole_file import OWN, write_whole
 
 
 def setup_of(run: RunDirectory, store: FileStore) -> TrainingSetup:
-    """Raises as `TrainingSetup.of` and `of_party`; StorageError when the store lacks the public files."""
+    """Raises as `TrainingSetup.of` and `of_party`; StorageError when the store lacks the public files.
+
+    A party's settings come of a federation file: what they name is imported only if `require_allowed` passes.
+    """
     party = run.party
     if party is None:
         return TrainingSetup.of(run.settings)
+    require_allowed(run.settings)
     public = samples_from_bytes(store.read(parse_cid(party.measuring), MAX_PUBLIC_BYTES))
     initial = from_bytes(store.read(parse_cid(party.initial), MAX_PUBLIC_BYTES))
     own = () if party.user is None else (_own(run, party, party.user),)

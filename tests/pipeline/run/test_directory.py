@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,8 @@ from blockful_py.learning.plugins import folders
 from blockful_py.pipeline.run.directory import Party, RunDirectory
 from blockful_py.settings import Settings
 
-NETS = Settings.parse({"learning": {"model": "own_nets.small:Net", "dataset": "digits"}})
+NET = "own_nets.small:Net"
+NETS = Settings.parse({"learning": {"model": NET, "dataset": "digits"}})
 PARTY = Party(federation="00" * 32, measuring="m", initial="i", user=1, data="own_data:load")
 FINDS = """
 import sys
@@ -43,8 +45,19 @@ def finds(run: Path, *names: str) -> bool:
 
 def test_another_process_finds_the_modules_of_a_run(modules: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
-    RunDirectory.create(run, NETS, party=PARTY)
-    assert finds(run, "own_nets", "own_data")
+    RunDirectory.create(run, NETS)
+    assert finds(run, "own_nets")
+
+
+def test_of_others_names_a_party_looks_for_those_that_it_allows(modules: Path, tmp_path: Path) -> None:
+    run = RunDirectory.create(tmp_path / "run", NETS, party=PARTY)
+    assert run.allowed_code == frozenset()
+    assert finds(run.path, "own_data")
+    data = replace(PARTY, data="samples.safetensors")
+    assert not finds(RunDirectory.create(tmp_path / "other", NETS, party=data).path, "own_nets")
+    allowing = run.allowing([NET])
+    assert allowing.allowed_code == RunDirectory.open(run.path).allowed_code == {NET}
+    assert finds(run.path, "own_nets", "own_data")
 
 
 def test_a_run_knows_no_modules_that_it_does_not_name(modules: Path, tmp_path: Path) -> None:
