@@ -6,12 +6,30 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol
 
 __all__ = ["Paradigm", "Position"]
 
 Rng = Callable[[int], bytes]
 """A source of randomness: `rng(n)` returns n bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Length:
+    """Bytes that a value of others may have (`committee.codec` checks them)."""
+
+    least: int
+    most: int
+
+    def __str__(self) -> str:
+        return str(self.least) if self.least == self.most else f"{self.least} to {self.most}"
+
+
+Address = Annotated[bytes, Length(20, 20)]
+Bytes32 = Annotated[bytes, Length(32, 32)]
+"""A digest, or a number drawn at random."""
+Bytes64 = Annotated[bytes, Length(64, 64)]
+"""A signature (`crypto.signature`)."""
 
 HEADER_INDEX = 2**32 - 1
 """Index of a block header's own position."""
@@ -104,7 +122,7 @@ class Position:
 class Uri:
     """A CIDv1 as the chain stores it: its sha2-256 digest (32 bytes) and its codec."""
 
-    digest: bytes
+    digest: Bytes32
     codec: Codec
 
 
@@ -135,10 +153,10 @@ class Certificate:
     """
 
     epoch: int
-    proposal: bytes
-    content_hash: bytes
+    proposal: Bytes32
+    content_hash: Bytes32
     voters: int
-    nonce: bytes
+    nonce: Address
     s: int
 
 
@@ -149,7 +167,7 @@ class Action:
     certificate: Certificate
     chunk: int
     chunks: int
-    path: tuple[bytes, ...]
+    path: tuple[Bytes32, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +177,7 @@ class Publication:
     ch: int
     opening: Opening
     uri: Uri
-    owner: bytes
+    owner: Address
     references: tuple[Position, ...]
 
 
@@ -167,7 +185,7 @@ class Publication:
 class NewBlock:
     """A block as it is proposed to the live chain; `timestamp` in seconds."""
 
-    parent_hash: bytes
+    parent_hash: Bytes32
     timestamp: int
     ch: int
     opening: Opening

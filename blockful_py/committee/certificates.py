@@ -22,7 +22,7 @@ from blockful_py.crypto.keccak import keccak
 from blockful_py.crypto.multisignature import NoncePoints, SchnorrSignature
 from blockful_py.crypto.roster import Roster, bits
 from blockful_py.errors import CheaterError, CryptoError, QuorumError, RefusedError
-from blockful_py.types import Action, Certificate
+from blockful_py.types import Action, Address, Bytes32, Bytes64, Certificate
 
 UNSIGNED = (0, bytes(20), 0)
 """`voters`, `nonce` and `s` of a certificate that nobody has signed yet."""
@@ -33,8 +33,8 @@ class CastVote:
     """The vote (64 bytes) of the member at a 1-based index on some content of a proposal."""
 
     index: int
-    content: bytes
-    vote: bytes
+    content: Bytes32
+    vote: Bytes64
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class CommittedVote:
     The session of the pledge is the digest that the vote signs.
     """
 
-    vote: bytes
+    vote: Bytes64
     nonces: NoncePoints
     pledge: SignedPledge
 
@@ -54,7 +54,7 @@ class Executor:
     """A contract that executes what a certificate for it allows; `address` has 20 bytes."""
 
     chain_id: int
-    address: bytes
+    address: Address
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Cosigning:
     """
 
     epoch: int
-    proposal: bytes
+    proposal: Bytes32
     executor: Executor
     votes: tuple[CastVote, ...]
     nonces: tuple[NoncePoints, ...]

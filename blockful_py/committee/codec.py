@@ -2,7 +2,8 @@
 """Encodes values as JSON and decodes them: dataclasses as objects, numbers and bytes as hexadecimal text.
 
 Decoding is strict, because anybody may have sent the bytes: an object has exactly the fields of its type;
-numbers are below 2^256 and have no leading zeros; no key occurs twice.  A value has one encoding, so that
+numbers are below 2^256 and have no leading zeros; bytes have the length that their field is annotated with
+(`types.Length`); no key occurs twice.  A value has one encoding, so that
 equal values are equal bytes.
 """
 
@@ -14,10 +15,11 @@ from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
 from enum import IntEnum
 from functools import cache
-from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
 from blockful_py.bounded_json import parse_json
 from blockful_py.errors import MessageError
+from blockful_py.types import Length
 
 Value = TypeVar("Value")
 
@@ -25,26 +27,6 @@ MAX_DEPTH = 24
 """Maximum nesting of arrays and objects; the deepest message has half as many levels."""
 _NUMBER = re.compile(r"0x(0|[1-9a-f][0-9a-f]{0,63})\Z")
 _BYTES = re.compile(r"0x([0-9a-f]{2})*\Z")
-_SIZES = {
-    "address": 20,
-    "committee": 20,
-    "content": 32,
-    "digest": 32,
-    "expected_head": 32,
-    "leader": 20,
-    "mirror": 20,
-    "nonce": 20,
-    "nonces": 32,
-    "owner": 20,
-    "parent_hash": 32,
-    "payload": 32,
-    "proposal": 32,
-    "references_hash": 32,
-    "salt": 32,
-    "session": 32,
-    "transcript": 32,
-}
-"""Lengths of fields of bytes, by name."""
 
 
 def encode(value: Any) -> bytes:
@@ -89,8 +71,10 @@ def _typed(kind: Any, value: Any, where: str, depth: int) -> Any:
     text = _of(str, value, where)
     if kind is str:
         return text
+    if get_origin(kind) is Annotated:
+        return _sized(_matching(_BYTES, text, where), get_args(kind)[1], where)
     if kind is bytes:
-        return _sized(_matching(_BYTES, text, where), where)
+        raise TypeError(f"{where} has no length: annotate it, as types.Bytes32 is")
     number = int(_matching(_NUMBER, text, where), 16)
     if kind is int:
         return number
@@ -122,11 +106,10 @@ def _sequence(kinds: Sequence[Any], values: list[Any], where: str, depth: int) -
     )
 
 
-def _sized(text: str, where: str) -> bytes:
+def _sized(text: str, length: Length, where: str) -> bytes:
     value = bytes.fromhex(text[2:])
-    size = _SIZES.get(where.rpartition(".")[2], len(value))
-    if len(value) != size:
-        raise MessageError(f"{where} has {len(value)} bytes, {size} were expected.")
+    if not length.least <= len(value) <= length.most:
+        raise MessageError(f"{where} has {len(value)} bytes, {length} were expected.")
     return value
 
 
@@ -144,7 +127,7 @@ def _of(kind: type[Value], value: Any, where: str) -> Value:
 
 @cache
 def _types(kind: type) -> dict[str, Any]:
-    hints = get_type_hints(kind)
+    hints = get_type_hints(kind, include_extras=True)
     return {field.name: hints[field.name] for field in fields(kind)}
 
 

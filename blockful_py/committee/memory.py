@@ -14,6 +14,7 @@ from typing import Protocol
 
 from blockful_py.crypto import eip712
 from blockful_py.errors import NonceReuseError, RefusedError
+from blockful_py.types import Address, Bytes32
 
 MAX_NUMBER = 2**63 - 1
 """Largest chain id (EIP-2294 allows no larger one) and epoch that a memory can hold."""
@@ -33,9 +34,9 @@ class Ballot:
     """
 
     chain_id: int
-    committee: bytes
+    committee: Address
     epoch: int
-    proposal: bytes
+    proposal: Bytes32
 
     def __post_init__(self) -> None:
         if not (0 <= self.chain_id <= MAX_NUMBER and 0 <= self.epoch <= MAX_NUMBER):

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Protocol
+from typing import Annotated, Protocol
 
 from blockful_py.committee import codec
 from blockful_py.crypto.chameleon import tag
 from blockful_py.crypto.keccak import keccak
-from blockful_py.types import Point
+from blockful_py.types import Bytes32, Length, Point
 
 DST_MOTION = tag("motion")
 ACCOUNT_BYTES, DIGEST_BYTES, NUMBER_BYTES, CONTENT_BYTES = 20, 32, 4, 24
@@ -113,10 +113,10 @@ class Motion:
 
     epoch: int
     matter: Matter
-    subject: bytes
+    subject: Annotated[bytes, Length(ACCOUNT_BYTES, DIGEST_BYTES)]
     key_x: int
     key_y: int
-    salt: bytes
+    salt: Bytes32
 
     def __post_init__(self) -> None:
         if bool(self.key_x or self.key_y) != (self.matter is Matter.NAME_AUDITOR):

@@ -13,6 +13,7 @@ from blockful_py.committee.memory import MAX_NUMBER
 from blockful_py.crypto import curve, eip712, signature
 from blockful_py.crypto.keccak import keccak
 from blockful_py.crypto.threshold.messages import NonceCommitments
+from blockful_py.types import Address, Bytes32, Bytes64
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +28,11 @@ class CollisionSession:
     """
 
     epoch: int = eip712.typed("uint64")
-    proposal: bytes = eip712.typed("bytes32")
-    content: bytes = eip712.typed("bytes32")
-    leader: bytes = eip712.typed("address")
+    proposal: Bytes32 = eip712.typed("bytes32")
+    content: Bytes32 = eip712.typed("bytes32")
+    leader: Address = eip712.typed("address")
     signers: int = eip712.typed("uint256")
-    salt: bytes = eip712.typed("bytes32")
+    salt: Bytes32 = eip712.typed("bytes32")
 
     @property
     def indices(self) -> tuple[int, ...]:
@@ -54,10 +55,10 @@ class Pledge:
         nonces: `nonces_digest` of its commitments.
     """
 
-    session: bytes = eip712.typed("bytes32")
+    session: Bytes32 = eip712.typed("bytes32")
     signer: int = eip712.typed("uint32")
     generation: int = eip712.typed("uint64")
-    nonces: bytes = eip712.typed("bytes32")
+    nonces: Bytes32 = eip712.typed("bytes32")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ class SignedPledge:
     """A pledge and its signer's signature (64 bytes)."""
 
     pledge: Pledge
-    signature: bytes
+    signature: Bytes64
 
     def is_by(self, address: bytes, domain: eip712.Domain) -> bool:
         """Whether the member with this voting address signed it, with a generation that a memory can hold.
@@ -86,8 +87,8 @@ class Attestation:
         pledges: hashes of its signers' pledges (EIP-712 `hashStruct`), in their order.
     """
 
-    session: bytes = eip712.typed("bytes32")
-    pledges: tuple[bytes, ...] = eip712.typed("bytes32[]")
+    session: Bytes32 = eip712.typed("bytes32")
+    pledges: tuple[Bytes32, ...] = eip712.typed("bytes32[]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +96,7 @@ class SignedAttestation:
     """The attestation of the member with a 1-based index, 64 bytes; its content follows from the pledges."""
 
     member: int
-    signature: bytes
+    signature: Bytes64
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +105,7 @@ class PledgedNonces:
 
     commitments: NonceCommitments
     generation: int
-    signature: bytes
+    signature: Bytes64
 
     @property
     def pledge(self) -> SignedPledge:

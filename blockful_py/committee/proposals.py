@@ -11,14 +11,24 @@ from dataclasses import dataclass
 
 from blockful_py.crypto import chameleon, payload
 from blockful_py.crypto.threshold.messages import Task
-from blockful_py.types import ArchiveRecord, HeaderUpdate, NewBlock, Opening, Position, Update, Uri
+from blockful_py.types import (
+    Address,
+    ArchiveRecord,
+    Bytes32,
+    HeaderUpdate,
+    NewBlock,
+    Opening,
+    Position,
+    Update,
+    Uri,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class ArchiveChunk:
     """Records for one transaction to the archive; `timestamp` in seconds."""
 
-    expected_head: bytes
+    expected_head: Bytes32
     timestamp: int
     records: tuple[ArchiveRecord, ...]
 
@@ -27,7 +37,7 @@ class ArchiveChunk:
 class PublicationProposal:
     """A block for the live chain, and the records that precede it on the archive chain."""
 
-    proposal: bytes
+    proposal: Bytes32
     epoch: int
     block: NewBlock
     archive: tuple[ArchiveChunk, ...]
@@ -39,8 +49,8 @@ class Target:
 
     position: Position
     ch: int
-    owner: bytes
-    references_hash: bytes
+    owner: Address
+    references_hash: Bytes32
     old_uri: Uri
     uri: Uri
     version: int
@@ -52,7 +62,7 @@ class HeaderTarget:
 
     height: int
     ch: int
-    payload: bytes
+    payload: Bytes32
     version: int
 
 
@@ -68,7 +78,7 @@ class DraftChunk:
 class RedactionDraft:
     """Replacements before their openings exist."""
 
-    proposal: bytes
+    proposal: Bytes32
     epoch: int
     chunks: tuple[DraftChunk, ...]
     archive: tuple[ArchiveChunk, ...]

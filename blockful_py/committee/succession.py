@@ -30,7 +30,7 @@ from blockful_py.crypto.chameleon import tag
 from blockful_py.crypto.keccak import keccak
 from blockful_py.crypto.roster import Roster
 from blockful_py.errors import QuorumError, RefusedError
-from blockful_py.types import Action
+from blockful_py.types import Action, Address
 
 DST_SUCCESSION = tag("succession")
 DST_ACKNOWLEDGEMENT = tag("acknowledgement")
@@ -74,7 +74,7 @@ class Succession:
 
     epoch: int
     chain_id: int
-    mirror: bytes
+    mirror: Address
     roster: Roster
 
     @classmethod
@@ -95,7 +95,7 @@ class Acknowledgement:
 
     epoch: int
     chain_id: int
-    mirror: bytes
+    mirror: Address
 
     @classmethod
     def of(cls, mirror: MirrorLedger, epoch: int) -> Acknowledgement:

@@ -17,7 +17,7 @@ from blockful_py.crypto import curve, eip712, signature
 from blockful_py.crypto.keccak import keccak
 from blockful_py.crypto.randomness import system_rng
 from blockful_py.errors import CryptoError, MessageError
-from blockful_py.types import Rng
+from blockful_py.types import Address, Bytes32, Bytes64, Rng
 
 VERSION = "blockful-committee/2"
 PATH = "/message"
@@ -47,12 +47,12 @@ class MessageHeader:
 
     kind: str = eip712.typed("string")
     epoch: int = eip712.typed("uint64")
-    subject: bytes = eip712.typed("bytes32")
+    subject: Bytes32 = eip712.typed("bytes32")
     round: int = eip712.typed("uint32")
-    sender: bytes = eip712.typed("address")
-    recipient: bytes = eip712.typed("address")
-    reference: bytes = eip712.typed("bytes32")
-    body_hash: bytes = eip712.typed("bytes32")
+    sender: Address = eip712.typed("address")
+    recipient: Address = eip712.typed("address")
+    reference: Bytes32 = eip712.typed("bytes32")
+    body_hash: Bytes32 = eip712.typed("bytes32")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class FirstLine:
 
     version: str
     header: MessageHeader
-    signature: bytes
+    signature: Bytes64
 
 
 @dataclass(frozen=True, slots=True)

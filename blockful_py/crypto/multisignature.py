@@ -25,7 +25,7 @@ from blockful_py.crypto.randomness import system_rng
 from blockful_py.crypto.threshold.nonces import commitment, draw
 from blockful_py.crypto.threshold.response import Responder
 from blockful_py.errors import CheaterError, CryptoError, InvalidKeyError
-from blockful_py.types import Point, Rng
+from blockful_py.types import Address, Point, Rng
 
 DST_CHALLENGE = keccak(b"BlockFUL/certificate/v1/challenge")
 DST_BINDING = keccak(b"BlockFUL/certificate/v1/binding")
@@ -38,7 +38,7 @@ NoncePoints = tuple[Point, Point]
 class SchnorrSignature:
     """address(R), 20 bytes, and s in [1, n)."""
 
-    nonce: bytes
+    nonce: Address
     s: int
 
 

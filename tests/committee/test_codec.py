@@ -3,25 +3,67 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from blockful_py.committee import codec
+from blockful_py.committee.certificates import Cosigning
+from blockful_py.committee.keystore import MemberKeys
 from blockful_py.committee.proposals import ArchiveChunk
+from blockful_py.committee.service import messages
+from blockful_py.committee.service.generation import Charter, Origin
+from blockful_py.committee.service.outbox import Evidence
+from blockful_py.committee.service.request_handler import DECISIONS
+from blockful_py.committee.succession import Acknowledgement, Succession
+from blockful_py.committee.wire import FirstLine
+from blockful_py.crypto.threshold.keys import CommitteeKey, KeyShare
+from blockful_py.crypto.threshold.messages import Confirmation, Reveal, SignatureShares
 from blockful_py.errors import MessageError
-from blockful_py.types import ArchiveReason, ArchiveRecord, Codec, Position, Uri
+from blockful_py.keys.reader_keys import ReaderKeys
+from blockful_py.types import ArchiveReason, ArchiveRecord, Codec, Length, Position, Uri
+
+Short = Annotated[bytes, Length(0, 40)]
 
 
 @dataclass(frozen=True)
 class Sample:
     number: int
-    data: bytes
+    data: Short
     text: str
     flag: bool
-    pairs: tuple[tuple[int, bytes], ...]
+    pairs: tuple[tuple[int, Short], ...]
+
+
+@dataclass(frozen=True)
+class Careless:
+    data: bytes
+
+
+DECODED = (
+    *(value for value in vars(messages).values() if is_dataclass(value)),
+    *(step.body for step in DECISIONS.values()),
+    *(Acknowledgement, Charter, CommitteeKey, Confirmation, Cosigning, Evidence, FirstLine, KeyShare),
+    *(MemberKeys, Origin, ReaderKeys, Reveal, SignatureShares, Succession),
+)
+"""All that is decoded of others' bytes, and of one's own files."""
+
+
+def leaves(kind: Any, where: str) -> Iterator[tuple[str, Any]]:
+    """The types of the values in a value, each with its place."""
+    if get_origin(kind) is tuple:
+        for each in get_args(kind):
+            yield from leaves(each, f"{where}[]")
+    elif is_dataclass(kind):
+        hints = get_type_hints(kind, include_extras=True)
+        for field in fields(kind):
+            yield from leaves(hints[field.name], f"{where}.{field.name}")
+    else:
+        yield where, kind
 
 
 SAMPLES = st.builds(
@@ -85,6 +127,16 @@ def test_what_is_no_value_is_refused(data: bytes, reason: str) -> None:
     assert data != WRITTEN
     with pytest.raises(MessageError, match=reason):
         codec.decode(Sample, data)
+
+
+def test_bytes_without_a_length_are_no_field_of_a_message() -> None:
+    with pytest.raises(TypeError, match=r"Careless\.data has no length"):
+        codec.decode(Careless, b'{"data":"0x"}')
+
+
+@pytest.mark.parametrize("kind", DECODED, ids=lambda kind: kind.__name__)
+def test_every_message_says_how_long_its_bytes_are(kind: type) -> None:
+    assert [where for where, hint in leaves(kind, kind.__name__) if hint is bytes] == []
 
 
 def test_fields_have_their_lengths_and_ranges() -> None:

@@ -35,8 +35,8 @@ class Asset:
 
 @dataclass(frozen=True)
 class Everything:
-    to_wallet: Wallet = typed(Wallet)  # noqa: RUF009
-    assets: Asset = typed(Asset)  # noqa: RUF009
+    to_wallet: Wallet = typed(Wallet)
+    assets: Asset = typed(Asset)
     is_final: bool = typed("bool")
     notes: tuple[str, ...] = typed("string[]")
     pair: tuple[int, int] = typed("uint8[2]")

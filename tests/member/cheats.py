@@ -7,8 +7,6 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-import blockful_py.cli.main
-import blockful_py.member.office  # noqa: F401
 from blockful_py.child_process import ChildProcesses
 from blockful_py.committee.durable import DurableMemory
 from blockful_py.committee.member import Member
@@ -18,7 +16,10 @@ from blockful_py.committee.proposals import RedactionDraft
 from blockful_py.committee.service.generation import Generation
 from blockful_py.committee.service.messages import SealedShares
 from blockful_py.committee.wire import Message
+from blockful_py.crypto.envelope import WRAPPED_BYTES
 from blockful_py.crypto.threshold.messages import SignatureShares
+from blockful_py.keys.access import Access
+from blockful_py.member.office import MemberOffice
 
 
 def wrong_shares() -> None:
@@ -66,6 +67,17 @@ def two_votes() -> None:
     DurableMemory.voted = lambda self, ballot: latest.get(ballot)  # type: ignore[method-assign]
 
 
+def short_account() -> None:
+    """Says that its account has 3 bytes."""
+    honest = MemberOffice.identity
+    MemberOffice.identity = lambda self: replace(honest(self), account=b"abc")  # type: ignore[method-assign]
+
+
+def false_keys() -> None:
+    """Gives readers what nobody can unwrap."""
+    Access.wrapped = lambda *asked: bytes(WRAPPED_BYTES)  # type: ignore[method-assign]
+
+
 def in_steps() -> None:
     """Is honest, and its work stops where a test wants it to (`tests.participant.steps`)."""
     honest = ChildProcesses.__init__
@@ -96,6 +108,8 @@ CHEATS: dict[str, Callable[[], None]] = {
     "wrong deal": wrong_deal,
     "blind": blind,
     "two votes": two_votes,
+    "short account": short_account,
+    "false keys": false_keys,
     "in steps": in_steps,
     "an hour ahead": an_hour_ahead,
     "an hour behind": an_hour_behind,

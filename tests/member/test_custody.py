@@ -105,6 +105,12 @@ def test_one_member_that_answers_is_enough_to_read(crew: Crew, session: ReaderSe
             member.start()
 
 
+def test_a_key_that_opens_nothing_keeps_nobody_from_reading(crew: Crew, session: ReaderSession) -> None:
+    session.register()
+    with crew.members[0].cheating("false keys"):
+        assert equal(session.read("b"), crew.federation.models()["b"].weights)
+
+
 def test_after_an_erasure_no_member_has_the_key(crew: Crew, first: FirstMember) -> None:
     old = {first.weights(name) for name in AFFECTED}
     erasure = crew.federation.unlearn(forget=row_of_each_start(0)).erasure

@@ -52,6 +52,13 @@ def test_a_member_that_cannot_pay_does_not_lead(crew: Crew, chains: Nodes) -> No
         require_funds(view, keys.account)
 
 
+def test_a_broken_answer_is_one_line_of_the_status(crew: Crew) -> None:
+    with crew.members[2].cheating("short account"):
+        shown = status(crew)
+    assert [each.ready for each in shown.members] == [True, True, False, True]
+    assert "Identity.account has 3 bytes, 20 were expected" in _state(shown.members[2])
+
+
 def _view(crew: Crew, keys: MemberKeys) -> MemberView:
     nodes = crew.federation.nodes
     return MemberView(crew.federation.run.path, Urls(nodes.live.url, nodes.archive.url), signer_of(keys))

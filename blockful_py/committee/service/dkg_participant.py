@@ -85,12 +85,12 @@ class DkgParticipant:
     def _settle(self, message: wire.Message, admission: Admission) -> Empty:
         """Checks the relayed answers of a quorum that holds shares of the key."""
         charter = self._admitted(message.subject, admission).charter
-        holding, holders = HeldShare(charter.digest()), set()
+        holding, holders = codec.encode(HeldShare(charter.digest())), set()
         for text in codec.decode(RelayedAnswers, message.body).envelopes:
             relayed = wire.receive(admission.domain(), text.encode())
             sender = relayed.message.sender
             wire.require_relayed(relayed, message, sender, MessageKind.KEY_HELD.round)
-            if charter.index(sender) and codec.decode(HeldShare, relayed.message.body) == holding:
+            if charter.index(sender) and relayed.message.body == holding:
                 holders.add(sender)
         if 3 * len(holders) < 2 * len(charter.members):
             raise RefusedError(

@@ -29,6 +29,7 @@ from blockful_py.crypto.chameleon import tag
 from blockful_py.crypto.passphrase import KdfCost
 from blockful_py.crypto.threshold.keys import KeyShare
 from blockful_py.errors import CryptoError, KeystoreError, MessageError, RefusedError
+from blockful_py.types import Bytes32
 from blockful_py.whole_file import OWN, write_whole
 
 Value = TypeVar("Value")
@@ -126,7 +127,7 @@ class MemberFolder:
 
 @dataclass(frozen=True, slots=True)
 class _Settled:
-    key_id: bytes
+    key_id: Bytes32
 
 
 def keys_in(path: Path, words: str) -> MemberKeys:

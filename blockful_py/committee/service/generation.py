@@ -29,7 +29,7 @@ from blockful_py.crypto.threshold.dkg import Participant
 from blockful_py.crypto.threshold.keys import CommitteeKey, KeyShare
 from blockful_py.crypto.threshold.messages import Confirmation, Reveal, Share
 from blockful_py.errors import CheaterError, CryptoError, MessageError, RefusedError
-from blockful_py.types import Point, Rng
+from blockful_py.types import Address, Bytes32, Point, Rng
 
 DST_CHARTER = tag("charter")
 
@@ -51,14 +51,14 @@ class Charter:
     """
 
     chain_id: int
-    committee: bytes
+    committee: Address
     epoch: int
     draw: int
     attempt: int
-    members: tuple[bytes, ...]
+    members: tuple[Address, ...]
     dealers: tuple[int, ...]
     threshold: int
-    salt: bytes
+    salt: Bytes32
 
     def __post_init__(self) -> None:
         if not 0 < len(self.members) <= 256:

@@ -17,13 +17,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import Annotated
 
 from blockful_py.committee.certificates import CastVote
 from blockful_py.committee.pledges import AttestedNonces, CollisionSession, SignedPledge
 from blockful_py.committee.proposals import RedactionChunk, RedactionDraft
+from blockful_py.crypto import ecies, envelope
 from blockful_py.crypto.multisignature import SchnorrSignature
 from blockful_py.crypto.threshold.messages import Answer, Commitment, Complaint
-from blockful_py.types import Point, Position, Uri
+from blockful_py.types import Address, Bytes32, Bytes64, Length, Point, Position, Uri
+
+WrappedBytes = Annotated[bytes, Length(envelope.WRAPPED_BYTES, envelope.WRAPPED_BYTES)]
+SealedBytes = Annotated[bytes, Length(32 + ecies.OVERHEAD, 32 + ecies.OVERHEAD)]
+"""A number modulo n, encrypted to one member."""
+MAX_STATEMENT = 1 << 26
+"""Bytes of an erasure's statement; `limits` has less for most federations."""
 
 
 class MessageKind(Enum):
@@ -121,7 +129,7 @@ class VoteRequest:
 class ErasureRequest:
     """The statement of an erasure certificate; the subject is its keccak256."""
 
-    statement: bytes
+    statement: Annotated[bytes, Length(1, MAX_STATEMENT)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,9 +160,9 @@ class Identity:
         possession: its signature over `eip712.Possession`, for those who put the key into a roster.
     """
 
-    key_ids: tuple[bytes, ...]
+    key_ids: tuple[Bytes32, ...]
     encryption_key: Point
-    account: bytes
+    account: Address
     voting_key: Point
     possession: SchnorrSignature
 
@@ -163,7 +171,7 @@ class Identity:
 class HeldShare:
     """The member holds a share of the subject's key; `generation` is the digest of the key's charter."""
 
-    generation: bytes
+    generation: Bytes32
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +186,7 @@ class DeliveredKey:
     """The data key of a sealed file, wrapped to the member that gets it."""
 
     version: Uri
-    wrapped: bytes
+    wrapped: WrappedBytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +216,7 @@ class ReadRequest:
 class WrappedKey:
     """A data key, wrapped to the requester."""
 
-    wrapped: bytes
+    wrapped: WrappedBytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +237,7 @@ class BlockNames:
 class Vote:
     """A vote or signature of 64 bytes."""
 
-    vote: bytes
+    vote: Bytes64
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +260,7 @@ class SealedShare:
     """A key share, encrypted to its recipient."""
 
     recipient: int
-    sealed: bytes
+    sealed: SealedBytes
 
 
 @dataclass(frozen=True, slots=True)

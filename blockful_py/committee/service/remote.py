@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 from blockful_py.committee import codec
 from blockful_py.committee.certificates import CastVote, CommittedVote, Cosigning
@@ -28,14 +29,15 @@ from blockful_py.committee.service.messages import (
 from blockful_py.committee.succession import Acknowledgement, Succession
 from blockful_py.crypto.keccak import keccak
 from blockful_py.crypto.threshold.messages import SignatureShares
-from blockful_py.errors import CommitteeError
+from blockful_py.errors import CheaterError, CommitteeError, MessageError
 
+Answer = TypeVar("Answer")
 Tally = Callable[[bytes, int, int], None]
 """Called with the proposal, the member's index and the number of models that it fetched."""
 
 
 class RemoteMember:
-    """Asks a member through its client; raises the member's refusal, or UnreachableError."""
+    """Asks a member through its client; raises the member's refusal, or as `_ask`."""
 
     def __init__(self, index: int, client: MemberClient, tally: Tally) -> None:
         self.index = index
@@ -50,73 +52,70 @@ class RemoteMember:
         return self._client.address
 
     def approve(self, draft: RedactionDraft) -> None:
-        answer = self._client.ask(MessageKind.APPROVE, draft.epoch, draft.proposal, draft)
-        approved = codec.decode(Approval, answer.message.body)
+        approved = self._ask(MessageKind.APPROVE, draft.epoch, draft.proposal, draft, Approval)
         self._tally(draft.proposal, self.index, approved.downloads)
 
     def commit(self, draft: RedactionDraft, session: CollisionSession) -> PledgedNonces:
-        answer = self._client.ask(
-            MessageKind.COMMIT, draft.epoch, draft.proposal, CommitRequest(draft, session)
-        )
-        return codec.decode(PledgedNonces, answer.message.body)
+        asked = CommitRequest(draft, session)
+        return self._ask(MessageKind.COMMIT, draft.epoch, draft.proposal, asked, PledgedNonces)
 
     def attest(self, session: CollisionSession, pledges: Sequence[SignedPledge]) -> bytes:
-        request = AttestRequest(session, tuple(pledges))
-        answer = self._client.ask(MessageKind.ATTEST, session.epoch, session.proposal, request)
-        return codec.decode(Vote, answer.message.body).vote
+        asked = AttestRequest(session, tuple(pledges))
+        return self._ask(MessageKind.ATTEST, session.epoch, session.proposal, asked, Vote).vote
 
     def sign(self, draft: RedactionDraft, nonces: AttestedNonces) -> SignatureShares:
-        answer = self._client.ask(MessageKind.SIGN, draft.epoch, draft.proposal, SignRequest(draft, nonces))
-        return codec.decode(SignatureShares, answer.message.body)
+        asked = SignRequest(draft, nonces)
+        return self._ask(MessageKind.SIGN, draft.epoch, draft.proposal, asked, SignatureShares)
 
     def vote_publication(self, proposal: PublicationProposal) -> CommittedVote:
-        answer = self._client.ask(MessageKind.PUBLICATION, proposal.epoch, proposal.proposal, proposal)
-        return codec.decode(CommittedVote, answer.message.body)
+        subject = (proposal.epoch, proposal.proposal)
+        return self._ask(MessageKind.PUBLICATION, *subject, proposal, CommittedVote)
 
     def vote_redaction(self, draft: RedactionDraft, chunks: Sequence[RedactionChunk]) -> CommittedVote:
-        answer = self._client.ask(
-            MessageKind.REDACTION, draft.epoch, draft.proposal, VoteRequest(draft, tuple(chunks))
-        )
-        return codec.decode(CommittedVote, answer.message.body)
+        asked = VoteRequest(draft, tuple(chunks))
+        return self._ask(MessageKind.REDACTION, draft.epoch, draft.proposal, asked, CommittedVote)
 
     def vote_erasure(self, epoch: int, statement: bytes) -> bytes:
-        answer = self._client.ask(MessageKind.ERASURE, epoch, keccak(statement), ErasureRequest(statement))
-        return codec.decode(Vote, answer.message.body).vote
+        asked = ErasureRequest(statement)
+        return self._ask(MessageKind.ERASURE, epoch, keccak(statement), asked, Vote).vote
 
     def vote_motion(self, motion: Motion) -> CommittedVote:
-        answer = self._client.ask(MessageKind.MOTION, motion.epoch, motion.proposal, motion)
-        return codec.decode(CommittedVote, answer.message.body)
+        return self._ask(MessageKind.MOTION, motion.epoch, motion.proposal, motion, CommittedVote)
 
     def recommit(self, epoch: int, proposal: bytes) -> CommittedVote:
-        answer = self._client.ask(MessageKind.RECOMMIT, epoch, proposal, Empty())
-        return codec.decode(CommittedVote, answer.message.body)
+        return self._ask(MessageKind.RECOMMIT, epoch, proposal, Empty(), CommittedVote)
 
     def attest_cosigning(self, cosigning: Cosigning) -> bytes:
-        kind = MessageKind.ATTEST_COSIGNING
-        answer = self._client.ask(kind, cosigning.epoch, cosigning.proposal, cosigning)
-        return codec.decode(Vote, answer.message.body).vote
+        subject = (cosigning.epoch, cosigning.proposal)
+        return self._ask(MessageKind.ATTEST_COSIGNING, *subject, cosigning, Vote).vote
 
     def cosign(self, cosigning: Cosigning) -> int:
-        answer = self._client.ask(MessageKind.COSIGN, cosigning.epoch, cosigning.proposal, cosigning)
-        return codec.decode(CertificateShare, answer.message.body).share
+        subject = (cosigning.epoch, cosigning.proposal)
+        return self._ask(MessageKind.COSIGN, *subject, cosigning, CertificateShare).share
 
     def keep(self, certified: CertifiedProposal) -> None:
         published = isinstance(certified, CertifiedPublication)
         kind = MessageKind.FINISH_PUBLICATION if published else MessageKind.FINISH_REDACTION
-        codec.decode(Empty, self._client.ask(kind, *certified.subject, certified).message.body)
+        self._ask(kind, *certified.subject, certified, Empty)
 
     def witness(self, epoch: int, proposal: bytes, ballots: Sequence[CastVote]) -> None:
-        answer = self._client.ask(MessageKind.WITNESS, epoch, proposal, CastVotes(tuple(ballots)))
-        codec.decode(Empty, answer.message.body)
+        self._ask(MessageKind.WITNESS, epoch, proposal, CastVotes(tuple(ballots)), Empty)
 
     def vote_succession(self, succession: Succession) -> CommittedVote:
-        answer = self._client.ask(MessageKind.SUCCESSION, succession.epoch, succession.proposal(), succession)
-        return codec.decode(CommittedVote, answer.message.body)
+        subject = (succession.epoch, succession.proposal())
+        return self._ask(MessageKind.SUCCESSION, *subject, succession, CommittedVote)
 
     def vote_acknowledgement(self, acknowledgement: Acknowledgement) -> CommittedVote:
         subject = (acknowledgement.epoch, acknowledgement.proposal())
-        answer = self._client.ask(MessageKind.ACKNOWLEDGEMENT, *subject, acknowledgement)
-        return codec.decode(CommittedVote, answer.message.body)
+        return self._ask(MessageKind.ACKNOWLEDGEMENT, *subject, acknowledgement, CommittedVote)
+
+    def _ask(self, kind: MessageKind, epoch: int, subject: bytes, body: Any, answer: type[Answer]) -> Answer:
+        """Raises CheaterError for a signed answer that is none of this type, otherwise as the client."""
+        received = self._client.ask(kind, epoch, subject, body)
+        try:
+            return codec.decode(answer, received.message.body)
+        except MessageError as error:
+            raise CheaterError([self.index], f"the answer to {kind.label} ({error})") from None
 
 
 class AbsentMember:

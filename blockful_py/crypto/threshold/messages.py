@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from blockful_py.types import Point
+from blockful_py.types import Bytes32, Point
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class Commitment:
     """Digest of the reveal to come."""
 
     dealer: int
-    digest: bytes
+    digest: Bytes32
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Confirmation:
     """Digest of everything that `member` saw broadcast."""
 
     member: int
-    transcript: bytes
+    transcript: Bytes32
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class NonceCommitments:
     """Round 1 of signing: (D, E) for each message of the batch."""
 
     signer: int
-    session: bytes
+    session: Bytes32
     pairs: tuple[tuple[Point, Point], ...]
 
 
@@ -81,7 +81,7 @@ class NonceCommitments:
 class AggregatedNonces:
     """Sums of (D, E) over `signers` (ascending), for each message of the batch."""
 
-    session: bytes
+    session: Bytes32
     signers: tuple[int, ...]
     pairs: tuple[tuple[Point, Point], ...]
 
@@ -100,5 +100,5 @@ class SignatureShares:
     """Round 2 of signing: z_i for each message of the batch."""
 
     signer: int
-    session: bytes
+    session: Bytes32
     values: tuple[int, ...]

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections import Counter
+from collections.abc import Callable, Collection
 
 from blockful_py.committee import codec
 from blockful_py.committee.polling import Refusal, at_once
@@ -15,7 +16,7 @@ from blockful_py.keys.access import Access
 from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.keys.sealing import FoundKeys
 from blockful_py.pipeline.coordination.remote_committee import ReachableMember, RemoteCommittee
-from blockful_py.pipeline.coordination.remote_keyring import RemoteKeyring
+from blockful_py.pipeline.coordination.remote_keyring import AskedMember, RemoteKeyring
 from blockful_py.pipeline.run.contracts import Contracts
 from blockful_py.record.catalogue import CatalogueReader
 from blockful_py.types import Uri
@@ -24,7 +25,7 @@ from blockful_py.types import Uri
 def ask_members(
     contracts: Contracts, remote: RemoteCommittee, access: Access, keys: ReaderKeys, wanted: ReadRequest
 ) -> bytes:
-    """The data key of a current version, from the first member that does not refuse a reader.
+    """The data key of a current version, as most of the members give it that do not refuse a reader.
 
     Raises RefusedError with the members' reasons, KeyDestroyedError when none answers.
     """
@@ -35,8 +36,10 @@ def ask_members(
         IndexedClient(number, client) for number, client in enumerate(clients) if client.address in roster
     ]
 
-    answers = at_once(members, lambda member: _wrapped(member.client, epoch, wanted), 1)
-    return _unwrapped(answers.values(), access, keys, wanted)
+    def ask(member: IndexedClient) -> bytes:
+        return _given(member.client, epoch, access, keys, wanted)
+
+    return _of_most(at_once(members, ask, 1).values())
 
 
 class ReaderKeyring(RemoteKeyring):
@@ -65,24 +68,25 @@ class ReaderKeyring(RemoteKeyring):
         return FoundKeys({uri: self._read(places[uri]) for uri in uris if uri in places})
 
     def _read(self, wanted: ReadRequest) -> bytes:
-        answers = self.ask_all(lambda seat: _wrapped(seat.client, seat.epoch, wanted), 1)
-        return _unwrapped(answers.values(), self._access, self._keys, wanted)
+        def ask(seat: AskedMember) -> bytes:
+            return _given(seat.client, seat.epoch, self._access, self._keys, wanted)
+
+        return _of_most(self.ask_all(ask, 1).values())
 
 
-def _wrapped(member: MemberClient, epoch: int, wanted: ReadRequest) -> bytes:
+def _given(member: MemberClient, epoch: int, access: Access, keys: ReaderKeys, wanted: ReadRequest) -> bytes:
+    """The key that a member gives.  Raises EnvelopeError where it cannot be unwrapped, otherwise as `ask`."""
     answer = member.ask(MessageKind.READ_KEY, epoch, bytes(32), wanted)
-    return codec.decode(WrappedKey, answer.message.body).wrapped
+    wrapped = codec.decode(WrappedKey, answer.message.body).wrapped
+    return envelope.unwrap(wrapped, keys.encryption_secret, access.context(keys.account, wanted))
 
 
-def _unwrapped(
-    answers: Iterable[bytes | Refusal], access: Access, keys: ReaderKeys, wanted: ReadRequest
-) -> bytes:
-    """The key in the first answer that is no refusal; errors as `ask_members`."""
-    reasons = set()
-    for answer in answers:
-        if not isinstance(answer, Refusal):
-            return envelope.unwrap(answer, keys.encryption_secret, access.context(keys.account, wanted))
-        reasons.add(str(answer.reason))
+def _of_most(answers: Collection[bytes | Refusal]) -> bytes:
+    """The key that most of those give who give one; errors as `ask_members`."""
+    given = Counter(each for each in answers if not isinstance(each, Refusal))
+    if given:
+        return given.most_common(1)[0][0]
+    reasons = {str(each.reason) for each in answers if isinstance(each, Refusal)}
     if not reasons:
         raise KeyDestroyedError(
             "no member of the committee answers: nobody can give the key. Ask again later."

@@ -308,9 +308,9 @@ class RemoteCommittee:
             places, lambda place: place.client.ask(MessageKind.TELL_KEY, epoch, key_id, Empty()), len(places)
         )
         told = Counted(each.message.body for each in answers.values() if not isinstance(each, Refusal))
-        for body, times in told.items():
+        for body in (each for each, times in told.items() if times >= enough):
             key = codec.decode(CommitteeKey, body)
-            if times >= enough and key.key_id == key_id:
+            if key.key_id == key_id:
                 self._keys.keep(key)
                 return key
         raise RunError(
