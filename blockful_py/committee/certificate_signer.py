@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from copy import copy
+
 from blockful_py.committee.certificates import (
     CommittedVote,
     Cosigning,
@@ -16,33 +18,14 @@ from blockful_py.crypto import curve, eip712, multisignature, signature
 from blockful_py.crypto.keccak import keccak
 from blockful_py.crypto.multisignature import NoncePoints
 from blockful_py.crypto.roster import Roster
-from blockful_py.crypto.threshold.nonces import commitment, draw
-from blockful_py.errors import CheaterError, NonceReuseError, RefusedError
+from blockful_py.crypto.threshold.nonces import OWN_PROCESS, NonceStore, commitment, draw
+from blockful_py.errors import CheaterError, RefusedError
 from blockful_py.types import Rng
 
-MAX_PENDING = 256
-"""Nonce pairs that a member keeps for certificates that are under way; older ones are dropped."""
-
-
-class PendingNonces:
-    """Secret nonces by their points, in memory only; taking them removes them."""
-
-    def __init__(self) -> None:
-        self._pairs: dict[tuple[Ballot, NoncePoints], tuple[int, int]] = {}
-
-    def put(self, ballot: Ballot, points: NoncePoints, pair: tuple[int, int]) -> None:
-        self._pairs[ballot, points] = pair
-        if len(self._pairs) > MAX_PENDING:
-            del self._pairs[next(iter(self._pairs))]
-
-    def take(self, ballot: Ballot, points: NoncePoints) -> tuple[int, int]:
-        """Raises NonceReuseError when there are none (any more)."""
-        pair = self._pairs.pop((ballot, points), None)
-        if pair is None:
-            raise NonceReuseError(
-                "these nonces of this member are used, or of another proposal; ask for others."
-            )
-        return pair
+PENDING = 16
+"""Unanswered pairs that a member keeps for a leader, which has one certificate under way."""
+PendingNonces = NonceStore[tuple[Ballot, NoncePoints]]
+"""Nonces for certificates, by their points."""
 
 
 class CertificateSigner:
@@ -61,18 +44,25 @@ class CertificateSigner:
         pending: PendingNonces | None = None,
     ) -> None:
         """`domain`: of votes.  Raises RefusedError when the key of `secret` is not in the roster."""
+        self._leader = OWN_PROCESS
         self._secret = secret
         self.roster = roster
         self.domain = domain
         self._memory = memory
         self._rng = rng
-        self._pending = PendingNonces() if pending is None else pending
+        self._pending = PendingNonces(PENDING) if pending is None else pending
         key = curve.multiply_base(secret)
         if key not in roster.keys:
             raise RefusedError("this member has no seat in this epoch")
         self.index = roster.keys.index(key) + 1
         """1-based."""
         self.address = curve.address(key)
+
+    def led_by(self, leader: bytes) -> CertificateSigner:
+        """The same, asked by another leader, whose nonces take no room of others' (`NonceStore`)."""
+        signer = copy(self)
+        signer._leader = leader
+        return signer
 
     def ballot(self, epoch: int, proposal: bytes) -> Ballot:
         """The ballot of a proposal.  Raises RefusedError when its epoch or identifier is out of range."""
@@ -103,7 +93,7 @@ class CertificateSigner:
         context = keccak(digest + generation.to_bytes(32, "big"))
         (pair,) = draw(self._secret, context, 1, self._rng)
         points = commitment(pair)
-        self._pending.put(ballot, points, pair)
+        self._pending.put(self._leader, (ballot, points), [pair])
         pledge = Pledge(digest, self.index, generation, pair_digest(points))
         signed = SignedPledge(pledge, self.sign(eip712.digest(self.domain, pledge)))
         return CommittedVote(self.sign(digest), points, signed)
@@ -146,7 +136,8 @@ class CertificateSigner:
                 f"{len(attesting)} members attest these nonces, {self.roster.quorum} are needed"
             )
         keys = [self.roster.keys[index - 1] for index in indices]
-        pair = self._pending.take(ballot, cosigning.nonces[indices.index(self.index)])
+        points = cosigning.nonces[indices.index(self.index)]
+        (pair,) = self._pending.take(self._leader, (ballot, points))
         digest = digest_of(certificate, cosigning.executor, self.domain)
         begun = multisignature.begin(multisignature.total(keys), digest, cosigning.nonces)
         if begun is None:

@@ -56,7 +56,7 @@ class Cosigner:
             raise RefusedError(f"member {index} is not among the signers {list(session.indices)}")
         identifier = session.identifier(self._domain)
         generation = self._memory.use_session(identifier)
-        commitments = self._signer.commit(identifier, count, generation)
+        commitments = self._signer.commit(identifier, count, generation, session.leader)
         pledge = Pledge(identifier, index, generation, nonces_digest(commitments))
         signed = self._voter.sign(eip712.digest(self._domain, pledge))
         return PledgedNonces(commitments, generation, signed)
@@ -104,7 +104,7 @@ class Cosigner:
         if len(attesting) < self._quorum:
             raise RefusedError(f"{len(attesting)} members attest these nonces, {self._quorum} are needed")
         commitments = [each.commitments for each in nonces.pledged]
-        return self._signer.sign(tasks, aggregate(self._share.public, commitments))
+        return self._signer.sign(tasks, aggregate(self._share.public, commitments), session.leader)
 
     def _require_complete(
         self, session: CollisionSession, identifier: bytes, pledges: Sequence[Pledge]

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 
 from blockful_py.committee.certificate_signer import CertificateSigner
 from blockful_py.committee.certificates import CommittedVote, Cosigning, Executor
@@ -79,6 +80,12 @@ class Member:
     def domain(self) -> eip712.Domain:
         """EIP-712 domain of votes."""
         return self._voter.domain
+
+    def led_by(self, leader: bytes) -> Member:
+        """The same, asked by another leader."""
+        member = copy(self)
+        member._voter = self._voter.led_by(leader)
+        return member
 
     def check_certified(self, certified: CertifiedProposal) -> None:
         """Raises RefusedError unless a quorum of the roster signed this decision for the archive."""

@@ -130,6 +130,10 @@ class MirrorVoter:
         self._home = home
         self._mirror = mirror
 
+    def led_by(self, leader: bytes) -> MirrorVoter:
+        """The same, asked by another leader."""
+        return MirrorVoter(self._voter.led_by(leader), self._home, self._mirror)
+
     def vote_succession(self, succession: Succession) -> CommittedVote:
         """Its vote. Raises RefusedError when the home chain has another successor, or none."""
         appointed, _ = self._home.roster(succession.epoch + 1)

@@ -15,7 +15,7 @@ from blockful_py.chain.signer import Signer
 from blockful_py.chain.sortition import Phase
 from blockful_py.closable import Closable
 from blockful_py.committee import codec, wire
-from blockful_py.committee.certificate_signer import CertificateSigner, PendingNonces
+from blockful_py.committee.certificate_signer import PENDING, CertificateSigner, PendingNonces
 from blockful_py.committee.member import Member
 from blockful_py.committee.motions import Matter
 from blockful_py.committee.service.agreements import AGREED, Agreements
@@ -261,7 +261,7 @@ class MemberOffice:
         self._opened: MemberView | None = None
         self._made: Stamps = ()
         self._rosters: dict[int, Roster] = {}
-        self._pending = PendingNonces()
+        self._pending = PendingNonces(PENDING)
         self._seat: tuple[int, Seat] | None = None
 
     def domain(self) -> eip712.Domain:

@@ -14,7 +14,7 @@ from blockful_py.crypto.threshold.keys import KeyShare, lagrange
 from blockful_py.crypto.threshold.local import collide_together
 from blockful_py.crypto.threshold.messages import NonceCommitments, SignatureShares
 from blockful_py.crypto.threshold.nonces import draw
-from blockful_py.crypto.threshold.signing import DST_RHO, ThresholdSigner, aggregate, combine
+from blockful_py.crypto.threshold.signing import DST_RHO, SESSIONS, ThresholdSigner, aggregate, combine
 from blockful_py.errors import CheaterError, CryptoError, NonceReuseError, QuorumError
 from blockful_py.types import Opening, Point
 from tests.crypto.committee import Batch, Ceremony, begin, tasks_for
@@ -135,7 +135,7 @@ def test_a_signer_refuses_a_wrong_list_of_signers(
 def test_nonces_are_used_once(shares: tuple[KeyShare, ...]) -> None:
     batch = begin(shares, (1, 2, 3))
     batch.answers()
-    with pytest.raises(NonceReuseError, match="no unused nonces"):
+    with pytest.raises(NonceReuseError, match="these nonces are used"):
         batch.signers[0].sign(batch.tasks, batch.nonces)
 
 
@@ -156,11 +156,20 @@ def test_a_session_begins_once_and_an_unknown_one_is_refused(shares: tuple[KeySh
         batch.signers[0].sign(batch.tasks, replace(batch.nonces, session=b"another"))
 
 
-def test_discarded_nonces_cannot_be_used(shares: tuple[KeyShare, ...]) -> None:
+def test_nonces_are_of_the_leader_that_asked_for_them(shares: tuple[KeyShare, ...]) -> None:
     batch = begin(shares, (1, 2, 3))
-    batch.signers[0].nonces.discard(b"session")
-    with pytest.raises(NonceReuseError):
-        batch.signers[0].sign(batch.tasks, batch.nonces)
+    with pytest.raises(NonceReuseError, match="of another leader"):
+        batch.signers[0].sign(batch.tasks, batch.nonces, leader=b"\1" * 20)
+    assert batch.signers[0].sign(batch.tasks, batch.nonces).values
+
+
+def test_a_leader_keeps_its_newest_sessions(shares: tuple[KeyShare, ...]) -> None:
+    batch = begin(shares, (1, 2, 3))
+    signer = batch.signers[0]
+    for number in range(2000):
+        signer.commit(b"%d" % number, 1, leader=b"\1" * 20)
+    assert len(signer.nonces) == 3 + SESSIONS
+    assert signer.sign(batch.tasks, batch.nonces).values
 
 
 def test_more_or_fewer_tasks_than_committed_are_refused(shares: tuple[KeyShare, ...]) -> None:

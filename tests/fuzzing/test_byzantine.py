@@ -4,21 +4,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from random import Random
+from typing import Any
 
 import pytest
 
-from blockful_py.committee.certificate_signer import CertificateSigner, PendingNonces
+from blockful_py.committee import codec, wire
+from blockful_py.committee.certificate_signer import PENDING, CertificateSigner
 from blockful_py.committee.member import Member
 from blockful_py.committee.memory import Ballot, VolatileMemory
 from blockful_py.committee.pledges import Pledge, SignedPledge
-from blockful_py.committee.service.messages import MessageKind
+from blockful_py.committee.service import member_client
+from blockful_py.committee.service.messages import MessageKind, SignRequest
 from blockful_py.crypto import curve, eip712, signature
-from blockful_py.crypto.multisignature import NoncePoints
+from blockful_py.crypto.threshold.nonces import NonceStore
+from blockful_py.crypto.threshold.signing import SESSIONS
 from tests.fuzzing.byzantine import run_case
-from tests.fuzzing.byzantine_world import VOTING, World, watched
+from tests.fuzzing.byzantine_world import MESSAGES, VOTING, World, watched
 from tests.fuzzing.honest_leader import HonestLeader
-from tests.fuzzing.ledgers import ViolationError
+from tests.fuzzing.ledgers import EPOCH, ViolationError
 from tests.fuzzing.liars import ANSWERS, GENERATIONS
 from tests.fuzzing.schemer import Schemer
 
@@ -38,8 +43,8 @@ def vote_again(self: VolatileMemory, ballot: Ballot, content: bytes) -> bytes:
     return content
 
 
-def give_again(self: PendingNonces, ballot: Ballot, points: NoncePoints) -> tuple[int, int]:
-    return self._pairs[ballot, points]
+def give_again(self: NonceStore[Any], leader: bytes, use: object) -> list[tuple[int, int]]:
+    return self._kept[leader][use]
 
 
 def attest_again(
@@ -59,7 +64,7 @@ FAULTS: dict[str, tuple[Plant, str]] = {
         "voted twice|two contents",
     ),
     "nonces are kept after an answer": (
-        lambda patch: patch.setattr(PendingNonces, "take", give_again),
+        lambda patch: patch.setattr(NonceStore, "take", give_again),
         "answered with twice",
     ),
     "members answer nonces that nobody attests": (
@@ -71,6 +76,36 @@ FAULTS: dict[str, tuple[Plant, str]] = {
         "attests two uses",
     ),
 }
+
+
+class Greedy:
+    """Stands between an honest leader and the first member, and asks that for nonces in its own name."""
+
+    def __init__(self, world: World) -> None:
+        self.world, self.member = world, world.remote(world.schemer)[1]
+        self.recommits = self.sessions = self.collisions = 0
+
+    def post(self, url: str, data: bytes, *more: Any) -> bytes:
+        line = wire.first_line(data)
+        header = wire.open_line(MESSAGES, line).header
+        if url == "1" and header.sender == self.world.leader.address:
+            if header.kind == MessageKind.COSIGN.label:
+                self._recommit(header.subject)
+            if header.kind == MessageKind.SIGN.label:
+                self._commit(codec.decode(SignRequest, data[len(line) :]))
+        return self.world.post(url, data, *more)
+
+    def _recommit(self, proposal: bytes) -> None:
+        for _ in range(300):
+            self.member.recommit(EPOCH, proposal)
+            self.recommits += 1
+
+    def _commit(self, asked: SignRequest) -> None:
+        own = replace(asked.nonces.session, leader=self.world.schemer.address)
+        for number in range(300):
+            salt = number.to_bytes(32, "big")
+            given = self.member.commit(asked.draft, replace(own, salt=salt))
+            self.sessions, self.collisions = self.sessions + 1, len(given.commitments.pairs)
 
 
 @pytest.mark.parametrize("kind", ANSWERS)
@@ -101,6 +136,26 @@ def test_who_showed_its_nonces_to_one_member_before_stops_no_decision(redaction:
     with watched(world):
         Schemer(world).poison()
         assert HonestLeader(world, 0).decide(redaction)
+    world.check()
+
+
+@pytest.mark.parametrize("redaction", [False, True])
+def test_a_leader_that_asks_without_end_pushes_out_only_its_own(redaction: bool) -> None:
+    """Before each answer to an honest leader, another has the first member draw nonces for the same decision.
+
+    A member that lost the honest leader's nonces would be left out, and named.
+    """
+    world = World(4, [], Random(5))
+    greedy = Greedy(world)
+    with pytest.MonkeyPatch.context() as patch, watched(world):
+        patch.setattr(member_client, "post", greedy.post)
+        leader = HonestLeader(world, 0)
+        assert leader.decide(redaction)
+    assert leader.coordinator.excluded.told() == ()
+    member = world.places[1].member
+    assert (greedy.recommits, greedy.sessions) == (600, 300 * redaction)
+    assert len(member._voter._pending) <= PENDING
+    assert len(member._cosigner._signer.nonces) <= SESSIONS * greedy.collisions
     world.check()
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, Protocol, TypeVar
 
 from blockful_py.committee import codec, wire
@@ -210,7 +210,7 @@ class RequestHandler:
                 return self._acknowledgement(message)
             if kind is MessageKind.RECOMMIT:
                 codec.decode(Empty, message.body)
-                return self._voter(message.epoch).recommit(message.epoch, message.subject)
+                return self._voter(message).recommit(message.epoch, message.subject)
             if kind in (MessageKind.ATTEST_COSIGNING, MessageKind.COSIGN):
                 return self._cosigning(kind, message)
             return self._decision(kind, message)
@@ -249,17 +249,24 @@ class RequestHandler:
             if len(self._asked) > REMEMBERED:
                 del self._asked[next(iter(self._asked))]
 
-    def _voter(self, epoch: int) -> Member | MirrorVoter:
+    def _voter(self, message: wire.Message) -> Member | MirrorVoter:
         """This member in its seat, or where it has none, for what concerns the mirror."""
         try:
-            return self._office.seat(epoch).member
+            return self._seat(message).member
         except RefusedError:
-            return self._office.mirror_voter(epoch)
+            return self._mirror_voter(message)
+
+    def _seat(self, message: wire.Message) -> Seat:
+        seat = self._office.seat(message.epoch)
+        return replace(seat, member=seat.member.led_by(message.sender))
+
+    def _mirror_voter(self, message: wire.Message) -> MirrorVoter:
+        return self._office.mirror_voter(message.epoch).led_by(message.sender)
 
     def _cosigning(self, kind: MessageKind, message: wire.Message) -> Vote | CertificateShare:
         cosigning = codec.decode(Cosigning, message.body)
         _require_subject(message, cosigning.epoch, cosigning.proposal)
-        voter = self._voter(message.epoch)
+        voter = self._voter(message)
         ballot = voter.ballot(cosigning.epoch, cosigning.proposal)
         self._outbox.witness(ballot, cosigning.votes, voter.roster.members, voter.domain)
         if kind is MessageKind.ATTEST_COSIGNING:
@@ -269,15 +276,15 @@ class RequestHandler:
     def _succession(self, message: wire.Message) -> CommittedVote:
         succession = codec.decode(Succession, message.body)
         _require_subject(message, succession.epoch, succession.proposal())
-        return self._office.mirror_voter(message.epoch).vote_succession(succession)
+        return self._mirror_voter(message).vote_succession(succession)
 
     def _acknowledgement(self, message: wire.Message) -> CommittedVote:
         acknowledgement = codec.decode(Acknowledgement, message.body)
         _require_subject(message, acknowledgement.epoch, acknowledgement.proposal())
-        return self._office.mirror_voter(message.epoch).vote_acknowledgement(acknowledgement)
+        return self._mirror_voter(message).vote_acknowledgement(acknowledgement)
 
     def _decision(self, kind: MessageKind, message: wire.Message) -> Any:
-        seat = self._office.seat(message.epoch)
+        seat = self._seat(message)
         try:
             return self._decided(seat, kind, message)
         except RefutedError as error:

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any, Generic, TypeVar
 
 from blockful_py.crypto import curve
 from blockful_py.crypto.chameleon import tag
@@ -13,6 +14,13 @@ from blockful_py.errors import NonceReuseError
 from blockful_py.types import Point, Rng
 
 DST_NONCE = tag("frost-nonce")
+OWN_PROCESS = bytes(20)
+"""The leader of members that are in its process."""
+MOST_PAIRS = 1 << 15
+"""Pairs of all leaders that are kept beside the newest ones: some 6 MB."""
+
+Use = TypeVar("Use")
+"""What nonces are for."""
 
 
 def draw(secret: int, context: bytes, count: int, rng: Rng) -> list[tuple[int, int]]:
@@ -34,28 +42,56 @@ def commitment(pair: tuple[int, int]) -> tuple[Point, Point]:
     return curve.multiply_base(pair[0]), curve.multiply_base(pair[1])
 
 
-class NonceStore:
-    """Nonce pairs by session; taking them removes them."""
+class NonceStore(Generic[Use]):
+    """Secret nonce pairs by the leader that asked for them and their use; taking them removes them.
 
-    def __init__(self) -> None:
-        self._pairs: dict[bytes, list[tuple[int, int]]] = {}
+    A leader has room for `room` uses, of which its oldest go first.  Of all leaders, at most MOST_PAIRS pairs
+    are kept beside the newest ones; of more, the oldest of the leader with the most go.  So a leader's are
+    never dropped for the sake of one that has more.
+    """
 
-    def put(self, session: bytes, pairs: Sequence[tuple[int, int]]) -> None:
-        """Keeps the pairs of a session.  Raises NonceReuseError when it has some already."""
-        if session in self._pairs:
-            raise NonceReuseError(f"session {session.hex()} has begun; take another identifier.")
-        self._pairs[session] = list(pairs)
+    def __init__(self, room: int) -> None:
+        self._room = room
+        self._kept: dict[bytes, dict[Use, list[tuple[int, int]]]] = {}
 
-    def take(self, session: bytes) -> list[tuple[int, int]]:
+    def __len__(self) -> int:
+        """Number of pairs."""
+        return sum(map(_pairs_in, self._kept.values()))
+
+    def put(self, leader: bytes, use: Use, pairs: Sequence[tuple[int, int]]) -> None:
+        """Keeps the pairs for a use.  Raises NonceReuseError when the leader has some for it already."""
+        if use in self._kept.get(leader, {}):
+            raise NonceReuseError("this session has begun, and its nonces are kept; take another identifier.")
+        own = self._kept.pop(leader, {})
+        while len(own) >= self._room:
+            del own[next(iter(own))]
+        self._kept[leader] = own  # the last that asked
+        while len(self) > MOST_PAIRS:
+            self._drop()
+        own[use] = list(pairs)
+        self._kept[leader] = own
+
+    def take(self, leader: bytes, use: Use) -> list[tuple[int, int]]:
         """Removes and returns the pairs.  Raises NonceReuseError when there are none (any more)."""
-        pairs = self._pairs.pop(session, None)
+        own = self._kept.get(leader, {})
+        pairs = own.pop(use, None)
+        if not own:
+            self._kept.pop(leader, None)
         if pairs is None:
-            raise NonceReuseError(f"session {session.hex()} has no unused nonces; begin a new session.")
+            raise NonceReuseError(
+                "these nonces are used, dropped for newer ones, or of another leader or use; ask for others."
+            )
         return pairs
 
-    def discard(self, session: bytes) -> None:
-        """Forgets the pairs of a session that will not be signed."""
-        self._pairs.pop(session, None)
+    def _drop(self) -> None:
+        leader, own = max(self._kept.items(), key=lambda each: _pairs_in(each[1]))
+        del own[next(iter(own))]
+        if not own:
+            del self._kept[leader]
+
+
+def _pairs_in(uses: Mapping[Any, Sequence[tuple[int, int]]]) -> int:
+    return sum(map(len, uses.values()))
 
 
 def _nonzero(seed: bytes) -> int:

@@ -23,13 +23,15 @@ from blockful_py.crypto.keccak import keccak
 from blockful_py.crypto.randomness import system_rng
 from blockful_py.crypto.threshold.keys import CommitteeKey, KeyShare, lagrange
 from blockful_py.crypto.threshold.messages import AggregatedNonces, NonceCommitments, SignatureShares, Task
-from blockful_py.crypto.threshold.nonces import NonceStore, commitment, draw
+from blockful_py.crypto.threshold.nonces import OWN_PROCESS, NonceStore, commitment, draw
 from blockful_py.crypto.threshold.response import Responder
 from blockful_py.crypto.workspace import Workspace
 from blockful_py.errors import CheaterError, CryptoError, InvalidKeyError, QuorumError
 from blockful_py.types import Opening, Point, Rng
 
 DST_RHO = chameleon.tag("frost-rho")
+SESSIONS = 4
+"""Unanswered sessions that a signer keeps for a leader, which has one under way."""
 
 
 class _Round(NamedTuple):
@@ -53,27 +55,32 @@ class ThresholdSigner:
         self._share = share
         self._public = share.public
         self._rng = rng
-        self.nonces = NonceStore()
+        self.nonces = NonceStore[bytes](SESSIONS)
 
     @property
     def index(self) -> int:
         return self._share.index
 
-    def commit(self, session: bytes, count: int, generation: int = 0) -> NonceCommitments:
+    def commit(
+        self, session: bytes, count: int, generation: int = 0, leader: bytes = OWN_PROCESS
+    ) -> NonceCommitments:
         """Round 1: nonce pairs for `count` messages.
 
         `session` and `generation` (the signer's count of its sessions) say what the pairs are for: another
-        session or generation has other pairs, whatever the source of randomness does.
+        session or generation has other pairs, whatever the source of randomness does.  `leader`: who asks;
+        of its sessions the newest SESSIONS are kept.
         Raises NonceReuseError when the session has begun, ValueError for fewer than one message.
         """
         if count < 1:
             raise ValueError(f"a batch has one message or more, not {count}")
         context = keccak(generation.to_bytes(32, "big") + session)
         pairs = draw(self._share.secret, context, count, self._rng)
-        self.nonces.put(session, pairs)
+        self.nonces.put(leader, session, pairs)
         return NonceCommitments(self.index, session, tuple(map(commitment, pairs)))
 
-    def sign(self, tasks: Sequence[Task], nonces: AggregatedNonces) -> SignatureShares:
+    def sign(
+        self, tasks: Sequence[Task], nonces: AggregatedNonces, leader: bytes = OWN_PROCESS
+    ) -> SignatureShares:
         """Round 2: the signer's share of every collision.  Its nonces are gone before it answers.
 
         Raises QuorumError for fewer than t signers, NonceReuseError when the session's nonces are used
@@ -82,7 +89,7 @@ class ThresholdSigner:
         _check_signers(self._public, nonces.signers)
         if self.index not in nonces.signers:
             raise CryptoError(f"signer {self.index} is not among the signers {list(nonces.signers)}.")
-        pairs = self.nonces.take(nonces.session)
+        pairs = self.nonces.take(leader, nonces.session)
         if not len(tasks) == len(nonces.pairs) == len(pairs):
             raise CryptoError(
                 f"committed to {len(pairs)} messages, asked for {len(tasks)} with {len(nonces.pairs)} nonce "
