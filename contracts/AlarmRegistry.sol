@@ -2,6 +2,7 @@
 pragma solidity 0.8.30;
 
 import {IAlarmRegistry} from "./interfaces/IAlarmRegistry.sol";
+import {IEventCount} from "./interfaces/IEventCount.sol";
 import {IQuorum} from "./interfaces/IQuorum.sol";
 import {Signature64} from "./lib/Signature64.sol";
 import {MessageHashUtils} from "@openzeppelin/contracts/utils/cryptography/MessageHashUtils.sol";
@@ -19,6 +20,8 @@ contract AlarmRegistry is IAlarmRegistry {
     mapping(uint64 epoch => mapping(bytes32 proposal => uint256 members)) public override alarms;
     /// @inheritdoc IAlarmRegistry
     mapping(uint64 epoch => mapping(uint256 index => uint256 count)) public override raised;
+    /// @inheritdoc IEventCount
+    uint64 public override eventCount;
 
     constructor(IQuorum quorum_) {
         quorum = quorum_;
@@ -44,5 +47,6 @@ contract AlarmRegistry is IAlarmRegistry {
         ++raised[epoch][index];
         alarms[epoch][proposal] = members | (1 << index);
         emit AlarmRaised(epoch, proposal, member, reason);
+        ++eventCount;
     }
 }

@@ -31,10 +31,10 @@ contract ArchiveRegistry is IArchiveRegistry, Certified {
     uint64 public constant override MAX_DRIFT = 15 minutes;
 
     /// @inheritdoc IArchiveRegistry
-    bytes32 public override head;
-    /// @inheritdoc IArchiveRegistry
     uint64 public override length;
     uint64 private _latest;
+    /// @inheritdoc IArchiveRegistry
+    bytes32 public override head;
 
     mapping(uint64 index => Slots) private _records;
     mapping(address auditor => AuditorKey) private _auditors;
@@ -85,6 +85,7 @@ contract ArchiveRegistry is IArchiveRegistry, Certified {
         head = link;
         length = index;
         _latest = timestamp;
+        _logged(newRecords.length + (action.chunk == 0 ? 1 : 0));
     }
 
     /// @inheritdoc IArchiveRegistry
@@ -96,6 +97,7 @@ contract ArchiveRegistry is IArchiveRegistry, Certified {
         _auditors[auditor] = AuditorKey(keyX, keyY);
         if (removed) emit AuditorRemoved(auditor);
         else emit AuditorRegistered(auditor, keyX, keyY);
+        _logged(1);
     }
 
     /// @dev head(n + 1) = H(head(n) || n || position || version || reason || codec || digest || timestamp)

@@ -17,6 +17,7 @@ contract QuorumMirror is IQuorumMirror, EpochRosters, Certified {
     {
         if (epoch == 0) revert EpochNotNext(0, 1);
         _startEpoch(epoch, first);
+        _logged(1);
     }
 
     /// @inheritdoc IQuorumMirror
@@ -25,5 +26,6 @@ contract QuorumMirror is IQuorumMirror, EpochRosters, Certified {
         _execute(action, keccak256(abi.encode(epoch, next)));
         if (epoch != currentEpoch() + 1) revert EpochNotNext(epoch, currentEpoch() + 1);
         _startEpoch(epoch, next);
+        _logged(1);
     }
 }

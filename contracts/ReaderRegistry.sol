@@ -31,6 +31,7 @@ contract ReaderRegistry is IReaderRegistry, Certified {
         uint32 joined = found.joined == 0 ? live.height() + 1 : found.joined;
         _readers[msg.sender] = Reader(keyX, keyY, joined, false);
         emit ReaderRegistered(msg.sender, keyX, keyY, joined);
+        _logged(1);
     }
 
     /// @inheritdoc IReaderRegistry
@@ -38,6 +39,7 @@ contract ReaderRegistry is IReaderRegistry, Certified {
         if (_readers[msg.sender].joined == 0) revert NotRegistered(msg.sender);
         delete _readers[msg.sender];
         emit ReaderLeft(msg.sender);
+        _logged(1);
     }
 
     /// @inheritdoc IReaderRegistry
@@ -48,5 +50,6 @@ contract ReaderRegistry is IReaderRegistry, Certified {
         _readers[account] = Reader(0, 0, 0, barred);
         if (barred) emit ReaderBarred(account);
         else emit ReaderReadmitted(account);
+        _logged(1);
     }
 }

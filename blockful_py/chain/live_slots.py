@@ -13,7 +13,7 @@ from typing import Any
 from blockful_py.chain.interface import Interface
 from blockful_py.crypto.keccak import keccak, words
 
-_PROGRESS, _HEIGHT, _HEAD, _ENTRIES, _URIS = 0, 1, 2, 3, 4
+_PROGRESS, _COUNTS, _HEAD, _ENTRIES, _URIS = 0, 1, 2, 3, 4
 _SHARED = 4
 """Entries in a slot: a block's header and its first three models, then four models each."""
 
@@ -44,7 +44,7 @@ def _counted(action: Sequence[Any]) -> Iterable[int]:
 
 
 def _appended(publications: Sequence[Sequence[Any]], height: int) -> Iterable[int]:
-    yield _HEIGHT
+    yield _COUNTS
     yield _HEAD
     count = len(publications)
     yield from (_place((height + 1) << 32 | index, _URIS) for index in range(count))
@@ -54,6 +54,7 @@ def _appended(publications: Sequence[Sequence[Any]], height: int) -> Iterable[in
 
 
 def _redacted(positions: Sequence[int]) -> Iterable[int]:
+    yield _COUNTS
     yield from (_place(position, _URIS) for position in positions)
     keys = {entry_key(place >> 32, number) for place in positions for number in (0, (place & 0xFFFFFFFF) + 1)}
     yield from (_place(key, _ENTRIES) for key in sorted(keys))

@@ -2,6 +2,7 @@
 pragma solidity 0.8.30;
 
 import {ICertified} from "../interfaces/ICertified.sol";
+import {IEventCount} from "../interfaces/IEventCount.sol";
 import {Action, IQuorum} from "../interfaces/IQuorum.sol";
 import {MerkleProof} from "@openzeppelin/contracts/utils/cryptography/MerkleProof.sol";
 
@@ -16,6 +17,10 @@ abstract contract Certified is ICertified {
     IQuorum public immutable override quorum;
 
     mapping(bytes32 proposal => Progress) private _progress;
+
+    /// @inheritdoc IEventCount
+    /// @dev Its slot has room for what the contract declares first.
+    uint64 public override eventCount;
 
     constructor(IQuorum quorum_) {
         quorum = quorum_;
@@ -39,6 +44,7 @@ abstract contract Certified is ICertified {
         if (action.chunk != done || done == expectedChunks) revert ChunkOutOfOrder(proposal, action.chunk, done);
         _progress[proposal] = Progress(done + 1, action.chunks);
         emit ChunkExecuted(proposal, done + 1, action.chunks);
+        _logged(1);
     }
 
     /// @dev The same for an action that cannot run twice whatever is counted, as it fits one state only: a proposal
@@ -47,6 +53,13 @@ abstract contract Certified is ICertified {
         if (action.chunks != 1) return _execute(action, digest);
         keyId = _requireCertified(action, digest);
         if (action.chunk != 0) revert ChunkOutOfOrder(action.certificate.proposal, action.chunk, 0);
+    }
+
+    /// @dev Counts events that were emitted, every one of this contract's: nobody can emit 2^64.
+    function _logged(uint256 events) internal {
+        unchecked {
+            eventCount += uint64(events);
+        }
     }
 
     /// @dev Reverts unless the calldata are `canonical`, the ABI encoding of the call that they were decoded to.

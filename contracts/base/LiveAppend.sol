@@ -31,6 +31,8 @@ abstract contract LiveAppend is LiveState {
         uint32 newHeight = height + 1;
         height = newHeight;
         _latest = newBlock.timestamp;
+        // Each model's ModelPublished, and BlockAppended.
+        _logged(newBlock.publications.length + 1);
         BlockCode.Draft memory draft = _draft(newBlock.publications);
         bytes32 root = _publish(context, newHeight, newBlock.publications, draft);
         _head = _appendHeader(context, newHeight, root, newBlock, draft);

@@ -52,6 +52,7 @@ abstract contract LiveRedact is LiveState {
             previous = position;
         }
         if (headerUpdates.length != headers) revert HeaderUpdateMismatch(headers, headerUpdates[headers].height, 0);
+        _logged(updates.length + headers);
     }
 
     /// @dev Post: version' = version + 1; ch, owner and references stay.

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.30;
 
+import {IEventCount} from "./IEventCount.sol";
 import {IQuorum} from "./IQuorum.sol";
 
 /// @title Proposals that members refused, with reasons (Algorithm 1, lines 15 to 21; Algorithm 2, lines 13 to 20)
 /// @notice Beside the committee on its home chain, for its rosters and under its domain.
-interface IAlarmRegistry {
+interface IAlarmRegistry is IEventCount {
     /// @notice A member of the current epoch refused a proposal.
     event AlarmRaised(uint64 indexed epoch, bytes32 indexed proposal, address indexed member, string reason);
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.30;
 
+import {IEventCount} from "./IEventCount.sol";
 import {IQuorum} from "./IQuorum.sol";
 
 /// @title Actions that run once, in order, under a quorum certificate
-interface ICertified {
+interface ICertified is IEventCount {
     /// @notice One more chunk of a proposal is done; it is settled when `done == chunks`.
     event ChunkExecuted(bytes32 indexed proposal, uint32 done, uint32 chunks);
 

@@ -14,7 +14,7 @@ from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.record.model_node import Claimed
 from tests.federations import small, trained, transactions
-from tests.record.slots import HEIGHT, Slots
+from tests.record.slots import COUNTS, ONE_BLOCK, Slots
 
 
 @pytest.fixture(scope="module")
@@ -38,12 +38,12 @@ def test_a_refused_update_leaves_nothing_in_the_stores(
 def test_blocks_that_the_live_chain_lost_are_named(federation: Federation) -> None:
     assert federation.audit().passed
     slots, height = Slots(federation.contracts.live), federation.contracts.live.height()
-    slot = slots.read(HEIGHT)
-    slots.write(HEIGHT, slot - 1)
+    slot = slots.read(COUNTS)
+    slots.write(COUNTS, slot - ONE_BLOCK)
     try:
         problems = federation.audit().problems
     finally:
-        slots.write(HEIGHT, slot)
+        slots.write(COUNTS, slot)
     assert problems
     assert all(f"the model at {height}:" in problem for problem in problems)
 

@@ -4,7 +4,7 @@
 Slots of contracts/base/Certified.sol and contracts/base/LiveState.sol, in order of inheritance:
 
     0  _progress[proposal]      done 32 | chunks 32
-    1  height 32 | time of the newest block 64 | batches 24
+    1  events 64 | height 32 | time of the newest block 64 | batches 24
     2  hash of the newest block
     3  _entries[key]            four entries of 64 bits (contracts/lib/Entry.sol)
     4  _uris[position]
@@ -24,7 +24,9 @@ from blockful_py.crypto.keccak import keccak
 from blockful_py.types import Position
 from tests.devnets import set_code, set_slot
 
-PROGRESS, HEIGHT, HEAD, ENTRIES, URIS, PROPOSAL_OF = 0, 1, 2, 3, 4, 6
+PROGRESS, COUNTS, HEAD, ENTRIES, URIS, PROPOSAL_OF = 0, 1, 2, 3, 4, 6
+ONE_BLOCK = 1 << 64
+"""What a block adds to the height in the slot of counts."""
 
 PARENT_HASH, HEADER_CH, HEADER_PX, HEADER_S, MERKLE_ROOT = (1 + 32 * field for field in range(5))
 """First byte of words of a block's code; the time follows in 8 bytes."""

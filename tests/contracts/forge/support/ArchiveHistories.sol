@@ -17,6 +17,8 @@ contract ArchiveHistories is World {
     bytes32[] private _heads;
     mapping(bytes32 head => bool) private _known;
     uint64 private _latest = TIME;
+    /// @dev Events of the archive so far.
+    uint256 private _logged;
 
     constructor() {
         deploy();
@@ -28,6 +30,7 @@ contract ArchiveHistories is World {
         _latest += uint64(number % 3);
         Action memory action = certifyRecords(_head(), _latest, records);
         archive.append(_head(), _latest, records, action);
+        _logged += records.length + 2;
         bytes32 before = _head();
         for (uint256 i = 0; i < records.length; ++i) {
             bytes memory record = abi.encode(records[i]);
@@ -76,6 +79,7 @@ contract ArchiveHistories is World {
     /// @notice All that was archived stands as it was archived, nothing else does, and the head chains it.
     function check() external view {
         VM.assertEq(archive.length(), _stored.length);
+        VM.assertEq(archive.eventCount(), _logged);
         VM.assertEq(archive.head(), _head());
         StoredRecord[] memory found = archive.records(0, archive.length());
         for (uint256 i = 0; i < found.length; ++i) {

@@ -170,6 +170,7 @@ contract LiveChainHistories is World {
     /// changes did, every opening opens under the key of its epoch, blocks are linked.
     function check() external {
         VM.assertEq(live.height(), blocks.length - 1);
+        VM.assertEq(live.eventCount(), logged);
         ModelTransaction[] memory found = live.transactions(positions);
         for (uint256 i = 0; i < found.length; ++i) {
             _checkModel(positions[i], found[i]);
@@ -222,6 +223,7 @@ contract LiveChainHistories is World {
         (Update[] memory updates, HeaderUpdate[] memory headers, Action memory action) = _chunk(_next);
         live.redact(updates, headers, action);
         settle(updates, headers);
+        if (action.chunks != 1) ++logged;
         ++_next;
         _unsettled[updates[0].position] = true;
         _batch.push(updates[0].position);

@@ -52,6 +52,8 @@ abstract contract LiveScene is Decider {
     uint64[] internal positions;
     /// @dev By height; the first is the genesis block.
     Block[] internal blocks;
+    /// @dev Events of the live chain so far.
+    uint256 internal logged;
 
     function follow(ILiveChain live_) internal {
         live = live_;
@@ -101,6 +103,7 @@ abstract contract LiveScene is Decider {
 
     /// @notice The block went through.
     function remember(NewBlock memory made) internal {
+        logged += made.publications.length + 1;
         uint32 height = uint32(blocks.length);
         for (uint32 i = 0; i < made.publications.length; ++i) {
             Publication memory each = made.publications[i];
@@ -180,6 +183,7 @@ abstract contract LiveScene is Decider {
 
     /// @notice The redaction went through.
     function settle(Update[] memory updates, HeaderUpdate[] memory headers) internal {
+        logged += updates.length + headers.length;
         for (uint256 i = 0; i < updates.length; ++i) {
             models[updates[i].position].version = updates[i].version;
             models[updates[i].position].uri = updates[i].uri;
