@@ -11,7 +11,7 @@ import pytest
 
 from blockful_py.callbacks.events import RequestDone
 from blockful_py.child_process import ChildProcesses
-from blockful_py.errors import QuorumError, SettingsError
+from blockful_py.errors import QuorumError
 from blockful_py.forget import Forget
 from blockful_py.participant.joining import join
 from blockful_py.participant.serving import ParticipantService
