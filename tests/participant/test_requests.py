@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Requests that reach what was there when they were filed, and publications that keep out of their way."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from blockful_py.child_process import ChildProcesses
+from blockful_py.errors import QuorumError, RunError
+from blockful_py.forget import Forget
+from blockful_py.participant.serving import ParticipantService
+from blockful_py.participant.task import MODULE
+from blockful_py.pipeline.party import _Trained
+from blockful_py.pipeline.run.clock import tick
+from blockful_py.record.catalogue import Catalogue
+from blockful_py.record.certificates.checking import check_certificate
+from blockful_py.record.model_node import PlacedNode
+from blockful_py.record.request_state import Stage
+from blockful_py.types import Paradigm
+from tests.participant.conftest import Machines
+
+BLOCKS = 20
+CLASS = Forget.of_classes([5])
+
+
+@pytest.fixture(scope="module")
+def rules() -> Mapping[str, Any]:
+    return {"unlearning": {"starts": ["s", "t"], "blocks": BLOCKS}}
+
+
+def placed(machines: Machines, name: str) -> PlacedNode:
+    with machines.participants["a"].run() as party:
+        return party.federation.catalogue()[name]
+
+
+@pytest.fixture(scope="module")
+def carried_out(machines: Machines) -> int:
+    """A sequential request of the owner of a, which all did; x was trained before it, and not published."""
+    for name in ("a", "b", "s"):
+        with machines.participants[name].run() as party:
+            party.train_next()
+    with machines.participants["x"].run() as party:
+        Stale.trained = party._trained(party.federation.catalogue())
+    with machines.participants["a"].run() as party:
+        number = party.request(("a",), CLASS, Paradigm.SEQUENTIAL, None)
+        assert party.stage(number) is Stage.OPEN
+    for name in ("a", "s"):
+        with machines.participants[name].run() as party:
+            assert [node.name for node in party.take_part(number)] == [name]
+    return number
+
+
+class Stale:
+    """What x's owner trained before the request."""
+
+    trained: _Trained
+
+
+def test_what_was_trained_from_a_replaced_version_is_refused_and_trained_again(
+    machines: Machines, carried_out: int
+) -> None:
+    assert Stale.trained.versions == {"a": 0, "s": 0}
+    with machines.participants["x"].run() as party, pytest.MonkeyPatch.context() as patch:
+        patch.setattr("blockful_py.pipeline.party.ATTEMPTS", 1)
+        patch.setattr(party, "_trained", lambda catalogue: Stale.trained)
+        with pytest.raises(QuorumError, match="was trained from version 0 of a, which is at version 1"):
+            party.train_next()
+    made = []
+    with machines.participants["x"].run() as party, pytest.MonkeyPatch.context() as patch:
+        honest = party._trained
+
+        def trained(catalogue: Catalogue) -> _Trained:
+            made.append(catalogue)
+            return honest(catalogue) if made[1:] else Stale.trained
+
+        patch.setattr(party, "_trained", trained)
+        party.train_next()
+    assert len(made) == 2
+    statement = placed(machines, "x").node.statement
+    assert {each.name: each.version for each in statement.references} == {"a": 1, "s": 1}
+
+
+def test_a_model_that_was_published_after_a_request_is_never_withdrawn_for_it(
+    machines: Machines, carried_out: int
+) -> None:
+    """Finding 1: it was withdrawn by the honest committee, by a request that had been carried out."""
+    with machines.participants["z"].run() as party:
+        party.train_next()
+    for _ in range(3 * BLOCKS):
+        tick(machines.contracts.live.node)
+    with machines.participants["a"].run() as party:
+        assert party.stage(carried_out) is Stage.CARRIED_OUT
+        certificate = party.certificate(carried_out)
+        assert party.federation.verify().passed
+    check_certificate(certificate)
+    assert {each.name for each in certificate.statement.replaced} == {"a", "s"}
+    assert certificate.statement.left_alone == ()
+    for name in ("x", "z"):
+        assert (placed(machines, name).version, placed(machines, name).node.is_withdrawn) == (0, False)
+
+
+class FailingAt(ChildProcesses):
+    """Fails at the parts of one request."""
+
+    request: int | None = None
+
+    def run(self, task: str) -> bool:
+        if self.request is not None and json.loads(task)["request"] == self.request:
+            raise RunError("this part cannot be done")
+        return super().run(task)
+
+
+def test_a_participant_goes_on_with_other_work_when_a_part_fails(
+    machines: Machines, carried_out: int
+) -> None:
+    """Finding 7: one that could not be carried out starved all others."""
+    numbers = []
+    for owner, label, parts in (("a", 6, ("a", "s")), ("s", 7, ("s",))):
+        with machines.participants[owner].run() as party:
+            numbers.append(party.request((owner,), Forget.of_classes([label]), Paradigm.SEQUENTIAL, None))
+        for name in parts:
+            with machines.participants[name].run() as party:
+                assert [node.name for node in party.take_part(numbers[-1])] == [name]
+    first, second = numbers
+    participant = machines.participants["x"]
+    with (
+        FailingAt(MODULE) as processes,
+        ParticipantService(participant.folder, participant.keys, processes) as service,
+    ):
+        processes.request = first
+        with pytest.raises(RunError, match="this part cannot be done"):
+            service.step()
+        service.step()
+        found = {each.number: each for each in service.statuses(service.catalogue())}
+    assert found[second].stage is Stage.CARRIED_OUT
+    assert (found[first].failed, found[first].due) == ("this part cannot be done", ("x",))
+    with participant.run() as party:
+        assert [node.name for node in party.take_part(first)] == ["x"]
