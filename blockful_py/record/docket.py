@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol
 
@@ -43,6 +44,14 @@ class LiveContract(Protocol):
 
     @property
     def node(self) -> BlockCounter: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Moment:
+    """The models as they stand, and the number of the node's newest block."""
+
+    catalogue: Catalogue
+    block_number: int
 
 
 class Docket:
@@ -89,13 +98,15 @@ class Docket:
 
     def admitted(self) -> Iterator[RequestStanding]:
         """The requests that the committee has admitted, by number, as far as they can be read."""
-        earlier: tuple[Request, ...] = ()
-        for filed in self._registry.filed_requests():
-            if filed.state is RequestState.ADMITTED:
-                with suppress(BlockfulError):
-                    standing = self.standing(filed, earlier)
-                    yield standing
-                    earlier = (*earlier, standing.request)
+        admitted = [each for each in self._registry.filed_requests() if each.state is RequestState.ADMITTED]
+        if not admitted:
+            return
+        at, earlier = self._moment(), list[Request]()
+        for filed in admitted:
+            with suppress(BlockfulError):
+                standing = self._standing(filed, tuple(earlier), at)
+                earlier.append(standing.request)
+                yield standing
 
     def of(self, request: Request) -> RequestStanding | None:
         """The first admitted filing of a request; None where there is none."""
@@ -107,21 +118,22 @@ class Docket:
 
     def standing(self, filed: Filed, earlier: tuple[Request, ...] = ()) -> RequestStanding:
         """Where a request stands.  Raises as `request`.  `earlier`: as for `RequestStanding`."""
-        catalogue = self.catalogue()
+        return self._standing(filed, earlier, self._moment())
+
+    def _moment(self) -> _Moment:
+        return _Moment(self._catalogue.read(), self._live.node.block_number())
+
+    def _standing(self, filed: Filed, earlier: tuple[Request, ...], at: _Moment) -> RequestStanding:
         return RequestStanding(
             filed,
             self.request(filed),
-            catalogue.up_to(filed.height),
+            at.catalogue.up_to(filed.height),
             earlier,
             self._registry.hand_ins(filed.number),
-            self._live.node.block_number(),
+            at.block_number,
             self._rules,
         )
 
-    def catalogue(self) -> Catalogue:
-        """The models as they stand."""
-        return self._catalogue.read()
-
     def _read(self, uri: Uri) -> Request:
         data = self._store.read(uri, MAX_REQUEST_BYTES)
-        return request_from_bytes(data, self._live.chain_id, self._live.address, self.catalogue())
+        return request_from_bytes(data, self._live.chain_id, self._live.address, self._catalogue.read())
