@@ -37,7 +37,7 @@ from blockful_py.errors import NodeError
 from blockful_py.participant.folder import ParticipantFolder
 from blockful_py.participant.serving import ParticipantService
 from blockful_py.participant.task import MODULE
-from blockful_py.record.request_state import Stage
+from blockful_py.record.request_state import RequestStage
 from blockful_py.whole_file import write_whole
 
 SETTINGS = Path("examples/machines.toml")
@@ -287,9 +287,9 @@ def has_models(seen: ParticipantService, count: int) -> bool:
 
 def is_done(seen: ParticipantService, number: int) -> bool:
     (status,) = (each for each in seen.statuses(seen.catalogue()) if each.number == number)
-    if status.problem is not None or status.stage in (Stage.LAPSED, Stage.DISMISSED):
+    if status.problem is not None or status.stage in (RequestStage.LAPSED, RequestStage.DISMISSED):
         raise SystemExit(str(status))
-    return status.stage is Stage.CARRIED_OUT
+    return status.stage is RequestStage.CARRIED_OUT
 
 
 def render(output: Path) -> None:

@@ -41,7 +41,7 @@ from blockful_py.pipeline.coordination.file_changes import FileChanges
 from blockful_py.pipeline.coordination.motions import AgreedMotions
 from blockful_py.pipeline.coordination.remote_committee import RemoteCommittee, remote_committee_of
 from blockful_py.pipeline.coordination.remote_keyring import PeerKeyring, RemoteKeyring
-from blockful_py.pipeline.review.admission import Admission
+from blockful_py.pipeline.review.admission import RequestAdmission
 from blockful_py.pipeline.review.content import ReviewSources
 from blockful_py.pipeline.review.fresh import FreshReviewer
 from blockful_py.pipeline.run.accounts import identities_in
@@ -112,10 +112,10 @@ class MemberView(Closable):
         return docket_of(self.run.settings, self.contracts, self.record.catalogue, self.live_store)
 
     @cached_property
-    def admission(self) -> Admission:
+    def admission(self) -> RequestAdmission:
         """This member's look at requests that are not decided."""
         attested, methods = self.run.settings.committee.attested, self.run.allowed_code
-        return Admission(self.contracts.participants, self.docket, attested, methods)
+        return RequestAdmission(self.contracts.participants, self.docket, attested, methods)
 
     @property
     def _agreements(self) -> Agreements:

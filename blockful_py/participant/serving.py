@@ -31,7 +31,7 @@ from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.pipeline.run.stores import Stores
 from blockful_py.record.catalogue import Catalogue, CatalogueReader
 from blockful_py.record.model_node import Request
-from blockful_py.record.request_state import Filed, Stage
+from blockful_py.record.request_state import Filed, RequestStage
 from blockful_py.settings.limits import OwnerLimits
 from blockful_py.types import RequestState
 
@@ -73,7 +73,7 @@ class RequestStatus:
     """
 
     number: int
-    stage: Stage
+    stage: RequestStage
     deadline: int
     waits_for: tuple[str, ...] = ()
     withdrawn: tuple[str, ...] = ()
@@ -284,13 +284,13 @@ class ParticipantService(Closable):
 
     def _status(self, filed: Filed, catalogue: Catalogue, failed: str | None) -> RequestStatus:
         if filed.state is not RequestState.ADMITTED:
-            stage = Stage.FILED if filed.state is RequestState.FILED else Stage.DISMISSED
+            stage = RequestStage.FILED if filed.state is RequestState.FILED else RequestStage.DISMISSED
             return RequestStatus(filed.number, stage, filed.deadline)
         try:
             standing = self._docket[filed.number]
         except BlockfulError as error:
             return RequestStatus(
-                filed.number, Stage.OPEN, filed.deadline, problem=f"it cannot be read: {error}"
+                filed.number, RequestStage.OPEN, filed.deadline, problem=f"it cannot be read: {error}"
             )
         return RequestStatus(
             filed.number,

@@ -41,7 +41,7 @@ from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.certificates.document import ErasureCertificate
 from blockful_py.record.model_node import ModelNode, Request
 from blockful_py.record.parts import request_to_bytes
-from blockful_py.record.request_state import Stage
+from blockful_py.record.request_state import RequestStage
 from blockful_py.types import Paradigm
 
 ATTEMPTS = 40
@@ -208,7 +208,7 @@ class PartyRun(Closable):
         """A filed request.  Raises as `Docket`."""
         return self._opened.context.docket[number].request
 
-    def stage(self, number: int) -> Stage:
+    def stage(self, number: int) -> RequestStage:
         """Where a filed request stands.  Raises as `Docket`."""
         return self._opened.context.docket[number].stage
 
@@ -255,8 +255,8 @@ class PartyRun(Closable):
         """
         context = self._opened.context
         deadline = time.monotonic() + seconds
-        while (standing := context.docket[number]).stage is not Stage.CARRIED_OUT:
-            over = standing.stage in (Stage.LAPSED, Stage.DISMISSED)
+        while (standing := context.docket[number]).stage is not RequestStage.CARRIED_OUT:
+            over = standing.stage in (RequestStage.LAPSED, RequestStage.DISMISSED)
             if over or time.monotonic() >= deadline:
                 waits = f", and waits for {', '.join(standing.missing)}" if not over else ""
                 raise RunError(

@@ -18,10 +18,10 @@ from blockful_py.record.chain_readers import ArchiveChainReader, LiveChainReader
 from blockful_py.record.known_transactions import KnownTransactions
 from blockful_py.record.model_node import (
     MAX_NODE_BYTES,
-    Answer,
     ModelNode,
     PlacedNode,
     Redaction,
+    RequestAnswer,
     parse_node,
 )
 from blockful_py.types import Header, ModelTransaction, Position, Uri
@@ -144,7 +144,7 @@ class CatalogueReader:
     def _with_answers(self, catalogue: Catalogue) -> Catalogue:
         if self._archived is None:
             return catalogue
-        answers: dict[Position, list[Answer]] = {}
+        answers: dict[Position, list[RequestAnswer]] = {}
         versions = {placed.position: placed for placed in catalogue.models.values()}
         for each in self._live.redactions():
             placed = versions.get(each.position)
@@ -154,7 +154,9 @@ class CatalogueReader:
             redaction = placed.node.redaction if current else self._redaction(each.uri, self._archived)
             if redaction is not None:
                 answers.setdefault(each.position, []).append(
-                    Answer(redaction.request, each.version, each.block_number, redaction.weights is None)
+                    RequestAnswer(
+                        redaction.request, each.version, each.block_number, redaction.weights is None
+                    )
                 )
         models = {
             name: replace(placed, answers=tuple(answers.get(placed.position, ())))

@@ -308,7 +308,7 @@ class ModelNode(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class RequestAnswer:
     """A version of a model that came of a request, by the node's block that put it on the live chain."""
 
     request: Request
@@ -329,7 +329,7 @@ class PlacedNode:
     version: int
     uri: Uri
     node: ModelNode
-    answers: tuple[Answer, ...] = ()
+    answers: tuple[RequestAnswer, ...] = ()
     settled: bool = True
 
     @property
@@ -337,7 +337,7 @@ class PlacedNode:
         """The node's block in which this version replaced another; 0 for none."""
         return self.answers[-1].block_number if self.answers else 0
 
-    def answer_to(self, request: Request) -> Answer | None:
+    def answer_to(self, request: Request) -> RequestAnswer | None:
         """The first version that came of a request, also where another request followed."""
         return next((each for each in self.answers if each.request == request), None)
 

@@ -72,7 +72,7 @@ class PartHandedIn(Protocol):
 Commitment = TypeVar("Commitment", bound=PartHandedIn)
 
 
-class Stage(StrEnum):
+class RequestStage(StrEnum):
     """Where a request stands."""
 
     FILED = "filed"
@@ -91,7 +91,7 @@ class Stage(StrEnum):
     @property
     def is_open(self) -> bool:
         """Whether work on it goes on."""
-        return self in (Stage.OPEN, Stage.PARTLY)
+        return self in (RequestStage.OPEN, RequestStage.PARTLY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,20 +172,20 @@ class RequestStanding:
         )
 
     @cached_property
-    def stage(self) -> Stage:
+    def stage(self) -> RequestStage:
         """Where the request stands."""
         match self.filed.state:
             case RequestState.DISMISSED:
-                return Stage.DISMISSED
+                return RequestStage.DISMISSED
             case RequestState.ADMITTED:
                 if not self.missing:
-                    return Stage.CARRIED_OUT
+                    return RequestStage.CARRIED_OUT
                 if self._is_over:
-                    return Stage.LAPSED
+                    return RequestStage.LAPSED
                 begun = any(self._has_answered(name) for name in self.affected)
-                return Stage.PARTLY if begun else Stage.OPEN
+                return RequestStage.PARTLY if begun else RequestStage.OPEN
             case _:
-                return Stage.FILED
+                return RequestStage.FILED
 
     @property
     def is_complete(self) -> bool:
@@ -198,8 +198,8 @@ class RequestStanding:
 
         None before its first part is there, so that a request which nobody answers holds nobody up.
         """
-        begun = self.stage is Stage.PARTLY or (
-            self.stage is Stage.OPEN and self.is_parallel and self.is_complete
+        begun = self.stage is RequestStage.PARTLY or (
+            self.stage is RequestStage.OPEN and self.is_parallel and self.is_complete
         )
         return frozenset(self.missing) if begun else frozenset()
 
@@ -209,7 +209,7 @@ class RequestStanding:
             taken = self.stage.is_open and self.now < self.filed.deadline
             names = self.with_parts - self.newest_parts.keys() if taken else frozenset()
             return tuple(name for name in self._owned(self.missing, account) if name in names)
-        if self.stage in (Stage.FILED, Stage.LAPSED, Stage.DISMISSED):
+        if self.stage in (RequestStage.FILED, RequestStage.LAPSED, RequestStage.DISMISSED):
             return ()
         return self._after_references(self._owned((*self.missing, *self.withdrawn), account))
 

@@ -28,7 +28,7 @@ from blockful_py.pipeline.run.stores import machines_of
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.model_node import Claimed, ModelNode, Request
 from blockful_py.record.parts import request_to_bytes
-from blockful_py.record.request_state import Stage
+from blockful_py.record.request_state import RequestStage
 from blockful_py.storage.store import ContentStore
 from blockful_py.storage.unixfs import file_uri
 from blockful_py.types import Paradigm
@@ -191,7 +191,7 @@ def test_a_late_part_is_refused_and_not_made_again(machines: Machines) -> None:
         ParticipantService(late.folder, late.keys, processes) as service,
     ):
         status = service.statuses(service.catalogue())[number - 1]
-        assert (status.stage, status.due, status.waits_for) == (Stage.LAPSED, (), ("s", "x"))
+        assert (status.stage, status.due, status.waits_for) == (RequestStage.LAPSED, (), ("s", "x"))
     assert versions(machines) == before
 
 

@@ -19,7 +19,7 @@ from blockful_py.participant.task import MODULE as WORK
 from blockful_py.pipeline.party import PartyRun
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.record.certificates.checking import check_certificate
-from blockful_py.record.request_state import Stage
+from blockful_py.record.request_state import RequestStage
 from blockful_py.types import Paradigm
 from tests.cli.commands import blockful
 from tests.member.leaders import until
@@ -101,7 +101,7 @@ def test_owner_and_members_each_allow_the_code_that_they_run(
     with owner.run() as party:
         assert OWN not in party.federation.run.allowed_code
         number = party.request(("z",), Forget.of_classes([3]), Paradigm.SEQUENTIAL, OWN)
-        assert party.stage(number) is Stage.FILED  # no member allows the method yet
+        assert party.stage(number) is RequestStage.FILED  # no member allows the method yet
         assert party.take_part(number) == ()
     (tmp_path / "words").write_text(WORDS)
     place = ("--live-url", owner.nodes.live.url, "--archive-url", owner.nodes.archive.url)
@@ -113,7 +113,7 @@ def test_owner_and_members_each_allow_the_code_that_they_run(
         )
         assert named.status == 0, named.err
     with owner.run() as party:
-        until(lambda: party.stage(number) is Stage.OPEN)  # members soon look at their settings again
+        until(lambda: party.stage(number) is RequestStage.OPEN)  # members soon look at their settings again
     assert (why := refusal(owner, number)) is None, why
     names(machines, owner, allow=())
     assert "does not allow the code in_turn_over:InTurn" in str(refusal(owner, number))

@@ -19,7 +19,7 @@ from blockful_py.pipeline.run.clock import tick
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.certificates.checking import check_certificate
 from blockful_py.record.model_node import PlacedNode
-from blockful_py.record.request_state import Stage
+from blockful_py.record.request_state import RequestStage
 from blockful_py.types import Paradigm
 from tests.participant.conftest import Machines
 
@@ -47,7 +47,7 @@ def carried_out(machines: Machines) -> int:
         Stale.trained = party._trained(party.federation.catalogue())
     with machines.participants["a"].run() as party:
         number = party.request(("a",), CLASS, Paradigm.SEQUENTIAL, None)
-        assert party.stage(number) is Stage.OPEN
+        assert party.stage(number) is RequestStage.OPEN
     for name in ("a", "s"):
         with machines.participants[name].run() as party:
             assert [node.name for node in party.take_part(number)] == [name]
@@ -93,7 +93,7 @@ def test_a_model_that_was_published_after_a_request_is_never_withdrawn_for_it(
     for _ in range(3 * BLOCKS):
         tick(machines.contracts.live.node)
     with machines.participants["a"].run() as party:
-        assert party.stage(carried_out) is Stage.CARRIED_OUT
+        assert party.stage(carried_out) is RequestStage.CARRIED_OUT
         certificate = party.certificate(carried_out)
         assert party.federation.verify().passed
     check_certificate(certificate)
@@ -136,7 +136,7 @@ def test_a_participant_goes_on_with_other_work_when_a_part_fails(
             service.step()
         service.step()
         found = {each.number: each for each in service.statuses(service.catalogue())}
-    assert found[second].stage is Stage.CARRIED_OUT
+    assert found[second].stage is RequestStage.CARRIED_OUT
     assert (found[first].failed, found[first].due) == ("this part cannot be done", ("x",))
     with participant.run() as party:
         assert [node.name for node in party.take_part(first)] == ["x"]

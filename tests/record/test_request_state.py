@@ -12,19 +12,19 @@ import pytest
 from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.model_node import (
-    Answer,
     Claimed,
     ModelNode,
     PlacedNode,
     Redaction,
     Reference,
     Request,
+    RequestAnswer,
     Start,
     Statement,
     sign_statement,
 )
 from blockful_py.record.parts import checked_in, request_to_bytes
-from blockful_py.record.request_state import RequestStanding, Rules, Stage, first_commitment
+from blockful_py.record.request_state import RequestStage, RequestStanding, Rules, first_commitment
 from blockful_py.record.statement_parts import SpotCheck
 from blockful_py.storage.cid import cid_string, uri_of
 from blockful_py.storage.unixfs import file_uri
@@ -103,7 +103,7 @@ def changed(
     claims = None if weights is None else Claimed(ad_f=0.0, ad_r=1.0)
     version = placed.version + 1
     redaction = Redaction(version=version, weights=weights, request=request, claims=claims)
-    answers = (*placed.answers, Answer(request, version, block_number, weights is None))
+    answers = (*placed.answers, RequestAnswer(request, version, block_number, weights is None))
     node = placed.node.model_copy(update={"redaction": redaction})
     return replace(placed, version=version, node=node, answers=answers)
 
@@ -154,7 +154,7 @@ def test_a_model_that_was_published_later_is_not_reached() -> None:
         assert "e" not in at.missing
         assert "e" not in at.unanswered()
         assert at.due(OWNERS["e"]) == ()
-    assert standing(later(done, FROM_A), now=1_000_000).stage is Stage.CARRIED_OUT
+    assert standing(later(done, FROM_A), now=1_000_000).stage is RequestStage.CARRIED_OUT
 
 
 def test_what_was_built_on_an_old_version_is_named_until_a_request_reaches_it() -> None:
@@ -207,7 +207,7 @@ def test_nothing_is_due_or_withdrawn_unless_the_committee_has_admitted_the_reque
 ) -> None:
     for request in (SEQUENTIAL, PARALLEL):
         at = standing(request=request, now=1_000, state=state)
-        assert at.stage is (Stage.FILED if state is RequestState.FILED else Stage.DISMISSED)
+        assert at.stage is (RequestStage.FILED if state is RequestState.FILED else RequestStage.DISMISSED)
         assert (at.unanswered(), at.due(OWNERS["a"]), at.owed(OWNERS["a"])) == ((), (), ())
         assert at.awaited == frozenset()
 
@@ -218,26 +218,26 @@ def test_a_parallel_request_withdraws_nothing() -> None:
 
 def test_where_the_federation_withdraws_nothing_a_request_ends_at_its_deadline() -> None:
     waits = standing(now=ADMITTED + BLOCKS, withdraws=False)
-    assert (waits.stage, waits.due(OWNERS["a"])) == (Stage.OPEN, ("a",))
+    assert (waits.stage, waits.due(OWNERS["a"])) == (RequestStage.OPEN, ("a",))
     over = standing(now=ADMITTED + BLOCKS + 1, withdraws=False)
-    assert (over.stage, over.unanswered(), over.due(OWNERS["a"])) == (Stage.LAPSED, (), ())
+    assert (over.stage, over.unanswered(), over.due(OWNERS["a"])) == (RequestStage.LAPSED, (), ())
 
 
 def test_a_parallel_request_ends_at_its_deadline_or_as_long_again_where_its_parts_are_there() -> None:
     parts, end = [part("a", "a")], ADMITTED + BLOCKS
-    assert standing(request=PARALLEL, now=end).stage is Stage.OPEN
-    assert standing(request=PARALLEL, now=end + 1).stage is Stage.LAPSED
-    assert standing(request=PARALLEL, now=end + BLOCKS, handed_in=parts).stage is Stage.OPEN
-    assert standing(request=PARALLEL, now=end + BLOCKS + 1, handed_in=parts).stage is Stage.LAPSED
+    assert standing(request=PARALLEL, now=end).stage is RequestStage.OPEN
+    assert standing(request=PARALLEL, now=end + 1).stage is RequestStage.LAPSED
+    assert standing(request=PARALLEL, now=end + BLOCKS, handed_in=parts).stage is RequestStage.OPEN
+    assert standing(request=PARALLEL, now=end + BLOCKS + 1, handed_in=parts).stage is RequestStage.LAPSED
     done = catalogue(a=changed(A, PARALLEL))
-    assert standing(done, PARALLEL, now=10_000).stage is Stage.CARRIED_OUT
+    assert standing(done, PARALLEL, now=10_000).stage is RequestStage.CARRIED_OUT
 
 
 def test_the_stages_of_a_sequential_request() -> None:
     one = catalogue(a=changed(A, SEQUENTIAL))
     all_three = catalogue(**{name: changed(START[name], SEQUENTIAL) for name in "abc"})
     stages = [standing(record).stage for record in (START, one, all_three)]
-    assert stages == [Stage.OPEN, Stage.PARTLY, Stage.CARRIED_OUT]
+    assert stages == [RequestStage.OPEN, RequestStage.PARTLY, RequestStage.CARRIED_OUT]
 
 
 def test_nobody_builds_on_what_a_request_is_about_to_replace() -> None:
@@ -253,7 +253,7 @@ def test_the_owner_of_a_withdrawn_model_may_come_back() -> None:
     assert [gone.due(OWNERS[name]) for name in "abc"] == [("a",), ("b",), ()]
     assert standing(catalogue(a=changed(A, SEQUENTIAL))).due(OWNERS["a"]) == ()
     over = standing(catalogue(**{name: changed(START[name], SEQUENTIAL, None) for name in "abc"}))
-    assert (over.stage, over.due(OWNERS["a"])) == (Stage.CARRIED_OUT, ("a",))
+    assert (over.stage, over.due(OWNERS["a"])) == (RequestStage.CARRIED_OUT, ("a",))
 
 
 def test_a_model_that_an_earlier_request_withdrew_has_nothing_to_forget() -> None:
@@ -278,7 +278,7 @@ def test_what_passing_left_alone_is_missing_until_the_whole_decision_is_executed
     assert standing(catalogue(a=a, b=replace(b, settled=False)), PARALLEL).missing == ("c",)
     for whole in (catalogue(a=a), catalogue(a=a, b=b)):
         at = standing(whole, PARALLEL, now=1_000)
-        assert (at.missing, at.is_complete, at.stage) == ((), True, Stage.CARRIED_OUT)
+        assert (at.missing, at.is_complete, at.stage) == ((), True, RequestStage.CARRIED_OUT)
 
 
 def test_nothing_is_passed_on_before_every_start_has_answered() -> None:

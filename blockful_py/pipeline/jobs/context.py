@@ -22,7 +22,7 @@ from blockful_py.pipeline.coordination.remote_blocks import RemoteBlocks
 from blockful_py.pipeline.jobs.history import RequestHistory
 from blockful_py.pipeline.jobs.journaled_sends import JournaledExecutor
 from blockful_py.pipeline.jobs.leader import CommitteeSession, Leader
-from blockful_py.pipeline.review.admission import Admission
+from blockful_py.pipeline.review.admission import RequestAdmission
 from blockful_py.pipeline.review.content import ContentReviewer, ReviewSources
 from blockful_py.pipeline.run.accounts import Accounts, OwnAccount, accounts_of, identities_in
 from blockful_py.pipeline.run.contracts import EVENTS, Contracts, clock_for
@@ -136,10 +136,10 @@ class FederationContext:
         return docket_of(self.run.settings, self.contracts, self.record.catalogue, self.stores.live)
 
     @property
-    def admission(self) -> Admission:
+    def admission(self) -> RequestAdmission:
         """This party's own look at requests that are not decided."""
         settings, participants = self.run.settings, self.contracts.participants
-        return Admission(participants, self.docket, settings.committee.attested, self.run.allowed_code)
+        return RequestAdmission(participants, self.docket, settings.committee.attested, self.run.allowed_code)
 
     def executor(self, stopwatch: Stopwatch) -> JournaledExecutor:
         """Certifies and executes decisions, with each step in the run's journal."""

@@ -32,14 +32,14 @@ class Ruling(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class AdmissionVerdict:
     """A member's ruling, and the reason where it does not admit the request."""
 
     ruling: Ruling
     reason: str = ""
 
 
-class Admission:
+class RequestAdmission:
     """A member's look at requests that are not decided.
 
     It admits a request that the owners of its starts have signed, one of whom filed it, whose method members
@@ -69,7 +69,7 @@ class Admission:
                 f"request {number} is to {verdict.ruling.value}{': ' * bool(verdict.reason)}{verdict.reason}"
             )
 
-    def verdict(self, number: int) -> Verdict:
+    def verdict(self, number: int) -> AdmissionVerdict:
         """This member's ruling on a request.
 
         Raises RefusedError where it is decided, RunError where nobody filed it, NodeError when the node
@@ -79,7 +79,7 @@ class Admission:
         if filed.state is not RequestState.FILED:
             raise RefusedError(f"request {number} does not wait for a decision")
         if not self._participants.participant(filed.by).since:
-            return Verdict(Ruling.DISMISS, "the account that filed it is no participant any more")
+            return AdmissionVerdict(Ruling.DISMISS, "the account that filed it is no participant any more")
         try:
             standing = self._docket.standing(filed)
         except NodeError:
@@ -88,20 +88,22 @@ class Admission:
             absent = isinstance(error, StorageError) and not isinstance(error, FormatError)
             if absent and not self._is_late(filed):
                 raise
-            return Verdict(Ruling.DISMISS, str(error))
+            return AdmissionVerdict(Ruling.DISMISS, str(error))
         code = standing.request.method.partition(" ")[0]
         if ":" in code and code not in self._methods and not self._is_late(filed):
-            return Verdict(Ruling.WAIT, f"the operator of this member does not allow the code {code}")
+            return AdmissionVerdict(
+                Ruling.WAIT, f"the operator of this member does not allow the code {code}"
+            )
         try:
             self._require_admissible(standing)
         except NodeError:
             raise
         except BlockfulError as error:
-            return Verdict(Ruling.DISMISS, str(error))
+            return AdmissionVerdict(Ruling.DISMISS, str(error))
         for other in self._docket.admitted():
             if other.filed.by == filed.by and other.stage.is_open:
-                return Verdict(Ruling.WAIT, f"request {other.number} of the same account is open")
-        return Verdict(Ruling.ADMIT)
+                return AdmissionVerdict(Ruling.WAIT, f"request {other.number} of the same account is open")
+        return AdmissionVerdict(Ruling.ADMIT)
 
     def _is_late(self, filed: Filed) -> bool:
         """Whether whoever filed it has had the time to have it read."""

@@ -48,7 +48,7 @@ from blockful_py.record.catalogue import Catalogue, RecordReaders
 from blockful_py.record.certificates.verifying import Chains
 from blockful_py.record.docket import Docket
 from blockful_py.record.model_node import MAX_NODE_BYTES, ModelNode, Redaction, Request, parse_node
-from blockful_py.record.request_state import RequestStanding, Stage
+from blockful_py.record.request_state import RequestStage, RequestStanding
 from blockful_py.storage.cid import parse_cid
 from blockful_py.types import ArchiveReason, Paradigm, Uri
 from blockful_py.unlearning.method import Method
@@ -263,7 +263,7 @@ class ContentReviewer:
         if standing is None:
             raise EarlyError("the request was not filed, or the committee has not admitted it")
         _require(
-            standing.stage in (Stage.OPEN, Stage.PARTLY, Stage.CARRIED_OUT),
+            standing.stage in (RequestStage.OPEN, RequestStage.PARTLY, RequestStage.CARRIED_OUT),
             f"request {standing.number} is {standing.stage}",
         )
         return standing

@@ -17,14 +17,14 @@ from blockful_py.pipeline.coordination.deciding import decide_request
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.jobs.requesting import draft_request
 from blockful_py.pipeline.review import admission
-from blockful_py.pipeline.review.admission import Ruling, Verdict
+from blockful_py.pipeline.review.admission import AdmissionVerdict, Ruling
 from blockful_py.pipeline.run.clock import tick
 from blockful_py.pipeline.run.identities import address_of
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.pipeline.run.operations import Counter
 from blockful_py.record.model_node import Request, Start
 from blockful_py.record.parts import MAX_REQUEST_BYTES, request_to_bytes
-from blockful_py.record.request_state import Stage
+from blockful_py.record.request_state import RequestStage
 from blockful_py.storage.unixfs import file_uri
 from blockful_py.types import Paradigm, RequestState, Uri
 from tests.devnets import set_balance
@@ -76,7 +76,7 @@ class Court:
         registry.file(uri, blocks)
         return len(registry.filed_requests())
 
-    def verdict(self, number: int) -> Verdict:
+    def verdict(self, number: int) -> AdmissionVerdict:
         return self.federation.opened.context.admission.verdict(number)
 
     def decide(self, number: int, admitted: bool = True) -> None:
@@ -100,7 +100,7 @@ def court(origin: Federation) -> Iterator[Court]:
         yield Court(origin)
 
 
-def dismissed(verdict: Verdict) -> str:
+def dismissed(verdict: AdmissionVerdict) -> str:
     assert verdict.ruling is Ruling.DISMISS
     return verdict.reason
 
@@ -108,10 +108,10 @@ def dismissed(verdict: Verdict) -> str:
 @pytest.mark.parametrize("paradigm", list(Paradigm))
 def test_what_owners_sign_and_file_is_admitted_once(court: Court, paradigm: Paradigm) -> None:
     number = court.file(court.request(paradigm=paradigm))
-    assert court.verdict(number) == Verdict(Ruling.ADMIT)
+    assert court.verdict(number) == AdmissionVerdict(Ruling.ADMIT)
     court.decide(number)
     standing = court.federation.opened.context.docket[number]
-    assert (standing.stage, standing.filed.deadline) == (Stage.OPEN, standing.filed.decided + BLOCKS)
+    assert (standing.stage, standing.filed.deadline) == (RequestStage.OPEN, standing.filed.decided + BLOCKS)
     with pytest.raises(RefusedError, match="does not wait for a decision"):
         court.verdict(number)
     court.decide(number, admitted=False)  # another leader's decision came first
@@ -213,7 +213,7 @@ def test_one_request_of_an_account_is_open_at_a_time(court: Court) -> None:
     assert court.verdict(second).ruling is Ruling.WAIT
     assert court.verdict(other).ruling is Ruling.ADMIT
     court.pass_blocks(BLOCKS + 1)
-    assert court.federation.opened.context.docket[first].stage is Stage.LAPSED
+    assert court.federation.opened.context.docket[first].stage is RequestStage.LAPSED
     assert court.verdict(second).ruling is Ruling.ADMIT
 
 
