@@ -8,7 +8,8 @@
     |   |-- CycleError
     |   `-- UnknownModelError
     |-- LearningError            data, partitions, models or training
-    |   `-- UnknownClassError
+    |   |-- UnknownClassError
+    |   `-- UnusableWeightsError  of another form than the federation's architecture, or not finite
     |-- UnlearningError          a request or a method cannot be carried out
     |-- StorageError             the block store or an IPFS node
     |   |-- BlockNotFoundError
@@ -154,6 +155,10 @@ class LearningError(BlockfulError):
 
 class UnknownClassError(LearningError):
     """A class that the data does not have, or that no user holds."""
+
+
+class UnusableWeightsError(LearningError):
+    """Weights of another form than those of the federation's architecture, or that are not finite."""
 
 
 class UnlearningError(BlockfulError):

@@ -29,9 +29,6 @@ NewKey = Callable[[bytes], bytes]
 """Returns the data key for a content; a key seals one content, and a content has one key."""
 
 
-HEADER_SLACK = 1 << 12
-"""Bytes by which another spelling of the header of weights may be longer."""
-
 ERASED = "no member has it, as this version was erased; what is left of it is unreadable."
 
 
@@ -104,11 +101,6 @@ class SealedFile:
     key: bytes = field(repr=False)
 
 
-def most_sealed(size: int) -> int:
-    """Bytes that a sealed file of weights may have, whose plain file `to_bytes` would write in `size`."""
-    return envelope.sealed_size(size + HEADER_SLACK)
-
-
 def random_keys(content: bytes) -> bytes:
     return system_rng(envelope.KEY_BYTES)
 
@@ -130,7 +122,7 @@ class SealedWeights:
         """`form`: of the federation's weights."""
         self._store = store
         self.keyring = keyring
-        self._limit = most_sealed(form.size)
+        self._form = form
 
     def read(self, uri: Uri) -> Weights:
         """The weights in a sealed file; errors as `read_each`."""
@@ -139,11 +131,12 @@ class SealedWeights:
     def read_each(self, uris: Sequence[Uri]) -> Iterator[Weights]:
         """The weights in sealed files, in their order: all keys are asked for at once, then file after file.
 
-        Raises KeyDestroyedError without a file's key, StorageError when it cannot be read.
+        Raises KeyDestroyedError without a file's key, StorageError when it cannot be read,
+        UnusableWeightsError for weights of another form.
         """
         keys = self.keyring.find(uris)
         for uri in uris:
-            yield decrypted(keys[uri], self._store.read(uri, self._limit), uri)
+            yield self._opened(keys[uri], uri)
 
     def read_disclosure(self, uri: Uri) -> Weights:
         """The tensors that an owner shows of a training; errors as `read_each`."""
@@ -153,22 +146,29 @@ class SealedWeights:
     def on_demand(self, uris: Sequence[Uri]) -> Mapping[Uri, Weights]:
         """As `read_each`, each file when its weights are asked for."""
         keys = self.keyring.find(uris)
-        return OnDemand(uris, lambda uri: decrypted(keys[uri], self._store.read(uri, self._limit), uri))
+        return OnDemand(uris, lambda uri: self._opened(keys[uri], uri))
+
+    def _opened(self, key: bytes, uri: Uri) -> Weights:
+        data = self._store.read(uri, envelope.sealed_size(self._form.most_bytes))
+        return self._form.read(_plain(key, data, uri), f"the file {cid_string(uri)}")
 
 
 def decrypted(key: bytes, data: bytes, uri: Uri) -> Weights:
-    """The weights in the bytes of a sealed file.  Raises FormatError or LearningError."""
-    try:
-        plain = b"".join(envelope.unseal(key, (data,)))
-    except CryptoError as error:
-        raise FormatError(f"the weights {cid_string(uri)} cannot be decrypted: {error}") from None
-    return from_bytes(plain)
+    """The tensors in the bytes of a sealed file.  Raises FormatError or LearningError."""
+    return from_bytes(_plain(key, data, uri))
 
 
 def require_key(key: bytes, pieces: Iterable[bytes], uri: Uri) -> None:
     """Raises FormatError unless the file is sealed under the key; reads only its beginning."""
     try:
         next(envelope.unseal(key, pieces))
+    except CryptoError as error:
+        raise FormatError(f"the weights {cid_string(uri)} cannot be decrypted: {error}") from None
+
+
+def _plain(key: bytes, data: bytes, uri: Uri) -> bytes:
+    try:
+        return b"".join(envelope.unseal(key, (data,)))
     except CryptoError as error:
         raise FormatError(f"the weights {cid_string(uri)} cannot be decrypted: {error}") from None
 

@@ -125,9 +125,11 @@ def next_of(user: int, waves: Plan, published: Collection[str]) -> ModelSpec | N
 
 
 def from_those_there(spec: ModelSpec, published: Collection[str]) -> ModelSpec:
-    """The spec without the models of its pool, and the forced starts, that nobody has published."""
+    """The spec without the references, the models of its pool, and the forced starts that are not there."""
+    references = spec.references
     return replace(
         spec,
+        references=None if references is None else tuple(name for name in references if name in published),
         pool=tuple(name for name in spec.pool if name in published),
         last_chances=tuple(
             LastChance(chance.start, tuple(name for name in chance.others if name in published))

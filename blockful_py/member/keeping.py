@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from functools import partial
 
 from blockful_py.chain.participant_registry import FiledRequest
-from blockful_py.crypto.envelope import MAX_SEALED_BYTES
+from blockful_py.crypto.envelope import MAX_SEALED_BYTES, sealed_size
 from blockful_py.errors import BlockfulError, RunError, StorageError
-from blockful_py.keys.sealing import most_sealed
+from blockful_py.learning.form import HEADER_SLACK
 from blockful_py.member.office import MemberOffice, MemberView
 from blockful_py.pipeline.run.lease import request_under_way
 from blockful_py.record.federation_file import MAX_BYTES, MAX_PUBLIC_BYTES
@@ -258,7 +258,7 @@ def _most_of_weights(view: MemberView) -> int:
         return MAX_SEALED_BYTES
     initial = parse_cid(party.initial)
     store.keep(initial, MAX_PUBLIC_BYTES)
-    return most_sealed(store.own.size(initial))
+    return sealed_size(store.own.size(initial) + HEADER_SLACK)
 
 
 def _merged(*limits: Limits) -> Limits:

@@ -14,6 +14,7 @@ from blockful_py.committee.proposals import PublicationProposal
 from blockful_py.engine.jobs import Act, PlannedStep
 from blockful_py.keys.sealing import SealedFile
 from blockful_py.learning.federation import TrainedModel
+from blockful_py.learning.form import form_of
 from blockful_py.pipeline.jobs.context import FederationContext
 from blockful_py.pipeline.jobs.increments import Stored, seal_increments
 from blockful_py.pipeline.jobs.journaled_sends import Decided
@@ -52,8 +53,16 @@ class Publisher:
 
         `stored`: increments that are stored with them.  `versions`: those that the references had when the
         models were trained, 0 where it names none.  A job must be open; its journal holds each step.
+
+        Raises UnusableWeightsError, before anything is stored, for weights that members would refuse.
         """
         context = self._context
+        form = form_of(context.setup.architecture)
+        for model in models:
+            form.require(model.weights, f"model {model.name}")
+        for label, by_model in (stored or {}).items():
+            for name, increment in by_model.items():
+                form.require(increment.weights, f"the increment of {name} for class {label}")
         journal, live, archive = context.journal, context.stores.live, context.stores.archive
         sealed = [context.keys.seal(model.weights) for model in models]
         increments = seal_increments(context.keys, stored or {})

@@ -17,6 +17,7 @@ from blockful_py.errors import BlockfulError
 from blockful_py.forget import Forget
 from blockful_py.keys.sealing import SealedFile
 from blockful_py.learning.evaluation import accuracy
+from blockful_py.learning.form import form_of
 from blockful_py.learning.weights import Weights
 from blockful_py.on_demand import batches
 from blockful_py.pipeline.jobs.context import FederationContext
@@ -154,8 +155,13 @@ class Redactor:
         signed_by_owner: Collection[str],
         disclosures: Mapping[str, Disclosed] = MappingProxyType({}),
     ) -> dict[str, tuple[SealedFile, ModelNode]]:
-        """By model, the sealed new weights and the node; nothing is stored."""
-        made = {}
+        """By model, the sealed new weights and the node; nothing is stored.
+
+        Raises UnusableWeightsError for weights that members would refuse.
+        """
+        made, form = {}, form_of(self._context.setup.architecture)
+        for name, weights in new.items():
+            form.require(weights, f"the new version of {name}")
         with self._stopwatch("audit"):
             claims = measure(self._context.setup, new, request.classes)
             for name, weights in new.items():

@@ -10,7 +10,7 @@ from contextvars import copy_context
 from pathlib import Path
 
 from blockful_py.chain.settlement import Executed
-from blockful_py.errors import RunError
+from blockful_py.errors import RunError, UnusableWeightsError
 from blockful_py.forget import Forget
 from blockful_py.keys.sealing import SealedWeights
 from blockful_py.learning.candidates import ScoredModel
@@ -149,7 +149,8 @@ def train_next(
     the increments to store with it.
 
     It draws from the models that are published, without those that requests are about to replace (`awaited`):
-    who waits for the others asks for nothing before.
+    who waits for the others asks for nothing before.  A model whose weights are unusable is drawn from no
+    more than a withdrawn one.
 
     Raises RunError when the user has no model to publish, otherwise as `train_and_publish`.
     """
@@ -159,23 +160,39 @@ def train_next(
     if spec is None or user.index in _left(setup, opted_out):
         raise RunError(f"user {user.index} has no model to publish.")
     published = CurrentModels(catalogue, store)
-    spec = from_those_there(spec, catalogue.with_weights.keys() - awaited)
-    wave = train_wave(setup.federation, [spec], setup.users, published)
-    return wave, IncrementMaker(setup, catalogue, store).with_wave(wave, published)
+    while True:
+        unusable = len(published.unusable)
+        try:
+            drawn = from_those_there(spec, published.keys() - awaited)
+            wave = train_wave(setup.federation, [drawn], setup.users, published)
+            return wave, IncrementMaker(setup, catalogue, store).with_wave(wave, published)
+        except UnusableWeightsError:
+            if len(published.unusable) == unusable:
+                raise
 
 
 class CurrentModels(Mapping[str, TrainedModel]):
-    """The models as they stand, each fetched when it is needed."""
+    """The models as they stand, each fetched when it is needed.
+
+    Attributes:
+        unusable: models whose weights turned out to be unusable, with the reason; they are there no more.
+    """
 
     def __init__(self, catalogue: Catalogue, store: SealedWeights) -> None:
-        self._placed = catalogue.with_weights
+        self._placed = dict(catalogue.with_weights)
         self._store = store
+        self.unusable: dict[str, str] = {}
         self._loaded: dict[str, TrainedModel] = {}
 
     def __getitem__(self, name: str) -> TrainedModel:
         """Raises KeyError for an unknown name, otherwise as `load_model`."""
         if name not in self._loaded:
-            self._loaded[name] = load_model(self._placed[name], self._store)
+            try:
+                self._loaded[name] = load_model(self._placed[name], self._store)
+            except UnusableWeightsError as error:
+                del self._placed[name]
+                self.unusable[name] = str(error)
+                raise
         return self._loaded[name]
 
     def __contains__(self, name: object) -> bool:

@@ -122,7 +122,8 @@ class ContentReviewer:
         self._sources = sources
         self._motions = motions
         self._live = sources.contracts.live
-        self._weights = SealedWeights(sources.store, sources.keyring, form_of(sources.setup.architecture))
+        self._architecture = sources.setup.architecture
+        self._weights = SealedWeights(sources.store, sources.keyring, form_of(self._architecture))
         self._fetched = FetchedWeights(self._weights, counter)
         self._spot_checks = SpotChecks(
             sources.contracts.participants, sources.store, sources.setup, self._weights
@@ -134,6 +135,8 @@ class ContentReviewer:
         self._require_finished()
         publications = proposal.block.publications
         nodes = [self._node(publication.uri) for publication in publications]
+        for node in nodes:
+            self._require_increments(node)
         sealed = [uri for node in nodes for uri in node.sealed]
         self._have_keys(sealed)
         weights = self._weights.read_each(sealed)
@@ -206,6 +209,14 @@ class ContentReviewer:
                     f"request {standing.number} is about to replace {', '.join(waiting)}, from which model "
                     f"{node.name} was trained: train it once that is done"
                 )
+
+    def _require_increments(self, node: ModelNode) -> None:
+        """One for each class at most, so that a node names few files."""
+        labels, classes = [each.label for each in node.increments], self._architecture.class_count
+        _require(
+            len({*labels}) == len(labels) and all(label < classes for label in labels),
+            f"model {node.name} names {len(labels)} increments, one for each of {classes} classes is allowed",
+        )
 
     def _require_own(self, node: ModelNode) -> None:
         """The weights are not another model's.  Copies that were changed, however little, are not noticed."""
